@@ -1,0 +1,270 @@
+/* base.c - see base.h. */
+#include "base.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum log_level log_level = LOG_INFO;
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+static void out_of_memory(size_t size)
+{
+	log_event(LOG_ERROR, "no_memory", "bytes=%zu", size);
+	_exit(EXIT_TROUBLE);
+}
+
+void *mem_try(size_t size)
+{
+	return calloc(1, size ? size : 1);
+}
+
+void *mem_alloc(size_t size)
+{
+	void *p = mem_try(size);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *mem_resize(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+char *mem_copy(const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	return memcpy(mem_alloc(size), text, size);
+}
+
+void text_fini(struct text *t)
+{
+	free(t->data);
+	*t = (struct text){0};
+}
+
+void text_reset(struct text *t)
+{
+	t->len = 0;
+	if (t->data)
+		t->data[0] = '\0';
+}
+
+char *text_room(struct text *t, size_t more)
+{
+	if (t->cap - t->len <= more || !t->data) {
+		size_t cap = t->cap ? t->cap * 2 : 256;
+
+		while (cap - t->len <= more)
+			cap *= 2;
+		t->data = mem_resize(t->data, cap);
+		t->cap = cap;
+	}
+	return t->data + t->len;
+}
+
+void text_bytes(struct text *t, const void *data, size_t len)
+{
+	char *to = text_room(t, len);
+
+	memcpy(to, data, len);
+	to[len] = '\0';
+	t->len += len;
+}
+
+void text_add(struct text *t, const char *string)
+{
+	text_bytes(t, string, strlen(string));
+}
+
+void text_char(struct text *t, char c)
+{
+	text_bytes(t, &c, 1);
+}
+
+void text_int(struct text *t, int64_t n)
+{
+	char     digits[24], *at = digits + sizeof(digits);
+	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	do
+		*--at = (char)('0' + u % 10);
+	while (u /= 10);
+	if (n < 0)
+		*--at = '-';
+	text_bytes(t, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void text_hex(struct text *t, const void *data, size_t len)
+{
+	const unsigned char *from = data;
+	char                *to = text_room(t, 2 * len);
+
+	for (size_t i = 0; i < len; i++) {
+		to[2 * i] = "0123456789abcdef"[from[i] >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[from[i] & 15];
+	}
+	to[2 * len] = '\0';
+	t->len += 2 * len;
+}
+
+void text_format(struct text *t, const char *format, ...)
+{
+	va_list ap, again;
+	int     n;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, format, ap);
+	assert(n >= 0);
+	vsnprintf(text_room(t, (size_t)n), (size_t)n + 1, format, again);
+	t->len += (size_t)n;
+	va_end(again);
+	va_end(ap);
+}
+
+bool log_level_set(const char *name)
+{
+	for (size_t i = 0; i < COUNT(level_names); i++)
+		if (strcmp(name, level_names[i]) == 0) {
+			log_level = (enum log_level)i;
+			return true;
+		}
+	return false;
+}
+
+void log_event(enum log_level level, const char *event, const char *format, ...)
+{
+	char            line[2048], stamp[40];
+	struct timespec now;
+	struct tm       utc;
+	va_list         ap;
+	int             n;
+
+	if (level > log_level)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+	n = snprintf(line, sizeof(line), "time=%s.%03ldZ level=%s event=%s ", stamp, now.tv_nsec / 1000000, level_names[level],
+	             event);
+	va_start(ap, format);
+	n += vsnprintf(line + n, sizeof(line) - (size_t)n, format, ap);
+	va_end(ap);
+	if ((size_t)n > sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	for (int i = 0; i < n; i++)             /* one event is one line, whatever a message of the database holds */
+		if (line[i] == '\n' || line[i] == '\r')
+			line[i] = ' ';
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;                         /* nowhere left to say it */
+}
+
+void say(const char *format, ...)
+{
+	char    line[2048];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	fprintf(stderr, "holdfast: %s\n", line);
+}
+
+int64_t clock_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t clock_ms(void)
+{
+	return clock_us() / 1000;
+}
+
+/* Days since 1970-01-01 of a Gregorian date: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
+{
+	y -= m <= 2;
+	int64_t era = y / 400, yoe = y - era * 400;
+	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+int64_t time_parse(const char *datetime)
+{
+	int year, month, day, hour, minute, second, ms = 0;
+
+	if (!datetime)
+		return TIME_NONE;
+	if (sscanf(datetime, "%d-%d-%d %d:%d:%d.%3d", &year, &month, &day, &hour, &minute, &second, &ms) < 6)
+		return TIME_NONE;
+	return ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
+}
+
+void time_write(struct text *t, int64_t ms)
+{
+	time_t    seconds = (time_t)(ms / 1000);
+	struct tm utc;
+	char     *to = text_room(t, 40);
+
+	gmtime_r(&seconds, &utc);
+	t->len += (size_t)snprintf(to, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900, utc.tm_mon + 1,
+	                           utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)(ms % 1000));
+}
+
+void random_bytes(void *data, size_t len)
+{
+	if (getrandom(data, len, 0) != (ssize_t)len) {
+		log_event(LOG_ERROR, "no_random", "errno=%d", errno);
+		_exit(EXIT_TROUBLE);
+	}
+}
+
+static uint64_t       hash_seed;
+static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
+
+static void hash_start(void)
+{
+	random_bytes(&hash_seed, sizeof(hash_seed));
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	const unsigned char *at = data;
+	uint64_t             h;
+
+	pthread_once(&hash_once, hash_start);
+	h = 0xcbf29ce484222325u ^ hash_seed;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ at[i]) * 0x100000001b3u;
+	return h ^ h >> 32;
+}
+
+bool code_valid(const char *code, size_t len, size_t max)
+{
+	if (len < 1 || len > max)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (code[i] <= ' ' || code[i] > '~' || strchr("/?#%", code[i]))
+			return false;
+	return !(code[0] == '.' && (len == 1 || (len == 2 && code[1] == '.')));
+}

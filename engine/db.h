@@ -1,0 +1,66 @@
+/* db.h - one connection to MariaDB and what can come of a statement. The only door to libmariadb.
+ *
+ * A connection belongs to one thread. Every connection is opened the same way: READ COMMITTED, autocommit, strict
+ * sql_mode, time zone +00:00, waits of 2 s for a row or a table, transactions idle for 5 s rolled back. */
+#ifndef DB_H
+#define DB_H
+
+#include "base.h"
+
+/* Where a database is. Filled by db_target_parse or by embedded_open. */
+struct db_target {
+	char host[256];          /* empty: the socket is used */
+	unsigned port;
+	char socket[256];
+	char user[128];
+	char password[256];
+	char database[128];
+};
+
+/* Reads mariadb://USER@HOST:PORT/DB or mariadb://USER@localhost/DB?socket=PATH. On false `why` says what is wrong. */
+bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size) MUST_CHECK;
+
+/* What became of a statement; the classes of the MariaDB error codes, decided in db.c alone. */
+enum db_result {
+	DB_OK,
+	DB_RETRY,        /* 1213, 1020: the server undid the whole transaction; do it again */
+	DB_LOCKED,       /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
+	DB_DUPLICATE,    /* 1062: a key exists already; the statement was undone */
+	DB_ERROR,        /* the server refused the statement, and would again */
+	DB_AWAY,         /* there is no connection, the statement was not sent: nothing was done */
+	DB_UNKNOWN,      /* the statement may have been done or not; the connection must be closed */
+};
+
+struct db;
+
+struct db *db_new(const struct db_target *target);      /* not connected yet; target is copied */
+void db_free(struct db *db);                            /* closes; NULL is fine */
+bool db_connect(struct db *db) MUST_CHECK;              /* closes what was open, tries once; 3 s at most */
+void db_close(struct db *db);                           /* db_connect may follow */
+bool db_connected(const struct db *db);
+
+/* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
+ * columns live until the callback returns. */
+struct db_row {
+	int                   set;
+	unsigned              columns;
+	char                **col;
+	const unsigned long  *len;
+};
+int64_t db_int(const struct db_row *row, unsigned column);   /* NULL reads as 0 */
+
+/* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares).
+ * After any other result than DB_OK db_error says why. Rows given before an error came are void. */
+enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
+	MUST_CHECK;
+enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
+	MUST_CHECK;
+const char *db_error(const struct db *db);
+unsigned db_errno(const struct db *db);
+int64_t db_changed(const struct db *db);                 /* rows changed by the last statement without a result set */
+
+/* The server's rules that Holdfast depends on: version, durability, packet size. One line for each that is not as it
+ * should be is added to `findings`; returns how many. */
+int db_doctor(struct db *db, struct text *findings);
+
+#endif
