@@ -186,6 +186,16 @@ void say(const char *format, ...)
 	fprintf(stderr, "holdfast: %s\n", line);
 }
 
+bool why_write(char *why, size_t why_size, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(why, why_size, format, ap);
+	va_end(ap);
+	return false;
+}
+
 int64_t clock_us(void)
 {
 	struct timespec now;

@@ -1,6 +1,6 @@
 /* embedded.h - the private mariadbd of --data DIR: made, started, tuned, adopted, started again, stopped.
  *
- *   DIR/             0700, owned by the server's user    DIR/db/           the server's data directory
+ *   DIR/             0700, owned by the server's user    DIR/db/  DIR/tmp/  the server's data and temporary files
  *   DIR/mariadbd.sock  .pid  .log                        DIR/serve.lock    held (flock) by the one `serve`
  *   DIR/start.lock   held while a server is started      DIR/users.lock    held shared by everyone who uses the server
  *

@@ -1,0 +1,176 @@
+/* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other order. */
+#include "http.h"
+#include "options.h"
+#include "jobs/jobs.h"
+#include "schema/migrate.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct serve {
+	struct house    house;
+	struct engine  *engine;
+	struct jobs    *jobs;
+	struct service *service;
+};
+
+static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "name", name);
+	json_put_string(w, "status", ok ? "ok" : "failed");
+	if (detail)
+		json_put_string(w, "detail", detail);
+	json_close_object(w);
+}
+
+/* Findings at the start do not make the service unready: they are what an operator should mend. */
+static bool serve_ready(void *arg, struct text *checks)
+{
+	struct serve      *s = arg;
+	struct json_writer w = {.to = checks};
+	bool               ready = engine_ready(s->engine);
+	char              *findings = mem_copy(s->house.findings.data ? s->house.findings.data : ""), *rest = findings;
+
+	json_open_array(&w, NULL);
+	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
+		if (*line)
+			check_write(&w, "setting", false, line);
+	json_close_array(&w);
+	free(findings);
+	return ready;
+}
+
+static unsigned lanes_standard(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
+}
+
+static bool jobs_valid(const char *list)
+{
+	return !list || !*list || strcmp(list, "expire") == 0;
+}
+
+static void banner(const struct serve *s)
+{
+	const char *at = service_address(s->service);
+
+	if (strncmp(at, "unix:", 5) == 0) {
+		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s http://localhost/..)\n", at,
+		       at + 5);
+		fflush(stdout);
+		return;
+	}
+	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
+	       "  listening  http://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
+	       "  curl -s http://%s/v1/movements -H 'Content-Type: application/json' \\\n"
+	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
+	       "  curl -s http://%s/v1/reservations -H 'Content-Type: application/json' \\\n"
+	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
+	       "  curl -s http://%s/v1/skus/MUG\n\n",
+	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, at, at);
+	fflush(stdout);
+}
+
+static void findings_log(const struct house *house)
+{
+	char *findings = mem_copy(house->findings.data ? house->findings.data : ""), *rest = findings;
+
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
+		if (*line)
+			log_event(LOG_WARN, "setting", "found=\"%s\"", line);
+	free(findings);
+}
+
+static int doors_open(struct serve *s)
+{
+	struct service_options options = {
+	        .listen = option_text(OPTION_listen), .body_max = (size_t)option_count(OPTION_max_body, 0), .ready = serve_ready,
+	        .arg = s};
+	char why[512];
+	int  status;
+
+	s->service = service_open(&options, s->engine, why, sizeof(why));
+	if (!s->service) {
+		say("%s", why);
+		return EXIT_CONFIG;
+	}
+	log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", service_address(s->service),
+	          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), s->jobs ? "expire" : "none");
+	if (!s->jobs)
+		log_event(LOG_WARN, "no_expiry",
+		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire somewhere\"");
+	banner(s);
+	status = service_run(s->service);
+	service_close(s->service);
+	return status;
+}
+
+int serve_run(int argc, char **argv)
+{
+	struct serve          s = {0};
+	struct house_options  house;
+	struct engine_options options;
+	int                   status = options_read(command_find("serve"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	options = (struct engine_options){.lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
+	                                  .slot = (unsigned)option_count(OPTION_slot, 0)};
+	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 || !jobs_valid(option_text(OPTION_jobs))) {
+		say("%s", jobs_valid(option_text(OPTION_jobs)) ? "--lanes is 1 to 64, --slot at most 60000" : "--jobs knows expire");
+		return EXIT_CONFIG;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	house = option_house();
+	house.serves = true;
+	status = house_open(&s.house, &house);
+	if (status != EXIT_DONE)
+		return status;
+	findings_log(&s.house);
+	options.target = s.house.target;
+	s.engine = engine_open(&options);
+	s.jobs = option_given(OPTION_jobs) ? jobs_open(s.engine, &s.house.target) : NULL;
+	status = doors_open(&s);
+	jobs_close(s.jobs);
+	engine_close(s.engine);
+	house_close(&s.house);
+	log_event(LOG_INFO, "ended", "status=%d", status);
+	return status;
+}
+
+int migrate_run(int argc, char **argv)
+{
+	struct house         house;
+	struct house_options options;
+	struct db           *db;
+	char                 why[512];
+	int                  version, status = options_read(command_find("migrate"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	options = option_house();
+	options.migrates = true;
+	status = house_open(&house, &options);
+	if (status != EXIT_DONE)
+		return status;
+	db = house_connect(&house);
+	if (!db || !schema_version(db, &version)) {
+		status = EXIT_UNAVAILABLE;
+	} else if (option_given(OPTION_check) || version > schema_latest()) {
+		say("the schema has version %d, this program's is %d", version, schema_latest());
+		status = version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
+	} else if (!schema_migrate(db, why, sizeof(why))) {
+		say("%s", why);
+		status = EXIT_TROUBLE;
+	}
+	db_free(db);
+	house_close(&house);
+	return status;
+}

@@ -1,0 +1,258 @@
+/* status.c - how the service is: livez, readyz, metrics, and its contract. */
+#include "http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNTS_AGE_MS = 10000 };
+
+static const struct {
+	const char *name, *text;
+} contract[] = {
+#include "openapi.h"
+};
+
+/* ---- health */
+
+static void reply_health(struct request *r, bool verbose, const struct text *checks)
+{
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
+
+	json_open_object(&w, NULL);
+	json_put_string(&w, "status", "ok");
+	if (verbose) {
+		text_add(&body, ",\"checks\":");
+		text_bytes(&body, checks->data, checks->len);
+	}
+	json_close_object(&w);
+	reply(r, 200, &body);
+	text_fini(&body);
+}
+
+void get_livez(struct request *r)
+{
+	struct text checks = {0};
+	bool        verbose = query_text(r, "verbose") != NULL;
+
+	text_add(&checks, "[{\"name\":\"process\",\"status\":\"ok\"}]");
+	if (query_end(r))
+		reply_health(r, verbose, &checks);
+	text_fini(&checks);
+}
+
+static void checks_member(struct json_writer *w, void *arg)
+{
+	const struct text *checks = arg;
+
+	text_add(w->to, ",\"checks\":");
+	text_bytes(w->to, checks->data, checks->len);
+}
+
+void get_readyz(struct request *r)
+{
+	const struct service_options *options = service_options(request_service(r));
+	bool                          draining = service_is_draining(request_service(r));
+	bool                          verbose = query_text(r, "verbose") != NULL, ready;
+	struct text                   checks = {0};
+
+	if (!query_end(r))
+		return;
+	ready = options->ready(options->arg, &checks) && !draining;
+	if (ready)
+		reply_health(r, verbose, &checks);
+	else
+		reply_problem(r, 503, outcome_code(DATABASE_AWAY), NULL,
+		              draining ? "the process is ending" : "the database does not answer",
+		              verbose ? checks_member : NULL, &checks);
+	text_fini(&checks);
+}
+
+/* ---- the contract */
+
+void get_openapi(struct request *r)
+{
+	if (query_end(r))
+		reply_as(r, 200, "application/yaml", contract[0].text, strlen(contract[0].text));
+}
+
+/* ---- metrics. Each function writes the samples of one. */
+
+struct metrics {
+	struct text                  *to;
+	struct request               *r;
+	struct engine                *engine;
+	const struct engine_figures  *figures;
+	const struct counts          *counts;    /* NULL: the database did not answer */
+	const char                   *name;
+};
+
+static void sample(struct metrics *m, int64_t value)
+{
+	text_format(m->to, "%s %lld\n", m->name, (long long)value);
+}
+
+static void write_requests(struct metrics *m)
+{
+	const struct route_figures *f = service_figures(request_service(m->r));
+
+	for (int route = 0; route < ROUTES; route++)
+		for (int i = 0; i < STATUSES && statuses[i]; i++)
+			if (f[route].by_status[i])
+				text_format(m->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", m->name, route_path((enum route)route),
+				            statuses[i], (long long)f[route].by_status[i]);
+}
+
+static void write_request_seconds(struct metrics *m)
+{
+	const struct route_figures *f = service_figures(request_service(m->r));
+
+	for (int route = 0; route < ROUTES; route++) {
+		const char *path = route_path((enum route)route);
+		int64_t     count = 0;
+
+		for (int i = 0; i < LATENCY_BUCKETS; i++) {
+			count += f[route].latency[i];
+			text_format(m->to, "%s_bucket{route=\"%s\",le=\"%g\"} %lld\n", m->name, path, latency_bounds_s[i],
+			            (long long)count);
+		}
+		count += f[route].latency[LATENCY_BUCKETS];
+		text_format(m->to, "%s_bucket{route=\"%s\",le=\"+Inf\"} %lld\n", m->name, path, (long long)count);
+		text_format(m->to, "%s_sum{route=\"%s\"} %.6f\n", m->name, path, (double)f[route].latency_us / 1e6);
+		text_format(m->to, "%s_count{route=\"%s\"} %lld\n", m->name, path, (long long)count);
+	}
+}
+
+static void write_queue_depth(struct metrics *m)
+{
+	for (unsigned lane = 0; lane < engine_lanes(m->engine); lane++)
+		text_format(m->to, "%s{lane=\"%u\"} %zu\n", m->name, lane, engine_queue_depth(m->engine, lane));
+}
+
+static void write_batch_requests(struct metrics *m)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < COUNT(m->figures->batch_requests_bucket); i++) {
+		count += m->figures->batch_requests_bucket[i];
+		text_format(m->to, "%s_bucket{le=\"%d\"} %lld\n", m->name, 1 << i, (long long)count);
+	}
+	text_format(m->to, "%s_bucket{le=\"+Inf\"} %lld\n", m->name, (long long)count);
+	text_format(m->to, "%s_sum %lld\n", m->name, (long long)m->figures->batch_requests);
+	text_format(m->to, "%s_count %lld\n", m->name, (long long)count);
+}
+
+static void write_batch_seconds(struct metrics *m)
+{
+	text_format(m->to, "%s_sum %.6f\n", m->name, (double)m->figures->batch_us / 1e6);
+	text_format(m->to, "%s_count %lld\n", m->name, (long long)m->figures->batch_count);
+}
+
+static void write_refusals(struct metrics *m)
+{
+	for (int o = 0; o < OUTCOMES; o++)
+		if (o != NO_SKU && *outcome_code((enum outcome)o))      /* NO_SKU shares its code with UNKNOWN_SKU */
+			text_format(m->to, "%s{code=\"%s\"} %lld\n", m->name, outcome_code((enum outcome)o),
+			            (long long)(m->figures->refusals[o] + (o == UNKNOWN_SKU ? m->figures->refusals[NO_SKU] : 0)));
+}
+
+static void write_reservations(struct metrics *m)
+{
+	for (int s = HELD; m->counts && s < STATES; s++)
+		text_format(m->to, "%s{state=\"%s\"} %lld\n", m->name, state_name((enum state)s),
+		            (long long)m->counts->by_state[s]);
+}
+
+static void write_oldest_ready(struct metrics *m)
+{
+	if (!m->counts)
+		return;
+	text_format(m->to, "%s{kind=\"expire\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[HELD] / 1e3);
+	text_format(m->to, "%s{kind=\"settle\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[CONFIRMED] / 1e3);
+}
+
+static void write_gathers(struct metrics *m)
+{
+	sample(m, m->figures->gathers);
+}
+
+static void write_replays(struct metrics *m)
+{
+	sample(m, m->figures->replays);
+}
+
+static void write_expired(struct metrics *m)
+{
+	sample(m, m->figures->expired);
+}
+
+static void write_deadlocks(struct metrics *m)
+{
+	sample(m, m->figures->deadlocks);
+}
+
+static void write_retries(struct metrics *m)
+{
+	sample(m, m->figures->retries);
+}
+
+static void write_unknown(struct metrics *m)
+{
+	sample(m, m->figures->unknown_outcomes);
+}
+
+static void write_cached_skus(struct metrics *m)
+{
+	sample(m, (int64_t)catalogue_skus(engine_catalogue(m->engine)));
+}
+
+static const struct {
+	void      (*write)(struct metrics *m);
+	const char *name, *type, *help;
+} metrics[] = {
+#define X(function, name, type, help) {write_##function, name, type, help},
+#include "metrics.def"
+#undef X
+};
+
+static void reply_metrics(struct request *r, const struct counts *counts)
+{
+	struct text    body = {0};
+	struct metrics m = {&body, r, request_engine(r), engine_figures(request_engine(r)), counts, NULL};
+
+	for (size_t i = 0; i < COUNT(metrics); i++) {
+		m.name = metrics[i].name;
+		text_format(&body, "# HELP %s %s\n# TYPE %s %s\n", m.name, metrics[i].help, m.name, metrics[i].type);
+		metrics[i].write(&m);
+	}
+	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
+	text_fini(&body);
+}
+
+static struct counts last_counts;          /* the loop's thread alone; counted_ms 0: never */
+
+static void metrics_answer_request(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		last_counts = r->ops[0]->counts;
+	reply_metrics(r, request_outcome(r, 0) == OUTCOME_OK ? &last_counts : NULL);
+}
+
+/* What must be counted in the database is counted when somebody asks, and kept for ten seconds. */
+void get_metrics(struct request *r)
+{
+	struct op *op;
+
+	if (!query_end(r))
+		return;
+	if (last_counts.counted_ms && clock_ms() - last_counts.counted_ms < COUNTS_AGE_MS) {
+		reply_metrics(r, &last_counts);
+		return;
+	}
+	op = op_new(OP_COUNTS, 0, 0);
+	if (op)
+		request_start(r, op, metrics_answer_request);
+	else
+		reply_no_memory(r);
+}

@@ -1,0 +1,155 @@
+/* batch.c - which operations a lane takes together, and where those go that cannot be answered yet.
+ *
+ *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
+ *               ▲          │                        parked: somebody outside has locked a row that they need
+ *               └──────────┴─▶ parked ─▶ pending */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
+{
+	op->outcome = outcome;
+	if (outcome == OUTCOME_REPLAYED)
+		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
+	else if (outcome != OUTCOME_OK)
+		atomic_fetch_add_explicit(&l->engine->figures.refusals[outcome], 1, memory_order_relaxed);
+	loop_give(op);
+}
+
+static void pending_append(struct lane *l, struct op *op)
+{
+	op->next = NULL;
+	*l->pending_last = op;
+	l->pending_last = &op->next;
+	l->pending_count++;
+}
+
+/* Puts operations back to the front of the pending ones, in their order. Nothing was done for them. */
+static void pending_prepend(struct lane *l, struct op **ops, size_t count)
+{
+	for (size_t i = count; i-- > 0;) {
+		ops[i]->next = l->pending;
+		if (!l->pending)
+			l->pending_last = &ops[i]->next;
+		l->pending = ops[i];
+		l->pending_count++;
+		ops[i]->looked_up = false;
+		atomic_store(&ops[i]->stage, STAGE_QUEUED);
+	}
+}
+
+void batch_put_back(struct lane *l)
+{
+	pending_prepend(l, l->batch.ops, l->batch.count);
+	l->batch.count = 0;
+}
+
+void batch_park(struct lane *l, struct op *op)
+{
+	if (op->busy_since_ms == 0)
+		op->busy_since_ms = clock_ms() - LOCKED_MS / 2;      /* one lock wait has passed already */
+	if (clock_ms() - op->busy_since_ms >= LOCKED_MS) {
+		lane_answer(l, op, BUSY);
+		return;
+	}
+	atomic_store(&op->stage, STAGE_QUEUED);
+	op->looked_up = false;
+	op->next = l->parked;
+	l->parked = op;
+	l->parked_ms = clock_ms();
+}
+
+/* Parked operations are tried again a few times a second. */
+static void parked_return(struct lane *l)
+{
+	if (!l->parked || clock_ms() - l->parked_ms < PARKED_MS)
+		return;
+	while (l->parked) {
+		struct op *op = l->parked;
+
+		l->parked = op->next;
+		pending_prepend(l, &op, 1);
+	}
+}
+
+static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
+{
+	for (size_t at = hash % IDS;; at = (at + 1) % IDS) {
+		const struct op *op = l->ids[at] ? l->batch.ops[l->ids[at] - 1] : NULL;
+
+		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0))
+			return &l->ids[at];
+	}
+}
+
+struct op *batch_find(struct lane *l, bool movement, const char *id)
+{
+	uint16_t *place = id_place(l, movement, id, op_id_hash(movement, id));
+
+	return *place ? l->batch.ops[*place - 1] : NULL;
+}
+
+/* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
+static bool op_take(struct lane *l, struct op *op)
+{
+	int queued = STAGE_QUEUED;
+
+	if (atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN) && clock_ms() - op->arrived_ms <= WAIT_MS)
+		return true;
+	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
+	return false;
+}
+
+static size_t op_bytes(const struct op *op)
+{
+	return 400 + 80 * op->lines_count + (op->reason ? 2 * strlen(op->reason) : 0) +
+	       (op->reference ? 2 * strlen(op->reference) : 0);
+}
+
+/* Two operations with one id do not meet in a batch: the second waits for the first. */
+static void batch_fill(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	struct op    *op = l->pending, *next;
+	size_t        lines = 0, bytes = 0;
+	bool          full = false;
+
+	b->count = 0;
+	memset(l->ids, 0, sizeof(l->ids));
+	l->pending = NULL;
+	l->pending_last = &l->pending;
+	l->pending_count = 0;
+	for (; op; op = next) {
+		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
+
+		next = op->next;
+		full = full || b->count >= l->limit ||
+		       (b->count > 0 && (op->alone || b->ops[0]->alone || lines + op->lines_count > BATCH_LINES ||
+		                         bytes + op_bytes(op) > BATCH_BYTES));
+		if (full || *place) {
+			pending_append(l, op);
+		} else if (op_take(l, op)) {
+			lines += op->lines_count;
+			bytes += op_bytes(op);
+			b->ops[b->count++] = op;
+			*place = (uint16_t)b->count;
+		}
+	}
+}
+
+bool batch_take(struct lane *l)
+{
+	struct op *taken[BATCH_OPS];
+	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
+	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : -1;
+
+	if (room > 0)
+		count = queue_take(&l->queue, taken, room, wait_ms);
+	for (size_t i = 0; i < count; i++)
+		pending_append(l, taken[i]);
+	parked_return(l);
+	batch_fill(l);
+	return l->batch.count > 0 || l->pending || l->parked || !queue_closed(&l->queue);
+}

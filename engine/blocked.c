@@ -1,0 +1,86 @@
+/* blocked.c - rows that somebody outside has locked. A lane waits for such a row once; then the operations that need it are
+ * parked and the others go on. The pairs are remembered, so that the next operation on them is probed before the lane waits
+ * again. */
+#include "lane.h"
+
+static uint64_t pair_key(const struct pair *p)
+{
+	return (uint64_t)p->sku_id << 32 | p->location_id;
+}
+
+static uint64_t *blocked_place(struct lane *l, uint64_t key)
+{
+	for (size_t i = 0; i < BLOCKED; i++)
+		if (l->blocked[i] == key)
+			return &l->blocked[i];
+	return NULL;
+}
+
+/* Does the batch touch a pair that was locked lately and still is? One probe, which waits for nothing. */
+bool lane_is_blocked(struct lane *l)
+{
+	bool touched = false, locked = false;
+
+	for (size_t i = 0; i < l->batch.pairs_count; i++)
+		touched |= blocked_place(l, pair_key(&l->batch.pairs[i])) != NULL;
+	if (!touched || pairs_probe(l) != DB_OK)
+		return false;
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		uint64_t *place = blocked_place(l, pair_key(&l->batch.pairs[i]));
+
+		if (place && !l->batch.pairs[i].locked)
+			*place = 0;
+		locked |= place && l->batch.pairs[i].locked;
+	}
+	return locked;
+}
+
+static bool op_is_locked(const struct lane *l, const struct op *op)
+{
+	const struct line *lines = op->kind == OP_RELEASE && op->found ? op->found->lines : op->lines;
+	size_t             count = lines == op->lines ? op->lines_count : op->found->lines_count;
+
+	for (size_t k = 0; k < count; k++)
+		if (lines[k].sku && lines[k].location && l->batch.pairs[lines[k].pair].locked)
+			return true;
+	return op->locked;
+}
+
+static void pairs_block(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[i];
+		uint64_t          *place = p->locked && !blocked_place(l, pair_key(p)) ? blocked_place(l, 0) : NULL;
+
+		if (place)
+			*place = pair_key(p);
+	}
+}
+
+/* A lock was not given in time, or would not be: find out which operations need it and park those. */
+void lane_set_aside(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        kept = 0;
+
+	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK || pairs_probe(l) != DB_OK || reservation_probe(l) != DB_OK) {
+		batch_put_back(l);
+		return;
+	}
+	pairs_block(l);
+	for (size_t i = 0; i < b->count; i++) {
+		if (op_is_locked(l, b->ops[i]))
+			batch_park(l, b->ops[i]);
+		else
+			b->ops[kept++] = b->ops[i];
+	}
+	if (kept == b->count) {                         /* it is free again, or it is none of these rows */
+		for (size_t i = 0; i < b->count; i++)
+			b->ops[i]->tries += LOCKED_TRIES;
+		batch_retry(l);
+		return;
+	}
+	log_event(LOG_WARN, "rows_locked", "lane=%lld parked=%zu", (long long)l->lane_id, b->count - kept);
+	b->count = kept;
+	batch_put_back(l);
+}

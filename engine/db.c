@@ -1,0 +1,429 @@
+/* db.c - see db.h. The only file that includes mysql.h. */
+#include "db.h"
+
+#include <ctype.h>
+#include <errmsg.h>
+#include <fcntl.h>
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { CONNECT_S = 3, SILENCE_S = 30, WRITE_S = 30 };
+
+struct db {
+	struct db_target target;
+	MYSQL           *mysql;         /* NULL: not connected */
+	unsigned         silence_s;
+	bool             running;       /* a statement's rows are being read */
+	int64_t          changed;
+	unsigned         code;          /* the last error: its number .. */
+	char             error[512];    /* .. and its text */
+};
+
+/* ---- where a database is */
+
+static const char target_form[] = "the database should read mariadb://USER@HOST:PORT/DB or "
+	                          "mariadb://USER@localhost/DB?socket=PATH";
+
+/* Percent-decodes a part of a URL. False: it is empty, too long, or not well encoded. */
+static bool part_decode(char *to, size_t size, const char *from, const char *end)
+{
+	size_t len = 0;
+
+	for (; from < end; from++) {
+		char c = *from;
+
+		if (c == '%') {
+			if (end - from < 3 || !isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]))
+				return false;
+			c = (char)strtol((char[]){from[1], from[2], '\0'}, NULL, 16);
+			from += 2;
+		}
+		if (c == '\0' || len == size - 1)
+			return false;
+		to[len++] = c;
+	}
+	to[len] = '\0';
+	return len > 0;
+}
+
+/* HOST, HOST:PORT or [IPV6]:PORT */
+static bool host_parse(struct db_target *to, const char *from, const char *end)
+{
+	bool        brackets = *from == '[';
+	const char *stop = memchr(from, brackets ? ']' : ':', (size_t)(end - from));
+	const char *port = stop ? stop + brackets : end;
+	char       *rest;
+
+	if ((brackets && !stop) || !part_decode(to->host, sizeof(to->host), from + brackets, stop ? stop : end))
+		return false;
+	to->port = 3306;
+	if (port == end)
+		return true;
+	if (port[0] != ':' || !isdigit((unsigned char)port[1]))
+		return false;
+	to->port = (unsigned)strtoul(port + 1, &rest, 10);
+	return rest == end && to->port >= 1 && to->port <= 65535;
+}
+
+/* The one parameter there is: socket=PATH */
+static bool socket_parse(struct db_target *to, const char *query, char *why, size_t why_size)
+{
+	static const char name[] = "socket=";
+	const char       *path = query + strlen(name);
+
+	if (strncmp(query, name, strlen(name)) != 0)
+		return why_write(why, why_size, "the database's only parameter is socket=PATH");
+	if (!part_decode(to->socket, sizeof(to->socket), path, path + strlen(path)))
+		return why_write(why, why_size, "the database's socket is not a path of 1 to %zu bytes",
+		                 sizeof(to->socket) - 1);
+	if (strcmp(to->host, "localhost") != 0)
+		return why_write(why, why_size, "a database with a socket is on localhost");
+	to->host[0] = '\0';
+	return true;
+}
+
+bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size)
+{
+	static const char scheme[] = "mariadb://";
+	const char       *user, *at, *slash, *end;
+
+	*to = (struct db_target){0};
+	if (strncmp(url, scheme, strlen(scheme)) != 0)
+		return why_write(why, why_size, "%s", target_form);
+	user = url + strlen(scheme);
+	slash = user + strcspn(user, "/?");
+	at = memchr(user, '@', (size_t)(slash - user));
+	if (!at || *slash != '/')
+		return why_write(why, why_size, "%s", target_form);
+	if (memchr(user, ':', (size_t)(at - user)))
+		return why_write(why, why_size, "a password does not belong in a URL, which everybody sees: "
+		                                "write it to a file and name that with --db-password-file");
+	end = slash + strcspn(slash, "?");
+	if (!part_decode(to->user, sizeof(to->user), user, at) || !host_parse(to, at + 1, slash) ||
+	    !part_decode(to->database, sizeof(to->database), slash + 1, end))
+		return why_write(why, why_size, "%s", target_form);
+	return *end == '\0' || socket_parse(to, end + 1, why, why_size);
+}
+
+/* ---- errors */
+
+/* What an error code says about the transaction. All other codes of the server: it refused the statement. */
+static const struct {
+	unsigned       code;
+	enum db_result result;
+} classes[] = {
+	{ER_LOCK_DEADLOCK, DB_RETRY},
+	{ER_CHECKREAD, DB_RETRY},
+	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
+	{ER_DUP_ENTRY, DB_DUPLICATE},
+	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
+	 * is not part of its cluster, no space left, read only. */
+	{0, DB_UNKNOWN},
+	{ER_QUERY_INTERRUPTED, DB_UNKNOWN},
+	{ER_STATEMENT_TIMEOUT, DB_UNKNOWN},
+	{ER_SERVER_SHUTDOWN, DB_UNKNOWN},
+	{ER_CONNECTION_KILLED, DB_UNKNOWN},
+	{ER_UNKNOWN_COM_ERROR, DB_UNKNOWN},
+	{ER_DISK_FULL, DB_UNKNOWN},
+	{ER_RECORD_FILE_FULL, DB_UNKNOWN},
+	{ER_ERROR_ON_WRITE, DB_UNKNOWN},
+	{ER_GET_ERRNO, DB_UNKNOWN},
+	{ER_ERROR_DURING_COMMIT, DB_UNKNOWN},
+	{ER_OPTION_PREVENTS_STATEMENT, DB_UNKNOWN},
+};
+
+static enum db_result class_of(unsigned code)
+{
+	for (size_t i = 0; i < COUNT(classes); i++)
+		if (classes[i].code == code)
+			return classes[i].result;
+	/* libmariadb's own numbers: the connection broke, or what came over it made no sense */
+	if ((code >= 2000 && code < 3000) || (code >= 5000 && code < 6000))
+		return DB_UNKNOWN;
+	return DB_ERROR;
+}
+
+static void error_keep(struct db *db, unsigned code, const char *error)
+{
+	db->code = code;
+	snprintf(db->error, sizeof(db->error), "%s", error && *error ? error : "an error without a text");
+}
+
+/* ---- connections */
+
+/* mysql_init does this too, but not safely from two threads. */
+static void library_start(void)
+{
+	if (mysql_library_init(0, NULL, NULL) != 0) {
+		log_event(LOG_ERROR, "no_libmariadb", "error=\"libmariadb did not start\"");
+		_exit(EXIT_TROUBLE);
+	}
+}
+
+struct db *db_new(const struct db_target *target)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct db            *db = mem_alloc(sizeof(*db));
+
+	pthread_once(&once, library_start);
+	db->target = *target;
+	db->silence_s = SILENCE_S;
+	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
+	return db;
+}
+
+void db_free(struct db *db)
+{
+	if (!db)
+		return;
+	db_close(db);
+	explicit_bzero(&db->target, sizeof(db->target));
+	free(db);
+}
+
+void db_close(struct db *db)
+{
+	if (db->mysql)
+		mysql_close(db->mysql);
+	db->mysql = NULL;
+}
+
+bool db_connected(const struct db *db)
+{
+	return db->mysql != NULL;
+}
+
+void db_silence_set(struct db *db, unsigned silence_s)
+{
+	db->silence_s = silence_s;
+}
+
+static void options_set(MYSQL *mysql, const struct db *db)
+{
+	/* Sent while the connection is made. tx_isolation is the name that every supported version knows. */
+	static const char session[] = "SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 1,"
+	                              " sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,"
+	                              "NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',"
+	                              " time_zone = '+00:00', innodb_lock_wait_timeout = 2, lock_wait_timeout = 2,"
+	                              " idle_transaction_timeout = 5, max_statement_time = 0";
+	const struct db_target *t = &db->target;
+
+	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
+	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
+	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &(unsigned){WRITE_S});
+	mysql_options(mysql, MYSQL_OPT_RECONNECT, &(my_bool){0});
+	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
+	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &(unsigned){*t->host ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET});
+	if (!*t->host)
+		mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){0});
+	mysql_options(mysql, MYSQL_INIT_COMMAND, session);
+}
+
+/* A socket address holds 107 bytes: what is longer is reached through a descriptor of its folder (to be closed). */
+static const char *socket_short(const char *path, char *to, size_t size, int *folder)
+{
+	const char *name = strrchr(path, '/');
+	char        parent[sizeof(((struct db_target *)0)->socket)];
+
+	*folder = -1;
+	if (strlen(path) < sizeof(((struct sockaddr_un *)0)->sun_path) || !name)
+		return path;
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(name - path), path);
+	*folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return path;
+	snprintf(to, size, "/proc/self/fd/%d%s", *folder, name);
+	return to;
+}
+
+bool db_connect(struct db *db)
+{
+	const struct db_target *t = &db->target;
+	char                    short_path[sizeof(t->socket) + 32];
+	const char             *path;
+	int                     folder;
+	bool                    connected;
+
+	db_close(db);
+	db->mysql = mysql_init(NULL);
+	if (!db->mysql) {
+		error_keep(db, CR_OUT_OF_MEMORY, "no memory for a connection");
+		return false;
+	}
+	options_set(db->mysql, db);
+	path = socket_short(t->socket, short_path, sizeof(short_path), &folder);
+	connected = mysql_real_connect(db->mysql, *t->host ? t->host : NULL, t->user, t->password,
+	                               *t->database ? t->database : NULL, t->port, *t->host ? NULL : path,
+	                               CLIENT_MULTI_RESULTS) != NULL;
+	if (folder >= 0)
+		close(folder);
+	if (!connected) {
+		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+		db_close(db);
+		return false;
+	}
+	fcntl(mysql_get_socket(db->mysql), F_SETFD, FD_CLOEXEC);
+	return true;
+}
+
+/* ---- statements */
+
+/* Reads a result set to its end. False: an error came instead of a row. */
+static bool set_read(MYSQL *mysql, int set, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_RES    *result = mysql_use_result(mysql);
+	struct db_row row = {.set = set};
+	bool          whole;
+
+	if (!result)
+		return false;
+	row.columns = mysql_num_fields(result);
+	while ((row.col = mysql_fetch_row(result)) != NULL) {
+		row.len = mysql_fetch_lengths(result);
+		if (each)
+			each(arg, &row);
+	}
+	whole = mysql_errno(mysql) == 0;
+	mysql_free_result(result);
+	return whole;
+}
+
+/* Reads everything that comes back; *sets counts the result sets that came whole. */
+static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	bool ok = mysql_read_query_result(db->mysql) == 0;
+
+	while (ok) {
+		int more;
+
+		if (mysql_field_count(db->mysql) == 0)
+			db->changed = (int64_t)mysql_affected_rows(db->mysql);
+		else if (set_read(db->mysql, *sets, each, arg))
+			++*sets;
+		else
+			return false;
+		more = mysql_next_result(db->mysql);
+		if (more < 0)
+			return true;
+		ok = more == 0;
+	}
+	return false;
+}
+
+static enum db_result run(struct db *db, const char *sql, size_t len,
+	                  void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	enum db_result result;
+	int            sets = 0;
+
+	assert(!db->running);
+	db->changed = 0;
+	if (!db->mysql)
+		return DB_AWAY;
+	/* The server begins when it has the last byte, and a send that fails has kept back at least that one. */
+	if (mysql_send_query(db->mysql, sql, len) != 0) {
+		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+		db_close(db);
+		return DB_AWAY;
+	}
+	db->running = true;
+	if (answer_read(db, &sets, each, arg)) {
+		db->running = false;
+		return DB_OK;
+	}
+	db->running = false;
+	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+	result = sets ? DB_UNKNOWN : class_of(db->code);
+	if (result == DB_UNKNOWN)
+		db_close(db);
+	return result;
+}
+
+enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
+{
+	return run(db, sql->data, sql->len, each, arg);
+}
+
+enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	return run(db, sql, strlen(sql), each, arg);
+}
+
+int64_t db_int(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
+}
+
+const char *db_error(const struct db *db)
+{
+	return db->error;
+}
+
+unsigned db_errno(const struct db *db)
+{
+	return db->code;
+}
+
+int64_t db_changed(const struct db *db)
+{
+	return db->changed;
+}
+
+/* ---- the server's rules */
+
+struct exam {
+	struct text *findings;
+	int          found;
+};
+
+static void exam_row(void *arg, const struct db_row *row)
+{
+	enum { VERSION, FLUSH, PACKET, BINLOG, FORMAT };
+	struct exam *exam = arg;
+	int          major = 0, minor = 0;
+
+	sscanf(row->col[VERSION], "%d.%d", &major, &minor);
+	if (!strstr(row->col[VERSION], "MariaDB") || major * 1000 + minor < 10011) {
+		text_format(exam->findings, "the server is %s; it should be MariaDB 10.11 or later\n",
+		            row->col[VERSION]);
+		exam->found++;
+	}
+	if (db_int(row, FLUSH) != 1) {
+		text_format(exam->findings,
+		            "innodb_flush_log_at_trx_commit is %s; it should be 1, or a crash undoes promises\n",
+		            row->col[FLUSH]);
+		exam->found++;
+	}
+	if (db_int(row, PACKET) < 16 << 20) {
+		text_format(exam->findings, "max_allowed_packet is %s; it should be 16777216 or more\n",
+		            row->col[PACKET]);
+		exam->found++;
+	}
+	if (db_int(row, BINLOG) && strcmp(row->col[FORMAT], "STATEMENT") == 0) {
+		text_add(exam->findings, "binlog_format is STATEMENT; it should be ROW or MIXED, for SKIP LOCKED\n");
+		exam->found++;
+	}
+}
+
+int db_doctor(struct db *db, struct text *findings)
+{
+	static const char sql[] = "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet,"
+	                          " @@log_bin, @@binlog_format";
+	struct exam       exam = {findings, 0};
+
+	if (db_text(db, sql, exam_row, &exam) != DB_OK) {
+		text_format(findings, "the server's settings could not be read: %s\n", db_error(db));
+		exam.found++;
+	}
+	return exam.found;
+}

@@ -1,0 +1,120 @@
+/* house.c - see house.h. */
+#include "house.h"
+#include "embedded.h"
+#include "schema/migrate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { START_WAIT_MS = 30000 };
+
+static bool password_read(struct db_target *target, const char *file)
+{
+	FILE *in = fopen(file, "re");
+	bool  ok = in && fgets(target->password, sizeof(target->password), in);
+
+	if (in)
+		fclose(in);
+	target->password[strcspn(target->password, "\r\n")] = '\0';
+	return ok;
+}
+
+static int target_open(struct house *h, const struct house_options *options)
+{
+	char why[512];
+
+	if (options->db) {
+		if (!db_target_parse(&h->target, options->db, why, sizeof(why))) {
+			say("--db: %s", why);
+			return EXIT_CONFIG;
+		}
+		if (options->password_file && !password_read(&h->target, options->password_file)) {
+			say("--db-password-file: cannot read %s", options->password_file);
+			return EXIT_CONFIG;
+		}
+		return EXIT_DONE;
+	}
+	if (!embedded_open(&h->embedded, options->data, options->serves, why, sizeof(why))) {
+		say("%s", why);
+		return EXIT_UNAVAILABLE;
+	}
+	h->target = *embedded_target(h->embedded);
+	return EXIT_DONE;
+}
+
+static bool wait_for(struct db *db)
+{
+	int64_t until = clock_ms() + START_WAIT_MS;
+
+	while (!db_connect(db)) {
+		if (clock_ms() > until)
+			return false;
+		usleep(200000);
+	}
+	return true;
+}
+
+static int schema_look(struct house *h, struct db *db, const struct house_options *options)
+{
+	char why[512];
+	int  version;
+
+	if (options->migrates)
+		return EXIT_DONE;
+	if (h->embedded && !schema_migrate(db, why, sizeof(why))) {
+		say("%s", why);
+		return EXIT_UNAVAILABLE;
+	}
+	if (!schema_version(db, &version)) {
+		say("cannot read the schema version: %s", db_error(db));
+		return EXIT_UNAVAILABLE;
+	}
+	if (version == schema_latest())
+		return EXIT_DONE;
+	say("the database has schema version %d, this program needs %d: %s", version, schema_latest(),
+	    version < schema_latest() ? "run `holdfast migrate`" : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	return EXIT_CONFIG;
+}
+
+int house_open(struct house *h, const struct house_options *options)
+{
+	struct db *db;
+	int        status;
+
+	*h = (struct house){0};
+	status = target_open(h, options);
+	if (status != EXIT_DONE)
+		return status;
+	db = db_new(&h->target);
+	if (!wait_for(db)) {
+		say("the database is not there: %s", db_error(db));
+		status = EXIT_UNAVAILABLE;
+	} else {
+		db_doctor(db, &h->findings);
+		status = schema_look(h, db, options);
+	}
+	db_free(db);
+	if (status != EXIT_DONE)
+		house_close(h);
+	return status;
+}
+
+void house_close(struct house *h)
+{
+	if (h->embedded)
+		embedded_close(h->embedded);
+	text_fini(&h->findings);
+	*h = (struct house){0};
+}
+
+struct db *house_connect(const struct house *h)
+{
+	struct db *db = db_new(&h->target);
+
+	if (db_connect(db))
+		return db;
+	say("the database is not there: %s", db_error(db));
+	db_free(db);
+	return NULL;
+}

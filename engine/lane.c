@@ -1,0 +1,503 @@
+/* lane.c - the batch loop: one thread, one connection, one slot.
+ *
+ * While one batch is in the database the next collects in the queue: no timer, a lone request takes one commit, and batches grow
+ * with the load. A round is one straight line: take, look up, decide, make sure of refusals, write, answer. Whatever
+ * goes wrong puts the operations back with what was learned, and the next round begins anew.
+ *
+ * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The order in which
+ * a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku, location, slot); new
+ * reservations and lines; movements. */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the connection */
+
+struct lane_row {
+	int64_t lane_id, epoch, batch_no, batch_at, now;
+};
+
+static void lane_made(void *arg, const struct db_row *row)
+{
+	struct lane_row *r = arg;
+
+	r->lane_id = db_int(row, 0);
+	r->epoch = 1;
+	r->now = time_parse(row->col[1]);
+}
+
+static void lane_read(void *arg, const struct db_row *row)
+{
+	struct lane_row *r = arg;
+
+	r->epoch = db_int(row, 0);
+	r->batch_no = db_int(row, 1);
+	r->batch_at = time_parse(row->col[2]);
+	r->now = time_parse(row->col[3]);
+}
+
+static enum db_result lane_statement(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
+                                     struct lane_row *row)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, &(struct fill){.lane = l->lane_id, .slot = l->slot});
+	result = db_run(l->db, &sql, each, row);
+	text_fini(&sql);
+	return result;
+}
+
+/* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a transaction that
+ * holds the lane's row and shuts out one that comes later. Afterwards *last is what was committed last. */
+static bool lane_connect(struct lane *l, struct lane_row *last)
+{
+	enum db_result result;
+
+	*last = (struct lane_row){0};
+	if (!db_connect(l->db))
+		return false;
+	if (l->lane_id) {
+		result = lane_statement(l, LANE_RAISE, NULL, NULL);
+		if (result == DB_OK)
+			result = lane_statement(l, LANE_READ, lane_read, last);
+		if (result == DB_OK && last->epoch == 0)
+			l->lane_id = 0;                 /* somebody removed the row: begin anew */
+	}
+	if (l->lane_id == 0) {
+		result = lane_statement(l, LANE_MAKE, lane_made, last);
+		l->lane_id = last->lane_id;
+		l->batch_no = 0;
+	}
+	if (result != DB_OK) {
+		db_close(l->db);
+		return false;
+	}
+	l->epoch = last->epoch;
+	l->clock_offset_ms = last->now - clock_ms();
+	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
+	          (long long)l->epoch);
+	return true;
+}
+
+bool lane_connected(struct lane *l)
+{
+	return atomic_load(&l->connected);
+}
+
+/* 41 bits of milliseconds since 2020, 10 bits of the lane's number, 12 bits of a counter. The lane's number comes from the database,
+ * so that processes with the same slot number do not collide for long; where they do, a duplicate key means a new id. */
+uint64_t lane_new_id(struct lane *l)
+{
+	const int64_t since = INT64_C(1577836800000);
+	int64_t       ms = clock_ms() + l->clock_offset_ms - since;
+
+	if (ms > l->id_ms) {
+		l->id_ms = ms;
+		l->id_count = 0;
+	} else if (++l->id_count == 4096) {
+		l->id_ms++;
+		l->id_count = 0;
+	}
+	return (uint64_t)l->id_ms << 22 | (uint64_t)(l->lane_id & 1023) << 12 | l->id_count;
+}
+
+/* ---- one guarded transaction */
+
+void lane_begin(struct lane *l, struct text *sql)
+{
+	l->batch_no++;
+	statement_add(sql, LANE_BEGIN, &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = l->batch_no});
+}
+
+struct verdict_row {
+	int64_t verdict, now;
+};
+
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	struct verdict_row *v = arg;
+
+	v->verdict = db_int(row, 0);
+	v->now = time_parse(row->col[1]);
+}
+
+/* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
+static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
+{
+	int64_t         until = clock_ms() + WAIT_MS / 2;
+	struct lane_row last;
+
+	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);
+	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
+	          (long long)l->batch_no, db_error(l->db));
+	while (!lane_connect(l, &last)) {
+		if (clock_ms() > until)
+			return DB_UNKNOWN;
+		usleep(50000);
+	}
+	if (last.batch_no != l->batch_no)
+		return DB_AWAY;                         /* not committed, and never will be */
+	*v = (struct verdict_row){VERDICT_DONE, last.batch_at};
+	return DB_OK;
+}
+
+enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now)
+{
+	struct verdict_row v = {-1, TIME_NONE};
+	enum db_result     result;
+
+	statement_add(sql, LANE_END, NULL);
+	result = db_run(l->db, sql, verdict_read, &v);
+	if (result == DB_UNKNOWN)
+		result = outcome_find(l, &v);
+	assert(result != DB_OK || v.verdict >= 0);
+	*verdict = (enum verdict)v.verdict;
+	*now = v.now;
+	return result;
+}
+
+/* ---- a round */
+
+static void batch_mark_suspects(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		op->suspect |= op->alone || l->recents[op->id_hash % RECENTS] == op->id_hash || op_makes_codes(op);
+	}
+}
+
+static enum db_result batch_look_up(struct lane *l)
+{
+	enum db_result result = reservation_look_up(l);
+
+	return result == DB_OK ? movement_look_up(l) : result;
+}
+
+static enum db_result batch_prepare(struct lane *l)
+{
+	enum db_result result = pairs_resolve(l);
+
+	batch_mark_suspects(l);
+	if (result == DB_OK)
+		result = batch_look_up(l);
+	if (result == DB_OK)
+		result = pairs_make_codes(l);
+	pairs_find(l);
+	return result == DB_OK ? pairs_load(l, WANTED) : result;
+}
+
+static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].fault && lines[i].sku && lines[i].location)
+			b->pairs[lines[i].pair].doubted = true;
+}
+
+/* Marks the balances that uncertain refusals rest on, and has the ids of those operations looked up. */
+static bool batch_doubt(struct lane *l, bool also_certain)
+{
+	struct batch *b = &l->batch;
+	bool          any = false;
+
+	for (size_t i = 0; i < b->pairs_count; i++)
+		b->pairs[i].doubted = false;
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (!op_is_refused(op) || (!also_certain && op_is_certain(op, b)))
+			continue;
+		any = op->suspect = true;
+		lines_doubt(b, op->lines, op->lines_count);
+		if (op->found)
+			lines_doubt(b, op->found->lines, op->found->lines_count);
+	}
+	return any;
+}
+
+/* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for the id,
+ * for the balances, and for expired holds that still occupy the sku. */
+static enum db_result batch_make_sure(struct lane *l)
+{
+	enum db_result result = DB_OK;
+
+	for (int round = 0; result == DB_OK && batch_doubt(l, false); round++) {
+		if (round == 8)
+			return DB_RETRY;                /* the stock moves faster than we read it */
+		result = batch_look_up(l);
+		if (result == DB_OK)
+			result = pairs_load(l, DOUBTED);
+		decide(&l->batch);
+		if (result != DB_OK || !batch_doubt(l, true))
+			continue;
+		result = reservation_sweep(l);
+		if (result == DB_OK)
+			result = pairs_load(l, DOUBTED);
+		decide(&l->batch);
+	}
+	return result;
+}
+
+static bool batch_writes(const struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (b->ops[i]->writes)
+			return true;
+	return false;
+}
+
+static unsigned batch_tries(const struct batch *b)
+{
+	unsigned tries = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		tries = b->ops[i]->tries > tries ? b->ops[i]->tries : tries;
+	return tries;
+}
+
+static bool batch_gathers(const struct batch *b, bool any)
+{
+	for (size_t i = 0; i < b->pairs_count; i++)
+		if (b->pairs[i].take > (any ? 0 : b->pairs[i].own + b->pairs[i].add))
+			return true;
+	return false;
+}
+
+/* The first try gathers in a transaction of its own, which cannot deadlock with others for long. Where that was not enough, the gather
+ * names every balance of the batch and stands in one transaction with the deduction. */
+static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t *now)
+{
+	struct batch  *b = &l->batch;
+	bool           inside = batch_tries(b) >= 2 && batch_gathers(b, true);
+	enum db_result result = inside || batch_gathers(b, false) ? stock_gather(l, !inside) : DB_OK;
+
+	if (result != DB_OK)
+		return result == DB_UNKNOWN ? DB_AWAY : result;      /* units only changed slots */
+	text_reset(&l->sql);
+	lane_begin(l, &l->sql);
+	reservation_change(l, &l->sql);
+	stock_write(l, &l->sql, inside);
+	reservation_insert(l, &l->sql);
+	movement_insert(l, &l->sql);
+	return lane_commit(l, &l->sql, verdict, now);
+}
+
+static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *now)
+{
+	struct batch  *b = &l->batch;
+	enum db_result result = batch_prepare(l);
+
+	*verdict = VERDICT_DONE;
+	if (result == DB_OK && lane_is_blocked(l))
+		result = DB_LOCKED;
+	if (result == DB_OK)
+		decide(b);
+	if (result == DB_OK)
+		result = batch_make_sure(l);
+	if (result != DB_OK)
+		return result == DB_UNKNOWN ? DB_AWAY : result;      /* only reads so far: nothing was done */
+	if (!batch_writes(b))
+		return DB_OK;
+	if (b->ops[0]->alone)
+		return movement_alone(l, b->ops[0], verdict, now);
+	return batch_write(l, verdict, now);
+}
+
+/* ---- what comes of a round */
+
+static void batch_answer(struct lane *l, int64_t now)
+{
+	pairs_learn(l);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->writes)
+			l->recents[op->id_hash % RECENTS] = op->id_hash;
+		if (op->kind == OP_MOVE)
+			movement_answer(op, now);
+		else
+			reservation_answer(op, now);
+		lane_answer(l, op, op->outcome);
+	}
+	l->batch.count = 0;
+	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
+}
+
+/* Again, in smaller batches as it goes on; an operation that had its share of tries is told so. */
+void batch_retry(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        kept = 0;
+
+	atomic_fetch_add(&l->engine->figures.retries, 1);
+	if (batch_tries(b) > 0)
+		l->limit = b->count > 1 ? b->count / 2 : 1;
+	for (size_t i = 0; i < b->count; i++) {
+		if (++b->ops[i]->tries > TRIES_MAX)
+			lane_answer(l, b->ops[i], BUSY);
+		else
+			b->ops[kept++] = b->ops[i];
+	}
+	b->count = kept;
+	batch_put_back(l);
+}
+
+static void batch_unknown(struct lane *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->batch.count; i++) {
+		if (l->batch.ops[i]->writes)
+			lane_answer(l, l->batch.ops[i], OUTCOME_UNKNOWN);
+		else
+			l->batch.ops[kept++] = l->batch.ops[i];
+	}
+	l->batch.count = kept;
+	batch_put_back(l);
+}
+
+static void batch_undone(struct lane *l, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_FENCED:
+		db_close(l->db);
+		break;
+	case VERDICT_LIMIT:
+		for (size_t i = 0; i < l->batch.count; i++)
+			l->batch.ops[i]->alone |= l->batch.ops[i]->kind == OP_MOVE;
+		break;
+	default:
+		pairs_forget(l);
+	}
+	batch_retry(l);
+}
+
+static void pause_with_jitter(unsigned tries)
+{
+	unsigned char chance;
+
+	random_bytes(&chance, sizeof(chance));
+	usleep((tries < 6 ? 500u << tries : 32000u) * chance / 256);
+}
+
+static void batch_failed(struct lane *l, enum db_result result)
+{
+	struct batch *b = &l->batch;
+
+	switch (result) {
+	case DB_DUPLICATE:                              /* somebody else wrote one of these ids: look all of them up */
+		for (size_t i = 0; i < b->count; i++)
+			b->ops[i]->suspect = true;
+		batch_retry(l);
+		break;
+	case DB_RETRY:
+		atomic_fetch_add(&l->engine->figures.deadlocks, 1);
+		pause_with_jitter(batch_tries(b));
+		pairs_forget(l);
+		batch_retry(l);
+		break;
+	case DB_LOCKED:
+		lane_set_aside(l);
+		break;
+	case DB_AWAY:
+		batch_put_back(l);
+		break;
+	case DB_UNKNOWN:
+		batch_unknown(l);
+		break;
+	default:
+		log_event(LOG_ERROR, "statement_failed", "lane=%lld requests=%zu errno=%u why=\"%s\"", (long long)l->lane_id,
+		          b->count, db_errno(l->db), db_error(l->db));
+		if (b->count == 1)
+			b->ops[0]->tries += TRIES_MAX / 3;      /* a culprit by itself fails again */
+		batch_retry(l);
+	}
+}
+
+static void figures_count(struct lane *l, size_t requests, int64_t began_us)
+{
+	struct engine_figures *f = &l->engine->figures;
+	size_t                 bucket = 0;
+
+	while (bucket < COUNT(f->batch_requests_bucket) - 1 && (size_t)1 << bucket < requests)
+		bucket++;
+	atomic_fetch_add_explicit(&f->batch_requests_bucket[bucket], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_requests, (int64_t)requests, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_us, clock_us() - began_us, memory_order_relaxed);
+}
+
+static void lane_round(struct lane *l)
+{
+	int64_t        began_us = clock_us(), now = TIME_NONE;
+	size_t         requests = l->batch.count;
+	enum verdict   verdict;
+	enum db_result result = batch_run(l, &verdict, &now);
+
+	figures_count(l, requests, began_us);
+	if (result != DB_OK)
+		batch_failed(l, result);
+	else if (verdict != VERDICT_DONE)
+		batch_undone(l, verdict);
+	else
+		batch_answer(l, now);
+	atomic_store(&l->connected, db_connected(l->db));
+}
+
+static void *lane_main(void *arg)
+{
+	struct lane    *l = arg;
+	struct lane_row last;
+
+	if (!lane_connect(l, &last))
+		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
+	atomic_store(&l->connected, db_connected(l->db));
+	while (batch_take(l)) {
+		if (!db_connected(l->db) && !lane_connect(l, &last)) {
+			batch_put_back(l);
+			usleep(50000);
+		} else if (l->batch.count > 0) {
+			lane_round(l);
+		}
+		atomic_store(&l->connected, db_connected(l->db));
+	}
+	if (db_connected(l->db) && lane_statement(l, LANE_DROP, NULL, NULL) != DB_OK)
+		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
+	return NULL;
+}
+
+struct lane *lane_open(struct engine *e, unsigned slot)
+{
+	struct lane *l = mem_alloc(sizeof(*l));
+	int          error;
+
+	l->engine = e;
+	l->catalogue = e->catalogue;
+	l->slot = slot;
+	l->limit = BATCH_OPS;
+	l->pending_last = &l->pending;
+	l->batch.ops = l->ops;
+	l->batch.pairs = mem_alloc(PAIRS_MAX * sizeof(*l->batch.pairs));
+	l->batch.order = mem_alloc(PAIRS_MAX * sizeof(*l->batch.order));
+	l->db = db_new(&e->options.target);
+	queue_init(&l->queue);
+	error = pthread_create(&l->thread, NULL, lane_main, l);
+	assert(error == 0);
+	return l;
+}
+
+void lane_close(struct lane *l)
+{
+	queue_close(&l->queue);
+	pthread_join(l->thread, NULL);
+	queue_fini(&l->queue);
+	db_free(l->db);
+	text_fini(&l->sql);
+	text_fini(&l->rows);
+	free(l->batch.pairs);
+	free(l->batch.order);
+	free(l);
+}

@@ -1,0 +1,335 @@
+/* pair.c - which balances a batch touches, and what is known of them.
+ *
+ * Codes become numbers (the catalogue first, the database for what it lacks), the lines of a batch meet in pairs, and pairs take
+ * what the hints of earlier batches know or what is read now. A hint is never trusted further than the guard in stock_deduct: one
+ * that was wrong costs a round trip. */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- codes to numbers */
+
+struct finder {
+	struct catalogue *catalogue;
+	bool              locations;
+};
+
+static void code_read(void *arg, const struct db_row *row)
+{
+	struct finder *f = arg;
+
+	if (f->locations)
+		catalogue_location_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	else
+		catalogue_sku_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+}
+
+/* Enters what the catalogue has into the lines; the codes that it lacks are listed in l->rows. */
+static void lines_resolve(struct lane *l, bool locations)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct line *line = &l->batch.ops[i]->lines[k];
+			const char  *code = locations ? line->location_code : line->sku_code;
+
+			if (locations ? (void *)line->location : (void *)line->sku)
+				continue;
+			if (locations)
+				line->location = catalogue_location(l->catalogue, code);
+			else
+				line->sku = catalogue_sku(l->catalogue, code);
+			if (!(locations ? (void *)line->location : (void *)line->sku))
+				row_hex(&l->rows, code, strlen(code));
+		}
+}
+
+enum db_result pairs_resolve(struct lane *l)
+{
+	for (int locations = 0; locations <= 1; locations++) {
+		struct finder  f = {l->catalogue, locations};
+		enum db_result result;
+
+		lines_resolve(l, locations);
+		if (l->rows.len == 0)
+			continue;
+		text_reset(&l->sql);
+		statement_add(&l->sql, locations ? LOCATION_FIND : SKU_FIND, &(struct fill){.rows = &l->rows});
+		result = db_run(l->db, &l->sql, code_read, &f);
+		if (result != DB_OK)
+			return result;
+		lines_resolve(l, locations);
+	}
+	return DB_OK;
+}
+
+static bool makes_sku(const struct op *op, const struct line *line)
+{
+	return op->kind == OP_MOVE && op->movement_kind == RECEIPT && !line->sku;
+}
+
+static bool makes_location(const struct op *op, const struct line *line)
+{
+	return op->kind == OP_MOVE && line->qty >= 0 && !line->location;
+}
+
+/* Only movements that the look-up found to be new, so that a refused one leaves nothing behind. */
+static size_t list_new(struct lane *l, bool locations)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct op   *op = l->batch.ops[i];
+			struct line *line = &op->lines[k];
+			const char  *code = locations ? line->location_code : line->sku_code;
+
+			if (op->found_movement || !(locations ? makes_location(op, line) : makes_sku(op, line)))
+				continue;
+			row_begin(&l->rows);
+			row_hex(&l->rows, code, strlen(code));
+			if (!locations)
+				row_utc_now(&l->rows);
+			row_end(&l->rows);
+		}
+	return l->rows.len;
+}
+
+bool op_makes_codes(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (makes_sku(op, &op->lines[k]) || makes_location(op, &op->lines[k]))
+			return true;
+	return false;
+}
+
+enum db_result pairs_make_codes(struct lane *l)
+{
+	bool made = false;
+
+	for (int locations = 0; locations <= 1; locations++) {
+		enum db_result result;
+
+		if (list_new(l, locations) == 0)
+			continue;
+		text_reset(&l->sql);
+		statement_add(&l->sql, locations ? LOCATION_MAKE : SKU_MAKE, &(struct fill){.rows = &l->rows});
+		result = db_run(l->db, &l->sql, NULL, NULL);
+		if (result != DB_OK)
+			return result;
+		made = true;
+	}
+	return made ? pairs_resolve(l) : DB_OK;
+}
+
+/* ---- pairs */
+
+static struct hint *hint_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
+{
+	return &l->hints[(sku_id * UINT32_C(2654435761) ^ location_id * UINT32_C(40503)) & (HINTS - 1)];
+}
+
+static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location_id)
+{
+	struct hint *h = hint_place(l, sku_id, location_id);
+
+	return h->known && h->sku_id == sku_id && h->location_id == location_id ? h : NULL;
+}
+
+/* The place in the map of a pair, or where it would go. The map is never more than half full. */
+static uint32_t *pair_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
+{
+	uint32_t mask = COUNT(l->map) - 1, at = (sku_id * UINT32_C(2654435761) ^ location_id * UINT32_C(97)) & mask;
+
+	for (;; at = (at + 1) & mask) {
+		const struct pair *p = l->map[at] ? &l->batch.pairs[l->map[at] - 1] : NULL;
+
+		if (!p || (p->sku_id == sku_id && p->location_id == location_id))
+			return &l->map[at];
+	}
+}
+
+static struct pair *pair_find(struct lane *l, uint32_t sku_id, uint32_t location_id)
+{
+	uint32_t index = *pair_place(l, sku_id, location_id);
+
+	return index ? &l->batch.pairs[index - 1] : NULL;
+}
+
+static void pair_enter(struct lane *l, struct line *line, bool wanted)
+{
+	struct batch *b = &l->batch;
+	uint32_t      sku, location, *place;
+	struct hint  *h;
+
+	if (!line->sku || !line->location)
+		return;
+	sku = sku_id(line->sku);
+	location = line->location->location_id;
+	place = pair_place(l, sku, location);
+	if (*place == 0) {
+		struct pair *p = &b->pairs[b->pairs_count++];
+
+		assert(b->pairs_count <= PAIRS_MAX);
+		*p = (struct pair){.sku_id = sku, .location_id = location};
+		h = hint_find(l, sku, location);
+		if (h) {
+			p->known = true;
+			p->own = h->own;
+			p->total = h->total;
+			p->slots = h->slots;
+			p->own_row = h->own_row;
+		}
+		*place = (uint32_t)b->pairs_count;
+	}
+	b->pairs[*place - 1].wanted |= wanted;
+	line->pair = *place - 1;
+}
+
+static int pair_order(const void *a, const void *b, void *arg)
+{
+	const struct pair *pairs = arg, *x = &pairs[*(const uint32_t *)a], *y = &pairs[*(const uint32_t *)b];
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+}
+
+/* A release writes the slots of its lines, a confirmation that acquires anew takes their units again. */
+static bool takes_found_lines(const struct op *op)
+{
+	return op->found && (op->kind == OP_RELEASE || (op->kind == OP_CONFIRM && op->reacquire));
+}
+
+void pairs_find(struct lane *l)
+{
+	struct batch *b = &l->batch;
+
+	b->pairs_count = 0;
+	memset(l->map, 0, sizeof(l->map));
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		for (size_t k = 0; k < op->lines_count; k++)
+			pair_enter(l, &op->lines[k], true);
+		for (size_t k = 0; takes_found_lines(op) && k < op->found->lines_count; k++)
+			pair_enter(l, &op->found->lines[k], op->kind == OP_CONFIRM);
+	}
+	for (size_t i = 0; i < b->pairs_count; i++)
+		b->order[i] = (uint32_t)i;
+	qsort_r(b->order, b->pairs_count, sizeof(b->order[0]), pair_order, b->pairs);
+}
+
+static void balance_read(void *arg, const struct db_row *row)
+{
+	struct pair *p = pair_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
+
+	p->own = db_int(row, 2);
+	p->total = db_int(row, 3);
+	p->own_row = db_int(row, 4) != 0;
+	p->slots = (unsigned)db_int(row, 5);
+}
+
+static bool pair_is_due(const struct pair *p, enum which which)
+{
+	return which == DOUBTED ? p->doubted : !p->known && (which == UNKNOWN || p->wanted);
+}
+
+enum db_result pairs_load(struct lane *l, enum which which)
+{
+	struct batch  *b = &l->batch;
+	enum db_result result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < b->pairs_count; i++) {
+		struct pair *p = &b->pairs[b->order[i]];
+
+		if (!pair_is_due(p, which))
+			continue;
+		p->own = p->total = 0;
+		p->slots = 0;
+		p->own_row = false;
+		p->known = p->fresh = true;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	result = db_run(l->db, &l->sql, balance_read, l);
+	return result;
+}
+
+/* ---- hints */
+
+void pairs_learn(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[i];
+
+		*hint_place(l, p->sku_id, p->location_id) = (struct hint){
+		        .sku_id = p->sku_id, .location_id = p->location_id, .known = p->known,
+		        .own = p->own + p->add - p->take, .total = p->total + p->add - p->take,
+		        .own_row = p->own_row || p->add > 0, .slots = p->slots + (!p->own_row && p->add > 0),
+		};
+	}
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; op->writes && op->kind == OP_RELEASE && k < op->found->lines_count; k++) {
+			const struct line *line = &op->found->lines[k];
+			struct hint       *h = hint_find(l, sku_id(line->sku), line->location->location_id);
+
+			if (h) {
+				h->total += line->qty;
+				h->own += line->slot == l->slot ? line->qty : 0;
+			}
+		}
+	}
+}
+
+void pairs_forget(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.pairs_count; i++)
+		hint_place(l, l->batch.pairs[i].sku_id, l->batch.pairs[i].location_id)->known = false;
+}
+
+/* ---- slots that somebody outside has locked */
+
+static void unlocked_read(void *arg, const struct db_row *row)
+{
+	struct pair *p = pair_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
+
+	p->locked = (uint64_t)db_int(row, 2) < p->slots;
+}
+
+enum db_result pairs_probe(struct lane *l)
+{
+	enum db_result result = pairs_load(l, UNKNOWN);
+
+	if (result != DB_OK)
+		return result;
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		struct pair *p = &l->batch.pairs[l->batch.order[i]];
+
+		p->locked = p->slots > 0;
+		if (!p->locked)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, STOCK_PROBE, &(struct fill){.rows = &l->rows});
+	result = db_run(l->db, &l->sql, unlocked_read, l);
+	for (size_t i = 0; i < l->batch.pairs_count; i++)
+		l->batch.pairs[i].locked &= result == DB_OK;
+	return result;
+}

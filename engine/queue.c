@@ -1,0 +1,105 @@
+/* queue.c - the bounded queue between loops and a lane (or the desk). */
+#include "lane.h"
+
+#include <time.h>
+
+void queue_init(struct queue *q)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->filled, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&q->lock, NULL);
+	q->head = q->count = 0;
+	q->closed = false;
+}
+
+void queue_fini(struct queue *q)
+{
+	assert(q->count == 0);
+	pthread_cond_destroy(&q->filled);
+	pthread_mutex_destroy(&q->lock);
+}
+
+bool queue_push(struct queue *q, struct op *first, size_t count)
+{
+	bool fits;
+
+	pthread_mutex_lock(&q->lock);
+	fits = !q->closed && q->count + count <= QUEUE_OPS;
+	for (size_t i = 0; fits && i < count; i++) {
+		struct op *op = first;
+
+		first = op->next;
+		op->next = NULL;
+		q->ring[(q->head + q->count++) % QUEUE_OPS] = op;
+	}
+	if (fits)
+		pthread_cond_signal(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+	return fits;
+}
+
+static void queue_wait(struct queue *q, int wait_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += wait_ms / 1000;
+	until.tv_nsec += wait_ms % 1000 * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	while (q->count == 0 && !q->closed)
+		if (wait_ms < 0)
+			pthread_cond_wait(&q->filled, &q->lock);
+		else if (pthread_cond_timedwait(&q->filled, &q->lock, &until))
+			return;
+}
+
+size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms)
+{
+	size_t taken = 0;
+
+	pthread_mutex_lock(&q->lock);
+	if (wait_ms != 0)
+		queue_wait(q, wait_ms);
+	while (q->count > 0 && taken < max) {
+		out[taken++] = q->ring[q->head];
+		q->head = (q->head + 1) % QUEUE_OPS;
+		q->count--;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return taken;
+}
+
+void queue_close(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	pthread_cond_broadcast(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+}
+
+bool queue_closed(struct queue *q)
+{
+	bool closed;
+
+	pthread_mutex_lock(&q->lock);
+	closed = q->closed;
+	pthread_mutex_unlock(&q->lock);
+	return closed;
+}
+
+size_t queue_depth(struct queue *q)
+{
+	size_t depth;
+
+	pthread_mutex_lock(&q->lock);
+	depth = q->count;
+	pthread_mutex_unlock(&q->lock);
+	return depth;
+}

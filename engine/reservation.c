@@ -1,0 +1,474 @@
+/* reservation.c - what becomes of reservations in a batch: found, made, changed, swept, answered.
+ *
+ * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The lines of a
+ * reservation only change when an expired one is acquired anew, so the state that was read vouches for the lines too. */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading */
+
+enum column {
+	ORDER_ID, RESERVATION_ID, LINES_HASH, STATE, EXPIRES_AT, TASK_ID, ATTEMPTS, LAST_ERROR, CREATED_AT, CONFIRMED_AT,
+	RELEASED_AT, SETTLED_AT, NOW, DUE_AT, LINE_SKU_ID, LINE_SKU, LINE_LOCATION_ID, LINE_LOCATION, LINE_SLOT, LINE_QTY
+};
+
+void reservation_free(struct reservation *r)
+{
+	if (r)
+		free(r->last_error);
+	free(r);
+}
+
+static struct reservation *reservation_begin(const struct db_row *row, size_t lines_max)
+{
+	struct reservation *r = mem_alloc(sizeof(*r) + lines_max * sizeof(struct line));
+
+	assert(row->len[ORDER_ID] <= ID_MAX && row->len[LINES_HASH] == sizeof(r->lines_hash));
+	memcpy(r->order_id, row->col[ORDER_ID], row->len[ORDER_ID]);
+	memcpy(r->lines_hash, row->col[LINES_HASH], sizeof(r->lines_hash));
+	r->reservation_id = (uint64_t)db_int(row, RESERVATION_ID);
+	r->state = (enum state)db_int(row, STATE);
+	r->task_id = (uint64_t)db_int(row, TASK_ID);
+	r->attempts = (unsigned)db_int(row, ATTEMPTS);
+	r->last_error = row->col[LAST_ERROR] ? mem_copy(row->col[LAST_ERROR]) : NULL;
+	r->expires_at = time_parse(row->col[EXPIRES_AT]);
+	r->created_at = time_parse(row->col[CREATED_AT]);
+	r->confirmed_at = time_parse(row->col[CONFIRMED_AT]);
+	r->released_at = time_parse(row->col[RELEASED_AT]);
+	r->settled_at = time_parse(row->col[SETTLED_AT]);
+	r->due_at = time_parse(row->col[DUE_AT]);
+	r->read_at = time_parse(row->col[NOW]);
+	return r;
+}
+
+void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
+{
+	uint32_t sku_id = (uint32_t)db_int(row, first), location_id = (uint32_t)db_int(row, first + 2);
+
+	line->sku = catalogue_sku_by_id(c, sku_id);
+	if (!line->sku)
+		line->sku = catalogue_sku_enter(c, sku_id, row->col[first + 1], row->len[first + 1]);
+	line->location = catalogue_location_by_id(c, location_id);
+	if (!line->location)
+		line->location = catalogue_location_enter(c, location_id, row->col[first + 3], row->len[first + 3]);
+	line->sku_code = sku_code(line->sku);
+	line->location_code = line->location->code;
+	line->slot = (uint16_t)db_int(row, first + 4);
+	line->qty = line->granted = db_int(row, first + 5);
+}
+
+void reservation_read(void *arg, const struct db_row *row)
+{
+	struct reservation_reader *in = arg;
+	struct reservation        *r = in->count ? in->list[in->count - 1] : NULL;
+
+	if (!r || r->reservation_id != (uint64_t)db_int(row, RESERVATION_ID)) {
+		if (in->count == in->max) {
+			in->max = in->max ? in->max * 2 : 16;
+			in->list = mem_resize(in->list, in->max * sizeof(*in->list));
+		}
+		in->lines_max = 4;
+		r = in->list[in->count++] = reservation_begin(row, in->lines_max);
+	}
+	if (!row->col[LINE_SKU_ID])
+		return;
+	if (r->lines_count == in->lines_max) {
+		in->lines_max *= 2;
+		r = in->list[in->count - 1] = mem_resize(r, sizeof(*r) + in->lines_max * sizeof(struct line));
+	}
+	r->lines[r->lines_count] = (struct line){0};
+	line_read(in->catalogue, &r->lines[r->lines_count++], row, LINE_SKU_ID);
+}
+
+void reservations_sort_lines(struct reservation **list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		lines_sort(list[i]->lines, list[i]->lines_count);
+}
+
+/* ---- the look-up of a batch */
+
+static bool wants_look_up(const struct op *op)
+{
+	return op->kind == OP_RESERVE ? op->suspect && !op->looked_up : op->kind != OP_MOVE;
+}
+
+enum db_result reservation_look_up(struct lane *l)
+{
+	struct reservation_reader in = {.catalogue = l->catalogue};
+	enum db_result            result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!wants_look_up(op))
+			continue;
+		reservation_free(op->found);
+		op->found = NULL;
+		op->looked_up = true;
+		row_hex(&l->rows, op->id, strlen(op->id));
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, RESERVATION_FIND, &(struct fill){.rows = &l->rows});
+	result = db_run(l->db, &l->sql, reservation_read, &in);
+	reservations_sort_lines(in.list, in.count);
+	for (size_t i = 0; i < in.count; i++) {
+		struct op *op = result == DB_OK ? batch_find(l, false, in.list[i]->order_id) : NULL;
+
+		if (op && !op->found)
+			op->found = in.list[i];
+		else
+			reservation_free(in.list[i]);
+	}
+	free(in.list);
+	return result;
+}
+
+/* ---- changes of state */
+
+static bool confirms(const struct op *op)
+{
+	return op->kind == OP_CONFIRM && !op->reacquired;
+}
+
+static bool confirms_late(const struct op *op)
+{
+	return op->kind == OP_CONFIRM && op->reacquired && op->found->state == HELD;
+}
+
+static bool reacquires(const struct op *op)
+{
+	return op->kind == OP_CONFIRM && op->reacquired && op->found->state == EXPIRED;
+}
+
+static bool releases_held(const struct op *op)
+{
+	return op->kind == OP_RELEASE && op->found->state == HELD;
+}
+
+static bool releases_confirmed(const struct op *op)
+{
+	return op->kind == OP_RELEASE && op->found->state == CONFIRMED;
+}
+
+static bool releases_buried(const struct op *op)
+{
+	return op->kind == OP_RELEASE && op->found->state == BURIED;
+}
+
+static bool kicks(const struct op *op)
+{
+	return op->kind == OP_KICK;
+}
+
+static const struct change {
+	bool         (*meant)(const struct op *op);
+	enum statement statement;
+	enum state     from;
+} changes[] = {
+        {confirms, RESERVATION_CONFIRM, HELD},
+        {confirms_late, RESERVATION_CONFIRM_LATE, HELD},
+        {reacquires, RESERVATION_REACQUIRE, EXPIRED},
+        {releases_held, RESERVATION_RELEASE_HELD, HELD},
+        {releases_confirmed, RESERVATION_RELEASE_FROM, CONFIRMED},
+        {releases_buried, RESERVATION_RELEASE_FROM, BURIED},
+        {kicks, RESERVATION_KICK, BURIED},
+};
+
+static void change_write(struct lane *l, struct text *sql, const struct change *change)
+{
+	int64_t count = 0;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i])) {
+			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+			count++;
+		}
+	if (count == 0)
+		return;
+	statement_add(sql, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
+	statement_add(sql, LANE_EXPECT, &(struct fill){.count = count, .verdict = VERDICT_STATE});
+	if (change->from == EXPIRED)
+		statement_add(sql, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+}
+
+void reservation_change(struct lane *l, struct text *sql)
+{
+	for (size_t i = 0; i < COUNT(changes); i++)
+		change_write(l, sql, &changes[i]);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!op->writes || op->kind != OP_EXTEND)
+			continue;
+		text_reset(&l->rows);
+		row_int(&l->rows, (int64_t)op->found->reservation_id);
+		statement_add(sql, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = op->ttl_s});
+		statement_add(sql, LANE_EXPECT, &(struct fill){.count = 1, .verdict = VERDICT_STATE});
+	}
+}
+
+/* ---- new reservations */
+
+void reservation_insert(struct lane *l, struct text *sql)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!op->writes || op->kind != OP_RESERVE)
+			continue;
+		op->new_id = lane_new_id(l);
+		row_begin(&l->rows);
+		row_int(&l->rows, (int64_t)op->new_id);
+		row_hex(&l->rows, op->id, strlen(op->id));
+		row_hex(&l->rows, op->lines_hash, sizeof(op->lines_hash));
+		row_int(&l->rows, HELD);
+		row_now(&l->rows, op->ttl_s);
+		row_now(&l->rows, op->ttl_s);
+		row_int(&l->rows, 0);
+		row_now(&l->rows, 0);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return;
+	statement_add(sql, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; op->writes && op->kind == OP_RESERVE && k < op->lines_count; k++) {
+			if (op->lines[k].granted == 0)
+				continue;
+			row_begin(&l->rows);
+			row_int(&l->rows, (int64_t)op->new_id);
+			row_int(&l->rows, sku_id(op->lines[k].sku));
+			row_int(&l->rows, op->lines[k].location->location_id);
+			row_int(&l->rows, l->slot);
+			row_int(&l->rows, op->lines[k].granted);
+			row_end(&l->rows);
+		}
+	}
+	statement_add(sql, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
+}
+
+/* ---- answers */
+
+static struct reservation *reservation_made(const struct op *op, int64_t now)
+{
+	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
+
+	r->reservation_id = op->new_id;
+	memcpy(r->order_id, op->id, sizeof(r->order_id));
+	r->state = HELD;
+	r->created_at = r->read_at = now;
+	r->expires_at = r->due_at = now + op->ttl_s * 1000;
+	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].granted > 0) {
+			r->lines[r->lines_count] = op->lines[i];
+			r->lines[r->lines_count++].qty = op->lines[i].granted;
+		}
+	return r;
+}
+
+static void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
+{
+	r->read_at = now;
+	r->attempts = 0;
+	r->task_id = 0;
+	switch (op->kind) {
+	case OP_CONFIRM:
+		r->confirmed_at = now;
+		/* fallthrough */
+	case OP_KICK:
+		r->state = CONFIRMED;
+		break;
+	case OP_RELEASE:
+		r->state = RELEASED;
+		r->released_at = now;
+		break;
+	case OP_EXTEND:
+		r->expires_at = now + op->ttl_s * 1000;
+		break;
+	default:
+		assert(!"not a change of state");
+	}
+}
+
+void reservation_answer(struct op *op, int64_t now)
+{
+	if (op->kind == OP_RESERVE && op->writes) {
+		op->reservation = reservation_made(op, now);
+		return;
+	}
+	op->reservation = op->found;            /* NULL where there is none */
+	op->found = NULL;
+	if (op->writes)
+		reservation_changed(op->reservation, op, now);
+}
+
+/* ---- expired holds */
+
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+/* In a transaction without a lane's fence: it changes only rows that are held and expired, so one that lands late does no harm. */
+static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
+{
+	struct text    sql = {0}, rows = {0};
+	int64_t        verdict = -1;
+	enum db_result result;
+
+	statement_add(&sql, FREE_BEGIN, NULL);
+	for (size_t i = 0; i < count; i++)
+		row_int(&rows, (int64_t)list[i]->reservation_id);
+	statement_add(&sql, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
+	statement_add(&sql, LANE_EXPECT, &(struct fill){.count = (int64_t)count, .verdict = VERDICT_STATE});
+	stock_give_back(&sql, list, count);
+	statement_add(&sql, LANE_END, NULL);
+	result = db_run(db, &sql, verdict_read, &verdict);
+	if (result == DB_OK && verdict == VERDICT_DONE)
+		*swept = (unsigned)count;
+	text_fini(&sql);
+	text_fini(&rows);
+	return result;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
+
+	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
+}
+
+/* The ids of holds -> those that are expired give their units back, in one transaction. */
+static enum db_result reservation_expire(struct db *db, struct catalogue *c, const struct text *ids, unsigned *swept)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct text               sql = {0};
+	size_t                    due = 0;
+	enum db_result            result;
+
+	*swept = 0;
+	statement_add(&sql, RESERVATION_BY_ID, &(struct fill){.rows = ids});
+	result = db_run(db, &sql, reservation_read, &in);
+	for (size_t i = 0; i < in.count; i++) {
+		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
+			in.list[due++] = in.list[i];
+		else
+			reservation_free(in.list[i]);
+	}
+	if (result == DB_OK && due > 0) {
+		qsort(in.list, due, sizeof(in.list[0]), by_id);
+		result = expire_write(db, in.list, due, swept);
+	}
+	for (size_t i = 0; i < due; i++)
+		reservation_free(in.list[i]);
+	free(in.list);
+	text_fini(&sql);
+	return result;
+}
+
+static void flag_read(void *arg, const struct db_row *row)
+{
+	*(bool *)arg = db_int(row, 0) != 0;
+}
+
+static void id_read(void *arg, const struct db_row *row)
+{
+	row_int(arg, db_int(row, 0));
+}
+
+enum db_result reservation_sweep(struct lane *l)
+{
+	struct text    ids = {0};
+	bool           exists = false;
+	unsigned       swept = 0;
+	enum db_result result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++)
+		if (l->batch.pairs[l->batch.order[i]].doubted)
+			row_int(&l->rows, l->batch.pairs[l->batch.order[i]].sku_id);
+	if (l->rows.len == 0 || clock_ms() < l->sweep_after_ms)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, EXPIRED_EXISTS, NULL);
+	result = db_run(l->db, &l->sql, flag_read, &exists);
+	for (int round = 0; result == DB_OK && exists && round < SWEEP_ROUNDS; round++) {
+		text_reset(&ids);
+		text_reset(&l->sql);
+		statement_add(&l->sql, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX});
+		result = db_run(l->db, &l->sql, id_read, &ids);
+		if (ids.len == 0 && round == 0)         /* a long walk for nothing: others are expired, not these */
+			l->sweep_after_ms = clock_ms() + 100;
+		exists = ids.len > 0;
+		if (result == DB_OK && exists)
+			result = reservation_expire(l->db, l->catalogue, &ids, &swept);
+		atomic_fetch_add(&l->engine->figures.expired, swept);
+	}
+	text_fini(&ids);
+	if (result == DB_RETRY || result == DB_LOCKED)  /* somebody else is at it: what they give back is read next */
+		result = db_text(l->db, "ROLLBACK", NULL, NULL);
+	return result;
+}
+
+bool engine_expire(struct engine *e, struct db *db, unsigned limit, unsigned *swept)
+{
+	struct text    ids = {0}, sql = {0};
+	enum db_result result;
+
+	*swept = 0;
+	statement_add(&sql, EXPIRED_OLDEST, &(struct fill){.count = limit});
+	result = db_run(db, &sql, id_read, &ids);
+	if (result == DB_OK && ids.len > 0)
+		result = reservation_expire(db, e->catalogue, &ids, swept);
+	text_fini(&ids);
+	text_fini(&sql);
+	atomic_fetch_add(&e->figures.expired, *swept);
+	if (result == DB_RETRY || result == DB_LOCKED)
+		result = db_text(db, "ROLLBACK", NULL, NULL);
+	return result == DB_OK;
+}
+
+/* ---- rows that somebody outside has locked */
+
+static void unlocked_read(void *arg, const struct db_row *row)
+{
+	struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->found && l->batch.ops[i]->found->reservation_id == (uint64_t)db_int(row, 0))
+			l->batch.ops[i]->locked = false;
+}
+
+enum db_result reservation_probe(struct lane *l)
+{
+	enum db_result result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		op->locked = op->writes && op->found;
+		if (op->locked)
+			row_int(&l->rows, (int64_t)op->found->reservation_id);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, RESERVATION_PROBE, &(struct fill){.rows = &l->rows});
+	result = db_run(l->db, &l->sql, unlocked_read, l);
+	for (size_t i = 0; i < l->batch.count; i++)
+		l->batch.ops[i]->locked &= result == DB_OK;
+	return result;
+}

@@ -1,0 +1,132 @@
+-- What changes or reads reservations. Rows are locked by primary key, whatever the length of the list. Decisions are taken in C on
+-- rows that were read without a lock; the state that the decision relied on stands in the WHERE, and the count is checked.
+-- SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for a lock.
+
+-- name: reservation_find
+-- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals.
+SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
+       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at,
+       l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
+  FROM reservation r FORCE INDEX (order_id)
+  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
+  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
+ WHERE r.order_id IN ({rows});
+
+-- name: reservation_by_id
+-- The same by reservation_id.
+SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
+       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at,
+       l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
+  FROM reservation r FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
+  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
+ WHERE r.reservation_id IN ({rows});
+
+-- name: reservation_add
+-- {rows}: (id, order_id, lines_hash, state, due_at, expires_at, attempts, created_at).
+    INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts, created_at)
+    VALUES {rows};
+
+-- name: reservation_line_add
+-- {rows}: (id, sku, location, slot, qty).
+    INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows};
+
+-- name: reservation_confirm
+-- Held and not expired by the clock.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = t, due_at = t
+     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+
+-- name: reservation_confirm_late
+-- Past its time, not swept yet, and wanted all the same: its units are still its own.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = t, due_at = t
+     WHERE reservation_id IN ({rows}) AND state = 1;
+
+-- name: reservation_reacquire
+-- Expired and swept; stock_deduct of the same transaction holds its units anew, in the own slot.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = t, due_at = t
+     WHERE reservation_id IN ({rows}) AND state = 5;
+
+-- name: reservation_line_move
+-- The lines name the slot that holds their units now.
+    UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({rows});
+
+-- name: reservation_release_held
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, task_id = NULL, attempts = 0, released_at = t
+     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+
+-- name: reservation_release_from
+-- From {state}, confirmed or buried, also while a worker has claimed it: the worker finds it lost.
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, task_id = NULL, attempts = 0, released_at = t
+     WHERE reservation_id IN ({rows}) AND state = {state};
+
+-- name: reservation_extend
+-- From now; due_at moves along.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET expires_at = t + INTERVAL {count} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
+     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+
+-- name: reservation_kick
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, task_id = NULL, attempts = 0, due_at = t
+     WHERE reservation_id IN ({rows}) AND state = 6;
+
+-- name: reservation_expire
+-- Held, past its time by the clock of this moment.
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 5, task_id = NULL, attempts = 0
+     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at <= SYSDATE(3);
+
+-- name: expired_exists
+-- Is any hold past its time and not swept? Claimed ones too: their worker may be dead. One row, 0 or 1.
+SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
+                WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
+    OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
+                WHERE state = 1 AND task_id > 0 AND expires_at <= UTC_TIMESTAMP(3));
+
+-- name: expired_of_skus
+-- Expired holds that occupy these skus. {rows}: sku numbers.
+(SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
+   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
+  WHERE r.state = 1 AND r.task_id IS NULL AND r.due_at <= UTC_TIMESTAMP(3) LIMIT {count})
+UNION
+(SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
+   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
+  WHERE r.state = 1 AND r.task_id > 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
+
+-- name: expired_oldest
+-- Expired holds whatever their skus, the oldest first, because the walk follows the index.
+SELECT reservation_id FROM reservation FORCE INDEX (claim)
+ WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3) LIMIT {count};
+
+-- name: reservation_list
+-- A page of ids, newest first. {low}: the id before which it begins.
+SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (PRIMARY)
+ WHERE reservation_id < {low} ORDER BY reservation_id DESC LIMIT {count};
+
+-- name: reservation_list_waiting
+-- A page of ids in {state} that no task has, in the order of the index. {rows}: the due_at after which it begins; {low}: the id
+-- at that very due_at. A held one counts as past its time ({lapsed} 1) or not (0).
+SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (claim)
+ WHERE state = {state} AND task_id IS NULL AND due_at >= {rows} AND (due_at > {rows} OR reservation_id > {low})
+   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+ ORDER BY due_at, reservation_id LIMIT {count};
+
+-- name: reservation_list_tasked
+-- The same for those that a task has or had; {task}: the task of the last row before the page.
+SELECT reservation_id, task_id, due_at FROM reservation FORCE INDEX (claim)
+ WHERE state = {state} AND task_id >= {task}
+   AND (task_id > {task} OR due_at > {rows} OR (due_at = {rows} AND reservation_id > {low}))
+   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+ ORDER BY task_id, due_at, reservation_id LIMIT {count};
+
+-- name: reservation_counts
+-- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so it is run
+-- every few seconds at most.
+SELECT state, task_id IS NOT NULL, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
+       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
+  FROM reservation FORCE INDEX (claim) GROUP BY state, task_id IS NOT NULL;
+
+-- name: reservation_probe
+-- Which of these rows nobody else has locked right now.
+SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) FOR UPDATE SKIP LOCKED;

@@ -1,0 +1,271 @@
+/* stock.c - what a batch does to slots: gather, give back, add, deduct. */
+#include "lane.h"
+
+#include <stdlib.h>
+
+/* ---- gather */
+
+/* Rows of (sku, location, need) for the pairs that `all` or that the own slot cannot serve; makes own rows where there are none. */
+static enum db_result gather_prepare(struct lane *l, bool all)
+{
+	struct batch  *b = &l->batch;
+	enum db_result result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < b->pairs_count; i++) {
+		struct pair *p = &b->pairs[b->order[i]];
+
+		p->gathers = p->take > p->own + p->add && p->take <= p->total + p->add;
+		if (!p->own_row && (p->gathers || (all && p->take > 0))) {
+			row_begin(&l->rows);
+			row_int(&l->rows, p->sku_id);
+			row_int(&l->rows, p->location_id);
+			row_int(&l->rows, l->slot);
+			row_int(&l->rows, 0);
+			row_int(&l->rows, 0);
+			row_end(&l->rows);
+			p->own_row = true;
+		}
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	text_reset(&l->sql);
+	statement_add(&l->sql, SLOT_MAKE, &(struct fill){.rows = &l->rows});
+	result = db_run(l->db, &l->sql, NULL, NULL);
+	return result;
+}
+
+static bool gather_add(struct lane *l, struct text *sql, bool all)
+{
+	struct batch *b = &l->batch;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < b->pairs_count; i++) {
+		struct pair *p = &b->pairs[b->order[i]];
+
+		if (!p->gathers && !all)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, p->take > p->add ? p->take - p->add : 0);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return false;
+	statement_add(sql, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	atomic_fetch_add(&l->engine->figures.gathers, 1);
+	return true;
+}
+
+enum db_result stock_gather(struct lane *l, bool commits)
+{
+	struct batch  *b = &l->batch;
+	enum verdict   verdict;
+	int64_t        now;
+	enum db_result result = gather_prepare(l, !commits);
+
+	if (result != DB_OK || !commits)
+		return result;
+	text_reset(&l->sql);
+	lane_begin(l, &l->sql);
+	if (!gather_add(l, &l->sql, false))
+		return DB_OK;
+	result = lane_commit(l, &l->sql, &verdict, &now);
+	for (size_t i = 0; i < b->pairs_count; i++)
+		b->pairs[i].known &= !b->pairs[i].gathers;
+	return result == DB_OK && verdict == VERDICT_DONE ? pairs_load(l, WANTED) : result;
+}
+
+/* ---- what the batch writes to slots */
+
+struct share {                             /* units of one slot row */
+	uint32_t sku_id, location_id;
+	uint16_t slot;
+	int64_t  qty;
+};
+
+struct shares {
+	struct share *list;
+	size_t        count, max;
+};
+
+static void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty)
+{
+	if (s->count == s->max) {
+		s->max = s->max ? s->max * 2 : 64;
+		s->list = mem_resize(s->list, s->max * sizeof(*s->list));
+	}
+	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty};
+}
+
+static int share_order(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	if (x->location_id != y->location_id)
+		return x->location_id < y->location_id ? -1 : 1;
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* In the order of locks, one for each slot row: an upsert that met the same row twice would count two rows. */
+static void shares_sum(struct shares *s)
+{
+	size_t kept = 0;
+
+	if (s->count > 0)
+		qsort(s->list, s->count, sizeof(s->list[0]), share_order);
+	for (size_t i = 0; i < s->count; i++) {
+		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0)
+			s->list[kept - 1].qty += s->list[i].qty;
+		else
+			s->list[kept++] = s->list[i];
+	}
+	s->count = kept;
+}
+
+static void shares_of(struct shares *s, const struct reservation *r)
+{
+	for (size_t k = 0; k < r->lines_count; k++)
+		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot, r->lines[k].qty);
+}
+
+static void give_back_add(struct text *sql, const struct shares *s)
+{
+	struct text rows = {0};
+
+	for (size_t i = 0; i < s->count; i++) {
+		row_begin(&rows);
+		row_int(&rows, s->list[i].sku_id);
+		row_int(&rows, s->list[i].location_id);
+		row_int(&rows, s->list[i].slot);
+		row_int(&rows, s->list[i].qty);
+		row_int(&rows, s->list[i].qty);
+		row_end(&rows);
+	}
+	if (s->count > 0) {
+		statement_add(sql, STOCK_GIVE_BACK, &(struct fill){.rows = &rows});
+		statement_add(sql, LANE_EXPECT, &(struct fill){.count = 2 * (int64_t)s->count, .verdict = VERDICT_STATE});
+	}
+	text_fini(&rows);
+}
+
+void stock_give_back(struct text *sql, struct reservation **list, size_t count)
+{
+	struct shares s = {0};
+
+	for (size_t i = 0; i < count; i++)
+		shares_of(&s, list[i]);
+	shares_sum(&s);
+	give_back_add(sql, &s);
+	free(s.list);
+}
+
+static void lock_add(struct lane *l, struct text *sql, const struct shares *given)
+{
+	struct shares all = {0};
+
+	for (size_t i = 0; i < given->count; i++)
+		share_add(&all, given->list[i].sku_id, given->list[i].location_id, given->list[i].slot, 0);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[i];
+
+		if (p->take > 0 || p->add > 0)
+			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0);
+	}
+	shares_sum(&all);
+	text_reset(&l->rows);
+	for (size_t i = 0; i < all.count; i++) {
+		row_begin(&l->rows);
+		row_int(&l->rows, all.list[i].sku_id);
+		row_int(&l->rows, all.list[i].location_id);
+		row_int(&l->rows, all.list[i].slot);
+		row_end(&l->rows);
+	}
+	statement_add(sql, STOCK_LOCK, &(struct fill){.rows = &l->rows});
+	free(all.list);
+}
+
+static int64_t add_rows(struct lane *l, struct text *skus)
+{
+	int64_t count = 0;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
+
+		if (p->add == 0)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, l->slot);
+		row_int(&l->rows, p->add);
+		row_int(&l->rows, 0);
+		row_end(&l->rows);
+		row_int(skus, p->sku_id);
+		count++;
+	}
+	return count;
+}
+
+static void adds_write(struct lane *l, struct text *sql)
+{
+	struct text skus = {0};
+
+	if (add_rows(l, &skus) > 0) {
+		statement_add(sql, STOCK_ADD, &(struct fill){.rows = &l->rows});
+		statement_add(sql, STOCK_OVER_LIMIT,
+		              &(struct fill){.rows = &skus, .count = LIMIT_NEAR, .verdict = VERDICT_LIMIT});
+	}
+	text_fini(&skus);
+}
+
+static void takes_write(struct lane *l, struct text *sql)
+{
+	int64_t count = 0;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
+
+		if (p->take == 0)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, p->take);
+		row_int(&l->rows, p->hold);
+		row_end(&l->rows);
+		count++;
+	}
+	if (count == 0)
+		return;
+	statement_add(sql, STOCK_DEDUCT, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	statement_add(sql, LANE_EXPECT, &(struct fill){.count = 2 * count, .verdict = VERDICT_SHORT});
+}
+
+void stock_write(struct lane *l, struct text *sql, bool gather)
+{
+	struct shares given = {0};
+	bool          adds = false, takes = false;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes && l->batch.ops[i]->kind == OP_RELEASE)
+			shares_of(&given, l->batch.ops[i]->found);
+	shares_sum(&given);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		adds |= l->batch.pairs[i].add > 0;
+		takes |= l->batch.pairs[i].take > 0;
+	}
+	if (gather)
+		gather_add(l, sql, true);
+	else if ((given.count > 0) + adds + takes > 1)
+		lock_add(l, sql, &given);
+	give_back_add(sql, &given);
+	adds_write(l, sql);
+	takes_write(l, sql);
+	free(given.list);
+}

@@ -1,0 +1,88 @@
+/* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting. */
+#include "api/options.h"
+#include "api/json.h"
+#include "engine/engine.h"
+#include "engine/statement.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct stock_row {
+	int64_t skus, locations, slots, slot_rows, available, reserved;
+};
+
+static void stock_read(void *arg, const struct db_row *row)
+{
+	int64_t *to = arg;
+
+	for (unsigned i = 0; i < row->columns; i++)
+		to[i] = db_int(row, i);
+}
+
+static void number_print(struct json_writer *w, bool json, const char *name, int64_t n)
+{
+	if (json)
+		json_put_int(w, name, n);
+	else
+		printf("%-24s %lld\n", name, (long long)n);
+}
+
+static void stats_print(const struct stock_row *stock, const struct counts *counts, bool json)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+	char               name[48];
+
+	json_open_object(&w, NULL);
+	number_print(&w, json, "skus", stock->skus);
+	number_print(&w, json, "locations", stock->locations);
+	number_print(&w, json, "slots", stock->slots);
+	number_print(&w, json, "slot_rows", stock->slot_rows);
+	number_print(&w, json, "available", stock->available);
+	number_print(&w, json, "reserved", stock->reserved);
+	number_print(&w, json, "on_hand", stock->available + stock->reserved);
+	for (int s = HELD; s < STATES; s++) {
+		number_print(&w, json, state_name((enum state)s), counts->by_state[s]);
+		snprintf(name, sizeof(name), "%s_claimed", state_name((enum state)s));
+		if (s == HELD || s == CONFIRMED)
+			number_print(&w, json, name, counts->claimed[s]);
+	}
+	number_print(&w, json, "oldest_expired_ms", counts->oldest_ready_ms[HELD]);
+	number_print(&w, json, "oldest_confirmed_ms", counts->oldest_ready_ms[CONFIRMED]);
+	json_close_object(&w);
+	if (json)
+		printf("%s\n", out.data);
+	text_fini(&out);
+}
+
+int stats_run(int argc, char **argv)
+{
+	struct house         house;
+	struct house_options options;
+	struct stock_row     stock = {0};
+	struct counts        counts;
+	struct text          sql = {0};
+	struct db           *db;
+	int                  status = options_read(command_find("stats"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	options = option_house();
+	status = house_open(&house, &options);
+	if (status != EXIT_DONE)
+		return status;
+	db = house_connect(&house);
+	statement_add(&sql, STOCK_STATS, NULL);
+	if (!db) {
+		status = EXIT_UNAVAILABLE;
+	} else if (db_run(db, &sql, stock_read, &stock) != DB_OK || !engine_count(db, &counts)) {
+		say("the database did not answer: %s", db_error(db));
+		status = EXIT_UNAVAILABLE;
+	} else {
+		stats_print(&stock, &counts, option_given(OPTION_json));
+	}
+	text_fini(&sql);
+	db_free(db);
+	house_close(&house);
+	return status;
+}

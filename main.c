@@ -1,0 +1,59 @@
+/* main.c - the table of commands, nothing else. */
+#include "api/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifndef VERSION
+#define VERSION "0.1.0"
+#endif
+
+const struct command commands[] = {
+        {"serve", SERVE, "", "the service",
+         "  holdfast serve --jobs=expire\n"
+         "  holdfast serve --db 'mariadb://shop@localhost/holdfast?socket=/run/mysqld/mysqld.sock' --listen unix:/run/holdfast.sock\n",
+         serve_run},
+        {"migrate", MIGRATE, "", "brings the schema up to date",
+         "  holdfast migrate --db mariadb://admin@10.0.0.5:3306/holdfast --db-password-file /etc/holdfast/password\n"
+         "  holdfast migrate --check\n",
+         migrate_run},
+        {"import", IMPORT, "FILE.csv", "receives stock from a CSV file with columns sku, qty and optionally location",
+         "  holdfast import delivery.csv\n"
+         "  holdfast import delivery.csv --id monday --skip-bad\n",
+         import_run},
+        {"audit", AUDIT, "", "checks every invariant; 1 and the rows that break it if one does not hold",
+         "  holdfast audit\n"
+         "  holdfast audit --sku 85123A --json\n",
+         audit_run},
+        {"stats", STATS, "", "stock, reservations by state, slots",
+         "  holdfast stats\n"
+         "  holdfast stats --json\n",
+         stats_run},
+        {0},
+};
+
+static int help(FILE *to, int status)
+{
+	fprintf(to, "holdfast " VERSION " - reserves stock, never twice\n\n");
+	for (const struct command *c = commands; c->name; c++)
+		fprintf(to, "  holdfast %-8s %-10s %s\n", c->name, c->operands, c->summary);
+	fprintf(to, "\n`holdfast COMMAND --help` shows its flags and examples.\n");
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
+
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+		puts("holdfast " VERSION);
+		return EXIT_DONE;
+	}
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return help(stdout, EXIT_DONE);
+	if (argc > 1)
+		say("there is no command %s", argv[1]);
+	return help(stderr, EXIT_USAGE);
+}

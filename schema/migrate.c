@@ -1,0 +1,99 @@
+/* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line and may be
+ * run again. */
+#include "migrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *text;
+} steps[] = {
+#include "schema.h"
+};
+
+int schema_latest(void)
+{
+	return atoi(steps[COUNT(steps) - 1].name);
+}
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int *)arg = (int)db_int(row, 0);
+}
+
+bool schema_version(struct db *db, int *version)
+{
+	int tables = 0;
+
+	*version = 0;
+	if (db_text(db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	                " AND table_name = 'schema_version'", number_read, &tables) != DB_OK)
+		return false;
+	return tables == 0 || db_text(db, "SELECT COALESCE(MAX(version), 0) FROM schema_version", number_read, version) == DB_OK;
+}
+
+/* One statement after the other, up to the semicolon that ends a line. */
+static bool step_run(struct db *db, const char *text)
+{
+	struct text statement = {0};
+	bool        ok = true;
+
+	while (ok && *text) {
+		const char *end = strstr(text, ";\n");
+		size_t      len = end ? (size_t)(end - text) : strlen(text);
+
+		text_reset(&statement);
+		text_bytes(&statement, text, len);
+		if (strspn(statement.data, " \t\r\n") < statement.len)
+			ok = db_run(db, &statement, NULL, NULL) == DB_OK;
+		text += end ? len + 2 : len;
+	}
+	text_fini(&statement);
+	return ok;
+}
+
+static bool step_record(struct db *db, int version)
+{
+	struct text sql = {0};
+	bool        ok;
+
+	text_format(&sql, "INSERT INTO schema_version (version, applied_at) VALUES (%d, UTC_TIMESTAMP(3))", version);
+	ok = db_run(db, &sql, NULL, NULL) == DB_OK;
+	text_fini(&sql);
+	return ok;
+}
+
+static bool steps_run(struct db *db)
+{
+	int version;
+
+	if (db_text(db, "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
+	                " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB", NULL, NULL) != DB_OK ||
+	    !schema_version(db, &version))
+		return false;
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		int step = atoi(steps[i].name);
+
+		if (step <= version)
+			continue;
+		if (!step_run(db, steps[i].text) || !step_record(db, step))
+			return false;
+		log_event(LOG_INFO, "migrated", "version=%d step=%s", step, steps[i].name);
+	}
+	return true;
+}
+
+bool schema_migrate(struct db *db, char *why, size_t why_size)
+{
+	int  locked = 0;
+	bool ok;
+
+	if (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", number_read, &locked) != DB_OK || !locked)
+		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : "somebody else is at it");
+	ok = steps_run(db);
+	if (!ok)
+		why_write(why, why_size, "cannot migrate: %s", db_error(db));
+	if (db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
+		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db));      /* it goes with the connection */
+	return ok;
+}

@@ -1,0 +1,68 @@
+/* flow.h - the language of the tests: steps of the form "verb words -> expectation", run over HTTP against the real
+ * program on a real MariaDB, in a database of the test's own. At the end the program gets SIGTERM and must end with 0, and
+ * schema/invariants.sql must hold. A step that is not as expected is printed with the whole answer; the flow goes on.
+ *
+ * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
+ *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement; SKU or SKU@LOCATION; an id is made up where none is given
+ *   count [ID] LINE [expected=N] ..                    the same with `counted`
+ *   reserve ID LINE .. [ttl=S] [mode=best_effort]      batch RESERVATION | RESERVATION ..    several in one call
+ *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
+ *   sku SKU [max_age=MS]      availability SKU ..
+ *   list|skus|movements SKU [state=S] [limit=N] [next] `next`: with the cursor of the last list
+ *   raw METHOD PATH [Header:value ..] [BODY]           as it stands, except that ' in BODY is sent as "
+ * Surroundings
+ *   serve [OPTIONS]     the program again, with these options (as the first step: instead of --lanes 2)
+ *   second [OPTIONS]    a second one on the same database; steps that begin with @2 go to it
+ *   restart, kill       SIGTERM or kill -9, and the program again as before
+ *   expire              the program again with --jobs=expire: due holds are swept from now on; `wait` for it
+ *   tick S              S seconds pass: every stored time is shifted
+ *   lock, unlock        every row of the database is locked by somebody else
+ *   cut; away, back     the program loses its connections to the database; and gets no new ones until `back`
+ *   mark, unchanged     nothing that is stored has changed since `mark`
+ *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status. work KIND: run work KIND --once
+ *   wait STEP           repeats it for 5 s at most until it is as expected;  wait:16 STEP for 16 s
+ *   race SHAPE STEP [|| STEP]     from many threads at once, in turn to the programs that run and from the steps given.
+ *                       SHAPE is THREADS or THREADS*CALLS; # in a step is the number of the call, from 0
+ *
+ * An expectation begins with the status, 2xx where none is said. Then words, all of which must hold:
+ *   held, confirmed ..  the state                        replayed     Idempotent-Replayed: true; must be said if it is there
+ *   short, expired ..   the code of a problem            more, end    next_cursor is a string, is null
+ *   available=10        a member, also lines[0].qty=4    expires_at=~60    a time, 60 s from now, give or take 5
+ *   field=*             it is there                      !short       it is not there
+ *   A=4 A@paris=4       a line                           lines=2      so many elements
+ *   items=R2,R1         these, by their ids              set=R1,R2    items in any order
+ *   A requested=7       in the row of A: of the lines of a refusal, of `short`, of items      @paris available=4 (locations)
+ *   GHOST               after unknown_sku: it is named   Age-Ms:0     a header, or an element of it; * is any
+ *   reacquired          reacquired: true                 lost         no answer came
+ *   ~text '~two words'  somewhere in a text (metrics, the document), in which " is left out; NAME=VALUE a line of metrics
+ * A batch expects one such list per result, divided by |; `| ...` at the end: and so on for the rest. A race expects `COUNTx words | COUNTx words`, where each answer
+ * counts for the first alternative it meets, and * is any COUNT. Every answer is held against expect_form (expect.h). */
+#ifndef TESTS_FLOW_H
+#define TESTS_FLOW_H
+
+#include "tests/race.h"
+
+#include <criterion/criterion.h>
+
+/* A test is one call of flow(..), or flow_begin, any number of the others, flow_end. All on the test's main thread. */
+#define flow(...) flow_run((const char *const[]){__VA_ARGS__, NULL})
+void flow_run(const char *const *steps);
+void flow_begin(void);
+void flow_end(void);
+#define flow_steps(...) flow_each((const char *const[]){__VA_ARGS__, NULL})
+void flow_each(const char *const *steps);
+void flow_step(const char *format, ...) PRINTF(1, 2);
+/* Steps made of a piece repeated `n` times, # being its number: flow_repeat("reserve R1", " S#=1", 1000, " -> 201"). */
+void flow_repeat(const char *before, const char *piece, int n, const char *after);
+
+/* A race that goes on while the test does something else: race_finish and race_free follow (race.h). */
+struct race *flow_race(const char *shape, const char *steps);
+
+/* For what the words cannot say. The port of program 0 or 1; it changes with a restart. */
+int flow_port(int program);
+/* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
+void flow_terminate(void);
+/* Marks the test as failed and goes on. */
+void flow_fail(const char *format, ...) PRINTF(1, 2);
+
+#endif

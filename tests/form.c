@@ -1,0 +1,147 @@
+/* form.c - what holds for every answer, whatever was asked. See expect.h. */
+#include "tests/expect.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static bool ends_with(const char *name, const char *tail)
+{
+	size_t n = strlen(name), t = strlen(tail);
+
+	return n >= t && strcmp(name + n - t, tail) == 0;
+}
+
+static bool time_has_form(const char *s)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
+
+	if (strlen(s) != strlen(form))
+		return false;
+	for (size_t i = 0; form[i]; i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)s[i]) : s[i] != form[i])
+			return false;
+	return true;
+}
+
+static bool object_adds_up(const cJSON *object)
+{
+	const cJSON *available = cJSON_GetObjectItemCaseSensitive(object, "available");
+	const cJSON *reserved = cJSON_GetObjectItemCaseSensitive(object, "reserved");
+	const cJSON *on_hand = cJSON_GetObjectItemCaseSensitive(object, "on_hand");
+
+	if (!cJSON_IsNumber(available) || !cJSON_IsNumber(reserved) || !cJSON_IsNumber(on_hand))
+		return true;
+	return available->valuedouble >= 0 && reserved->valuedouble >= 0 &&
+	       available->valuedouble + reserved->valuedouble == on_hand->valuedouble;
+}
+
+static bool tree_has_form(const cJSON *node, struct text *why)
+{
+	const cJSON *child;
+
+	if (cJSON_IsObject(node) && !object_adds_up(node)) {
+		text_add(why, "on_hand is not available + reserved");
+		return false;
+	}
+	cJSON_ArrayForEach(child, node) {
+		const char *name = child->string ? child->string : "";
+
+		if ((ends_with(name, "_at") || ends_with(name, "_until")) &&
+		    !(cJSON_IsString(child) && time_has_form(child->valuestring))) {
+			text_format(why, "%s is not a time in RFC 3339 with milliseconds and Z", name);
+			return false;
+		}
+		if (!tree_has_form(child, why))
+			return false;
+	}
+	return true;
+}
+
+/* In the text, because a parsed tree does not tell 1 from 1.0 or 1e0. */
+static bool numbers_are_integers(const char *json)
+{
+	bool inside = false;
+
+	for (const char *at = json; *at; at++) {
+		if (inside && *at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			inside = !inside;
+		else if (!inside && isdigit((unsigned char)at[0]) && at[1] && strchr(".eE", at[1]))
+			return false;
+	}
+	return true;
+}
+
+static bool type_is(const struct answer *a, const char *type)
+{
+	char   value[128];
+	size_t len = strlen(type);
+
+	return answer_header(a, "Content-Type", value, sizeof(value)) && strncasecmp(value, type, len) == 0 &&
+	       (value[len] == '\0' || value[len] == ';' || value[len] == ' ');
+}
+
+static bool problem_has_form(const struct answer *a, struct text *why)
+{
+	static const char *const members[] = {"type", "title", "detail", "code"};
+	char                     value[64];
+	const cJSON             *status = cJSON_GetObjectItemCaseSensitive(a->json, "status");
+
+	for (size_t i = 0; i < COUNT(members); i++)
+		if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(a->json, members[i]))) {
+			text_format(why, "the problem has no %s", members[i]);
+			return false;
+		}
+	if (!cJSON_IsNumber(status) || status->valueint != a->status) {
+		text_add(why, "the problem's status is not the answer's");
+		return false;
+	}
+	if ((a->status == 503 || a->status == 429) && !answer_header(a, "Retry-After", value, sizeof(value))) {
+		text_add(why, "Retry-After is missing");
+		return false;
+	}
+	if (a->status == 405 && !answer_header(a, "Allow", value, sizeof(value))) {
+		text_add(why, "Allow is missing");
+		return false;
+	}
+	return true;
+}
+
+/* The two paths that answer with something else than JSON. */
+static bool is_text(const char *path)
+{
+	return strncmp(path, "/metrics", 8) == 0 || strncmp(path, "/openapi", 8) == 0;
+}
+
+bool expect_form(const struct call *call, const struct answer *a, struct text *why)
+{
+	const char *type = a->status >= 400 ? "application/problem+json" : "application/json";
+	char        value[256];
+
+	if (a->status == 0)
+		return true;                    /* no answer has no form; the words decide whether that may be */
+	if (!answer_header(a, "X-Request-Id", value, sizeof(value)) || !value[0]) {
+		text_add(why, "X-Request-Id is missing");
+		return false;
+	}
+	if (a->status == 204 || (a->status < 400 && is_text(call->path.data)))
+		return true;
+	if (!type_is(a, type)) {
+		text_format(why, "the Content-Type is not %s", type);
+		return false;
+	}
+	if (strcmp(call->method, "HEAD") == 0)
+		return true;
+	if (!cJSON_IsObject(a->json)) {
+		text_add(why, "the body is not a JSON object");
+		return false;
+	}
+	if (!numbers_are_integers(a->body.data)) {
+		text_add(why, "a number is not written as an integer");
+		return false;
+	}
+	return tree_has_form(a->json, why) && (a->status < 400 || problem_has_form(a, why));
+}

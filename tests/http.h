@@ -1,0 +1,46 @@
+/* http.h - a small blocking HTTP/1.1 client over loopback TCP with keep-alive, for the tests.
+ *
+ * Written here, because the tests must be able to send what a decent client never would (bad escapes, bytes that are not
+ * UTF-8, a length without a body) and must see every header of the answer. A client belongs to one thread. */
+#ifndef TESTS_HTTP_H
+#define TESTS_HTTP_H
+
+#include "engine/base.h"
+
+#include <cjson/cJSON.h>
+
+/* One request as the test wants it. Zero-initialised is a GET of nothing. */
+struct call {
+	char        method[16];
+	struct text path;        /* with the query, sent as it stands */
+	struct text headers;     /* complete lines, each with its CRLF */
+	struct text body;
+	bool        has_type;    /* the step named a Content-Type itself, perhaps none; otherwise JSON is said */
+	bool        raw_body;    /* framing (Content-Length or Transfer-Encoding) is in `headers` already */
+};
+void call_fini(struct call *c);
+
+/* What came back. Status 0: nothing did, and `body` says why. */
+struct answer {
+	int         status;
+	struct text head;        /* the status line and the headers as they came */
+	struct text body;
+	cJSON      *json;        /* the body as JSON; NULL if it is not */
+};
+void answer_fini(struct answer *a);
+/* The value of a header, without regard to case. false: it is not there. */
+bool answer_header(const struct answer *a, const char *name, char *value, size_t size);
+
+struct client {
+	int port;
+	int fd;                  /* -1: not connected */
+};
+void client_open(struct client *c, int port);        /* connects at the first call */
+void client_close(struct client *c);
+/* True if the connection stands, false if nobody listens there. */
+bool client_connect(struct client *c);
+/* Sends, and waits 30 s at most for the answer. A kept connection that the server closed in the meantime is opened anew; a
+ * request that was sent is never sent twice. */
+void client_call(struct client *c, const struct call *call, struct answer *out);
+
+#endif

@@ -1,0 +1,100 @@
+/* main.c - runs the tests: one private MariaDB in a folder of its own for all of them, then Criterion.
+ *
+ *   build/test                      starts MariaDB, then runs itself again as a child, with the way to MariaDB in the
+ *     └ build/test                  environment: Criterion, which runs each test in
+ *         └ a process for each test
+ *
+ * The parent only waits and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. With the environment
+ * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. */
+#include "engine/embedded.h"
+#include "tests/scratch.h"
+
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEST_TIMEOUT_S = 100 };
+
+static volatile sig_atomic_t child;
+
+/* Ctrl-C reaches the child anyway; a SIGTERM for us alone is passed on. */
+static void pass_on(int sig)
+{
+	if (sig == SIGTERM && child > 0)
+		kill((pid_t)child, SIGTERM);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+static void run_child(char **argv)
+{
+	int   status = 0;
+	pid_t pid;
+
+	signal(SIGINT, pass_on);
+	signal(SIGTERM, pass_on);
+	pid = fork();
+	if (pid == 0) {
+		execv("/proc/self/exe", argv);
+		_exit(127);
+	}
+	child = pid;
+	while (waitpid(pid, &status, 0) != pid)
+		;                               /* interrupted by a signal: the child decides when it ends */
+	child = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TROUBLE;
+}
+
+/* Starts the server, runs the tests against it in a child, stops it. Returns the exit status. */
+static int supervise(char **argv)
+{
+	char             dir[200], data[240], why[300];
+	const char      *tmp = getenv("TMPDIR");
+	struct embedded *server;
+
+	snprintf(dir, sizeof(dir), "%s/holdfast-test.XXXXXX", tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir)) {
+		say("cannot make a folder %s", dir);
+		return EXIT_UNAVAILABLE;
+	}
+	snprintf(data, sizeof(data), "%s/data", dir);
+	if (chmod(dir, 0711) != 0)              /* the server's own user, where we are root, has to get to its folder */
+		say("cannot open the way into %s", dir);
+	if (!embedded_open(&server, data, false, why, sizeof(why))) {
+		say("%s", why);
+		return EXIT_UNAVAILABLE;
+	}
+	setenv(SCRATCH_DIR, dir, 1);
+	setenv(SCRATCH_SOCKET, embedded_target(server)->socket, 1);
+	setenv(SCRATCH_USER, embedded_target(server)->user, 1);
+	run_child(argv);
+	embedded_close(server);
+	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		say("%s is left", dir);
+	return (int)child;
+}
+
+int main(int argc, char **argv)
+{
+	struct criterion_test_set *tests = criterion_initialize();
+	int                        status = EXIT_DONE;
+
+	criterion_options.timeout = TEST_TIMEOUT_S;
+	if (criterion_handle_args(argc, argv, true)) {
+		if (!getenv(SCRATCH_SOCKET))
+			status = supervise(argv);
+		else if (!criterion_run_all_tests(tests))
+			status = EXIT_TROUBLE;
+	}
+	criterion_finalize(tests);
+	return status;
+}

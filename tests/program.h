@@ -1,0 +1,33 @@
+/* program.h - the real program, run as a user runs it: started, asked for its port, stopped, killed, looked at.
+ *
+ * Its messages go to a file in the folder of the run. It dies with the test's process, however that ends. One thread. */
+#ifndef TESTS_PROGRAM_H
+#define TESTS_PROGRAM_H
+
+#include "engine/base.h"
+
+#include <sys/types.h>
+
+#define PROGRAM_BIN "HOLDFAST_BIN"      /* the program's path, by environment; build/holdfast where it is not set */
+
+struct program {
+	pid_t pid;           /* 0: not running */
+	bool  ending;        /* SIGTERM was sent */
+	int   port;          /* where it listens */
+};
+
+/* `holdfast serve --db URL --listen 127.0.0.1:0 OPTIONS`, up to its line event=listening; both outputs are added to `log`.
+ * Ends the test if the line does not come. */
+void program_start(struct program *p, const char *log, const char *url, const char *options);
+/* SIGTERM, and it has to end with 0 in 30 s; otherwise false, and `why` holds what it did instead. */
+bool program_stop(struct program *p, struct text *why) MUST_CHECK;
+/* Only the signal; program_stop follows. */
+void program_terminate(struct program *p);
+/* kill -9. */
+void program_kill(struct program *p);
+/* Runs `holdfast COMMAND --db URL` to its end (60 s at most); returns its exit status, 128 + n after signal n. */
+int program_run(const char *log, const char *url, const char *command);
+/* Adds the last lines of a log. */
+void program_log_tail(const char *log, struct text *to);
+
+#endif

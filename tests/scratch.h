@@ -1,0 +1,45 @@
+/* scratch.h - the database of one test: made empty, shifted in time, locked, cut off, checked, dropped.
+ *
+ * The server's socket, its user and a folder for scratch files come by environment from tests/main.c. The service reaches
+ * the database through a link of the test's own, so that a test can take it away without touching the other tests.
+ * Trouble with the database itself ends the test. One thread. */
+#ifndef TESTS_SCRATCH_H
+#define TESTS_SCRATCH_H
+
+#include "engine/db.h"
+
+#define SCRATCH_SOCKET "HOLDFAST_TEST_SOCKET"
+#define SCRATCH_USER   "HOLDFAST_TEST_USER"
+#define SCRATCH_DIR    "HOLDFAST_TEST_DIR"
+
+struct scratch {
+	char             name[32];      /* of the database, t_<random>; also the stem of the test's files in the folder */
+	char             link[256];     /* leads to the server's socket */
+	char             url[512];      /* for --db */
+	struct db_target target;
+	struct db       *db;            /* ours, not through the link */
+	struct db       *holder;        /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
+};
+
+void scratch_open(struct scratch *s);
+void scratch_close(struct scratch *s);
+const char *scratch_dir(void);
+
+/* Every stored time of every table `seconds` back: for the service that much time has passed. */
+void scratch_tick(struct scratch *s, int seconds);
+/* Locks every row of every table until scratch_unlock. */
+void scratch_lock(struct scratch *s);
+void scratch_unlock(struct scratch *s);
+/* Kills every connection of the service. */
+void scratch_cut(struct scratch *s);
+/* The same, and no new one is possible until scratch_back. */
+void scratch_away(struct scratch *s);
+void scratch_back(struct scratch *s);
+/* One line for each table that holds facts. Slot rows are left out, because units move between slots as they like, and what
+ * they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and a location's name that was
+ * noted for a movement which was then refused shows nowhere. */
+void scratch_checksum(struct scratch *s, struct text *out);
+/* Runs schema/invariants.sql; adds a line for every row that breaks one. */
+void scratch_invariants(struct scratch *s, struct text *findings);
+
+#endif

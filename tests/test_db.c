@@ -1,0 +1,351 @@
+/* db.c against a real MariaDB: the session, rows and result sets, what becomes of errors, a server that is gone or
+ * silent. Each test has a private server of its own, because some of them stop it. */
+#include "engine/db.h"
+#include "engine/embedded.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char             dir[64];
+static struct embedded *server;
+static struct db       *one, *two;      /* connected */
+
+static struct db *connection(void)
+{
+	struct db *db = db_new(embedded_target(server));
+
+	cr_assert(db_connect(db), "%s", db_error(db));
+	return db;
+}
+
+static void setup(void)
+{
+	char why[1024];
+
+	snprintf(dir, sizeof(dir), "/tmp/holdfast-test-XXXXXX");
+	cr_assert(mkdtemp(dir) && chmod(dir, 0755) == 0);
+	cr_assert(embedded_open(&server, strcat(dir, "/var"), true, why, sizeof(why)), "%s", why);
+	one = connection();
+	two = connection();
+	cr_assert(db_text(one, "CREATE TABLE t (n INT PRIMARY KEY, s VARCHAR(20)) ENGINE=InnoDB", NULL, NULL) == DB_OK);
+	cr_assert(db_text(one, "INSERT INTO t VALUES (1, 'one'), (2, NULL), (3, 'a\\0b')", NULL, NULL) == DB_OK);
+}
+
+static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+static void teardown(void)
+{
+	db_free(one);
+	db_free(two);
+	embedded_close(server);
+	*strrchr(dir, '/') = '\0';
+	nftw(dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+TestSuite(db, .init = setup, .fini = teardown, .timeout = 60);
+
+/* Rows as text: sets split by `|`, rows by a space, columns by a comma; a NUL in a value is shown as 0. */
+static void row_write(void *arg, const struct db_row *row)
+{
+	struct text *t = arg;
+	static int   set;
+
+	if (t->len)
+		text_char(t, row->set == set ? ' ' : '|');
+	set = row->set;
+	for (unsigned i = 0; i < row->columns; i++) {
+		if (i)
+			text_char(t, ',');
+		if (!row->col[i])
+			text_add(t, "NULL");
+		for (unsigned long j = 0; row->col[i] && j < row->len[i]; j++)
+			text_char(t, row->col[i][j] ? row->col[i][j] : '0');
+	}
+}
+
+static void says(const char *sql, const char *rows)
+{
+	struct text t = {0};
+
+	cr_assert(db_text(one, sql, row_write, &t) == DB_OK, "%s: %s", sql, db_error(one));
+	cr_expect_str_eq(t.data ? t.data : "", rows);
+	text_fini(&t);
+}
+
+static void number_keep(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static long connection_id(struct db *db)
+{
+	int64_t id = 0;
+
+	cr_assert(db_text(db, "SELECT CONNECTION_ID()", number_keep, &id) == DB_OK);
+	return (long)id;
+}
+
+static long server_pid(void)
+{
+	char  path[128];
+	FILE *file;
+	long  pid = 0;
+
+	snprintf(path, sizeof(path), "%s/mariadbd.pid", dir);
+	cr_assert_not_null(file = fopen(path, "r"));
+	cr_assert(fscanf(file, "%ld", &pid) == 1 && pid > 0);
+	fclose(file);
+	return pid;
+}
+
+/* ---- a statement in a second thread */
+
+struct errand {
+	struct db      *db;
+	const char     *sql;
+	enum db_result  result;
+	pthread_t       thread;
+};
+
+static void *errand_run(void *arg)
+{
+	struct errand *errand = arg;
+
+	errand->result = db_text(errand->db, errand->sql, NULL, NULL);
+	return NULL;
+}
+
+static void errand_start(struct errand *errand)
+{
+	cr_assert(pthread_create(&errand->thread, NULL, errand_run, errand) == 0);
+	usleep(200000);
+}
+
+static enum db_result errand_end(struct errand *errand)
+{
+	cr_assert(pthread_join(errand->thread, NULL) == 0);
+	return errand->result;
+}
+
+static void kill_sql(const char *what, long id)
+{
+	struct text sql = {0};
+
+	text_format(&sql, "KILL %s %ld", what, id);
+	cr_assert(db_run(one, &sql, NULL, NULL) == DB_OK, "%s", db_error(one));
+	text_fini(&sql);
+}
+
+/* ---- tests */
+
+Test(db, session_and_rows)
+{
+	says("SELECT @@tx_isolation, @@autocommit, @@time_zone, @@innodb_lock_wait_timeout, @@lock_wait_timeout,"
+	     " @@idle_transaction_timeout, @@max_statement_time, @@character_set_connection, @@local_infile,"
+	     " @@sql_mode LIKE '%STRICT_ALL_TABLES%'",
+	     "READ-COMMITTED,1,+00:00,2,2,5,0.000000,utf8mb4,0,1");
+	says("SELECT * FROM t ORDER BY n", "1,one 2,NULL 3,a0b");
+	says("BEGIN NOT ATOMIC SELECT 1; UPDATE t SET s = 'two' WHERE n = 2; SELECT 2; SELECT 3 WHERE 0; SELECT 4; END",
+	     "1|2|4");
+	says("SELECT LENGTH(x) FROM (SELECT REPEAT('x', 10000000) AS x UNION SELECT 'y') big", "10000000 1");
+	cr_expect(db_text(one, "UPDATE t SET s = 'x' WHERE n > 1", NULL, NULL) == DB_OK && db_changed(one) == 2);
+	cr_expect(db_text(one, "BEGIN NOT ATOMIC SELECT seq FROM seq_1_to_100000; SELECT 2; END", NULL, NULL) == DB_OK);
+	says("SELECT 5", "5");
+	cr_expect(db_text(one, "SELECT 1; SELECT 2", NULL, NULL) == DB_ERROR, "two statements in one must not run");
+}
+
+Test(db, errors_of_statements)
+{
+	static const struct {
+		const char    *sql;
+		enum db_result result;
+		unsigned       code;
+	} cases[] = {
+		{"INSERT INTO t VALUES (1, 'again')", DB_DUPLICATE, 1062},
+		{"SELECT nothing FROM t", DB_ERROR, 1054},
+		{"no sql at all", DB_ERROR, 1064},
+		{"INSERT INTO t VALUES (7, REPEAT('x', 30))", DB_ERROR, 1406},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1213", DB_RETRY, 1213},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1020", DB_RETRY, 1020},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1205", DB_LOCKED, 1205},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1317", DB_UNKNOWN, 1317},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1053", DB_UNKNOWN, 1053},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1927", DB_UNKNOWN, 1927},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1047", DB_UNKNOWN, 1047},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1290", DB_UNKNOWN, 1290},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1021", DB_UNKNOWN, 1021},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 2014", DB_UNKNOWN, 2027},
+		{"BEGIN NOT ATOMIC SELECT 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1062; END", DB_UNKNOWN, 1062},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		enum db_result result = db_text(one, cases[i].sql, NULL, NULL);
+
+		cr_expect(result == cases[i].result && db_errno(one) == cases[i].code, "%s: %d, %u %s", cases[i].sql,
+		          (int)result, db_errno(one), db_error(one));
+		cr_expect(db_connected(one) == (result != DB_UNKNOWN), "%s", cases[i].sql);
+		if (!db_connected(one)) {
+			cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY);
+			cr_assert(db_connect(one), "%s", db_error(one));
+		}
+	}
+}
+
+Test(db, locks_and_deadlocks)
+{
+	struct errand errand = {.db = two, .sql = "UPDATE t SET s = 'z' WHERE n = 1"};
+
+	cr_assert(db_text(one, "START TRANSACTION", NULL, NULL) == DB_OK);
+	cr_assert(db_text(one, "UPDATE t SET s = 'y' WHERE n = 1", NULL, NULL) == DB_OK);
+	cr_expect(db_text(two, errand.sql, NULL, NULL) == DB_LOCKED);
+	cr_assert(db_text(two, "START TRANSACTION", NULL, NULL) == DB_OK);
+	cr_assert(db_text(two, "UPDATE t SET s = 'y' WHERE n = 2", NULL, NULL) == DB_OK);
+	errand_start(&errand);
+	cr_expect((db_text(one, "UPDATE t SET s = 'x' WHERE n = 2", NULL, NULL) == DB_RETRY) !=
+	          (errand_end(&errand) == DB_RETRY));
+}
+
+Test(db, kills)
+{
+	struct errand errand = {.db = two, .sql = "BEGIN NOT ATOMIC SELECT 1 FROM t WHERE SLEEP(5); END"};
+	long          id = connection_id(two);
+
+	errand_start(&errand);                                  /* the statement is interrupted .. */
+	kill_sql("QUERY", id);
+	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two), "%u %s", db_errno(two), db_error(two));
+	cr_assert(db_connect(two));
+	errand.sql = "DO SLEEP(5)";                             /* .. or its connection .. */
+	kill_sql("HARD", connection_id(two));
+	cr_expect(db_text(two, "SELECT 1", NULL, NULL) >= DB_AWAY && !db_connected(two));
+	cr_assert(db_connect(two));
+	errand_start(&errand);                                  /* .. or the whole server while it runs .. */
+	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
+	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two));
+	usleep(200000);
+	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY && !db_connected(one));  /* .. or between two */
+	while (!db_connect(one))
+		usleep(10000);
+	says("SELECT COUNT(*) FROM t", "3");
+}
+
+Test(db, a_silent_server)
+{
+	long    pid = server_pid();
+	int64_t began;
+
+	db_silence_set(one, 1);
+	cr_assert(db_connect(one));
+	cr_assert(kill((pid_t)pid, SIGSTOP) == 0);
+	usleep(200000);                                         /* until all its threads have stopped */
+	began = clock_ms();
+	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(one));
+	cr_expect(clock_ms() - began < 2500, "%d ms", (int)(clock_ms() - began));
+	began = clock_ms();
+	cr_expect(!db_connect(one));
+	cr_expect(clock_ms() - began < 4500, "%d ms", (int)(clock_ms() - began));
+	cr_assert(kill((pid_t)pid, SIGCONT) == 0);
+	cr_expect(db_connect(one), "%s", db_error(one));
+}
+
+Test(db, doctor)
+{
+	struct text findings = {0};
+
+	cr_expect(db_doctor(one, &findings) == 0, "%s", findings.data);
+	says("SET GLOBAL innodb_flush_log_at_trx_commit = 2, GLOBAL max_allowed_packet = 1048576", "");
+	cr_assert(db_connect(one));
+	cr_expect(db_doctor(one, &findings) == 2);
+	cr_expect_str_eq(findings.data,
+	                 "innodb_flush_log_at_trx_commit is 2; it should be 1, or a crash undoes promises\n"
+	                 "max_allowed_packet is 1048576; it should be 16777216 or more\n");
+	text_fini(&findings);
+	db_close(one);
+	cr_expect(db_doctor(one, &findings) == 1);
+	text_fini(&findings);
+}
+
+/* ---- without a server */
+
+Test(db_alone, a_port_that_accepts_and_says_nothing)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t          len = sizeof(at);
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct db_target   target = {.host = "127.0.0.1", .user = "nobody", .password = "secret", .database = "none"};
+	struct db         *db;
+	int64_t            began = clock_ms();
+
+	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 5) == 0);
+	cr_assert(getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+	target.port = ntohs(at.sin_port);
+	db = db_new(&target);
+	cr_expect(!db_connect(db) && !strstr(db_error(db), "secret"), "%s", db_error(db));
+	cr_expect(clock_ms() - began < 4500, "%d ms", (int)(clock_ms() - began));
+	close(fd);
+	cr_expect(!db_connect(db) && db_errno(db) == 2002, "%u %s", db_errno(db), db_error(db));
+	db_free(db);
+	db_free(NULL);
+}
+
+Test(db_alone, targets)
+{
+	static const struct {
+		const char *url, *host;
+		unsigned    port;
+		const char *socket, *user, *database;           /* user NULL: refused */
+	} cases[] = {
+		{"mariadb://app@db.example:3307/shop", "db.example", 3307, "", "app", "shop"},
+		{"mariadb://app@10.0.0.1/shop", "10.0.0.1", 3306, "", "app", "shop"},
+		{"mariadb://app@[::1]:3307/shop", "::1", 3307, "", "app", "shop"},
+		{"mariadb://app@[fe80::2]/shop", "fe80::2", 3306, "", "app", "shop"},
+		{"mariadb://app@localhost/shop", "localhost", 3306, "", "app", "shop"},
+		{"mariadb://app@localhost/shop?socket=/run/my.sock", "", 3306, "/run/my.sock", "app", "shop"},
+		{"mariadb://a%40b@localhost/s%2fh?socket=/a%20b", "", 3306, "/a b", "a@b", "s/h"},
+		{"mysql://app@localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@localhost", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@localhost/", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://@localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app:secret@localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@h:0/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@h:65536/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@h:33x/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@[::1/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@h/shop?socket=/x", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@localhost/shop?socket=", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://app@localhost/shop?tls=1", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://a%0@localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"mariadb://a%00@localhost/shop", NULL, 0, NULL, NULL, NULL},
+		{"", NULL, 0, NULL, NULL, NULL},
+	};
+	struct db_target to;
+	char             why[300];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		bool ok = db_target_parse(&to, cases[i].url, why, sizeof(why));
+
+		cr_expect(ok == (cases[i].user != NULL), "%s: %s", cases[i].url, ok ? "accepted" : why);
+		cr_expect(ok || (!strstr(why, "secret") && *why), "%s: %s", cases[i].url, why);
+		if (ok && cases[i].user) {
+			cr_expect_str_eq(to.host, cases[i].host);
+			cr_expect_str_eq(to.socket, cases[i].socket);
+			cr_expect_str_eq(to.user, cases[i].user);
+			cr_expect_str_eq(to.database, cases[i].database);
+			cr_expect(to.port == cases[i].port, "%s: port %u", cases[i].url, to.port);
+		}
+	}
+}

@@ -1,0 +1,337 @@
+/* test_scan.c - what json_parse and the strict scan in it take, refuse and find flawed, as tables of text. */
+#include "api/escape.h"
+#include "api/json.h"
+#include "api/scan.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is said of a text: "" if it is readable, otherwise "FIELD: DETAIL". */
+static const char *said_of(const char *text, size_t len)
+{
+	static char       said[sizeof(struct json_fault) + 8];
+	struct json_fault fault = {0};
+	struct json_doc  *doc = json_parse(text, len, &fault);
+
+	if (doc)
+		said[0] = '\0';
+	else
+		snprintf(said, sizeof(said), "%s: %s", fault.field, fault.detail);
+	json_free(doc);
+	return said;
+}
+
+/* The same for a body that is to be one object, whatever its members. */
+static const char *flaw_of(const char *text)
+{
+	static char        said[sizeof(struct json_fault) + 8];
+	struct json_fault  fault = {0};
+	struct json_reader in;
+	struct json_doc   *doc = json_parse(text, strlen(text), &fault);
+
+	if (doc)
+		json_begin(&in, doc, &fault);
+	if (doc && !in.failed)
+		said[0] = '\0';
+	else
+		snprintf(said, sizeof(said), "%s: %s", fault.field, fault.detail);
+	json_free(doc);
+	return said;
+}
+
+#define TEXT(literal) literal, sizeof(literal) - 1
+
+Test(scan, reads_what_is_json)
+{
+	static const struct {
+		const char *text;
+		size_t      len;
+	} rows[] = {
+		{TEXT("")}, {TEXT(" ")}, {TEXT("\r\n\t ")}, {TEXT("{}")}, {TEXT(" { } ")}, {TEXT("[]")}, {TEXT("[ ]")},
+		{TEXT("0")},
+		{TEXT("-1")}, {TEXT("true")}, {TEXT("false")}, {TEXT("null")}, {TEXT("\"\"")}, {TEXT("\"a\"")},
+		{TEXT("[1,2,3]")},
+		{TEXT("\t[\n1 ,\r2\t]\n")}, {TEXT("{\"a\":1,\"b\":[{}]}")}, {TEXT("{\"\":1}")},
+		{TEXT("[0.5,-0,1e5,1E+05,2.5e-3]")},
+		{TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"")}, {TEXT("\"\\u0001\\uFFFF\\uabCD\"")},
+		{TEXT("\"\\ud800\\udc00\"")},
+		{TEXT("\"\\uDBFF\\uDFFF\"")}, {TEXT("\"\x7f\"")}, {TEXT("\"\xc2\x80\"")}, {TEXT("\"\xdf\xbf\"")},
+		{TEXT("\"\xe0\xa0\x80\"")}, {TEXT("\"\xed\x9f\xbf\"")}, {TEXT("\"\xee\x80\x80\"")},
+		{TEXT("\"\xf0\x90\x80\x80\"")},
+		{TEXT("\"\xf4\x8f\xbf\xbf\"")}, {TEXT("[[[[[[[[]]]]]]]]")}, {TEXT("[[[[[[[{\"a\":1}]]]]]]]")},
+		{TEXT("{\"a\":1,\"A\":2}")}, {TEXT("[9223372036854775808]")}, {TEXT("[1e400,-1e400]")},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		cr_expect_str_eq(said_of(rows[i].text, rows[i].len), "", "%s: %s", rows[i].text,
+		                 said_of(rows[i].text, rows[i].len));
+}
+
+static const struct {
+	const char *text;
+	size_t      len;
+	const char *said;
+} refused[] = {
+	/* values */
+	{TEXT("\0"), ": is not JSON: a value is expected, at byte 1"},
+	{TEXT("{\"a\":1}\0"), ": is not JSON: nothing may follow the value, at byte 8"},
+	{TEXT("\v"), ": is not JSON: a value is expected, at byte 1"},
+	{TEXT("\xef\xbb\xbf{}"), ": is not JSON: a value is expected, at byte 1"},
+	{TEXT("{} {}"), ": is not JSON: nothing may follow the value, at byte 4"},
+	{TEXT("[1]]"), ": is not JSON: nothing may follow the value, at byte 4"},
+	{TEXT("{}//"), ": is not JSON: nothing may follow the value, at byte 3"},
+	{TEXT("tru"), ": is not JSON: the text ends too early, at byte 4"},
+	{TEXT("trUe"), ": is not JSON: a value is expected, at byte 3"},
+	{TEXT("nullx"), ": is not JSON: nothing may follow the value, at byte 5"},
+	{TEXT("NaN"), ": is not JSON: a value is expected, at byte 1"},
+	{TEXT("'a'"), ": is not JSON: a value is expected, at byte 1"},
+	/* arrays and objects */
+	{TEXT("["), "[0]: is not JSON: the text ends too early, at byte 2"},
+	{TEXT("[1,]"), "[1]: is not JSON: a value is expected, at byte 4"},
+	{TEXT("[,1]"), "[0]: is not JSON: a value is expected, at byte 2"},
+	{TEXT("[1 2]"), ": is not JSON: ',' or ']' is expected, at byte 4"},
+	{TEXT("[1}"), ": is not JSON: ',' or ']' is expected, at byte 3"},
+	{TEXT("{\"a\":1,}"), ": is not JSON: a member's name in double quotes is expected, at byte 8"},
+	{TEXT("{a:1}"), ": is not JSON: a member's name in double quotes is expected, at byte 2"},
+	{TEXT("{\"a\"}"), ": is not JSON: ':' is expected, at byte 5"},
+	{TEXT("{\"a\":}"), "a: is not JSON: a value is expected, at byte 6"},
+	{TEXT("{\"a\":1 \"b\":2}"), ": is not JSON: ',' or '}' is expected, at byte 8"},
+	{TEXT("{\"a\":1]"), ": is not JSON: ',' or '}' is expected, at byte 7"},
+	{TEXT("{\"lines\":[{\"qty\":x}]}"), "lines[0].qty: is not JSON: a value is expected, at byte 18"},
+	{TEXT("{\"lines\":[{},{\"sku\":\"A\",\"qty\":}]}"),
+	 "lines[1].qty: is not JSON: a value is expected, at byte 31"},
+	{TEXT("[[0],[1,x]]"), "[1][1]: is not JSON: a value is expected, at byte 9"},
+	/* numbers */
+	{TEXT("01"), ": is not JSON: a number does not start with 0, at byte 1"},
+	{TEXT("[-01]"), "[0]: is not JSON: a number does not start with 0, at byte 3"},
+	{TEXT("[-]"), "[0]: is not JSON: a digit is expected, at byte 3"},
+	{TEXT("[+1]"), "[0]: is not JSON: a value is expected, at byte 2"},
+	{TEXT("[.5]"), "[0]: is not JSON: a value is expected, at byte 2"},
+	{TEXT("[1.]"), "[0]: is not JSON: a digit is expected, at byte 4"},
+	{TEXT("[1.e1]"), "[0]: is not JSON: a digit is expected, at byte 4"},
+	{TEXT("[1e]"), "[0]: is not JSON: a digit is expected, at byte 4"},
+	{TEXT("[1e+]"), "[0]: is not JSON: a digit is expected, at byte 5"},
+	{TEXT("[1-2]"), ": is not JSON: ',' or ']' is expected, at byte 3"},
+	{TEXT("[0x1]"), ": is not JSON: ',' or ']' is expected, at byte 3"},
+	/* strings */
+	{TEXT("\"a"), ": is not JSON: the text ends too early, at byte 3"},
+	{TEXT("\"a\nb\""), ": holds a control character that is not escaped, at byte 3"},
+	{TEXT("\"\0\""), ": holds a control character that is not escaped, at byte 2"},
+	{TEXT("\"\x1f\""), ": holds a control character that is not escaped, at byte 2"},
+	{TEXT("\"\\x41\""), ": is not JSON: there is no such escape, at byte 2"},
+	{TEXT("\"\\\0\""), ": is not JSON: there is no such escape, at byte 2"},
+	{TEXT("\"\\U0041\""), ": is not JSON: there is no such escape, at byte 2"},
+	{TEXT("\"\\u004\""), ": is not JSON: \\u takes four hexadecimal digits, at byte 2"},
+	{TEXT("\"\\u00g0\""), ": is not JSON: \\u takes four hexadecimal digits, at byte 2"},
+	{TEXT("[\"\\u0000\"]"), "[0]: holds \\u0000, at byte 3"},
+	{TEXT("\"\\ud800\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("\"\\ud800\\ud800\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("\"\\ud800\\u0041\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("\"\\ud800\\n\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("\"\\udc00\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("\"\\udc00\\ud800\""), ": holds half of a surrogate pair, at byte 2"},
+	{TEXT("{\"a\":1,\"\\ud800\":1}"), ": holds half of a surrogate pair, at byte 9"},
+	/* UTF-8 */
+	{TEXT("\"\x80\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xc0\x80\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xc1\xbf\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xc3\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xe0\x9f\xbf\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xe2\x82\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xed\xa0\x80\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xf0\x8f\xbf\xbf\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xf4\x90\x80\x80\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xf5\x80\x80\x80\""), ": is not UTF-8, at byte 2"},
+	{TEXT("\"\xff\""), ": is not UTF-8, at byte 2"},
+	{TEXT("{\"k\":\"\xfe\"}"), "k: is not UTF-8, at byte 7"},
+	{TEXT("\xc3\xa9"), ": is not JSON: a value is expected, at byte 1"},
+	/* depth */
+	{TEXT("[[[[[[[[[]]]]]]]]]"), "[0][0][0][0][0][0][0][0]: is nested more than 8 deep, at byte 9"},
+	{TEXT("{\"a\":[[[[[[[{}]]]]]]]}"), "a[0][0][0][0][0][0][0]: is nested more than 8 deep, at byte 13"},
+};
+
+Test(scan, refuses_what_is_not_json)
+{
+	for (size_t i = 0; i < COUNT(refused); i++)
+		cr_expect_str_eq(said_of(refused[i].text, refused[i].len), refused[i].said, "%s: %s", refused[i].text,
+		                 said_of(refused[i].text, refused[i].len));
+}
+
+#define PLAIN "must be an integer written as plain digits"
+#define BEYOND "is an integer beyond 64 bits"
+
+Test(scan, finds_flaws)
+{
+	static const struct {
+		const char *text, *said;
+	} rows[] = {
+		{"{\"a\":0}", ""}, {"{\"a\":-1}", ""}, {"{\"a\":10}", ""},
+		{"{\"a\":9223372036854775807}", ""}, {"{\"a\":-9223372036854775808}", ""},
+		{"{\"a\":9223372036854775808}", "a: " BEYOND},
+		{"{\"a\":-9223372036854775809}", "a: " BEYOND},
+		{"{\"a\":18446744073709551616}", "a: " BEYOND},
+		{"{\"a\":10000000000000000000}", "a: " BEYOND},
+		{"{\"a\":1234567890123456789012345678901234567890123456789012345678901234567890}", "a: " BEYOND},
+		{"{\"a\":1.0}", "a: " PLAIN}, {"{\"a\":1e0}", "a: " PLAIN}, {"{\"a\":1E5}", "a: " PLAIN},
+		{"{\"a\":1e-1}", "a: " PLAIN}, {"{\"a\":-0}", "a: " PLAIN}, {"{\"a\":0.0}", "a: " PLAIN},
+		{"{\"a\":1e99999999999999999999}", "a: " PLAIN},
+		{"{\"a\":0.00000000000000000000000000000000000000000000000000000000000000000000001}", "a: " PLAIN},
+		/* the same name however it is spelled */
+		{"{\"a\":1,\"a\":1}", "a: appears twice"},
+		{"{\"a\":1,\"b\":2,\"a\":1}", "a: appears twice"},
+		{"{\"\\u0061\":1,\"a\":1}", "a: appears twice"},
+		{"{\"a\":1,\"\\u0061\":1}", "a: appears twice"},
+		{"{\"\":1,\"\":1}", ": appears twice"},
+		{"{\"\xc3\xa9\":1,\"\\u00E9\":1}", "\xc3\xa9: appears twice"},
+		{"{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":1}", "\xf0\x9f\x98\x80: appears twice"},
+		{"{\"\\/\":1,\"/\":1}", "/: appears twice"},
+		{"{\"\\u000a\":1,\"\\n\":1}", "\\n: appears twice"},
+		{"{\"\\u0022\":1,\"\\\"\":1}", "\\\": appears twice"},
+		{"{\"\\u005C\":1,\"\\\\\":1}", "\\\\: appears twice"},
+		{"{\"\\u001F\":1,\"\\u001f\":1}", "\\u001f: appears twice"},
+		{"{\"\\u0001x\\u0001\":1,\"\\u0001x\\u0001\":1}", "\\u0001x\\u0001: appears twice"},
+		/* not the same */
+		{"{\"a\":1,\"A\":1}", ""}, {"{\"a\":1,\"aa\":1}", ""}, {"{\"a\":{\"a\":1}}", ""},
+		{"{\"a\":[{\"b\":1},{\"b\":1}]}", ""},
+		{"{\"\\\\n\":1,\"\\n\":1}", ""}, {"{\"\\\\u0061\":1,\"a\":1}", ""},
+		{"{\"e\xcc\x81\":1,\"\xc3\xa9\":1}", ""},
+		/* where, and which first */
+		{"{\"lines\":[{\"qty\":1},{\"qty\":1.5}]}", "lines[1].qty: " PLAIN},
+		{"{\"lines\":[{\"qty\":1,\"qty\":1.5}]}", "lines[0].qty: appears twice"},
+		{"{\"skus\":[\"A\",1.0]}", "skus[1]: " PLAIN},
+		{"{\"x\":[[1.0]]}", "x[0][0]: " PLAIN},
+		{"{\"a\":{\"b\":[1,{\"c\":1.0}]}}", "a.b[1].c: " PLAIN},
+		{"{\"a\":1.0,\"b\":-0}", "a: " PLAIN},
+		{"{\"a\":[1.0],\"b\":[-0]}", "a[0]: " PLAIN},
+		/* a body that is no object */
+		{"[]", ": must be an object"}, {"1.0", ": must be an object"}, {"null", ": must be an object"},
+		{"\"{}\"", ": must be an object"}, {"", ""}, {" \n", ""},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		cr_expect_str_eq(flaw_of(rows[i].text), rows[i].said, "%s: %s", rows[i].text, flaw_of(rows[i].text));
+}
+
+/* BEFORE, then `part` n times with commas between (%d is the index), then AFTER. */
+static void text_repeat(struct text *t, const char *before, const char *part, int n, const char *after)
+{
+	text_reset(t);
+	text_add(t, before);
+	for (int i = 0; i < n; i++) {
+		if (i > 0)
+			text_char(t, ',');
+		text_format(t, part, i);
+	}
+	text_add(t, after);
+}
+
+Test(scan, has_limits)
+{
+	struct text t = {0}, lines = {0};
+
+	text_repeat(&t, "{", "\"m%d\":1", 64, "}");
+	cr_expect_str_eq(said_of(t.data, t.len), "");
+	text_repeat(&t, "{\"a\":{", "\"m%d\":1", 65, "}}");
+	cr_expect_str_eq(said_of(t.data, t.len), "a: has more than 64 members, at byte 509");
+	text_repeat(&t, "[", "%d", SCAN_VALUES_MAX - 1, "]");
+	cr_expect_str_eq(said_of(t.data, t.len), "");
+	text_repeat(&t, "[[", "0", SCAN_VALUES_MAX - 1, "]]");
+	cr_expect_str_eq(said_of(t.data, t.len), ": has more than 400000 values, at byte 799999");
+
+	/* the call that the limits are made for */
+	text_repeat(&lines, "[", "{\"sku\":\"A%d\",\"location\":\"main\",\"qty\":1}", 50, "]");
+	text_reset(&t);
+	text_add(&t, "{\"reservations\":[");
+	for (int i = 0; i < 1000; i++)
+		text_format(&t, "%s{\"order_id\":\"R%d\",\"ttl_s\":60,\"mode\":\"best_effort\",\"lines\":%s}",
+		            i > 0 ? "," : "", i, lines.data);
+	text_add(&t, "]}");
+	cr_expect_str_eq(said_of(t.data, t.len), "");
+	text_fini(&t);
+	text_fini(&lines);
+}
+
+/* A name of 200 characters of two bytes, cut at 191 or fewer bytes, never inside of a character. */
+Test(scan, cuts_long_paths)
+{
+	char path[12] = "";
+	struct text t = {0};
+
+	text_add(&t, "{\"a\":{\"");
+	for (int i = 0; i < 200; i++)
+		text_add(&t, "\xc3\xa9");
+	text_add(&t, "\":1.0}}");
+	cr_expect_eq(strlen(flaw_of(t.data)), 190 + strlen(": " PLAIN));
+	cr_expect_str_eq(strstr(flaw_of(t.data), ": "), ": " PLAIN);
+	text_fini(&t);
+
+	path_add_name(path, sizeof(path), "lines", 5);
+	path_add_index(path, sizeof(path), 7);
+	path_add_name(path, sizeof(path), "\xc3\xa9\xc3\xa9", 4);
+	cr_expect_str_eq(path, "lines[7].\xc3\xa9");
+	path_add_name(path, sizeof(path), "x", 1);
+	path_add_index(path, sizeof(path), 1);
+	cr_expect_str_eq(path, "lines[7].\xc3\xa9");
+}
+
+/* Every sequence of two and three bytes, and of four as far as they differ, against the definition by code points. */
+Test(scan, knows_utf8)
+{
+	static const unsigned char fourths[] = {0x00, 0x7f, 0x80, 0xbf, 0xc0};
+	size_t                     accepted[5] = {0};
+
+	for (unsigned i = 0x80 << 16; i < 1 << 24; i++) {
+		unsigned lead = i >> 16, second = i >> 8 & 255, third = i & 255;
+		char     at[5] = {(char)lead, (char)second, (char)third, 0, 0};
+
+		if (lead < 0xf0) {
+			accepted[utf8_length(at)]++;
+			continue;
+		}
+		for (size_t f = 0; f < COUNT(fourths) && (third & 0x3f) == 0; f++) {
+			at[3] = (char)fourths[f];
+			accepted[utf8_length(at)]++;
+		}
+	}
+	cr_expect_eq(accepted[2], (0x800 - 0x80) * 256);
+	cr_expect_eq(accepted[3], 0x10000 - 0x800 - 2048);
+	cr_expect_eq(accepted[4], (0x110000 - 0x10000) / 64 / 64 * 2);
+}
+
+/* ---- no memory. cJSON's header is json.c's alone, so its hooks are declared here as they are there. */
+
+struct cJSON_Hooks {
+	void *(*malloc_fn)(size_t size);
+	void (*free_fn)(void *p);
+};
+void cJSON_InitHooks(struct cJSON_Hooks *hooks);
+
+static int allocations_left;
+
+static void *malloc_sometimes(size_t size)
+{
+	return allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+Test(scan, says_no_memory)
+{
+	const char        *text = "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}";
+	struct cJSON_Hooks hooks = {malloc_sometimes, free};
+	struct json_doc   *doc = NULL;
+	struct json_fault  fault;
+	int                n = 0;
+
+	cJSON_InitHooks(&hooks);
+	for (; !doc && n < 100; n++) {
+		allocations_left = n;
+		doc = json_parse(text, strlen(text), &fault);
+		if (!doc) {
+			cr_expect_str_eq(fault.detail, JSON_NO_MEMORY);
+			cr_expect_str_empty(fault.field);
+		}
+	}
+	cr_expect(doc && n > 10, "%d", n);
+	json_free(doc);
+}

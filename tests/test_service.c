@@ -1,0 +1,196 @@
+/* test_service.c - what holds for every call: paths, methods, types, queries, request ids; and livez, readyz, metrics, the
+ * document. */
+#include "tests/flow.h"
+
+Test(service, unknown_paths)
+{
+	flow("raw GET  /                       -> 404 not_found",
+	     "raw GET  /v1                     -> 404 not_found",
+	     "raw GET  /v2/skus                -> 404 not_found",
+	     "raw GET  /v1/sku                 -> 404 not_found",
+	     "raw GET  /V1/skus                -> 404 not_found",
+	     "raw GET  /v1/skus/A/lines        -> 404 not_found",
+	     "raw GET  /v1/skus/A/movements/1  -> 404 not_found",
+	     "raw POST /v1/reservations/R1/settle {} -> 404 not_found",
+	     "raw POST /v1/reservations/R1/confirm/now {} -> 404 not_found",
+	     "raw GET  /livezz                 -> 404 not_found",
+	     "raw GET  /openapi.json           -> 404 not_found",
+	     "raw PUT  /nowhere                -> 404 not_found");
+}
+
+Test(service, wrong_methods)
+{
+	flow("receipt  A +10 -> 201", "reserve R1 A=1 -> 201", "mark",
+	     "raw GET    /v1/movements            -> 405 method_not_allowed Allow:POST",
+	     "raw PUT    /v1/movements {}         -> 405 method_not_allowed Allow:POST",
+	     "raw POST   /v1/skus {}              -> 405 method_not_allowed Allow:GET",
+	     "raw POST   /v1/skus/A {}            -> 405 method_not_allowed Allow:GET",
+	     "raw DELETE /v1/skus/A               -> 405 method_not_allowed Allow:GET",
+	     "raw PATCH  /v1/skus/A {}            -> 405 method_not_allowed Allow:GET",
+	     "raw POST   /v1/skus/A/movements {}  -> 405 method_not_allowed Allow:GET",
+	     "raw GET    /v1/availability         -> 405 method_not_allowed Allow:POST",
+	     "raw PUT    /v1/reservations {}      -> 405 method_not_allowed Allow:GET Allow:POST",
+	     "raw DELETE /v1/reservations         -> 405 method_not_allowed Allow:GET Allow:POST",
+	     "raw PUT    /v1/reservations/R1 {}   -> 405 method_not_allowed Allow:GET",
+	     "raw DELETE /v1/reservations/R1      -> 405 method_not_allowed Allow:GET",
+	     "raw GET    /v1/reservations/R1/confirm -> 405 method_not_allowed Allow:POST",
+	     "raw GET    /v1/reservations/R1/release -> 405 method_not_allowed Allow:POST",
+	     "raw HEAD   /v1/reservations/R1/extend  -> 405 Allow:POST",
+	     "raw POST   /livez                   -> 405 method_not_allowed Allow:GET",
+	     "raw POST   /readyz                  -> 405 method_not_allowed Allow:GET",
+	     "raw PUT    /metrics                 -> 405 method_not_allowed Allow:GET",
+	     "raw DELETE /openapi.yaml            -> 405 method_not_allowed Allow:GET",
+	     "raw OPTIONS /v1/skus                -> 405 method_not_allowed Allow:GET",
+	     "raw TRACE  /v1/skus                 -> 405 method_not_allowed Allow:GET",
+	     "unchanged");
+}
+
+#define RESERVE "raw POST /v1/reservations "
+#define ORDER   " {'order_id':'X','lines':[{'sku':'A','qty':1}]} "
+
+Test(service, content_types)
+{
+	flow("receipt  A +10 -> 201", "mark",
+	     RESERVE "Content-Type:" ORDER                                     "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:text/plain" ORDER                           "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/jsonx" ORDER                    "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:text/json" ORDER                            "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/x-www-form-urlencoded order_id=X -> 415 unsupported_media_type",
+	     "raw POST /v1/movements Content-Type:text/csv sku,qty             -> 415 unsupported_media_type",
+	     "raw POST /v1/availability Content-Type:text/plain {'skus':['A']} -> 415 unsupported_media_type",
+	     "raw POST /v1/reservations/batch Content-Type:text/plain {}       -> 415 unsupported_media_type",
+	     "unchanged",
+	     RESERVE "Content-Type:application/json;charset=utf-8" ORDER       "-> 201 held",
+	     RESERVE "content-type:Application/JSON" ORDER                     "-> 200 held replayed",
+	     "raw POST /v1/reservations/X/confirm                              -> 200 confirmed",
+	     "raw POST /v1/reservations/X/release Content-Type:                -> 200 released");
+}
+
+Test(service, queries)
+{
+	flow("receipt  A +10                     -> 201",
+	     "mark",
+	     "raw GET /v1/skus/A?x=1             -> 400 invalid_request field=x",
+	     "raw GET /v1/skus/A?max_age         -> 400 invalid_request field=max_age",
+	     "raw GET /v1/skus/A?limit=1         -> 400 invalid_request field=limit",
+	     "raw GET /v1/skus?x=1               -> 400 invalid_request field=x",
+	     "raw GET /v1/skus/A/movements?x=1   -> 400 invalid_request field=x",
+	     "raw GET /v1/reservations?x=1       -> 400 invalid_request field=x",
+	     "raw GET /v1/reservations/R1?x=1    -> 400 invalid_request field=x",
+	     "raw POST /v1/reservations?x=1" ORDER "-> 400 invalid_request field=x",
+	     "raw POST /v1/reservations?order_id=X {} -> 400 invalid_request field=order_id",
+	     "raw POST /v1/movements?x=1 {}      -> 400 invalid_request",
+	     "raw POST /v1/availability?x=1 {'skus':['A']} -> 400 invalid_request field=x",
+	     "raw POST /v1/reservations/R1/confirm?force=1 -> 400 invalid_request field=force",
+	     "sku      A max_age=-1              -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=60001           -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=               -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=1s              -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=1.0             -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=18446744073709551616 -> 400 invalid_request field=max_age_ms",
+	     "sku      A max_age=60000           -> 200",
+	     "unchanged");
+}
+
+Test(service, paths_are_decoded_once)
+{
+	flow("receipt  A +10                     -> 201",
+	     "reserve  R1 A=1                    -> 201",
+	     "raw GET /v1/skus/%41               -> 200 sku=A",
+	     "raw GET /v1/reservations/R%31      -> 200 order_id=R1",
+	     "raw POST /v1/reservations/%521/confirm -> 200 confirmed",
+	     "raw GET /v1/skus/%2541             -> 400 invalid_request",
+	     "raw GET /v1/skus/A%2FB             -> 400 invalid_request",
+	     "raw GET /v1/skus/A%00              -> 400 invalid_request",
+	     "raw GET /v1/skus/%00               -> 400 invalid_request",
+	     "raw GET /v1/skus/A%0A              -> 400 invalid_request",
+	     "raw GET /v1/skus/%C3%A9            -> 400 invalid_request",
+	     "raw GET /v1/skus/%2E%2E            -> 400 invalid_request",
+	     "raw GET /v1/skus/%                 -> 400 invalid_request",
+	     "raw GET /v1/skus/A%4               -> 400 invalid_request",
+	     "raw GET /v1/skus/%zz               -> 400 invalid_request",
+	     "raw GET /v1/reservations/%GG       -> 400 invalid_request",
+	     "raw POST /v1/reservations/a%20b/release -> 400 invalid_request",
+	     "raw GET /v1/reservations?state=%68eld -> 200 items= end",
+	     "raw GET /v1/reservations?state=%zz -> 400 invalid_request",
+	     "raw GET /v1/skus/0123456789012345678901234567890123456789012345678901234567890123  -> 404 unknown_sku",
+	     "raw GET /v1/skus/01234567890123456789012345678901234567890123456789012345678901234 -> 400 invalid_request",
+	     "raw GET /v1/reservations/01234567890123456789012345678901234567890123456789012345678901234 -> 400 invalid_request");
+}
+
+Test(service, head_is_get)
+{
+	flow("receipt  A +10                     -> 201",
+	     "raw HEAD /v1/skus/A                -> 200 Content-Type:application/json",
+	     "raw HEAD /v1/skus                  -> 200",
+	     "raw HEAD /v1/skus/GHOST            -> 404",
+	     "raw HEAD /v1/skus/A?x=1            -> 400",
+	     "raw HEAD /v1/reservations          -> 200",
+	     "raw HEAD /livez                    -> 200",
+	     "raw HEAD /metrics                  -> 200",
+	     "sku      A                         -> available=10");
+}
+
+Test(service, request_ids)
+{
+	flow("raw GET  /v1/skus/A X-Request-Id:abc-123       -> 404 unknown_sku X-Request-Id:abc-123",
+	     "raw GET  /livez X-Request-Id:7                 -> 200 X-Request-Id:7",
+	     "raw POST /v1/movements x-request-id:me {}      -> 400 invalid_request X-Request-Id:me",
+	     "raw GET  /nowhere X-Request-Id:lost            -> 404 not_found X-Request-Id:lost",
+	     "receipt  A +1                                  -> 201 X-Request-Id:*");
+}
+
+Test(service, chunked_bodies)
+{
+	flow("raw POST /v1/movements Transfer-Encoding:chunked"
+	     " 30\r\n{'movement_id':'M1','kind':'receipt','lines':[{'\r\n"
+	     "13\r\nsku':'A','qty':7}]}\r\n0\r\n\r\n -> 201 A=7",
+	     "sku      A                         -> available=7");
+}
+
+Test(service, health)
+{
+	flow("raw GET /livez                     -> 200",
+	     "raw GET /livez?verbose             -> 200",
+	     "raw GET /readyz                    -> 200",
+	     "raw GET /readyz?verbose            -> 200",
+	     "run     migrate --check            -> 0",
+	     "run     migrate                    -> 0",
+	     "raw GET /readyz                    -> 200");
+}
+
+Test(service, document)
+{
+	flow("raw GET /openapi.yaml              -> 200 '~openapi: 3.1' ~/v1/movements: ~/v1/skus/{sku}: ~/v1/availability:"
+	     " ~/v1/reservations: ~/v1/reservations/batch: ~/v1/reservations/{order_id}/confirm: ~invalid_request ~count_mismatch");
+}
+
+Test(service, metrics)
+{
+	flow("receipt  A +10                     -> 201",
+	     "reserve  R1 A=4                    -> 201",
+	     "reserve  R1 A=4                    -> 200 held replayed",
+	     "reserve  R2 A=7                    -> 409 short",
+	     "reserve  R2 A=8                    -> 409 short",
+	     "reserve  R2 GHOST=1                -> 422 unknown_sku",
+	     "raw GET /metrics                   -> 200 Content-Type:text/plain Content-Type:version=0.0.4"
+	     "  '~# TYPE holdfast_requests_total counter'    ~holdfast_requests_total{route="
+	     "  '~# TYPE holdfast_request_seconds histogram' ~holdfast_request_seconds_bucket{"
+	     "  ~holdfast_request_seconds_sum{ ~holdfast_request_seconds_count{ ~le=+Inf"
+	     "  '~# TYPE holdfast_queue_depth gauge' holdfast_queue_depth{lane=0}=0 holdfast_queue_depth{lane=1}=0"
+	     "  '~# TYPE holdfast_batch_requests histogram'  ~holdfast_batch_requests_count"
+	     "  '~# TYPE holdfast_batch_seconds '            ~\nholdfast_gathers_total"
+	     "  holdfast_replays_total=1 holdfast_refusals_total{code=short}=2 holdfast_refusals_total{code=unknown_sku}=1"
+	     "  '~# TYPE holdfast_reservations gauge'        ~holdfast_reservations{state=held}"
+	     "  holdfast_deadlocks_total=0 ~\nholdfast_retries_total holdfast_unknown_outcomes_total=0");
+}
+
+/* What must be counted in the database may be 15 s old. */
+Test(service, counted_gauges)
+{
+	flow("receipt  A +10                     -> 201",
+	     "reserve  R1 A=4                    -> 201",
+	     "reserve  R2 A=1                    -> 201",
+	     "confirm  R2                        -> confirmed",
+	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held}=1 holdfast_reservations{state=confirmed}=1");
+}

@@ -1,0 +1,366 @@
+/* verb.c - see verb.h. */
+#include "tests/verb.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a step's text */
+
+void step_read(struct step *s, const char *text, int64_t number)
+{
+	struct text whole = {0};
+	char       *arrow, *word, *rest;
+
+	text_add(&whole, "");
+	for (const char *at = text + strspn(text, " "); *at; at++) {
+		if (*at == '#' && number >= 0)
+			text_int(&whole, number);
+		else
+			text_char(&whole, *at);
+	}
+	*s = (struct step){.text = whole.data};
+	arrow = strstr(s->text, "-> ");
+	if (arrow) {
+		*arrow = '\0';
+		s->expectation = arrow + strlen("-> ");
+	}
+	for (size_t n = strlen(s->text); n > 0 && s->text[n - 1] == ' '; n--)
+		s->text[n - 1] = '\0';
+	s->rest = s->text;
+	s->cut = rest = mem_copy(s->text);
+	s->word = mem_alloc((strlen(rest) / 2 + 2) * sizeof(*s->word));
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			s->word[s->words++] = word;
+}
+
+void step_fini(struct step *s)
+{
+	free(s->text);
+	free(s->cut);
+	free(s->word);
+	*s = (struct step){0};
+}
+
+/* ---- JSON out of words; the codes of the tests need no escapes */
+
+static void json_string(struct text *to, const char *name, const char *value)
+{
+	text_format(to, "\"%s\":\"%s\"", name, value);
+}
+
+/* "sku":"A","location":"paris" of A@paris; returns what stands before the '@'. */
+static void json_place(struct text *to, const char *place, size_t len)
+{
+	const char *at = memrchr(place, '@', len);
+
+	text_format(to, "\"sku\":\"%.*s\"", (int)(at ? (size_t)(at - place) : len), place);
+	if (at)
+		text_format(to, ",\"location\":\"%.*s\"", (int)(len - (size_t)(at - place) - 1), at + 1);
+}
+
+/* KEY=VALUE as a member where the word begins with `key`; a number stays bare. */
+static bool json_option(struct text *to, const char *word, const char *key, const char *name, bool bare)
+{
+	size_t len = strlen(key);
+
+	if (strncmp(word, key, len) != 0 || word[len] != '=')
+		return false;
+	text_format(to, bare ? ",\"%s\":%s" : ",\"%s\":\"%s\"", name, word + len + 1);
+	return true;
+}
+
+/* ---- movements */
+
+static bool is_signed(const char *word)
+{
+	return (*word == '+' || *word == '-') && isdigit((unsigned char)word[1]);
+}
+
+static void movement_begin(struct text *to, const char *verb, const char *id)
+{
+	static atomic_int made;
+
+	text_add(to, "{");
+	if (id)
+		json_string(to, "movement_id", id);
+	else
+		text_format(to, "\"movement_id\":\"made-%d\"", atomic_fetch_add(&made, 1));
+	text_add(to, ",");
+	json_string(to, "kind", strcmp(verb, "adjust") == 0 ? "adjustment" : verb);
+	text_add(to, ",\"lines\":[");
+}
+
+static bool movement_option(struct text *to, const char *word)
+{
+	return json_option(to, word, "reason", "reason", false) || json_option(to, word, "reference", "reference", false);
+}
+
+/* receipt|adjust|return [ID] SKU +N .. [reason=R] [reference=R] */
+static bool write_movement(const struct step *s, struct call *to)
+{
+	size_t      i = 1, lines = 0;
+	struct text tail = {0};
+	const char *id = s->words > 2 && !is_signed(s->word[2]) ? s->word[i++] : NULL;
+	bool        good = true;
+
+	movement_begin(&to->body, s->word[0], id);
+	for (; good && i < s->words; i++) {
+		if (movement_option(&tail, s->word[i]))
+			continue;
+		good = i + 1 < s->words && is_signed(s->word[i + 1]);
+		if (!good)
+			break;
+		text_add(&to->body, lines++ ? ",{" : "{");
+		json_place(&to->body, s->word[i], strlen(s->word[i]));
+		i++;
+		text_format(&to->body, ",\"qty\":%s}", s->word[i] + (*s->word[i] == '+'));
+	}
+	text_format(&to->body, "]%s}", tail.data ? tail.data : "");
+	text_fini(&tail);
+	return good;
+}
+
+/* count [ID] LINE [expected=N] .. [reason=R] [reference=R] */
+static bool write_count(const struct step *s, struct call *to)
+{
+	size_t      i = 1, lines = 0;
+	char       *id = s->words > 2 && !strchr(s->word[1], '=') ? s->word[i++] : NULL;
+	struct text tail = {0};
+
+	movement_begin(&to->body, s->word[0], id);
+	for (; i < s->words; i++) {
+		const char *equals = strchr(s->word[i], '=');
+
+		if (movement_option(&tail, s->word[i]))
+			continue;
+		if (!equals)
+			break;
+		text_add(&to->body, lines++ ? ",{" : "{");
+		json_place(&to->body, s->word[i], (size_t)(equals - s->word[i]));
+		text_format(&to->body, ",\"counted\":%s", equals + 1);
+		if (i + 1 < s->words && json_option(&to->body, s->word[i + 1], "expected", "expected", true))
+			i++;
+		text_add(&to->body, "}");
+	}
+	text_format(&to->body, "]%s}", tail.data ? tail.data : "");
+	text_fini(&tail);
+	return i == s->words;
+}
+
+/* ---- reservations */
+
+static bool reservation_write(struct text *to, char *const *word, size_t words)
+{
+	struct text tail = {0};
+	bool        good = words >= 1;
+	size_t      lines = 0;
+
+	if (!good)
+		return false;
+	text_add(to, "{");
+	json_string(to, "order_id", word[0]);
+	text_add(to, ",\"lines\":[");
+	for (size_t i = 1; good && i < words; i++) {
+		const char *equals = strchr(word[i], '=');
+
+		if (json_option(&tail, word[i], "ttl", "ttl_s", true) || json_option(&tail, word[i], "mode", "mode", false))
+			continue;
+		good = equals;
+		if (good) {
+			text_add(to, lines++ ? ",{" : "{");
+			json_place(to, word[i], (size_t)(equals - word[i]));
+			text_format(to, ",\"qty\":%s}", equals + 1);
+		}
+	}
+	text_format(to, "]%s}", tail.data ? tail.data : "");
+	text_fini(&tail);
+	return good;
+}
+
+static bool write_reserve(const struct step *s, struct call *to)
+{
+	return reservation_write(&to->body, s->word + 1, s->words - 1);
+}
+
+static bool write_batch(const struct step *s, struct call *to)
+{
+	size_t from = 1;
+	bool   good = true;
+
+	text_add(&to->body, "{\"reservations\":[");
+	for (size_t i = 1; good && i <= s->words; i++) {
+		if (i < s->words && strcmp(s->word[i], "|") != 0)
+			continue;
+		text_add(&to->body, from > 1 ? "," : "");
+		good = reservation_write(&to->body, s->word + from, i - from);
+		from = i + 1;
+	}
+	text_add(&to->body, "]}");
+	return good;
+}
+
+static bool write_change(const struct step *s, struct call *to)
+{
+	if (s->words < 2)
+		return false;
+	text_format(&to->path, "/v1/reservations/%s/%s", s->word[1], s->word[0]);
+	if (s->words == 2)
+		return true;
+	if (strcmp(s->word[2], "reacquire") == 0) {
+		text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
+		return true;
+	}
+	if (strncmp(s->word[2], "ttl=", 4) == 0) {
+		text_format(&to->body, "{\"ttl_s\":%s}", s->word[2] + 4);
+		return true;
+	}
+	return false;
+}
+
+/* ---- reading */
+
+static bool write_get(const struct step *s, struct call *to)
+{
+	if (s->words == 2)
+		text_format(&to->path, "/v1/reservations/%s", s->word[1]);
+	return s->words == 2;
+}
+
+static bool write_sku(const struct step *s, struct call *to)
+{
+	if (s->words < 2)
+		return false;
+	text_format(&to->path, "/v1/skus/%s", s->word[1]);
+	if (s->words > 2 && strncmp(s->word[2], "max_age=", 8) == 0)
+		text_format(&to->path, "?max_age_ms=%s", s->word[2] + 8);
+	else if (s->words > 2)
+		return false;
+	return true;
+}
+
+static bool write_availability(const struct step *s, struct call *to)
+{
+	text_add(&to->body, "{\"skus\":[");
+	for (size_t i = 1; i < s->words; i++)
+		text_format(&to->body, "%s\"%s\"", i > 1 ? "," : "", s->word[i]);
+	text_add(&to->body, "]}");
+	return s->words > 1;
+}
+
+static void escape(struct text *to, const char *value)
+{
+	for (; *value; value++) {
+		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
+			text_char(to, *value);
+		else
+			text_format(to, "%%%02X", (unsigned char)*value);
+	}
+}
+
+/* list|skus|movements SKU [state=S] [limit=N] [next] */
+static bool write_list(const struct step *s, struct call *to)
+{
+	bool   of_sku = strcmp(s->word[0], "movements") == 0;
+	size_t i = 1;
+	char   join = '?';
+
+	if (of_sku && s->words < 2)
+		return false;
+	if (of_sku)
+		text_format(&to->path, "/v1/skus/%s/movements", s->word[i++]);
+	for (; i < s->words; i++, join = '&') {
+		text_char(&to->path, join);
+		if (strcmp(s->word[i], "next") == 0 && s->cursor) {
+			text_add(&to->path, "cursor=");
+			escape(&to->path, s->cursor);
+		} else if (strchr(s->word[i], '=')) {
+			text_add(&to->path, s->word[i]);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- raw METHOD PATH [Header:value ..] [BODY]: the body is what follows the last header word, to the end */
+
+static bool is_header(const char *word, size_t len)
+{
+	size_t name = 0;
+
+	while (name < len && (isalnum((unsigned char)word[name]) || word[name] == '-'))
+		name++;
+	return name > 0 && name < len && word[name] == ':';
+}
+
+static void raw_header(struct call *to, const char *word, size_t len)
+{
+	bool type = strncasecmp(word, "Content-Type:", 13) == 0;
+
+	to->has_type = to->has_type || type;
+	to->raw_body = to->raw_body || strncasecmp(word, "Content-Length:", 15) == 0 ||
+	               strncasecmp(word, "Transfer-Encoding:", 18) == 0;
+	if (!type || len > strlen("Content-Type:"))             /* `Content-Type:` alone: none is sent */
+		text_format(&to->headers, "%.*s\r\n", (int)len, word);
+}
+
+static bool write_raw(const struct step *s, struct call *to)
+{
+	const char *at = s->rest;
+
+	if (s->words < 3 || strlen(s->word[1]) >= sizeof(to->method))
+		return false;
+	strcpy(to->method, s->word[1]);
+	text_add(&to->path, s->word[2]);
+	for (int i = 0; i < 3; i++) {
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+	}
+	for (size_t len; *at && is_header(at, len = strcspn(at, " ")); at += strspn(at, " ")) {
+		raw_header(to, at, len);
+		at += len;
+	}
+	for (; *at; at++)
+		text_char(&to->body, *at == '\'' ? '"' : *at);
+	return true;
+}
+
+/* ---- the table */
+
+static const struct verb {
+	const char *name, *method, *path;        /* path NULL: write adds it */
+	bool      (*write)(const struct step *s, struct call *to);
+} verbs[] = {
+	{"receipt", "POST", "/v1/movements", write_movement},
+	{"adjust", "POST", "/v1/movements", write_movement},
+	{"return", "POST", "/v1/movements", write_movement},
+	{"count", "POST", "/v1/movements", write_count},
+	{"reserve", "POST", "/v1/reservations", write_reserve},
+	{"batch", "POST", "/v1/reservations/batch", write_batch},
+	{"confirm", "POST", NULL, write_change},
+	{"release", "POST", NULL, write_change},
+	{"extend", "POST", NULL, write_change},
+	{"get", "GET", NULL, write_get},
+	{"sku", "GET", NULL, write_sku},
+	{"availability", "POST", "/v1/availability", write_availability},
+	{"list", "GET", "/v1/reservations", write_list},
+	{"skus", "GET", "/v1/skus", write_list},
+	{"movements", "GET", NULL, write_list},
+	{"raw", "", NULL, write_raw},
+};
+
+bool verb_write(const struct step *s, struct call *to)
+{
+	for (size_t i = 0; s->words > 0 && i < COUNT(verbs); i++) {
+		if (strcmp(s->word[0], verbs[i].name) != 0)
+			continue;
+		strcpy(to->method, verbs[i].method);
+		if (verbs[i].path)
+			text_add(&to->path, verbs[i].path);
+		return verbs[i].write(s, to);
+	}
+	return false;
+}
