@@ -59,30 +59,34 @@ install-packages:
 	fi
 
 $(B)/holdfast: $(B)/main.o $(OBJECTS)
-	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	@echo 'LINK $@'
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 $(B)/test: $(TESTS:%.c=$(B)/%.o) $(OBJECTS) $(B)/commands.o
-	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
+	@echo 'LINK $@'
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
 $(B)/bench-holdfast: $(BENCH:%.c=$(B)/%.o) $(filter $(B)/engine/%,$(OBJECTS)) $(filter $(B)/schema/%,$(OBJECTS))
-	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	@echo 'LINK $@'
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/commands.o: main.c $(GEN)
-	$(CC) $(CFLAGS) -Dmain=holdfast_main -c -o $@ $<
+	@$(CC) $(CFLAGS) -Dmain=holdfast_main -c -o $@ $<
 $(B)/%.o: %.c $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	@echo 'CC   $<'
+	@$(CC) $(CFLAGS) -c -o $@ $<
 
 $(B)/gen/statements.h: engine/sql.awk $(SQL)
 	@mkdir -p $(@D)
-	awk -v kind=statement -f $^ > $@
+	@awk -v kind=statement -f $^ > $@
 $(B)/gen/schema.h: schema/embed.awk $(SCHEMA)
 	@mkdir -p $(@D)
-	awk -f $^ > $@
+	@awk -f $^ > $@
 $(B)/gen/invariants.h: schema/embed.awk schema/invariants.sql
 	@mkdir -p $(@D)
-	awk -f $^ > $@
+	@awk -f $^ > $@
 $(B)/gen/openapi.h: schema/embed.awk api/openapi.yaml
 	@mkdir -p $(@D)
-	awk -f $^ > $@
+	@awk -f $^ > $@
 
 clean:
 	rm -rf build

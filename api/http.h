@@ -69,6 +69,17 @@ int outcome_status(enum outcome outcome);
 /* The members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
 
+/* ---- between http.c and request.c */
+enum { REQUEST_MAGIC = 0x48745265 };
+const char *request_header(struct request *r, const char *name);       /* NULL when it is not there */
+const char *request_body(struct request *r, size_t *len);              /* in one piece; NULL: no memory */
+struct loop *request_loop(struct request *r);
+const char *status_reason(int status);
+void request_waits(struct request *r, bool waits);                     /* joins or leaves those that have a deadline */
+/* Past the deadline: what had not begun never will, of the rest nobody knows. The operations come back later. */
+void request_give_up(struct request *r);
+void request_free(struct request *r);
+
 /* ---- the service, for serve.c */
 struct service_options {
 	const char *listen;                /* ADDR:PORT or unix:PATH */
@@ -92,7 +103,7 @@ struct route_figures {
 extern const double latency_bounds_s[LATENCY_BUCKETS];
 extern const int statuses[STATUSES];
 const struct route_figures *service_figures(const struct service *s);
-const char *route_path(enum route route);
+const char *route_name(enum route route);
 struct service *request_service(struct request *r);
 const struct service_options *service_options(const struct service *s);
 

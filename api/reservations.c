@@ -205,12 +205,12 @@ static void malformed_write(struct json_writer *w, const struct malformed *m)
 
 static void result_write(struct json_writer *w, struct request *r, size_t i)
 {
-	struct malformed **malformed = r->more;
-	enum outcome       outcome;
+	const struct malformed *malformed = r->more;
+	enum outcome            outcome;
 
 	json_open_object(w, NULL);
 	if (!r->ops[i]) {
-		malformed_write(w, malformed[i]);
+		malformed_write(w, &malformed[i]);
 		json_close_object(w);
 		return;
 	}
@@ -231,7 +231,6 @@ static void result_write(struct json_writer *w, struct request *r, size_t i)
 
 static void batch_answer_request(struct request *r)
 {
-	struct malformed **malformed = r->more;
 	struct text        body = {0};
 	struct json_writer w = {.to = &body};
 
@@ -241,32 +240,32 @@ static void batch_answer_request(struct request *r)
 		result_write(&w, r, i);
 	json_close_array(&w);
 	json_close_object(&w);
-	for (size_t i = 0; i < r->ops_count; i++)
-		free(malformed[i]);
 	reply(r, 200, &body);
 	text_fini(&body);
 }
 
-/* Fills r->ops[i] or malformed[i]. false: no memory. */
+/* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no memory. */
 static bool read_item(struct request *r, struct json_reader *items, size_t i)
 {
-	struct malformed **malformed = r->more, *m = mem_try(sizeof(*m));
+	struct malformed   m = {0}, *malformed;
 	struct json_reader in;
 	const char        *order_id;
 	bool               no_memory;
 
-	if (!m)
-		return false;
-	json_item(items, i, &in, &m->fault);
+	json_item(items, i, &in, &m.fault);
 	order_id = json_peek_code(&in, "order_id", ID_MAX);
 	if (order_id)
-		snprintf(m->order_id, sizeof(m->order_id), "%s", order_id);
+		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in, &no_memory);
-	if (r->ops[i])
-		free(m);
-	else
-		malformed[i] = m;
-	return !no_memory;
+	if (r->ops[i] || no_memory)
+		return !no_memory;
+	if (!r->more)
+		r->more = mem_try(r->ops_count * sizeof(*malformed));
+	if (!r->more)
+		return false;
+	malformed = r->more;
+	malformed[i] = m;
+	return true;
 }
 
 void post_reservations_batch(struct request *r)
@@ -283,7 +282,6 @@ void post_reservations_batch(struct request *r)
 		return;
 	}
 	r->ops = mem_alloc(count * sizeof(*r->ops));
-	r->more = mem_alloc(count * sizeof(struct malformed *));
 	r->ops_count = count;
 	while (i < count && read_item(r, &items, i))
 		i++;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LANES_WAIT_MS = 5000 };
+
 struct serve {
 	struct house    house;
 	struct engine  *engine;
@@ -136,6 +138,8 @@ int serve_run(int argc, char **argv)
 	findings_log(&s.house);
 	options.target = s.house.target;
 	s.engine = engine_open(&options);
+	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s.engine) && clock_ms() < until;)
+		usleep(2000);
 	s.jobs = option_given(OPTION_jobs) ? jobs_open(s.engine, &s.house.target) : NULL;
 	status = doors_open(&s);
 	jobs_close(s.jobs);

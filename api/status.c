@@ -100,7 +100,7 @@ static void write_requests(struct metrics *m)
 	for (int route = 0; route < ROUTES; route++)
 		for (int i = 0; i < STATUSES && statuses[i]; i++)
 			if (f[route].by_status[i])
-				text_format(m->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", m->name, route_path((enum route)route),
+				text_format(m->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", m->name, route_name((enum route)route),
 				            statuses[i], (long long)f[route].by_status[i]);
 }
 
@@ -109,7 +109,7 @@ static void write_request_seconds(struct metrics *m)
 	const struct route_figures *f = service_figures(request_service(m->r));
 
 	for (int route = 0; route < ROUTES; route++) {
-		const char *path = route_path((enum route)route);
+		const char *path = route_name((enum route)route);
 		int64_t     count = 0;
 
 		for (int i = 0; i < LATENCY_BUCKETS; i++) {

@@ -29,7 +29,7 @@ enum db_result {
 	DB_LOCKED,       /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
 	DB_DUPLICATE,    /* 1062: a key exists already; the statement was undone */
 	DB_ERROR,        /* the server refused the statement, and would again */
-	DB_AWAY,         /* there is no connection, the statement was not sent: nothing was done */
+	DB_AWAY,         /* there is no connection, or it broke before all was sent: nothing was done; it was closed */
 	DB_UNKNOWN,      /* the statement may have been done or not; the connection was closed */
 };
 

@@ -1,10 +1,10 @@
 /* mariadbd.c - see mariadbd.h. The process; the folder and its user are in mariadbd_home.c. */
 #include "mariadbd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -103,11 +103,9 @@ static bool process_run(struct mariadbd *m, const char *home, char *const argv[]
 	if (m->pid == 0)
 		child_run(m, home_fd, argv, server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	m->pidfd = m->pid > 0 ? pidfd_open(m->pid, 0) : -1;
 	close(home_fd);
-	if (m->pidfd < 0)
-		return why_write(why, why_size, "cannot run %s: %s", argv[0], strerror(errno));
-	return true;
+	m->pidfd = m->pid > 0 ? pidfd_open(m->pid, 0) : -1;
+	return m->pidfd >= 0 || why_write(why, why_size, "cannot run %s: %s", argv[0], strerror(errno));
 }
 
 /* True: it ended with status 0. */

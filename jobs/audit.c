@@ -155,8 +155,8 @@ int audit_run(int argc, char **argv)
 	}
 	db_silence_set(db, 0);
 	if (!db_connect(db) ||
-	    db_text(db, "SET SESSION idle_transaction_timeout = 0, TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) !=
-	            DB_OK ||
+	    db_text(db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
+	    db_text(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) != DB_OK ||
 	    db_text(db, "START TRANSACTION WITH CONSISTENT SNAPSHOT", NULL, NULL) != DB_OK) {
 		say("the database is not there: %s", db_error(db));
 		status = EXIT_UNAVAILABLE;

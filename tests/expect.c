@@ -339,11 +339,12 @@ static bool judge_all(struct judge *j, char *words, bool replayed)
 
 static bool judge_answer(char *words, const struct answer *a, struct text *why)
 {
+	struct judge j = {.answer = a, .root = a->json, .status = a->status, .why = why};
 	char         value[16];
-	bool         replayed = answer_header(a, "Idempotent-Replayed", value, sizeof(value)) && strcmp(value, "true") == 0;
-	struct judge j = {.answer = a, .root = a->json, .rows = member(a->json, "items"), .status = a->status, .why = why};
+	bool         replayed = answer_header(a, "Idempotent-Replayed", value, sizeof(value));
 
-	return judge_all(&j, words, replayed);
+	j.rows = member(a->json, "items");
+	return judge_all(&j, words, replayed && strcmp(value, "true") == 0);
 }
 
 static bool judge_result(char *words, const cJSON *result, const struct answer *a, struct text *why)
@@ -354,8 +355,8 @@ static bool judge_result(char *words, const cJSON *result, const struct answer *
 	return judge_all(&j, words, cJSON_IsTrue(member(result, "replayed")));
 }
 
-/* Part by part; a part `...` stands for the one before it, as often as there are results. A batch that was refused as a whole
- * is an answer like any other. */
+/* Part by part; a part `...` stands for the one before it, as often as there are results. A batch that was refused as a
+ * whole is an answer like any other. */
 static bool judge_batch(char *words, const struct answer *a, struct text *why)
 {
 	const cJSON *result = cJSON_GetArrayItem(member(a->json, "results"), 0);

@@ -1,9 +1,9 @@
 /* flow.h - the language of the tests: steps of the form "verb words -> expectation", run over HTTP against the real
- * program on a real MariaDB, in a database of the test's own. At the end the program gets SIGTERM and must end with 0, and
- * schema/invariants.sql must hold. A step that is not as expected is printed with the whole answer; the flow goes on.
+ * program on a real MariaDB, in a database of the test's own. At the end the program gets SIGTERM and must end with 0,
+ * and schema/invariants.sql must hold. A step that is not as expected is printed with the answer; the flow goes on.
  *
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
- *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement; SKU or SKU@LOCATION; an id is made up where none is given
+ *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
  *   count [ID] LINE [expected=N] ..                    the same with `counted`
  *   reserve ID LINE .. [ttl=S] [mode=best_effort]      batch RESERVATION | RESERVATION ..    several in one call
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
@@ -25,18 +25,19 @@
  *                       SHAPE is THREADS or THREADS*CALLS; # in a step is the number of the call, from 0
  *
  * An expectation begins with the status, 2xx where none is said. Then words, all of which must hold:
- *   held, confirmed ..  the state                        replayed     Idempotent-Replayed: true; must be said if it is there
+ *   held, confirmed ..  the state                        replayed     the header Idempotent-Replayed; must be said
  *   short, expired ..   the code of a problem            more, end    next_cursor is a string, is null
  *   available=10        a member, also lines[0].qty=4    expires_at=~60    a time, 60 s from now, give or take 5
  *   field=*             it is there                      !short       it is not there
  *   A=4 A@paris=4       a line                           lines=2      so many elements
  *   items=R2,R1         these, by their ids              set=R1,R2    items in any order
- *   A requested=7       in the row of A: of the lines of a refusal, of `short`, of items      @paris available=4 (locations)
+ *   A requested=7       in the row of A: a line of a refusal, of `short`, an item;  @paris available=4   a location
  *   GHOST               after unknown_sku: it is named   Age-Ms:0     a header, or an element of it; * is any
  *   reacquired          reacquired: true                 lost         no answer came
- *   ~text '~two words'  somewhere in a text (metrics, the document), in which " is left out; NAME=VALUE a line of metrics
- * A batch expects one such list per result, divided by |; `| ...` at the end: and so on for the rest. A race expects `COUNTx words | COUNTx words`, where each answer
- * counts for the first alternative it meets, and * is any COUNT. Every answer is held against expect_form (expect.h). */
+ *   ~text '~two words'  somewhere in a text (metrics, the document), where " is left out;  NAME=VALUE  a metric
+ * A batch expects one such list per result, divided by |; `| ...` at the end: and so on for the rest. A race expects
+ * `COUNTx words | COUNTx words`, where each answer counts for the first alternative it meets, and * is any COUNT. Every
+ * answer is held against expect_form (expect.h), too. */
 #ifndef TESTS_FLOW_H
 #define TESTS_FLOW_H
 

@@ -65,7 +65,7 @@ bool client_connect(struct client *c)
 	int                yes = 1;
 	char               byte;
 
-	if (c->fd >= 0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+	if (c->fd >= 0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
 		return true;                    /* silent, so it stands; an end or stray bytes mean: a new one */
 	client_close(c);
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -80,12 +80,14 @@ bool client_connect(struct client *c)
 
 static void request_write(struct text *to, const struct call *call, int port)
 {
+	bool reads = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
+
 	text_format(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n", call->method, call->path.data, port);
 	if (call->headers.len)
 		text_bytes(to, call->headers.data, call->headers.len);
 	if (call->body.len && !call->has_type)
 		text_add(to, "Content-Type: application/json\r\n");
-	if (!call->raw_body && (call->body.len || (strcmp(call->method, "GET") != 0 && strcmp(call->method, "HEAD") != 0)))
+	if (!call->raw_body && (call->body.len || !reads))
 		text_format(to, "Content-Length: %zu\r\n", call->body.len);
 	text_add(to, "\r\n");
 	if (call->body.len)
@@ -225,7 +227,7 @@ void client_call(struct client *c, const struct call *call, struct answer *out)
 	request_write(&request, call, c->port);
 	request_send(c->fd, &request);
 	if (!receive_head(c->fd, out, &in, deadline)) {
-		answer_none(out, clock_ms() < deadline ? "the connection ended without an answer" : "no answer in time");
+		answer_none(out, clock_ms() < deadline ? "it ended without an answer" : "no answer in time");
 		client_close(c);
 	} else {
 		bodiless = strcmp(call->method, "HEAD") == 0 || out->status == 204 || out->status == 304;

@@ -1,7 +1,7 @@
 /* http.h - a small blocking HTTP/1.1 client over loopback TCP with keep-alive, for the tests.
  *
- * Written here, because the tests must be able to send what a decent client never would (bad escapes, bytes that are not
- * UTF-8, a length without a body) and must see every header of the answer. A client belongs to one thread. */
+ * Written here, because the tests must be able to send what a decent client never would (bad escapes, bytes that are
+ * not UTF-8, a length without a body) and must see every header of the answer. A client belongs to one thread. */
 #ifndef TESTS_HTTP_H
 #define TESTS_HTTP_H
 
@@ -39,8 +39,8 @@ void client_open(struct client *c, int port);        /* connects at the first ca
 void client_close(struct client *c);
 /* True if the connection stands, false if nobody listens there. */
 bool client_connect(struct client *c);
-/* Sends, and waits 30 s at most for the answer. A kept connection that the server closed in the meantime is opened anew; a
- * request that was sent is never sent twice. */
+/* Sends, and waits 30 s at most for the answer. A kept connection that the server closed in the meantime is opened
+ * anew; a request that was sent is never sent twice. */
 void client_call(struct client *c, const struct call *call, struct answer *out);
 
 #endif

@@ -127,7 +127,7 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 		log_read(log, from, &said);
 		p->port = log_port(said.data);
 		if (!p->port && program_wait(p->pid, 0, &status))
-			cr_assert_fail("holdfast %s\nended with %d before it listened:\n%s", command, status, said.data);
+			cr_assert_fail("holdfast %s\nended with %d:\n%s", command, status, said.data);
 		if (!p->port && clock_ms() > deadline)
 			cr_assert_fail("holdfast %s\nsays no port:\n%s", command, said.data ? said.data : "");
 	}

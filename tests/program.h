@@ -1,6 +1,7 @@
 /* program.h - the real program, run as a user runs it: started, asked for its port, stopped, killed, looked at.
  *
- * Its messages go to a file in the folder of the run. It dies with the test's process, however that ends. One thread. */
+ * Its messages go to a file in the folder of the run. It dies with the test's process, however that ends. Main thread
+ * only. */
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
@@ -16,8 +17,8 @@ struct program {
 	int   port;          /* where it listens */
 };
 
-/* `holdfast serve --db URL --listen 127.0.0.1:0 OPTIONS`, up to its line event=listening; both outputs are added to `log`.
- * Ends the test if the line does not come. */
+/* `holdfast serve --db URL --listen 127.0.0.1:0 OPTIONS`, up to its line event=listening; its outputs are added to the
+ * file `log`. Ends the test if the line does not come. */
 void program_start(struct program *p, const char *log, const char *url, const char *options);
 /* SIGTERM, and it has to end with 0 in 30 s; otherwise false, and `why` holds what it did instead. */
 bool program_stop(struct program *p, struct text *why) MUST_CHECK;

@@ -138,7 +138,8 @@ void scratch_lock(struct scratch *s)
 	s->holder = connection_new(&s->target, s->name);
 	must(s->holder, "SET SESSION idle_transaction_timeout = 0", NULL, NULL);
 	must(s->db, "SELECT CONCAT('SELECT * FROM `', table_name, '` FOR UPDATE') FROM information_schema.tables"
-	            " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name", list_add, &selects);
+	            " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name",
+	     list_add, &selects);
 	for (int try = 0; result != DB_OK && try < TRIES_MAX; try++) {
 		must(s->holder, "ROLLBACK", NULL, NULL);
 		must(s->holder, "START TRANSACTION", NULL, NULL);
@@ -164,8 +165,8 @@ void scratch_cut(struct scratch *s)
 
 	must(s->db, "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
 	            " WHERE db = DATABASE() AND id <> CONNECTION_ID()", list_add, &kills);
-	for (size_t i = 0; i < kills.n; i++)
-		if (db_text(s->db, kills.item[i], NULL, NULL) == DB_UNKNOWN)     /* one that has gone meanwhile is fine */
+	for (size_t i = 0; i < kills.n; i++)            /* one that has gone meanwhile is an error, and fine */
+		if (db_text(s->db, kills.item[i], NULL, NULL) == DB_UNKNOWN)
 			cr_assert_fail("kill: %s", db_error(s->db));
 	list_fini(&kills);
 }

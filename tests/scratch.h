@@ -1,7 +1,7 @@
 /* scratch.h - the database of one test: made empty, shifted in time, locked, cut off, checked, dropped.
  *
- * The server's socket, its user and a folder for scratch files come by environment from tests/main.c. The service reaches
- * the database through a link of the test's own, so that a test can take it away without touching the other tests.
+ * The server's socket, its user and a folder for scratch files come by environment from tests/main.c. The service
+ * reaches the database through a link of the test's own, so that a test can take it away without touching the others.
  * Trouble with the database itself ends the test. One thread. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
@@ -13,7 +13,7 @@
 #define SCRATCH_DIR    "HOLDFAST_TEST_DIR"
 
 struct scratch {
-	char             name[32];      /* of the database, t_<random>; also the stem of the test's files in the folder */
+	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */
 	char             link[256];     /* leads to the server's socket */
 	char             url[512];      /* for --db */
 	struct db_target target;
@@ -35,9 +35,9 @@ void scratch_cut(struct scratch *s);
 /* The same, and no new one is possible until scratch_back. */
 void scratch_away(struct scratch *s);
 void scratch_back(struct scratch *s);
-/* One line for each table that holds facts. Slot rows are left out, because units move between slots as they like, and what
- * they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and a location's name that was
- * noted for a movement which was then refused shows nowhere. */
+/* One line for each table that holds facts. Slot rows are left out, because units move between slots as they like, and
+ * what they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and a location's name
+ * that was noted for a movement which was then refused shows nowhere. */
 void scratch_checksum(struct scratch *s, struct text *out);
 /* Runs schema/invariants.sql; adds a line for every row that breaks one. */
 void scratch_invariants(struct scratch *s, struct text *findings);

@@ -135,7 +135,7 @@ Test(list, movements_newest_first)
 	     "count    M4 A=5 B=7         -> 201",
 	     "reserve  R1 A=1             -> 201",
 	     "movements A                 -> 200 items=M4,M2,M1 end items[0].lines[0].qty=-3 items[1].lines[0].qty=-2"
-	     "                               M4 kind=count created_at=~0 M2 kind=adjustment reference=x M1 kind=receipt reason=first",
+	     "       M4 kind=count created_at=~0 M2 kind=adjustment reference=x M1 kind=receipt reason=first",
 	     "movements B                 -> items=M4,M3,M1",
 	     "movements A limit=2         -> items=M4,M2 more",
 	     "receipt  M5 A +1            -> 201",
@@ -180,7 +180,7 @@ Test(list, cursor_from_elsewhere)
 	     "list     cursor=x           -> 400 invalid_request field=cursor",
 	     "list     cursor=1           -> 400 invalid_request field=cursor",
 	     "list     cursor=%00         -> 400 invalid_request field=cursor",
-	     "list     cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA -> 400 invalid_request field=cursor",
+	     "list     cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA -> 400 invalid_request field=cursor",
 	     "skus     cursor=x           -> 400 invalid_request field=cursor",
 	     "movements A cursor=x        -> 400 invalid_request field=cursor",
 	     "skus     limit=1            -> more",

@@ -1,4 +1,4 @@
-/* test_race.c - many clients at once, over lanes and processes: never a unit too many, never one too few, no deadlock. */
+/* test_race.c - many clients at once, over lanes and processes: never a unit too many, never one too few. */
 #include "tests/flow.h"
 
 Test(race, last_units)
@@ -56,8 +56,8 @@ Test(race, opposite_orders)
 	     "sku      A                      -> available=0 reserved=40",
 	     "sku      H                      -> available=0 reserved=40",
 	     "race 64  release R#             -> 40x 200 released | 24x 404 unknown_order",
-	     "race 64*3 reserve Q# " SKUS("1") " || reserve Q# " BACK("1") " || reserve Q# D=1 C=1 || reserve Q# C=1 D=1 ->"
-	     "                                   40x 201 held | 152x 409 short",
+	     "race 64*3 reserve Q# " SKUS("1") " || reserve Q# " BACK("1")
+	     "       || reserve Q# D=1 C=1 || reserve Q# C=1 D=1 -> 40x 201 held | 152x 409 short",
 	     "sku      C                      -> available=0 reserved=40",
 	     "sku      D                      -> available=0 reserved=40");
 }
@@ -69,7 +69,8 @@ Test(race, best_effort_gives_everything_away)
 	     "race 8   receipt A +12          -> 8x 201",
 	     "reserve  ODD A=3                -> 201",
 	     "race 64  reserve R# A=2 mode=best_effort ->"
-	     "   46x 201 held A=2 !short | 1x 201 held A=1 short A requested=2 available=1 | 17x 409 short A available=0",
+	     "   46x 201 held A=2 !short | 1x 201 held A=1 short A requested=2 available=1"
+	     " | 17x 409 short A available=0",
 	     "sku      A                      -> available=0 reserved=96");
 }
 
@@ -95,8 +96,8 @@ Test(race, confirm_against_release)
 	     "receipt  A +64                  -> 201",
 	     "reserve  R A=4                  -> 201",
 	     "race 64  confirm R || release R || extend R ttl=60 ->"
-	     "   1x 200 released | *x 200 released replayed | *x 200 confirmed | *x 200 confirmed replayed | *x 200 held"
-	     " | *x 409 released | *x 409 confirmed",
+	     "   1x 200 released | *x 200 released replayed | *x 200 confirmed | *x 200 confirmed replayed"
+	     " | *x 200 held | *x 409 released | *x 409 confirmed",
 	     "get      R                      -> released",
 	     "sku      A                      -> available=64 reserved=0");
 }
@@ -134,7 +135,8 @@ Test(race, counts)
 	     "race 32*2 count A=500 || reserve R# A=1 || receipt A +1 || adjust A -1 -> *x 201",
 	     "count    A=500                  -> 201",
 	     "sku      A                      -> reserved=16 on_hand=500",
-	     "race 16  count A=500 expected=500 || count A=499 expected=500 -> *x 201 | *x 409 count_mismatch A expected=500",
+	     "race 16  count A=500 expected=500 || count A=499 expected=500 ->"
+	     "   *x 201 | *x 409 count_mismatch A expected=500",
 	     "sku      A                      -> on_hand=499");
 }
 

@@ -4,12 +4,12 @@
 Test(reservation, holds_units)
 {
 	flow("receipt  A +10 B +5          -> 201",
-	     "reserve  R1 B=2 A=4          -> 201 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900 attempts=0"
-	     "                                !confirmed_at !released_at !settled_at !last_error !short",
+	     "reserve  R1 B=2 A=4          -> 201 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900"
+	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error !short",
 	     "sku      A                   -> available=6 reserved=4 on_hand=10",
 	     "sku      B                   -> available=3 reserved=2 on_hand=5",
-	     "get      R1                  -> 200 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900 attempts=0"
-	     "                                !confirmed_at !released_at !settled_at !last_error",
+	     "get      R1                  -> 200 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900"
+	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error",
 	     "reserve  R2 A=6              -> 201",
 	     "sku      A                   -> available=0 reserved=10",
 	     "reserve  R3 A=1              -> 409 short A requested=1 available=0");
@@ -81,11 +81,13 @@ Test(reservation, best_effort)
 {
 	flow("receipt  A +10 B +5 C +1    -> 201",
 	     "reserve  R1 A=4 mode=best_effort      -> 201 held A=4 !short",
-	     "reserve  R2 A=20 B=5 mode=best_effort -> 201 held A=6 B=5 lines=2 short A requested=20 available=6 short=1",
+	     "reserve  R2 A=20 B=5 mode=best_effort ->"
+	     "                               201 held A=6 B=5 lines=2 short A requested=20 available=6 short=1",
 	     "get      R2                 -> held A=6 B=5 lines=2",
 	     "reserve  R3 A=1 C=1 B=2 mode=best_effort ->"
-	     "                               201 held C=1 lines=1 short A requested=1 available=0 B requested=2 available=0 short=2",
-	     "reserve  R4 A=1 B=1 mode=best_effort  -> 409 short A requested=1 available=0 B requested=1 available=0 lines=2",
+	     "         201 held C=1 lines=1 short A requested=1 available=0 B requested=2 available=0 short=2",
+	     "reserve  R4 A=1 B=1 mode=best_effort ->"
+	     "         409 short A requested=1 available=0 B requested=1 available=0 lines=2",
 	     "get      R4                 -> 404 unknown_order",
 	     "reserve  R5 A@mars=1 mode=best_effort -> 409 short A@mars requested=1 available=0",
 	     "sku      A                  -> available=0 reserved=10",
@@ -186,7 +188,7 @@ Test(reservation, order_and_movement_ids_are_apart)
 	     "reserve  X A=1              -> 200 held replayed");
 }
 
-/* Units move freely between the slots of lanes: what is there can be had, wherever it came in and in whatever portions. */
+/* Units move freely between the slots of lanes: what is there can be had, wherever it came in. */
 Test(reservation, every_unit_can_be_had)
 {
 	flow("serve    --lanes 4",

@@ -17,7 +17,7 @@ Test(restart, keeps_everything)
 	     "unchanged",
 	     "kill",
 	     "unchanged",
-	     "sku      A                        -> available=8 reserved=4 @main available=6 reserved=4 @paris available=2",
+	     "sku      A                        -> available=8 reserved=4 @main available=6 @paris available=2",
 	     "get      R1                       -> held",
 	     "get      R2                       -> confirmed",
 	     "get      R3                       -> released",
@@ -42,8 +42,8 @@ Test(restart, more_and_fewer_lanes)
 	     "race 64  reserve Q# A=1           -> 32x 201 | 32x 409 short");
 }
 
-/* Every order that was answered 201 is there afterwards; every repeat is answered; nothing is there twice. Where the program
- * itself lived on (`all`), every order was answered so. */
+/* Every order that was answered 201 is there afterwards; every repeat is answered; nothing is there twice. Where the
+ * program itself lived on (`all`), every order was answered so. */
 static void check_acknowledged(struct race *race, bool all)
 {
 	int                  count, units = 10000;
@@ -152,7 +152,8 @@ Test(restart, database_away)
 	           "away",
 	           "raw GET /livez              -> 200",
 	           "wait raw GET /readyz        -> 503 unavailable",
-	           "race 4 reserve Q# A=1 || reserve R0 A=1 || confirm R0 || receipt M9 A +1 -> 4x 503 unavailable Retry-After:*",
+	           "race 4 reserve Q# A=1 || reserve R0 A=1 || confirm R0 || receipt M9 A +1 ->"
+	           "       4x 503 unavailable Retry-After:*",
 	           "back",
 	           "wait raw GET /readyz        -> 200",
 	           "sku A                       -> available=10 reserved=1",

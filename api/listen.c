@@ -1,0 +1,112 @@
+/* listen.c - see listen.h. */
+#include "listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024 };
+
+static struct evconnlistener *listen_bind(struct event_base *base, const void *address, int len, unsigned flags)
+{
+	return evconnlistener_new_bind(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | flags, BACKLOG,
+	                               (const struct sockaddr *)address, len);
+}
+
+/* Only a socket that nobody listens on any more is taken away. */
+static bool socket_is_stale(const struct sockaddr_un *sun)
+{
+	struct stat st;
+	int         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool        stale = lstat(sun->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	             connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) < 0 && errno == ECONNREFUSED;
+
+	close(fd);
+	return stale;
+}
+
+static struct evconnlistener *listen_unix(struct event_base *base, const char *path, struct listening *at, char *why,
+                                          size_t why_size)
+{
+	struct sockaddr_un     sun = {.sun_family = AF_UNIX};
+	struct evconnlistener *listener;
+
+	if (strlen(path) >= sizeof(sun.sun_path)) {
+		why_write(why, why_size, "the path of the socket is longer than %zu bytes", sizeof(sun.sun_path) - 1);
+		return NULL;
+	}
+	strcpy(sun.sun_path, path);
+	if (socket_is_stale(&sun))
+		unlink(path);
+	listener = listen_bind(base, &sun, sizeof(sun), 0);
+	if (!listener) {
+		why_write(why, why_size, "cannot listen on %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	strcpy(at->unix_path, path);
+	snprintf(at->address, sizeof(at->address), "unix:%s", path);
+	return listener;
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static void address_name(struct listening *at, evutil_socket_t fd)
+{
+	struct sockaddr_storage address;
+	socklen_t               len = sizeof(address);
+	char                    host[64] = "";
+
+	getsockname(fd, (struct sockaddr *)&address, &len);
+	if (address.ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&address;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(at->address, sizeof(at->address), "%s:%u", host, ntohs(in->sin_port));
+	} else {
+		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)&address;
+
+		inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
+		snprintf(at->address, sizeof(at->address), "[%s]:%u", host, ntohs(in->sin6_port));
+	}
+}
+
+static struct evconnlistener *listen_tcp(struct event_base *base, const char *where, struct listening *at, char *why,
+                                         size_t why_size)
+{
+	static const char       name[] = "localhost:";
+	struct sockaddr_storage address;
+	int                     len = sizeof(address);
+	struct evconnlistener  *listener = NULL;
+	char                    numbers[128];
+	bool                    named = strncmp(where, name, strlen(name)) == 0;
+
+	snprintf(numbers, sizeof(numbers), "%s%s", named ? "127.0.0.1:" : "", named ? where + strlen(name) : where);
+	if (!strchr(numbers, ':') || evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len))
+		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", where);
+	else if (!is_loopback(&address))
+		why_write(why, why_size, "--listen %s is open to others and there are no keys: use loopback or unix:PATH", where);
+	else if (!(listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE)))
+		why_write(why, why_size, "cannot listen on %s: %s", where, strerror(errno));
+	else
+		address_name(at, evconnlistener_get_fd(listener));
+	return listener;
+}
+
+struct evconnlistener *listen_open(struct event_base *base, const char *where, struct listening *at, char *why,
+                                   size_t why_size)
+{
+	if (strncmp(where, "unix:", 5) == 0)
+		return listen_unix(base, where + 5, at, why, why_size);
+	return listen_tcp(base, where, at, why, why_size);
+}

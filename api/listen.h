@@ -1,0 +1,19 @@
+/* listen.h - the socket that the service listens on. */
+#ifndef LISTEN_H
+#define LISTEN_H
+
+#include "engine/base.h"
+
+struct event_base;
+struct evconnlistener;
+
+struct listening {
+	char address[160];        /* as clients may use it: 127.0.0.1:8080, unix:PATH */
+	char unix_path[108];      /* to be unlinked at the end; empty for TCP */
+};
+
+/* Listens on ADDR:PORT (a loopback address: there are no keys) or unix:PATH. NULL: `why` says why not. */
+struct evconnlistener *listen_open(struct event_base *base, const char *where, struct listening *at, char *why,
+                                   size_t why_size) MUST_CHECK;
+
+#endif

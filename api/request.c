@@ -1,0 +1,229 @@
+/* request.c - reading requests and writing answers, above the transport: bodies, queries, problems, operations. */
+#include "http.h"
+#include "uri.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answering */
+
+void reply(struct request *r, int status, const struct text *body)
+{
+	reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
+}
+
+void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail)
+{
+	char type[80];
+
+	snprintf(type, sizeof(type), "/problems/%s", code);
+	json_put_string(w, "type", type);
+	json_put_string(w, "title", status_reason(status));
+	json_put_int(w, "status", status);
+	json_put_string(w, "detail", detail ? detail : "");
+	json_put_string(w, "code", code);
+	if (field && *field)
+		json_put_string(w, "field", field);
+}
+
+void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
+                   void (*members)(struct json_writer *w, void *arg), void *arg)
+{
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
+
+	json_open_object(&w, NULL);
+	problem_write(&w, status, code, field, detail);
+	if (members)
+		members(&w, arg);
+	json_close_object(&w);
+	if (status == 503 || status == 429)
+		reply_header(r, "Retry-After", "1");
+	reply_as(r, status, "application/problem+json", body.data, body.len);
+	text_fini(&body);
+}
+
+void reply_invalid(struct request *r, const char *field, const char *detail)
+{
+	reply_problem(r, 400, "invalid_request", field, detail, NULL, NULL);
+}
+
+void reply_no_memory(struct request *r)
+{
+	reply_problem(r, 503, outcome_code(NO_MEMORY), NULL, outcome_detail(NO_MEMORY), NULL, NULL);
+}
+
+int outcome_status(enum outcome outcome)
+{
+	static const int by_class[] = {
+	        [DONE] = 200, [REPEATED] = 200, [IMPOSSIBLE] = 422, [ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400,
+	        [UNAVAILABLE] = 503,
+	};
+
+	return by_class[outcome_class(outcome)];
+}
+
+void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg), void *arg)
+{
+	reply_problem(r, outcome_status(outcome), outcome_code(outcome), outcome == BAD_CURSOR ? "cursor" : NULL,
+	              outcome_detail(outcome), members, arg);
+}
+
+/* ---- reading */
+
+static bool body_is_json(struct request *r)
+{
+	const char *type = request_header(r, "Content-Type");
+	size_t      len = type ? strcspn(type, "; \t") : 0;
+
+	return len == strlen("application/json") && strncasecmp(type, "application/json", len) == 0;
+}
+
+bool read_body(struct request *r, struct json_reader *in, struct json_fault *fault)
+{
+	size_t      len, len_max = service_options(r->service)->body_max;
+	const char *text = request_body(r, &len);
+	char        detail[80];
+
+	*fault = (struct json_fault){{0}, {0}};
+	if (len > len_max) {
+		snprintf(detail, sizeof(detail), "a body may have %zu bytes", len_max);
+		reply_problem(r, 413, "too_large", NULL, detail, NULL, NULL);
+		return false;
+	}
+	if (len > 0 && !body_is_json(r)) {
+		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json", NULL, NULL);
+		return false;
+	}
+	r->body = text ? json_parse(text, len, fault) : NULL;
+	if (!r->body) {
+		if (!text || strcmp(fault->detail, JSON_NO_MEMORY) == 0)
+			reply_no_memory(r);
+		else
+			reply_invalid(r, fault->field, fault->detail);
+		return false;
+	}
+	if (in)
+		json_begin(in, r->body, fault);
+	return true;
+}
+
+bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault)
+{
+	if (json_end(in))
+		return query_end(r);
+	reply_invalid(r, fault->field, fault->detail);
+	return false;
+}
+
+const char *query_text(struct request *r, const char *name)
+{
+	for (size_t i = 0; r->query && i < r->query->count; i++)
+		if (strcmp(r->query->name[i], name) == 0) {
+			r->query->used[i] = true;
+			return r->query->value[i];
+		}
+	return NULL;
+}
+
+bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+	const char *value = query_text(r, name);
+	char        detail[100], *end;
+	long long   n;
+
+	if (!value)
+		return true;
+	errno = 0;
+	n = strtoll(value, &end, 10);
+	if (errno == 0 && *end == '\0' && strspn(value, "0123456789") == strlen(value) && *value && n >= min && n <= max &&
+	    (*value != '0' || value[1] == '\0')) {
+		*out = n;
+		return true;
+	}
+	snprintf(detail, sizeof(detail), "must be an integer from %lld to %lld", (long long)min, (long long)max);
+	reply_invalid(r, name, detail);
+	return false;
+}
+
+bool query_end(struct request *r)
+{
+	for (size_t i = 0; r->query && i < r->query->count; i++)
+		if (!r->query->used[i]) {
+			reply_invalid(r, r->query->name[i], "is not a query parameter that this call knows");
+			return false;
+		}
+	return true;
+}
+
+/* ---- operations */
+
+static void request_op_done(void *arg, struct op *op)
+{
+	struct request *r = arg;
+
+	assert(r->magic == REQUEST_MAGIC);
+	op->ended = true;
+	r->ops_left--;
+	if (r->ops_left > 0)
+		return;
+	if (!r->transport) {
+		request_free(r);
+		return;
+	}
+	request_waits(r, false);
+	r->answer(r);
+}
+
+enum outcome request_outcome(struct request *r, size_t i)
+{
+	return r->ops[i]->ended ? r->ops[i]->outcome : r->ops[i]->given_up;
+}
+
+static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
+{
+	r->answer = answer;
+	if (r->ops_left == 0) {
+		answer(r);
+		return;
+	}
+	if (engine_start_batch(request_engine(r), first, r->ops_left, request_loop(r), request_op_done, r)) {
+		request_waits(r, true);
+		return;
+	}
+	r->ops_left = 0;
+	reply_refused(r, BUSY, NULL, NULL);
+}
+
+void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
+{
+	r->ops = mem_alloc(sizeof(*r->ops));
+	r->ops[0] = op;
+	r->ops_count = r->ops_left = 1;
+	op->next = NULL;
+	request_begin(r, op, answer);
+}
+
+void request_start_batch(struct request *r, void (*answer)(struct request *r))
+{
+	struct op *first = NULL, **last = &first;
+
+	for (size_t i = 0; i < r->ops_count; i++)
+		if (r->ops[i] && !r->ops[i]->ended) {
+			*last = r->ops[i];
+			last = &r->ops[i]->next;
+			r->ops_left++;
+		}
+	request_begin(r, first, answer);
+}
+
+void request_give_up(struct request *r)
+{
+	request_waits(r, false);
+	for (size_t i = 0; i < r->ops_count; i++)
+		if (r->ops[i] && !r->ops[i]->ended)
+			r->ops[i]->given_up = op_cancel(r->ops[i]) || r->ops[i]->kind >= OP_GET ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+	r->answer(r);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Style is a test: sizes, who may include whom, where SQL and the libraries may stand. Prints what is wrong; exit 1 if anything is.
+set -u
+cd "$(dirname "$0")/.."
+found=0
+wrong() { echo "tidy: $*"; found=1; }
+
+# Sizes. A tab counts as eight columns.
+while read -r file; do
+	lines=$(wc -l < "$file")
+	[ "$lines" -le 500 ] || wrong "$file has $lines lines, 500 are allowed"
+	long=$(expand -t 8 "$file" | awk 'length($0) > 120 { print NR; exit }')
+	[ -z "$long" ] || wrong "$file:$long is longer than 120 columns"
+	awk -v file="$file" '
+		/^[a-z].*\)$/ { name = $0; start = NR }
+		/^}/ { if (start && NR - start > 70) { print "tidy: " file ":" start " a function of " NR - start " lines"; bad = 1 } start = 0 }
+		END { exit bad }' "$file" || found=1
+done < <(git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+# Who may include whom.
+forbid() {    # what, where, why
+	hits=$(grep -nE "$1" $2 2>/dev/null)
+	[ -z "$hits" ] || wrong "$3:"$'\n'"$hits"
+}
+forbid '#include [<"](mysql|errmsg)' "$(ls engine/*.c api/*.c jobs/*.c schema/*.c main.c | grep -v engine/db.c)" 'mysql.h stands in db.c only'
+forbid '#include <event2/(http|keyvalq)' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/http.c)" 'evhttp stands in http.c only'
+forbid '#include <cjson' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/json.c)" 'cJSON stands in json.c only'
+forbid '#include "(jobs|api)/' "$(ls engine/*.[ch])" 'the engine knows neither jobs nor api'
+forbid '#include "(engine/)?(lane|decide|list|mariadbd)\.h"' "$(ls api/*.[ch] jobs/*.[ch])" 'lane, decide and list are private to the engine'
+forbid '#include "(engine/)?statement\.h"' "$(ls api/*.[ch])" 'SQL is no matter of the api'
+
+# SQL stands in .sql files. What is left in C are settings of a session and the schema's own table.
+forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$(ls engine/*.c api/*.c jobs/*.c)" 'SQL in C'
+# Calls that have a better one.
+forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$(ls engine/*.[ch] api/*.[ch] jobs/*.[ch] schema/*.[ch] main.c)" 'use snprintf, memcpy, strtoll'
+# An option, an outcome, a metric and a call are named in one place, and the document knows them.
+while read -r path; do
+	grep -qF "  $path:" api/openapi.yaml || wrong "openapi.yaml does not know $path"
+done < <(sed -nE 's/^X\([A-Z]+, *"([^"]+)".*/\1/p' api/routes.def | sort -u)
+while read -r code; do
+	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
+done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
+
+[ $found = 0 ] && echo 'tidy: nothing to mend'
+exit $found
