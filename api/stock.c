@@ -22,7 +22,7 @@ struct op *page_op(struct request *r, enum op_kind kind)
 		reply_refused(r, BAD_CURSOR, NULL, NULL);
 		return NULL;
 	}
-	op = op_new(kind, 1, SKU_MAX + 1);
+	op = op_new(kind, kind == OP_LIST_SKUS ? (size_t)limit + 1 : 1, SKU_MAX + 1);
 	if (!op) {
 		reply_no_memory(r);
 		return NULL;
@@ -305,12 +305,28 @@ void get_sku(struct request *r)
 	request_start(r, op, sku_answer_request);
 }
 
+static void totals_write(struct json_writer *w, const struct op *op)
+{
+	const struct total *totals = op->totals;
+
+	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
+		struct total sum = totals_sum(totals, op->totals_of[i]);
+
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", op->lines[i].sku_code);
+		if (op->lines[i].sku)
+			units_write(w, sum.available, sum.reserved);
+		else
+			json_put_string(w, "code", outcome_code(NO_SKU));
+		json_close_object(w);
+	}
+}
+
 static void availability_answer_request(struct request *r)
 {
-	struct op          *op = r->ops[0];
-	const struct total *totals = op->totals;
-	struct text         body = {0};
-	struct json_writer  w = {.to = &body};
+	struct op         *op = r->ops[0];
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
 
 	if (request_outcome(r, 0) != OUTCOME_OK) {
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
@@ -318,17 +334,7 @@ static void availability_answer_request(struct request *r)
 	}
 	json_open_object(&w, NULL);
 	json_open_array(&w, "items");
-	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
-		struct total sum = totals_sum(totals, op->totals_of[i]);
-
-		json_open_object(&w, NULL);
-		json_put_string(&w, "sku", op->lines[i].sku_code);
-		if (op->lines[i].sku)
-			units_write(&w, sum.available, sum.reserved);
-		else
-			json_put_string(&w, "code", outcome_code(NO_SKU));
-		json_close_object(&w);
-	}
+	totals_write(&w, op);
 	json_close_array(&w);
 	json_close_object(&w);
 	reply(r, 200, &body);
@@ -377,12 +383,7 @@ static void skus_answer_request(struct request *r)
 	}
 	json_open_object(&w, NULL);
 	json_open_array(&w, "items");
-	for (size_t i = 0; i < op->items; i++) {
-		json_open_object(&w, NULL);
-		json_put_string(&w, "sku", op->codes.data + op->listed[i].code);
-		units_write(&w, op->listed[i].available, op->listed[i].reserved);
-		json_close_object(&w);
-	}
+	totals_write(&w, op);
 	json_close_array(&w);
 	cursor_member(&w, op);
 	json_close_object(&w);

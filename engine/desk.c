@@ -38,6 +38,8 @@ static void desk_answer(struct desk *d, struct op **ops, size_t count)
 	while (result != DB_OK && clock_ms() - ops[0]->arrived_ms < WAIT_MS) {
 		result = desk_try(d, ops, count);
 		atomic_store(&d->connected, db_connected(d->db));
+		for (size_t i = 0; result != DB_OK && i < count; i++)
+			op_forget(ops[i]);
 		if (result != DB_OK)
 			usleep(50000);
 	}

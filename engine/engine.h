@@ -86,12 +86,6 @@ enum op_kind {
 	OP_TOTALS, OP_LIST_SKUS, OP_LIST_MOVEMENTS, OP_LIST_RESERVATIONS, OP_COUNTS,
 	OP_KINDS
 };
-/* A row of a list of skus: `code` is an offset into op->codes. */
-struct listed {
-	size_t  code;
-	int64_t available, reserved;
-};
-
 /* How many reservations there are, and since when the oldest waits; counted at one moment. */
 struct counts {
 	int64_t by_state[STATES], claimed[STATES];
@@ -125,12 +119,10 @@ struct op {
 	struct movement    *movement;       /* likewise */
 	struct reservation **reservations;  /* of a list, owned */
 	struct movement    **movements;
-	size_t         items;               /* how many of these, or of OP_LIST_SKUS: of `listed` */
-	struct listed *listed;              /* OP_LIST_SKUS: owned */
-	struct text    codes;               /* OP_LIST_SKUS: the memory of their codes */
+	size_t         items;               /* how many of these */
 	struct counts  counts;              /* OP_COUNTS */
-	struct total  *totals;              /* OP_TOTALS: of each line's sku, one after the other: owned */
-	size_t        *totals_of;           /* OP_TOTALS: how many belong to each line; 0 and no sku: unknown */
+	struct total  *totals;              /* of each line's sku, one after the other: owned. OP_LIST_SKUS makes the lines */
+	size_t        *totals_of;           /* how many belong to each line; 0 and no sku: unknown */
 	/* ---- its way */
 	struct loop   *loop;
 	void         (*done)(void *arg, struct op *op);

@@ -127,7 +127,7 @@ static void verdict_read(void *arg, const struct db_row *row)
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
 static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
 {
-	int64_t         until = clock_ms() + WAIT_MS / 2;
+	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
 	struct lane_row last;
 
 	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);

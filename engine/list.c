@@ -123,11 +123,28 @@ static void totals_answer(struct catalogue *c, struct op *op)
 	op->outcome = OUTCOME_OK;
 }
 
-enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+/* Reads the totals of these skus into the catalogue. */
+static enum db_result totals_read(struct db *db, struct catalogue *c, const struct text *ids)
 {
 	struct totals_reader in = {.catalogue = c};
-	struct text          ids = {0}, sql = {0};
-	enum db_result       result = skus_find(db, c, ops, count);
+	struct text          sql = {0};
+	enum db_result       result;
+
+	if (ids->len == 0)
+		return DB_OK;
+	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
+	in.read_ms = clock_ms();
+	result = db_run(db, &sql, total_read, &in);
+	totals_end(&in);
+	free(in.list);
+	text_fini(&sql);
+	return result;
+}
+
+enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct text    ids = {0};
+	enum db_result result = skus_find(db, c, ops, count);
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ops[i]->lines_count; k++) {
@@ -136,28 +153,31 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 			if (sku)
 				row_int(&ids, sku_id(sku));
 		}
-	if (result == DB_OK && ids.len > 0) {
-		statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = &ids});
-		in.read_ms = clock_ms();
-		result = db_run(db, &sql, total_read, &in);
-		totals_end(&in);
-	}
+	if (result == DB_OK)
+		result = totals_read(db, c, &ids);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_answer(c, ops[i]);
-	free(in.list);
 	text_fini(&ids);
-	text_fini(&sql);
 	return result;
 }
 
 /* ---- skus by code */
 
+struct page_reader {
+	struct catalogue *catalogue;
+	struct op        *op;
+	struct text      *ids;
+};
+
+/* A line of the op for every sku of the page, the one beyond it too. */
 static void listed_read(void *arg, const struct db_row *row)
 {
-	struct op *op = arg;
+	struct page_reader *in = arg;
+	struct op          *op = in->op;
 
-	op->listed[op->items++] = (struct listed){op->codes.len, db_int(row, 2), db_int(row, 3)};
-	text_bytes(&op->codes, row->col[1], row->len[1] + 1);
+	op->lines[op->lines_count++].sku =
+	        catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	row_int(in->ids, db_int(row, 1));
 }
 
 /* The code after which a page begins is the cursor's text in hexadecimal, so that it is read back byte by byte. */
@@ -166,7 +186,7 @@ static bool sku_cursor_read(const char *cursor, char *code, size_t *len)
 	unsigned byte;
 	char     again[sizeof(((struct page *)0)->cursor)];
 	struct text hex = {0};
-	int      used;
+	int         used;
 
 	*len = 0;
 	if (!*cursor)
@@ -192,32 +212,46 @@ static void sku_cursor_write(char *to, const char *code)
 
 enum db_result list_skus(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct text    sql = {0}, after = {0};
-	char           code[SKU_MAX];
-	size_t         len;
-	enum db_result result;
+	struct text        sql = {0}, after = {0}, ids = {0};
+	struct page_reader in = {c, op, &ids};
+	char               code[SKU_MAX];
+	size_t             len;
+	enum db_result     result;
 
-	(void)c;
 	if (!sku_cursor_read(op->page.cursor, code, &len)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
 	row_hex(&after, code, len);
-	op->listed = mem_alloc((op->page.limit + 1) * sizeof(*op->listed));
+	op->lines_count = 0;
 	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->page.limit + 1});
-	result = db_run(db, &sql, listed_read, op);
-	op->page.cursor[0] = '\0';
-	if (op->items > op->page.limit) {
-		op->items = op->page.limit;
-		sku_cursor_write(op->page.cursor, op->codes.data + op->listed[op->items - 1].code);
-	}
-	op->outcome = OUTCOME_OK;
+	result = db_run(db, &sql, listed_read, &in);
+	if (result == DB_OK)
+		result = totals_read(db, c, &ids);
 	text_fini(&after);
 	text_fini(&sql);
-	return result;
+	text_fini(&ids);
+	if (result != DB_OK)
+		return result;
+	op->page.cursor[0] = '\0';
+	if (op->lines_count > op->page.limit) {
+		op->lines_count = op->page.limit;
+		sku_cursor_write(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
+	}
+	for (size_t i = 0; i < op->lines_count; i++)
+		op->lines[i].sku_code = sku_code(op->lines[i].sku);
+	totals_answer(c, op);
+	return DB_OK;
 }
 
 /* ---- movements of a sku */
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct movement *x = *(struct movement *const *)a, *y = *(struct movement *const *)b;
+
+	return (x->movement_no < y->movement_no) - (x->movement_no > y->movement_no);
+}
 
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 {
@@ -237,15 +271,19 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 		return DB_OK;
 	statement_add(&sql, MOVEMENT_LIST, &(struct fill){.sku = sku_id(sku), .low = low, .count = op->page.limit + 1});
 	result = db_run(db, &sql, movement_read, &in);
+	text_fini(&sql);
 	op->movements = in.list;
 	op->items = in.count;
+	if (result != DB_OK)
+		return result;
+	if (op->items > 0)
+		qsort(op->movements, op->items, sizeof(op->movements[0]), newest_first);
 	op->page.cursor[0] = '\0';
 	if (op->items > op->page.limit) {
 		movement_free(op->movements[--op->items]);
 		cursor_write(op->page.cursor, 'm', sku_id(sku), (int64_t)op->movements[op->items - 1]->movement_no, 0, 0);
 	}
-	text_fini(&sql);
-	return result;
+	return DB_OK;
 }
 
 /* ---- reservations */
@@ -378,14 +416,15 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 	result = op->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
 		const struct key *last = &keys.list[op->page.limit - 1];
+		bool              more = keys.count > op->page.limit;
 
-		op->page.cursor[0] = '\0';
-		if (keys.count > op->page.limit) {
-			keys.count--;
-			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms, last->id);
-		}
+		keys.count -= more;
 		if (keys.count > 0)
 			result = rows_read(db, c, op, &keys);
+		if (result == DB_OK)
+			op->page.cursor[0] = '\0';
+		if (result == DB_OK && more)
+			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms, last->id);
 	}
 	free(keys.list);
 	return result;

@@ -69,11 +69,21 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 	return op;
 }
 
-static void reservations_free(struct reservation **list, size_t count)
+void op_forget(struct op *op)
 {
-	for (size_t i = 0; list && i < count; i++)
-		reservation_free(list[i]);
-	free(list);
+	for (size_t i = 0; op->reservations && i < op->items; i++)
+		reservation_free(op->reservations[i]);
+	for (size_t i = 0; op->movements && i < op->items; i++)
+		movement_free(op->movements[i]);
+	free(op->reservations);
+	free(op->movements);
+	free(op->totals);
+	free(op->totals_of);
+	op->reservations = NULL;
+	op->movements = NULL;
+	op->totals = NULL;
+	op->totals_of = NULL;
+	op->items = 0;
 }
 
 void op_free(struct op *op)
@@ -86,14 +96,7 @@ void op_free(struct op *op)
 	reservation_free(op->found);
 	movement_free(op->movement);
 	movement_free(op->found_movement);
-	reservations_free(op->reservations, op->items);
-	for (size_t i = 0; op->movements && i < op->items; i++)
-		movement_free(op->movements[i]);
-	free(op->movements);
-	free(op->listed);
-	text_fini(&op->codes);
-	free(op->totals);
-	free(op->totals_of);
+	op_forget(op);
 	free(op);
 }
 

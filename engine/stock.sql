@@ -129,22 +129,19 @@ SELECT m.movement_id, m.movement_no, m.lines_hash, m.kind, m.created_at, m.reaso
     INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows};
 
 -- name: sku_list
--- A page of skus by code, with their totals. {rows}: the code after which it begins, a hex literal.
-SELECT k.sku_id, k.code, SUM(s.available), SUM(s.reserved)
-  FROM (SELECT sku_id, code FROM sku FORCE INDEX (code) WHERE code > {rows} ORDER BY code LIMIT {count}) k
-  LEFT JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id
- GROUP BY k.code, k.sku_id;
+-- A page of skus by code. {rows}: the code after which it begins, a hex literal.
+SELECT code, sku_id FROM sku FORCE INDEX (code) WHERE code > {rows} ORDER BY code LIMIT {count};
 
 -- name: movement_list
--- A page of the movements of a sku, newest first. {low}: the movement_no before which it begins.
+-- A page of the movements of a sku. {low}: the movement_no before which it begins. The page is the newest ones; inside
+-- of it C puts them in order.
 SELECT m.movement_id, m.movement_no, m.lines_hash, m.kind, m.created_at, m.reason, m.reference,
        l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   FROM (SELECT DISTINCT movement_no FROM movement_line FORCE INDEX (sku_history)
          WHERE sku_id = {sku} AND movement_no < {low} ORDER BY movement_no DESC LIMIT {count}) p
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = p.movement_no
   STRAIGHT_JOIN movement_line l FORCE INDEX (sku_history) ON l.sku_id = {sku} AND l.movement_no = p.movement_no
-  STRAIGHT_JOIN sku k ON k.sku_id = l.sku_id STRAIGHT_JOIN location o ON o.location_id = l.location_id
- ORDER BY p.movement_no DESC, l.location_id, l.slot;
+  STRAIGHT_JOIN sku k ON k.sku_id = l.sku_id STRAIGHT_JOIN location o ON o.location_id = l.location_id;
 
 -- name: stock_stats
 -- All stock in one row, for operators: a walk over the slots.

@@ -81,8 +81,8 @@ Test(replay, best_effort_is_known_by_what_it_asked)
 Test(replay, movements)
 {
 	flow("receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 201",
-	     "receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 200 replayed movement_id=M1 kind=receipt A=10 B=2"
-	     "                                       A@paris=1 reason=r reference=f created_at=~0",
+	     "receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 200 replayed movement_id=M1 kind=receipt"
+	     "                                       A=10 B=2 A@paris=1 reason=r reference=f created_at=~0",
 	     "receipt  M1 A@paris +1 B@main +2 A +4 A +6 reason=r reference=f -> 200 replayed",
 	     "mark",
 	     "receipt  M1 A +10 B +2 A@paris +1               -> 422 movement_id_reused",

@@ -1,0 +1,233 @@
+/* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch writes. */
+#include "engine/decide.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPS = 8, PAIRS = 4, NOW = 1000000 };
+
+/* A batch over skus A, B, C, D at one location. Ops are freed with it. */
+struct table {
+	struct catalogue *catalogue;
+	struct op        *ops[OPS];
+	struct pair       pairs[PAIRS];
+	struct batch      batch;
+};
+
+static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	struct table  t = {.catalogue = catalogue_new()};
+	const int64_t totals[PAIRS] = {a, b, c, d};
+
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		const char code = (char)('A' + i);
+
+		t.pairs[i] = (struct pair){.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
+		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
+	}
+	catalogue_location_enter(t.catalogue, 1, "main", 4);
+	return t;
+}
+
+static void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->batch.count; i++)
+		op_free(t->ops[i]);
+	catalogue_free(t->catalogue);
+}
+
+/* Lines as "A4 B2"; a sku beyond D is unknown. */
+static struct op *add(struct table *t, enum op_kind kind, const char *id, const char *lines)
+{
+	struct op *op = op_new(kind, 8, 256);
+	char       copy[64], *rest = copy;
+
+	snprintf(copy, sizeof(copy), "%s", lines);
+	strcpy(op->id, id);
+	for (char *word = strsep(&rest, " "); word && *word; word = strsep(&rest, " "))
+		op_line(op, word, 1, NULL, 0, strtoll(word + 1, NULL, 10));
+	op->movement_kind = kind == OP_MOVE ? ADJUSTMENT : 0;
+	op_seal(op);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		op->lines[i].sku = catalogue_sku(t->catalogue, op->lines[i].sku_code);
+		op->lines[i].location = catalogue_location(t->catalogue, "main");
+		if (op->lines[i].sku)
+			op->lines[i].pair = sku_id(op->lines[i].sku) - 1;
+	}
+	t->ops[t->batch.count++] = op;
+	return op;
+}
+
+static void run(struct table *t)
+{
+	t->batch.ops = t->ops;
+	t->batch.pairs = t->pairs;
+	t->batch.pairs_count = PAIRS;
+	decide(&t->batch);
+}
+
+static struct reservation *found(enum state state, int64_t expires_at, struct op *like)
+{
+	struct reservation *r = calloc(1, sizeof(*r) + like->lines_count * sizeof(struct line));
+
+	r->state = state;
+	r->expires_at = expires_at;
+	r->read_at = NOW;
+	memcpy(r->lines_hash, like->lines_hash, sizeof(r->lines_hash));
+	return r;
+}
+
+Test(decide, first_come_first_served)
+{
+	struct table t = table_new(10, 0, 0, 0);
+	struct op   *first = add(&t, OP_RESERVE, "R1", "A6"), *large = add(&t, OP_RESERVE, "R2", "A5"),
+	          *small = add(&t, OP_RESERVE, "R3", "A4");
+
+	run(&t);
+	cr_assert_eq(first->outcome, OUTCOME_OK);
+	cr_assert_eq(large->outcome, SHORT);
+	cr_assert_eq(large->lines[0].available, 4, "what was left for it, not what the balance was");
+	cr_assert_eq(small->outcome, OUTCOME_OK, "a small order passes a large one that does not fit");
+	cr_assert_eq(t.pairs[0].take, 10);
+	cr_assert_eq(t.pairs[0].hold, 10);
+	cr_assert_eq(t.pairs[0].left, 0);
+	table_free(&t);
+}
+
+Test(decide, all_or_nothing_takes_nothing_when_one_line_is_short)
+{
+	struct table t = table_new(10, 1, 0, 0);
+	struct op   *op = add(&t, OP_RESERVE, "R1", "A6 B2 C1");
+
+	run(&t);
+	cr_assert_eq(op->outcome, SHORT);
+	cr_assert(!op->lines[0].fault && op->lines[1].fault && op->lines[2].fault, "every short line is named");
+	cr_assert_eq(t.pairs[0].take + t.pairs[1].take + t.pairs[2].take, 0);
+	table_free(&t);
+}
+
+Test(decide, best_effort_takes_what_there_is)
+{
+	struct table t = table_new(10, 1, 0, 0);
+	struct op   *op = add(&t, OP_RESERVE, "R1", "A6 B2 C1"), *nothing = add(&t, OP_RESERVE, "R2", "C1");
+
+	op->mode = nothing->mode = BEST_EFFORT;
+	run(&t);
+	cr_assert_eq(op->outcome, OUTCOME_OK);
+	cr_assert_eq(op->lines[0].granted, 6);
+	cr_assert_eq(op->lines[1].granted, 1);
+	cr_assert_eq(op->lines[2].granted, 0);
+	cr_assert_eq(t.pairs[1].hold, 1);
+	cr_assert_eq(nothing->outcome, SHORT);
+	cr_assert(op_is_refused(op), "a part is told only after a look at the database");
+	table_free(&t);
+}
+
+Test(decide, equal_lines_are_summed_before_they_get_here)
+{
+	struct table t = table_new(10, 0, 0, 0);
+	struct op   *op = add(&t, OP_RESERVE, "R1", "A6 A5");
+
+	run(&t);
+	cr_assert_eq(op->lines_count, 1);
+	cr_assert_eq(op->outcome, SHORT);
+	cr_assert_eq(op->lines[0].qty, 11);
+	table_free(&t);
+}
+
+Test(decide, unknown_sku_comes_before_short)
+{
+	struct table t = table_new(1, 0, 0, 0);
+	struct op   *op = add(&t, OP_RESERVE, "R1", "A2 X1");
+
+	run(&t);
+	cr_assert_eq(op->outcome, UNKNOWN_SKU);
+	cr_assert(!op->lines[0].fault && op->lines[1].fault);
+	table_free(&t);
+}
+
+Test(decide, replay_comes_before_everything)
+{
+	struct table t = table_new(0, 0, 0, 0);
+	struct op   *same = add(&t, OP_RESERVE, "R1", "A2"), *other = add(&t, OP_RESERVE, "R2", "A3 X1");
+
+	same->found = found(RELEASED, NOW, same);
+	other->found = found(HELD, NOW + 1, same);
+	run(&t);
+	cr_assert_eq(same->outcome, OUTCOME_REPLAYED, "although nothing is left, and whatever became of it");
+	cr_assert_eq(other->outcome, ORDER_ID_REUSED, "although the sku is unknown");
+	table_free(&t);
+}
+
+Test(decide, what_comes_in_may_go_out_in_the_same_batch)
+{
+	struct table t = table_new(0, 5, 0, 0);
+	struct op   *in = add(&t, OP_MOVE, "M1", "A7"), *out = add(&t, OP_RESERVE, "R1", "A7"),
+	          *down = add(&t, OP_MOVE, "M2", "B-5"), *more = add(&t, OP_MOVE, "M3", "B-1");
+
+	run(&t);
+	cr_assert_eq(in->outcome, OUTCOME_OK);
+	cr_assert_eq(out->outcome, OUTCOME_OK);
+	cr_assert_eq(t.pairs[0].add, 7);
+	cr_assert_eq(t.pairs[0].take, 7);
+	cr_assert_eq(down->outcome, OUTCOME_OK);
+	cr_assert_eq(more->outcome, SHORT);
+	cr_assert_eq(t.pairs[1].take, 5);
+	cr_assert_eq(t.pairs[1].hold, 0, "an adjustment reserves nothing");
+	table_free(&t);
+}
+
+Test(decide, states)
+{
+	static const struct {
+		enum op_kind kind;
+		enum state   state;
+		int64_t      expires_at;
+		enum outcome outcome;
+	} rows[] = {
+	        {OP_CONFIRM, HELD, NOW + 1, OUTCOME_OK},        {OP_CONFIRM, HELD, NOW, IS_EXPIRED},
+	        {OP_CONFIRM, EXPIRED, NOW, IS_EXPIRED},         {OP_CONFIRM, RELEASED, NOW, IS_RELEASED},
+	        {OP_CONFIRM, CONFIRMED, NOW, OUTCOME_REPLAYED}, {OP_CONFIRM, SETTLED, NOW, OUTCOME_REPLAYED},
+	        {OP_CONFIRM, BURIED, NOW, OUTCOME_REPLAYED},    {OP_RELEASE, HELD, NOW + 1, OUTCOME_OK},
+	        {OP_RELEASE, HELD, NOW, IS_EXPIRED},            {OP_RELEASE, CONFIRMED, NOW, OUTCOME_OK},
+	        {OP_RELEASE, BURIED, NOW, OUTCOME_OK},          {OP_RELEASE, RELEASED, NOW, OUTCOME_REPLAYED},
+	        {OP_RELEASE, SETTLED, NOW, IS_SETTLED},         {OP_RELEASE, EXPIRED, NOW, IS_EXPIRED},
+	        {OP_EXTEND, HELD, NOW + 1, OUTCOME_OK},         {OP_EXTEND, HELD, NOW, IS_EXPIRED},
+	        {OP_EXTEND, CONFIRMED, NOW, IS_CONFIRMED},      {OP_EXTEND, SETTLED, NOW, IS_SETTLED},
+	        {OP_EXTEND, RELEASED, NOW, IS_RELEASED},        {OP_EXTEND, EXPIRED, NOW, IS_EXPIRED},
+	        {OP_EXTEND, BURIED, NOW, IS_BURIED},            {OP_KICK, BURIED, NOW, OUTCOME_OK},
+	        {OP_KICK, CONFIRMED, NOW, IS_CONFIRMED},        {OP_KICK, HELD, NOW + 1, IS_HELD},
+	        {OP_KICK, HELD, NOW, IS_EXPIRED},               {OP_GET, SETTLED, NOW, OUTCOME_OK},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct table t = table_new(0, 0, 0, 0);
+		struct op   *op = add(&t, rows[i].kind, "R1", ""), *missing = add(&t, rows[i].kind, "R2", "");
+
+		op->found = found(rows[i].state, rows[i].expires_at, op);
+		run(&t);
+		cr_expect_eq(op->outcome, rows[i].outcome, "row %zu: %s", i, outcome_code(op->outcome));
+		cr_expect_eq(op->writes, rows[i].outcome == OUTCOME_OK && rows[i].kind != OP_GET, "row %zu", i);
+		cr_expect_eq(missing->outcome, NO_ORDER);
+		table_free(&t);
+	}
+}
+
+Test(decide, refusals_wait_for_the_database)
+{
+	struct table t = table_new(1, 0, 0, 0);
+	struct op   *op = add(&t, OP_RESERVE, "R1", "A2");
+
+	run(&t);
+	cr_assert(op_is_refused(op));
+	cr_assert(!op_is_certain(op, &t.batch));
+	op->looked_up = true;
+	cr_assert(!op_is_certain(op, &t.batch), "the balance may be old");
+	t.pairs[0].fresh = true;
+	cr_assert(op_is_certain(op, &t.batch));
+	op->looked_up = false;
+	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");
+	table_free(&t);
+}
