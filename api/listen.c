@@ -89,17 +89,29 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 	int                     len = sizeof(address);
 	struct evconnlistener  *listener = NULL;
 	char                    numbers[128];
-	bool                    named = strncmp(where, name, strlen(name)) == 0;
+	bool                    named = strncmp(where, name, strlen(name)) == 0, any_port;
+	size_t                  len_of;
 
 	snprintf(numbers, sizeof(numbers), "%s%s", named ? "127.0.0.1:" : "", named ? where + strlen(name) : where);
-	if (!strchr(numbers, ':') || evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len))
+	len_of = strlen(numbers);
+	any_port = len_of > 2 && strcmp(numbers + len_of - 2, ":0") == 0;
+	if (any_port)
+		numbers[len_of - 1] = '1';              /* libevent's parser knows no port 0 */
+	if (!strchr(numbers, ':') || evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len)) {
 		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", where);
-	else if (!is_loopback(&address))
+		return NULL;
+	}
+	if (!is_loopback(&address)) {
 		why_write(why, why_size, "--listen %s is open to others and there are no keys: use loopback or unix:PATH", where);
-	else if (!(listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE)))
-		why_write(why, why_size, "cannot listen on %s: %s", where, strerror(errno));
-	else
+		return NULL;
+	}
+	if (any_port)
+		((struct sockaddr_in *)&address)->sin_port = 0;      /* at the same place for IPv6 */
+	listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE);
+	if (listener)
 		address_name(at, evconnlistener_get_fd(listener));
+	else
+		why_write(why, why_size, "cannot listen on %s: %s", where, strerror(errno));
 	return listener;
 }
 

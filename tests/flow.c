@@ -124,11 +124,12 @@ static void run_kill(int who, const char *words)
 
 static void run_expire(int who, const char *words)
 {
-	char options[250];
+	struct text options = {0};
 
 	(void)words;
-	snprintf(options, sizeof(options), "%s --jobs=expire", f.runner[who].options);
-	runner_again(who, options);
+	text_format(&options, "%s --jobs=expire", f.runner[who].options);
+	runner_again(who, options.data);
+	text_fini(&options);
 }
 
 static void run_tick(int who, const char *words)

@@ -1,0 +1,246 @@
+/* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored, and which
+ * rows it locks. The statements are taken from the program; the tables are small, because that is where plans go wrong. */
+#include "engine/statement.h"
+#include "schema/migrate.h"
+#include "tests/scratch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct scratch s;
+
+static void run(struct db *db, const char *sql)
+{
+	cr_assert_eq(db_text(db, sql, NULL, NULL), DB_OK, "%s: %s", sql, db_error(db));
+}
+
+/* Three skus of four slots, and a few reservations in every state. */
+static void fill_tables(void)
+{
+	char why[300];
+
+	scratch_open(&s);
+	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
+	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1,'A',UTC_TIMESTAMP()),(2,'B',UTC_TIMESTAMP()),"
+	          "(3,'C',UTC_TIMESTAMP())");
+	run(s.db, "INSERT INTO location (location_id, code) VALUES (1,'main'),(2,'paris')");
+	run(s.db, "INSERT INTO stock_slot SELECT k.sku_id, 1, x.seq, 10, 5 FROM sku k, seq_0_to_3 x");
+	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id, attempts,"
+	          " created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6, UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
+	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, UTC_TIMESTAMP(3)"
+	          " FROM seq_1_to_200");
+	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
+	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
+	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
+	run(s.db, "INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
+	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
+}
+
+/* ---- plans */
+
+enum sorts { NO_SORT, SORTS_OWN_ROWS };    /* the rows of the batch's own list, a few thousand at most */
+
+static const struct plan {
+	enum statement statement;
+	const char    *rows;
+	enum sorts     sorts;
+} plans[] = {
+        {SKU_FIND, "x'41',x'42'", NO_SORT},
+        {LOCATION_FIND, "x'41',x'42'", NO_SORT},
+        {STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+        {STOCK_TOTALS, "1,2,3", NO_SORT},
+        {STOCK_EVERY_SLOT, "1,2", NO_SORT},
+        {STOCK_PROBE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+        {STOCK_DEDUCT, "(1,1,2,2),(2,1,2,2)", SORTS_OWN_ROWS},
+        {STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
+        {MOVEMENT_FIND, "x'4d31',x'4d32'", NO_SORT},
+        {SKU_LIST, "x'41'", NO_SORT},
+        {MOVEMENT_LIST, "", NO_SORT},
+        {LANE_READ, "", NO_SORT},
+        {RESERVATION_FIND, "x'5231',x'5232'", NO_SORT},
+        {RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
+        {RESERVATION_CONFIRM, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+        {RESERVATION_CONFIRM_LATE, "1,2,3", NO_SORT},
+        {RESERVATION_REACQUIRE, "1,2,3", NO_SORT},
+        {RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
+        {RESERVATION_RELEASE_HELD, "1,2,3", NO_SORT},
+        {RESERVATION_RELEASE_FROM, "1,2,3", NO_SORT},
+        {RESERVATION_EXTEND, "1", NO_SORT},
+        {RESERVATION_KICK, "1,2,3", NO_SORT},
+        {RESERVATION_EXPIRE, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+        {RESERVATION_PROBE, "1,2,3", NO_SORT},
+        {EXPIRED_EXISTS, "", NO_SORT},
+        {EXPIRED_OF_SKUS, "1,2", NO_SORT},
+        {EXPIRED_OLDEST, "", NO_SORT},
+        {RESERVATION_LIST, "", NO_SORT},
+        {RESERVATION_LIST_WAITING, "x'323032302d30312d3031'", NO_SORT},
+        {RESERVATION_LIST_TASKED, "x'323032302d30312d3031'", NO_SORT},
+};
+
+struct explained {
+	const struct plan *plan;
+	int                rows;
+};
+
+/* id, select_type, table, type, possible_keys, key, key_len, ref, rows, Extra */
+static void plan_read(void *arg, const struct db_row *row)
+{
+	struct explained *e = arg;
+	const char       *name = statement_name(e->plan->statement), *table = row->col[2], *type = row->col[3];
+	bool              stored = table && table[0] != '<' && type;
+
+	e->rows++;
+	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s", name, table);
+	cr_expect(!stored || row->col[5], "%s has no key for %s", name, table);
+	if (row->columns > 9 && row->col[9] && strstr(row->col[9], "filesort"))
+		cr_expect(e->plan->sorts == SORTS_OWN_ROWS, "%s sorts", name);
+}
+
+Test(plan, no_scan_and_no_sort)
+{
+	struct text sql = {0};
+
+	fill_tables();
+	for (size_t i = 0; i < COUNT(plans); i++) {
+		struct text      rows = {0};
+		struct explained e = {&plans[i], 0};
+
+		text_add(&rows, plans[i].rows);
+		text_reset(&sql);
+		text_add(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); EXPLAIN ");
+		statement_add(&sql, plans[i].statement,
+		              &(struct fill){.rows = &rows, .slot = 1, .lane = 7, .sku = 1, .state = 2, .low = 1 << 30, .count = 10,
+		                             .task = 1});
+		text_add(&sql, "END");
+		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statement_name(plans[i].statement), db_error(s.db));
+		cr_expect_gt(e.rows, 0);
+		text_fini(&rows);
+	}
+	text_fini(&sql);
+	scratch_close(&s);
+}
+
+/* ---- locks */
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static int64_t number(struct db *db, const char *sql)
+{
+	int64_t n = -1;
+
+	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s", db_error(db));
+	return n;
+}
+
+/* How many of these rows another connection can lock right now. */
+static int64_t free_rows(struct db *other, const char *where)
+{
+	struct text sql = {0};
+	int64_t     n;
+
+	text_format(&sql, "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
+	                  " FOR UPDATE SKIP LOCKED) x", where);
+	n = number(other, sql.data);
+	text_fini(&sql);
+	return n;
+}
+
+static struct db *other_connection(void)
+{
+	struct db_target target = s.target;
+	struct db       *db;
+
+	snprintf(target.database, sizeof(target.database), "%s", s.name);
+	db = db_new(&target);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	return db;
+}
+
+static void in_transaction(enum statement name, const char *rows_text)
+{
+	struct text rows = {0}, sql = {0};
+
+	text_add(&rows, rows_text);
+	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	run(s.db, "START TRANSACTION");
+	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1});
+	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	text_fini(&rows);
+	text_fini(&sql);
+}
+
+Test(plan, a_deduction_locks_its_own_slots_only)
+{
+	struct db *other;
+
+	fill_tables();
+	other = other_connection();
+	in_transaction(STOCK_DEDUCT, "(1,1,2,2),(2,1,3,3)");
+	cr_expect_eq(db_changed(s.db), 4, "two for each row");
+	cr_expect_eq(free_rows(other, "sku_id = 1"), 3);
+	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
+	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
+	cr_expect_eq(free_rows(other, "sku_id = 3"), 4);
+	usleep(150000);                                 /* innodb_trx is read through a cache of 100 ms */
+	cr_expect_eq(number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	                          " WHERE trx_mysql_thread_id = CONNECTION_ID()"), 2);
+	run(s.db, "ROLLBACK");
+	db_free(other);
+	scratch_close(&s);
+}
+
+Test(plan, a_deduction_on_a_nearly_empty_table_locks_its_own_slot_only)
+{
+	struct db *other;
+
+	fill_tables();
+	run(s.db, "DELETE FROM stock_slot WHERE sku_id > 1 OR slot > 2");
+	other = other_connection();
+	in_transaction(STOCK_DEDUCT, "(1,1,2,2)");
+	cr_expect_eq(free_rows(other, "TRUE"), 2);
+	run(s.db, "ROLLBACK");
+	in_transaction(STOCK_DEDUCT, "(1,1,11,11)");
+	cr_expect_eq(db_changed(s.db), 0, "too little in the own slot changes nothing, whatever the others have");
+	cr_expect_eq(free_rows(other, "slot <> 1"), 2);
+	run(s.db, "ROLLBACK");
+	db_free(other);
+	scratch_close(&s);
+}
+
+Test(plan, changes_of_state_lock_their_rows_only)
+{
+	struct db *other;
+
+	fill_tables();
+	other = other_connection();
+	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
+	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
+	cr_expect_eq(db_changed(s.db), 20);
+	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE SKIP LOCKED) x"),
+	             180);
+	run(s.db, "ROLLBACK");
+	db_free(other);
+	scratch_close(&s);
+}
+
+/* The gather moves what is needed and a share of the rest, loses nothing, and begins with the slot after the own. */
+Test(plan, a_gather_moves_and_loses_nothing)
+{
+	fill_tables();
+	in_transaction(STOCK_GATHER, "(1,1,25),(2,1,41)");
+	run(s.db, "COMMIT");
+	cr_expect_eq(number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26, "25 and a share of 15");
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10, "40 is not 41");
+	cr_expect_eq(number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
+	scratch_close(&s);
+}
