@@ -108,7 +108,8 @@ static size_t op_bytes(const struct op *op)
 	       (op->reference ? 2 * strlen(op->reference) : 0);
 }
 
-/* Two operations with one id do not meet in a batch: the second waits for the first. */
+/* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and nobody who
+ * came later is judged before it. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -125,10 +126,10 @@ static void batch_fill(struct lane *l)
 		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
 
 		next = op->next;
-		full = full || b->count >= l->limit ||
+		full = full || *place || b->count >= l->limit ||
 		       (b->count > 0 && (op->alone || b->ops[0]->alone || lines + op->lines_count > BATCH_LINES ||
 		                         bytes + op_bytes(op) > BATCH_BYTES));
-		if (full || *place) {
+		if (full) {
 			pending_append(l, op);
 		} else if (op_take(l, op)) {
 			lines += op->lines_count;
@@ -143,7 +144,7 @@ bool batch_take(struct lane *l)
 {
 	struct op *taken[BATCH_OPS];
 	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
-	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : -1;
+	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : IDLE_MS;
 
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);

@@ -61,6 +61,13 @@ static bool desk_takes(struct op *op)
 	return false;
 }
 
+/* Readiness should tell the truth when nobody asks for lists. */
+static void desk_idle(struct desk *d)
+{
+	if (!db_connected(d->db) || db_text(d->db, "DO 1", NULL, NULL) != DB_OK)
+		atomic_store(&d->connected, db_connect(d->db));
+}
+
 static void *desk_main(void *arg)
 {
 	struct desk *d = arg;
@@ -68,10 +75,12 @@ static void *desk_main(void *arg)
 
 	atomic_store(&d->connected, db_connect(d->db));
 	for (;;) {
-		size_t count = queue_take(&d->queue, taken, DESK_OPS, -1), totals_count = 0;
+		size_t count = queue_take(&d->queue, taken, DESK_OPS, IDLE_MS), totals_count = 0;
 
-		if (count == 0)
+		if (count == 0 && queue_closed(&d->queue))
 			return NULL;
+		if (count == 0)
+			desk_idle(d);
 		for (size_t i = 0; i < count; i++) {
 			if (!desk_takes(taken[i]))
 				taken[i] = NULL;

@@ -461,6 +461,8 @@ static void *lane_main(void *arg)
 			usleep(50000);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
+		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
+			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
 		}
 		atomic_store(&l->connected, db_connected(l->db));
 	}

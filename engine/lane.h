@@ -20,6 +20,7 @@ enum {
 	LOCKED_TRIES = 10,         /* what a lock wait of unknown cause counts for */
 	TRIES_MAX = 30,            /* conflicts that an operation survives */
 	HINTS = 1 << 16, RECENTS = 1 << 15,
+	IDLE_MS = 500,             /* how often an idle thread looks whether its connection is well */
 	PARKED_MS = 100,           /* how often parked operations are tried again */
 	BLOCKED = 64, SWEEP_MAX = 1000, SWEEP_ROUNDS = 100, PAIRS_MAX = BATCH_LINES + 3000,
 	MAP = 1 << 14, IDS = 1 << 12,
@@ -107,7 +108,7 @@ void lane_begin(struct lane *l, struct text *sql);
 enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now) MUST_CHECK;
 
 /* ---- batch.c */
-bool batch_take(struct lane *l);           /* waits, fills l->batch; false when the lane is closed and nothing is left */
+bool batch_take(struct lane *l);           /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
 void batch_put_back(struct lane *l);       /* nothing was done for them: they are first in the next batch */
 void batch_park(struct lane *l, struct op *op);
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome);      /* the op is its loop's from here on */

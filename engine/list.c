@@ -257,7 +257,7 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 {
 	struct movement_reader in = {.catalogue = c};
 	struct text            sql = {0};
-	int64_t                low = INT64_MAX, unused;
+	int64_t                low = INT64_MAX, none[2];
 	const struct sku      *sku;
 	enum db_result         result = skus_find(db, c, &op, 1);
 
@@ -265,7 +265,7 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 		return result;
 	sku = catalogue_sku(c, op->lines[0].sku_code);
 	op->outcome = sku ? OUTCOME_OK : NO_SKU;
-	if (sku && op->page.cursor[0] && !cursor_read(op->page.cursor, 'm', sku_id(sku), &low, &unused, &unused))
+	if (sku && op->page.cursor[0] && !cursor_read(op->page.cursor, 'm', sku_id(sku), &low, &none[0], &none[1]))
 		op->outcome = BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
@@ -364,10 +364,10 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *k
 static enum db_result keys_of_all(struct db *db, struct op *op, struct keys *keys)
 {
 	struct text    sql = {0};
-	int64_t        low = INT64_MAX, unused;
+	int64_t        low = INT64_MAX, place, due_ms;
 	enum db_result result;
 
-	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &unused, &unused, &low)) {
+	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &place, &due_ms, &low)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
