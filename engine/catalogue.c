@@ -7,14 +7,16 @@
 #include <string.h>
 
 struct sku {
-	struct sku   *next;          /* in its bucket */
-	struct total *more;          /* totals when there are several locations; NULL: the one below */
-	struct total  only;
-	int64_t       read_ms;       /* when the totals were read; NEVER before that */
-	uint32_t      sku_id;
-	uint32_t      totals;        /* how many locations */
-	uint32_t      hash;
-	char          code[];
+	union {
+		struct total  only;  /* where there is one location, as nearly always */
+		struct total *more;  /* otherwise; the entry's own */
+	} total;
+	int64_t  read_ms;            /* when the totals were read; NEVER before that */
+	uint32_t totals;             /* how many locations */
+	uint32_t sku_id;
+	uint32_t next;               /* number of the next in its bucket; 0: none */
+	uint32_t hash;
+	char     code[];
 };
 #define NEVER INT64_MIN
 
@@ -26,7 +28,7 @@ struct block {
 
 struct catalogue {
 	pthread_rwlock_t  lock;
-	struct sku      **buckets;
+	uint32_t         *buckets;   /* numbers of skus, 0: none */
 	size_t            buckets_count;
 	struct sku      **by_id;     /* NULL where the number is not known */
 	size_t            by_id_count;
@@ -59,8 +61,8 @@ struct catalogue *catalogue_new(void)
 void catalogue_free(struct catalogue *c)
 {
 	for (size_t i = 0; i < c->by_id_count; i++)
-		if (c->by_id[i])
-			free(c->by_id[i]->more);
+		if (c->by_id[i] && c->by_id[i]->totals > 1)
+			free(c->by_id[i]->total.more);
 	for (size_t i = 0; i < c->locations_count; i++)
 		free(c->locations[i]);
 	for (struct block *b = c->blocks, *next; b; b = next) {
@@ -105,27 +107,31 @@ static void *array_reach(void *array, size_t *count, size_t last)
 
 static struct sku *bucket_find(struct catalogue *c, const char *code, size_t len, uint32_t hash)
 {
-	struct sku *s = c->buckets[hash & (c->buckets_count - 1)];
+	for (uint32_t id = c->buckets[hash & (c->buckets_count - 1)]; id; id = c->by_id[id]->next) {
+		struct sku *s = c->by_id[id];
 
-	while (s && !(s->hash == hash && strncmp(s->code, code, len) == 0 && s->code[len] == '\0'))
-		s = s->next;
-	return s;
+		if (s->hash == hash && strncmp(s->code, code, len) == 0 && s->code[len] == '\0')
+			return s;
+	}
+	return NULL;
+}
+
+static void bucket_add(struct catalogue *c, struct sku *s)
+{
+	uint32_t *bucket = &c->buckets[s->hash & (c->buckets_count - 1)];
+
+	s->next = *bucket;
+	*bucket = s->sku_id;
 }
 
 static void buckets_double(struct catalogue *c)
 {
-	size_t       count = c->buckets_count * 2;
-	struct sku **buckets = mem_alloc(count * sizeof(*buckets));
-
-	for (size_t i = 0; i < c->buckets_count; i++)
-		for (struct sku *s = c->buckets[i], *next; s; s = next) {
-			next = s->next;
-			s->next = buckets[s->hash & (count - 1)];
-			buckets[s->hash & (count - 1)] = s;
-		}
 	free(c->buckets);
-	c->buckets = buckets;
-	c->buckets_count = count;
+	c->buckets_count *= 2;
+	c->buckets = mem_alloc(c->buckets_count * sizeof(*c->buckets));
+	for (size_t i = 0; i < c->by_id_count; i++)
+		if (c->by_id[i])
+			bucket_add(c, c->by_id[i]);
 }
 
 struct sku *catalogue_sku(struct catalogue *c, const char *code)
@@ -184,12 +190,11 @@ struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *co
 		*s = (struct sku){.sku_id = id, .hash = hash, .read_ms = NEVER};
 		memcpy(s->code, code, len);
 		s->code[len] = '\0';
+		c->by_id = array_reach(c->by_id, &c->by_id_count, id);
 		if (c->skus++ >= c->buckets_count)
 			buckets_double(c);
-		s->next = c->buckets[hash & (c->buckets_count - 1)];
-		c->buckets[hash & (c->buckets_count - 1)] = s;
-		c->by_id = array_reach(c->by_id, &c->by_id_count, id);
 		c->by_id[id] = s;
+		bucket_add(c, s);
 	}
 	pthread_rwlock_unlock(&c->lock);
 	assert(s->sku_id == id);
@@ -228,10 +233,14 @@ void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, c
 	pthread_rwlock_wrlock(&c->lock);
 	if (s->read_ms == NEVER || s->read_ms <= read_ms) {
 		if (count > 1) {
-			s->more = mem_resize(s->more, count * sizeof(*totals));
-			memcpy(s->more, totals, count * sizeof(*totals));
-		} else if (count == 1) {
-			s->only = totals[0];
+			struct total *more = mem_resize(s->totals > 1 ? s->total.more : NULL, count * sizeof(*totals));
+
+			memcpy(more, totals, count * sizeof(*totals));
+			s->total.more = more;
+		} else {
+			if (s->totals > 1)
+				free(s->total.more);
+			s->total.only = count ? totals[0] : (struct total){0};
 		}
 		s->totals = (uint32_t)count;
 		s->read_ms = read_ms;
@@ -249,7 +258,7 @@ bool catalogue_totals_get(struct catalogue *c, struct sku *s, int64_t max_age_ms
 	fresh = *age_ms <= max_age_ms;
 	*count = s->totals;
 	if (fresh)
-		memcpy(out, s->totals > 1 ? s->more : &s->only, (s->totals < max ? s->totals : max) * sizeof(*out));
+		memcpy(out, s->totals > 1 ? s->total.more : &s->total.only, (s->totals < max ? s->totals : max) * sizeof(*out));
 	pthread_rwlock_unlock(&c->lock);
 	return fresh;
 }
