@@ -361,6 +361,20 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the service */
 
+/* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
+static struct event_base *base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base   *base;
+
+	assert(config);
+	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	assert(base);
+	return base;
+}
+
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
 {
 	struct service *s = mem_alloc(sizeof(*s));
@@ -369,7 +383,7 @@ struct service *service_open(const struct service_options *options, struct engin
 
 	s->options = *options;
 	s->engine = e;
-	s->base = event_base_new();
+	s->base = base_new();
 	s->http = evhttp_new(s->base);
 	s->loop = loop_new();
 	random_bytes(&s->id_prefix, sizeof(s->id_prefix));

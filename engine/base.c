@@ -230,15 +230,48 @@ int64_t time_parse(const char *datetime)
 	return ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
 }
 
+/* The date of a day since 1970-01-01, by the same source. */
+static void civil_from_days(int64_t days, int *y, int *m, int *d)
+{
+	int64_t z = days + 719468, era = z / 146097, doe = z - era * 146097;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+
+	*d = (int)(doy - (153 * mp + 2) / 5 + 1);
+	*m = (int)(mp < 10 ? mp + 3 : mp - 9);
+	*y = (int)(yoe + era * 400 + (*m <= 2));
+}
+
+static char *digits_write(char *to, int n, int width)
+{
+	for (int i = width; i-- > 0; n /= 10)
+		to[i] = (char)('0' + n % 10);
+	return to + width;
+}
+
 void time_write(struct text *t, int64_t ms)
 {
-	time_t    seconds = (time_t)(ms / 1000);
-	struct tm utc;
-	char     *to = text_room(t, 40);
+	char *to = text_room(t, 24), *at;
+	int   y, m, d, in_day = (int)(ms / 1000 % 86400);
 
-	gmtime_r(&seconds, &utc);
-	t->len += (size_t)snprintf(to, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900, utc.tm_mon + 1,
-	                           utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)(ms % 1000));
+	assert(ms >= 0);
+	civil_from_days(ms / 86400000, &y, &m, &d);
+	at = digits_write(to, y, 4);
+	*at++ = '-';
+	at = digits_write(at, m, 2);
+	*at++ = '-';
+	at = digits_write(at, d, 2);
+	*at++ = 'T';
+	at = digits_write(at, in_day / 3600, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day / 60 % 60, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day % 60, 2);
+	*at++ = '.';
+	at = digits_write(at, (int)(ms % 1000), 3);
+	*at++ = 'Z';
+	*at = '\0';
+	t->len += (size_t)(at - to);
 }
 
 void random_bytes(void *data, size_t len)
