@@ -9,27 +9,28 @@
 #endif
 
 const struct command commands[] = {
-        {"serve", SERVE, "", "the service",
+	{"serve", SERVE, "", "the service",
          "  holdfast serve --jobs=expire\n"
-         "  holdfast serve --db 'mariadb://shop@localhost/holdfast?socket=/run/mysqld/mysqld.sock' --listen unix:/run/holdfast.sock\n",
+         "  holdfast serve --db 'mariadb://shop@localhost/holdfast?socket=/run/mysqld/mysqld.sock' --listen "
+         "unix:/run/holdfast.sock\n",
          serve_run},
-        {"migrate", MIGRATE, "", "brings the schema up to date",
+	{"migrate", MIGRATE, "", "brings the schema up to date",
          "  holdfast migrate --db mariadb://admin@10.0.0.5:3306/holdfast --db-password-file /etc/holdfast/password\n"
          "  holdfast migrate --check\n",
          migrate_run},
-        {"import", IMPORT, "FILE.csv", "receives stock from a CSV file with columns sku, qty and optionally location",
+	{"import", IMPORT, "FILE.csv", "receives stock from a CSV file with columns sku, qty and optionally location",
          "  holdfast import delivery.csv\n"
          "  holdfast import delivery.csv --id monday --skip-bad\n",
          import_run},
-        {"audit", AUDIT, "", "checks every invariant; 1 and the rows that break it if one does not hold",
+	{"audit", AUDIT, "", "checks every invariant; 1 and the rows that break it if one does not hold",
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
          audit_run},
-        {"stats", STATS, "", "stock, reservations by state, slots",
+	{"stats", STATS, "", "stock, reservations by state, slots",
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
-        {0},
+	{0},
 };
 
 static int help(FILE *to, int status)

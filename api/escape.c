@@ -13,9 +13,9 @@ size_t utf8_length(const char *at)
 
 	if (lead < 0xc2 || lead > 0xf4 || (next & 0xc0) != 0x80)
 		return 0;
-	if ((lead == 0xe0 && next < 0xa0) || (lead == 0xf0 && next < 0x90))        /* overlong */
+	if ((lead == 0xe0 && next < 0xa0) || (lead == 0xf0 && next < 0x90)) /* overlong */
 		return 0;
-	if ((lead == 0xed && next > 0x9f) || (lead == 0xf4 && next > 0x8f))        /* a surrogate; beyond U+10FFFF */
+	if ((lead == 0xed && next > 0x9f) || (lead == 0xf4 && next > 0x8f)) /* a surrogate; beyond U+10FFFF */
 		return 0;
 	for (size_t i = 2; i < len; i++)
 		if ((at[i] & 0xc0) != 0x80)

@@ -5,7 +5,7 @@
 
 #include "engine/base.h"
 
-enum { ESCAPE_MAX = 6 };      /* the most bytes that escape_write writes */
+enum { ESCAPE_MAX = 6 }; /* the most bytes that escape_write writes */
 
 /* How many bytes the character at `at` has, which is not ASCII; 0 if it is not UTF-8 (RFC 3629, section 4). The text
  * ends in a NUL. */

@@ -1,9 +1,9 @@
 /* http.c - the server: evhttp, its loop, and what it costs to keep both honest.
  *
- * evhttp answers by itself, with a page of HTML, what it cannot read as a request; everything else comes here. All methods are let
- * in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before evhttp steps in, so that one that
- * is too long is told so in our own words. A request that waits for operations longer than its deadline is answered 503; the
- * operations come back later and find nobody waiting. */
+ * evhttp answers by itself, with a page of HTML, what it cannot read as a request; everything else comes here. All
+ * methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before
+ * evhttp steps in, so that one that is too long is told so in our own words. A request that waits for operations longer
+ * than its deadline is answered 503; the operations come back later and find nobody waiting. */
 #include "http.h"
 #include "listen.h"
 #include "uri.h"
@@ -20,42 +20,43 @@
 
 enum {
 	HEADERS_MAX = 32 << 10,
-	IDLE_S = 75,               /* a silent connection is closed */
-	DEADLINE_MS = 10500,       /* a little later than the lanes give up by themselves */
+	IDLE_S = 75,         /* a silent connection is closed */
+	DEADLINE_MS = 10500, /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
 	DRAIN_MS = DEADLINE_MS + 1000,
-	QUIET_TICKS = 2,           /* so that the last answers reach the wire */
+	QUIET_TICKS = 2, /* so that the last answers reach the wire */
 };
 
 struct service {
-	struct service_options options;
-	struct engine         *engine;
-	struct event_base     *base;
-	struct evhttp         *http;
+	struct service_options      options;
+	struct engine              *engine;
+	struct event_base          *base;
+	struct evhttp              *http;
 	struct evhttp_bound_socket *socket;
-	struct loop           *loop;
-	struct event          *ended, *tick, *sigterm, *sigint;
-	struct request        *oldest, *newest;      /* those that wait for operations */
-	size_t                 requests;              /* born and not dead */
-	struct listening       listening;
-	bool                   draining;
-	int                    quiet_ticks;           /* since the last request was answered, while draining */
-	int64_t                drain_until_ms;
-	uint64_t               id_prefix, id_count;
-	struct route_figures   figures[ROUTES];
+	struct loop                *loop;
+	struct event               *ended, *tick, *sigterm, *sigint;
+	struct request             *oldest, *newest; /* those that wait for operations */
+	size_t                      requests;        /* born and not dead */
+	struct listening            listening;
+	bool                        draining;
+	int                         quiet_ticks; /* since the last request was answered, while draining */
+	int64_t                     drain_until_ms;
+	uint64_t                    id_prefix, id_count;
+	struct route_figures        figures[ROUTES];
 };
 
 static const struct route_entry {
 	enum evhttp_cmd_type method;
 	const char          *allow, *path, *name;
-	void               (*handler)(struct request *r);
+	void (*handler)(struct request *r);
 } routes[] = {
 #define X(method, path, handler) {EVHTTP_REQ_##method, #method, path, #method " " path, handler},
 #include "routes.def"
 #undef X
 };
 
-const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01, .02, .03, .05, .1, .25, 1, 5};
+const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
+                                                  .02,   .03,  .05,  .1,   .25,  1,     5};
 const int    statuses[STATUSES] = {200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 503};
 
 const char *route_name(enum route route)
@@ -135,10 +136,20 @@ const char *status_reason(int status)
 	static const struct {
 		int         status;
 		const char *reason;
-	} reasons[] = {{200, "OK"}, {201, "Created"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"},
-	               {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {409, "Conflict"},
-	               {413, "Content Too Large"}, {415, "Unsupported Media Type"}, {422, "Unprocessable Content"},
-	               {429, "Too Many Requests"}, {503, "Service Unavailable"}};
+	} reasons[] = {{200, "OK"},
+	               {201, "Created"},
+	               {204, "No Content"},
+	               {400, "Bad Request"},
+	               {401, "Unauthorized"},
+	               {403, "Forbidden"},
+	               {404, "Not Found"},
+	               {405, "Method Not Allowed"},
+	               {409, "Conflict"},
+	               {413, "Content Too Large"},
+	               {415, "Unsupported Media Type"},
+	               {422, "Unprocessable Content"},
+	               {429, "Too Many Requests"},
+	               {503, "Service Unavailable"}};
 
 	for (size_t i = 0; i < COUNT(reasons); i++)
 		if (reasons[i].status == status)
@@ -377,8 +388,8 @@ static struct event_base *base_new(void)
 
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
 {
-	struct service *s = mem_alloc(sizeof(*s));
-	struct timeval  tick = {0, TICK_MS * 1000};
+	struct service        *s = mem_alloc(sizeof(*s));
+	struct timeval         tick = {0, TICK_MS * 1000};
 	struct evconnlistener *listener;
 
 	s->options = *options;

@@ -1,8 +1,9 @@
 /* http.h - requests and answers, without a word of evhttp: http.c alone knows it.
  *
- * A handler reads the request with the read_* and query_* calls, which answer 400, 413 or 415 themselves, and then either replies
- * or starts operations; when all of those have ended, its `answer` function replies. One thread: the loop's. A request is born in
- * http.c when the last byte of it has come, and dies there when it is answered and its operations have come back. */
+ * A handler reads the request with the read_* and query_* calls, which answer 400, 413 or 415 themselves, and then
+ * either replies or starts operations; when all of those have ended, its `answer` function replies. One thread: the
+ * loop's. A request is born in http.c when the last byte of it has come, and dies there when it is answered and its
+ * operations have come back. */
 #ifndef HTTP_H
 #define HTTP_H
 
@@ -22,19 +23,19 @@ enum route {
 struct request {
 	unsigned         magic;
 	struct service  *service;
-	void            *transport;        /* evhttp's request; NULL once answered */
+	void            *transport; /* evhttp's request; NULL once answered */
 	enum route       route;
-	char             param[SKU_MAX + 1];   /* of the path, decoded */
-	char             id[68];           /* X-Request-Id */
+	char             param[SKU_MAX + 1]; /* of the path, decoded */
+	char             id[68];             /* X-Request-Id */
 	struct query    *query;
 	struct json_doc *body;
 	int64_t          began_us;
 	/* ---- operations under way */
-	struct op      **ops;              /* in the order of the call; owned */
-	size_t           ops_count, ops_left;
-	void           (*answer)(struct request *r);
-	struct request  *next, *previous;  /* among those that wait for operations, the oldest first */
-	void            *more;             /* the handler's own, freed with the request */
+	struct op **ops; /* in the order of the call; owned */
+	size_t      ops_count, ops_left;
+	void (*answer)(struct request *r);
+	struct request *next, *previous; /* among those that wait for operations, the oldest first */
+	void           *more;            /* the handler's own, freed with the request */
 };
 
 /* ---- reading. false: already answered. */
@@ -44,12 +45,12 @@ bool read_end(struct request *r, struct json_reader *in, struct json_fault *faul
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
 /* NULL when it is not there. Lives as long as the request. */
 const char *query_text(struct request *r, const char *name);
-bool query_end(struct request *r) MUST_CHECK;
+bool        query_end(struct request *r) MUST_CHECK;
 
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
 /* Many, in one go, in r->ops; those that are NULL count as ended. */
-void request_start_batch(struct request *r, void (*answer)(struct request *r));
+void           request_start_batch(struct request *r, void (*answer)(struct request *r));
 struct engine *request_engine(struct request *r);
 /* What became of operation `i`: op->outcome, unless it did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
@@ -62,36 +63,37 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 /* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
                    void (*members)(struct json_writer *w, void *arg), void *arg);
-void reply_invalid(struct request *r, const char *field, const char *detail);   /* 400 invalid_request */
-void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg), void *arg);
+void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
+void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+                   void *arg);
 void reply_no_memory(struct request *r);
-int outcome_status(enum outcome outcome);
+int  outcome_status(enum outcome outcome);
 /* The members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
 
 /* ---- between http.c and request.c */
 enum { REQUEST_MAGIC = 0x48745265 };
-const char *request_header(struct request *r, const char *name);       /* NULL when it is not there */
-const char *request_body(struct request *r, size_t *len);              /* in one piece; NULL: no memory */
+const char  *request_header(struct request *r, const char *name); /* NULL when it is not there */
+const char  *request_body(struct request *r, size_t *len);        /* in one piece; NULL: no memory */
 struct loop *request_loop(struct request *r);
-const char *status_reason(int status);
-void request_waits(struct request *r, bool waits);                     /* joins or leaves those that have a deadline */
+const char  *status_reason(int status);
+void         request_waits(struct request *r, bool waits); /* joins or leaves those that have a deadline */
 /* Past the deadline: what had not begun never will, of the rest nobody knows. The operations come back later. */
 void request_give_up(struct request *r);
 void request_free(struct request *r);
 
 /* ---- the service, for serve.c */
 struct service_options {
-	const char *listen;                /* ADDR:PORT or unix:PATH */
+	const char *listen; /* ADDR:PORT or unix:PATH */
 	size_t      body_max;
-	bool      (*ready)(void *arg, struct text *checks_json);  /* is everything well? */
-	void       *arg;
+	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
+	void *arg;
 };
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
-const char *service_address(const struct service *s);      /* as clients may use it */
-int service_run(struct service *s);                         /* until SIGTERM or SIGINT and everything is answered */
-void service_close(struct service *s);
-bool service_is_draining(const struct service *s);
+const char     *service_address(const struct service *s); /* as clients may use it */
+int             service_run(struct service *s);           /* until SIGTERM or SIGINT and everything is answered */
+void            service_close(struct service *s);
+bool            service_is_draining(const struct service *s);
 
 /* ---- figures: of each route, by status, and how long they took. Read and written on the loop's thread alone. */
 enum { LATENCY_BUCKETS = 14, STATUSES = 20 };
@@ -100,11 +102,11 @@ struct route_figures {
 	int64_t latency[LATENCY_BUCKETS + 1];
 	int64_t latency_us;
 };
-extern const double latency_bounds_s[LATENCY_BUCKETS];
-extern const int statuses[STATUSES];
-const struct route_figures *service_figures(const struct service *s);
-const char *route_name(enum route route);
-struct service *request_service(struct request *r);
+extern const double           latency_bounds_s[LATENCY_BUCKETS];
+extern const int              statuses[STATUSES];
+const struct route_figures   *service_figures(const struct service *s);
+const char                   *route_name(enum route route);
+struct service               *request_service(struct request *r);
 const struct service_options *service_options(const struct service *s);
 
 /* ---- handlers */

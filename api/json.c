@@ -14,7 +14,7 @@
 struct json_doc {
 	struct cJSON     *root;
 	struct scan_flaws flaws;
-	char              text[];      /* the body's copy, ending in a NUL; the scan and cJSON read it */
+	char              text[]; /* the body's copy, ending in a NUL; the scan and cJSON read it */
 };
 
 static bool is_blank(const char *text, size_t len)
@@ -224,15 +224,15 @@ static void code_read(struct json_reader *in, const char *name, int64_t index, c
 	if (!code_valid(node->valuestring, code_len, max)) {
 		refuse(in, name, index,
 		       "must be 1 to %zu printable ASCII characters, none of them a space, / ? # or %%, "
-		       "and not . or ..", max);
+		       "and not . or ..",
+		       max);
 		return;
 	}
 	*out = node->valuestring;
 	*len = code_len;
 }
 
-bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
-               size_t *len)
+bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out, size_t *len)
 {
 	const struct cJSON *node = member_read(in, name, need);
 
@@ -314,8 +314,13 @@ const void *json_array_object(struct json_reader *in, const char *name, size_t i
 {
 	const struct cJSON *node = element;
 
-	*object = (struct json_reader){.doc = in->doc, .node = node, .fault = in->fault, .failed = in->failed,
-	                               .parent = in, .name = name, .index = i};
+	*object = (struct json_reader){.doc = in->doc,
+	                               .node = node,
+	                               .fault = in->fault,
+	                               .failed = in->failed,
+	                               .parent = in,
+	                               .name = name,
+	                               .index = i};
 	if (!cJSON_IsObject(node))
 		refuse(object, NULL, NO_INDEX, "must be an object");
 	return node->next;

@@ -28,17 +28,17 @@ struct json_doc;
 /* The text needs no NUL and is not kept. An empty one (or white space alone) counts as {}. NULL: not readable, `fault`
  * says why; JSON_NO_MEMORY. Any thread; no globals. */
 struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fault) MUST_CHECK;
-void json_free(struct json_doc *doc);                     /* NULL is fine */
+void             json_free(struct json_doc *doc); /* NULL is fine */
 
 /* An object being read. After the first fault every further call does nothing and returns false, so a reader is a
  * straight list of calls with one check at its end, json_end. Absent optional members leave *out as it was and return
  * true. */
 struct json_reader {
 	const struct json_doc *doc;
-	const void            *node;      /* the object */
-	const void            *next;      /* of json_begin_items: the item that json_item reads next, */
-	size_t                 next_i;    /* and its index */
-	uint64_t               seen;      /* its members that were asked for, by position */
+	const void            *node;   /* the object */
+	const void            *next;   /* of json_begin_items: the item that json_item reads next, */
+	size_t                 next_i; /* and its index */
+	uint64_t               seen;   /* its members that were asked for, by position */
 	struct json_fault     *fault;
 	bool                   failed;
 	/* Where the object is: element `index` of the array `name` in `parent`, which must outlive it. NULL: the root
@@ -104,11 +104,11 @@ void json_open_object(struct json_writer *w, const char *key);
 void json_close_object(struct json_writer *w);
 void json_open_array(struct json_writer *w, const char *key);
 void json_close_array(struct json_writer *w);
-void json_put_string(struct json_writer *w, const char *key, const char *s);      /* NUL-terminated UTF-8, escaped */
+void json_put_string(struct json_writer *w, const char *key, const char *s); /* NUL-terminated UTF-8, escaped */
 void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len);
 void json_put_int(struct json_writer *w, const char *key, int64_t n);
 void json_put_bool(struct json_writer *w, const char *key, bool b);
 void json_put_null(struct json_writer *w, const char *key);
-void json_put_time(struct json_writer *w, const char *key, int64_t ms);           /* time_write in quotes */
+void json_put_time(struct json_writer *w, const char *key, int64_t ms); /* time_write in quotes */
 
 #endif

@@ -96,17 +96,18 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 	len_of = strlen(numbers);
 	any_port = len_of > 2 && strcmp(numbers + len_of - 2, ":0") == 0;
 	if (any_port)
-		numbers[len_of - 1] = '1';              /* libevent's parser knows no port 0 */
+		numbers[len_of - 1] = '1'; /* libevent's parser knows no port 0 */
 	if (!strchr(numbers, ':') || evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len)) {
 		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", where);
 		return NULL;
 	}
 	if (!is_loopback(&address)) {
-		why_write(why, why_size, "--listen %s is open to others and there are no keys: use loopback or unix:PATH", where);
+		why_write(why, why_size,
+		          "--listen %s is open to others and there are no keys: use loopback or unix:PATH", where);
 		return NULL;
 	}
 	if (any_port)
-		((struct sockaddr_in *)&address)->sin_port = 0;      /* at the same place for IPv6 */
+		((struct sockaddr_in *)&address)->sin_port = 0; /* at the same place for IPv6 */
 	listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE);
 	if (listener)
 		address_name(at, evconnlistener_get_fd(listener));

@@ -8,8 +8,8 @@ struct event_base;
 struct evconnlistener;
 
 struct listening {
-	char address[160];        /* as clients may use it: 127.0.0.1:8080, unix:PATH */
-	char unix_path[108];      /* to be unlinked at the end; empty for TCP */
+	char address[160];   /* as clients may use it: 127.0.0.1:8080, unix:PATH */
+	char unix_path[108]; /* to be unlinked at the end; empty for TCP */
 };
 
 /* Listens on ADDR:PORT (a loopback address: there are no keys) or unix:PATH. NULL: `why` says why not. */

@@ -4,11 +4,11 @@
 
 #include "http.h"
 
-#define UNITS_MAX INT64_C(1000000000)      /* of one line of a request */
+#define UNITS_MAX  INT64_C(1000000000) /* of one line of a request */
 #define PAGE_LIMIT 100
 
-/* An operation for a list, with `limit` and `cursor` read from the query; one line for a sku's code if it has one. NULL: already
- * answered. */
+/* An operation for a list, with `limit` and `cursor` read from the query; one line for a sku's code if it has one.
+ * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);
 /* "next_cursor": the text, or null at the end. */
 void cursor_member(struct json_writer *w, const struct op *op);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { TEXT, NUMBER, MAYBE, FLAG };           /* MAYBE: a flag that may have a value behind = */
+enum type { TEXT, NUMBER, MAYBE, FLAG }; /* MAYBE: a flag that may have a value behind = */
 
 static const struct {
 	const char *name;
@@ -21,7 +21,7 @@ static const struct {
 #undef X
 };
 
-static const char *values[OPTIONS];                /* NULL: not given */
+static const char *values[OPTIONS]; /* NULL: not given */
 
 const struct command *command_find(const char *name)
 {
@@ -44,7 +44,8 @@ static void help_print(const struct command *command)
 {
 	char flag[64];
 
-	printf("holdfast %s%s%s - %s\n\n", command->name, *command->operands ? " " : "", command->operands, command->summary);
+	printf("holdfast %s%s%s - %s\n\n", command->name, *command->operands ? " " : "", command->operands,
+	       command->summary);
 	for (int i = 0; i < OPTIONS; i++) {
 		if (!(table[i].commands & command->mask))
 			continue;
@@ -170,12 +171,12 @@ static int config_line(const char *file, int number, char *line, int mask)
 	value = equals ? trimmed(equals + 1) : "";
 	option = option_find(name, strlen(name), ALL);
 	if (option < 0 || !value_fits(option, value)) {
-		say("%s, line %d: %s %s", file, number, option < 0 ? "there is no option" : "not a number:",
-		    option < 0 ? name : value);
+		say("%s, line %d: %s %s", file, number,
+		    option < 0 ? "there is no option" : "not a number:", option < 0 ? name : value);
 		return EXIT_CONFIG;
 	}
 	if (!values[option] && (table[option].commands & mask))
-		values[option] = mem_copy(value);       /* for the life of the process */
+		values[option] = mem_copy(value); /* for the life of the process */
 	return EXIT_DONE;
 }
 
@@ -228,8 +229,8 @@ int64_t option_count(enum option o, int64_t standard)
 struct house_options option_house(void)
 {
 	return (struct house_options){
-	        .data = option_text(OPTION_data),
-	        .db = option_text(OPTION_db),
-	        .password_file = option_text(OPTION_db_password_file),
+		.data = option_text(OPTION_data),
+		.db = option_text(OPTION_db),
+		.password_file = option_text(OPTION_db_password_file),
 	};
 }

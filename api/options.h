@@ -14,27 +14,28 @@ enum { SERVE = 1, MIGRATE = 2, IMPORT = 4, AUDIT = 8, STATS = 16, PRINTS = AUDIT
 
 struct command {
 	const char *name;
-	int         mask;                  /* which options it knows */
-	const char *operands;              /* what stands behind the name, "" if nothing */
+	int         mask;     /* which options it knows */
+	const char *operands; /* what stands behind the name, "" if nothing */
 	const char *summary;
-	const char *examples;              /* lines */
-	int       (*run)(int argc, char **argv);
+	const char *examples; /* lines */
+	int (*run)(int argc, char **argv);
 };
 
-/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Prints help and ends the process with 0 for
+/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Prints help and ends the process
+ * with 0 for
  * --help, with 64 after a usage error, with 78 after a wrong configuration. */
-int options_read(const struct command *command, int argc, char **argv, char **operands, int max);
-const char *option_text(enum option o);            /* NULL: neither given nor standard */
-bool option_given(enum option o);
-int64_t option_count(enum option o, int64_t standard);
+int                  options_read(const struct command *command, int argc, char **argv, char **operands, int max);
+const char          *option_text(enum option o); /* NULL: neither given nor standard */
+bool                 option_given(enum option o);
+int64_t              option_count(enum option o, int64_t standard);
 struct house_options option_house(void);
 
-extern const struct command commands[];            /* main.c; ends with an empty name */
-int serve_run(int argc, char **argv);
-int migrate_run(int argc, char **argv);
-int import_run(int argc, char **argv);
-int audit_run(int argc, char **argv);
-int stats_run(int argc, char **argv);
-const struct command *command_find(const char *name);
+extern const struct command commands[]; /* main.c; ends with an empty name */
+int                         serve_run(int argc, char **argv);
+int                         migrate_run(int argc, char **argv);
+int                         import_run(int argc, char **argv);
+int                         audit_run(int argc, char **argv);
+int                         stats_run(int argc, char **argv);
+const struct command       *command_find(const char *name);
 
 #endif

@@ -58,14 +58,15 @@ void reply_no_memory(struct request *r)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-	        [DONE] = 200, [REPEATED] = 200, [IMPOSSIBLE] = 422, [ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400,
-	        [UNAVAILABLE] = 503,
+		[DONE] = 200,     [REPEATED] = 200,  [IMPOSSIBLE] = 422,  [ABSENT] = 404,
+		[CONFLICT] = 409, [MALFORMED] = 400, [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];
 }
 
-void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg), void *arg)
+void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+                   void *arg)
 {
 	reply_problem(r, outcome_status(outcome), outcome_code(outcome), outcome == BAD_CURSOR ? "cursor" : NULL,
 	              outcome_detail(outcome), members, arg);
@@ -138,8 +139,8 @@ bool query_int(struct request *r, const char *name, int64_t min, int64_t max, in
 		return true;
 	errno = 0;
 	n = strtoll(value, &end, 10);
-	if (errno == 0 && *end == '\0' && strspn(value, "0123456789") == strlen(value) && *value && n >= min && n <= max &&
-	    (*value != '0' || value[1] == '\0')) {
+	if (errno == 0 && *end == '\0' && strspn(value, "0123456789") == strlen(value) && *value && n >= min &&
+	    n <= max && (*value != '0' || value[1] == '\0')) {
 		*out = n;
 		return true;
 	}
@@ -224,6 +225,7 @@ void request_give_up(struct request *r)
 	request_waits(r, false);
 	for (size_t i = 0; i < r->ops_count; i++)
 		if (r->ops[i] && !r->ops[i]->ended)
-			r->ops[i]->given_up = op_cancel(r->ops[i]) || r->ops[i]->kind >= OP_GET ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+			r->ops[i]->given_up =
+				op_cancel(r->ops[i]) || r->ops[i]->kind >= OP_GET ? DATABASE_AWAY : OUTCOME_UNKNOWN;
 	r->answer(r);
 }

@@ -45,7 +45,8 @@ static void reservation_write(struct json_writer *w, const struct reservation *r
 }
 
 /* Every line that fell short, or that names an unknown sku. */
-static void faults_write(struct json_writer *w, const char *key, const struct line *lines, size_t count, enum outcome why)
+static void faults_write(struct json_writer *w, const char *key, const struct line *lines, size_t count,
+                         enum outcome why)
 {
 	json_open_array(w, key);
 	for (size_t i = 0; i < count; i++) {
@@ -132,14 +133,14 @@ static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
 /* The object of one reservation. NULL after a fault, or without memory (*no_memory). */
 static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 {
-	const char       *order_id = "", *sku = "", *location;
-	size_t            id_len = 0, sku_len = 0, location_len;
-	int64_t           ttl_s = TTL_S, qty = 0;
-	int               mode = ALL_OR_NOTHING;
-	const void       *element;
+	const char        *order_id = "", *sku = "", *location;
+	size_t             id_len = 0, sku_len = 0, location_len;
+	int64_t            ttl_s = TTL_S, qty = 0;
+	int                mode = ALL_OR_NOTHING;
+	const void        *element;
 	struct json_reader line;
-	struct op        *op;
-	size_t            count;
+	struct op         *op;
+	size_t             count;
 
 	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
 	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
@@ -244,7 +245,8 @@ static void batch_answer_request(struct request *r)
 	text_fini(&body);
 }
 
-/* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no memory. */
+/* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no
+ * memory. */
 static bool read_item(struct request *r, struct json_reader *items, size_t i)
 {
 	struct malformed   m = {0}, *malformed;

@@ -17,17 +17,17 @@ struct name {
 /* An object or array whose end has not come yet. */
 struct level {
 	bool        array;
-	size_t      count;                        /* complete members or elements: the index of the current one */
-	struct name names[SCAN_MEMBERS_MAX];      /* of an object, as far as the current one */
+	size_t      count;                   /* complete members or elements: the index of the current one */
+	struct name names[SCAN_MEMBERS_MAX]; /* of an object, as far as the current one */
 };
 
 struct scan {
 	char              *text;
-	char              *end;                   /* where the NUL stands */
-	char              *at;                    /* the next byte to read */
-	size_t             values;                /* begun so far */
-	bool               escaped;               /* the last string has a backslash */
-	size_t             depth;                 /* levels that the value being read lies within */
+	char              *end;     /* where the NUL stands */
+	char              *at;      /* the next byte to read */
+	size_t             values;  /* begun so far */
+	bool               escaped; /* the last string has a backslash */
+	size_t             depth;   /* levels that the value being read lies within */
 	struct scan_flaws *flaws;
 	struct json_fault *fault;
 	struct level       levels[SCAN_DEPTH_MAX];
@@ -130,7 +130,7 @@ static bool scan_flaw(struct scan *s, const char *detail)
 		flaw->item = item;
 		flaw->own = strlen(fault->field);
 		if (s->depth > 2 && !s->levels[2].array && flaw->own < sizeof(fault->field) - 1)
-			flaw->own++;      /* the dot */
+			flaw->own++; /* the dot */
 	} else if (fault->detail[0]) {
 		return true;
 	}
@@ -392,7 +392,7 @@ static bool scan_object(struct scan *s)
 static bool scan_value(struct scan *s)
 {
 	if (++s->values > SCAN_VALUES_MAX) {
-		s->depth = 0;      /* the fault is the whole text's */
+		s->depth = 0; /* the fault is the whole text's */
 		return scan_fail(s, s->at, "has more than %d values", SCAN_VALUES_MAX);
 	}
 	switch (*s->at) {

@@ -17,16 +17,16 @@ enum { SCAN_DEPTH_MAX = 8, SCAN_VALUES_MAX = 400000, SCAN_MEMBERS_MAX = 64, SCAN
 
 /* The first flaw of one item. */
 struct scan_flaw {
-	size_t            item;       /* its index in its array */
-	size_t            own;        /* fault.field + own is the path relative to the item */
-	struct json_fault fault;      /* the path is from the root */
+	size_t            item;  /* its index in its array */
+	size_t            own;   /* fault.field + own is the path relative to the item */
+	struct json_fault fault; /* the path is from the root */
 };
 
 /* All flaws of a text. Zero-initialised is empty and valid. Only one array's items matter, because a call that judges
  * items knows no other array: of a text with more arrays some flaws are left out, but never all. */
 struct scan_flaws {
-	struct json_fault outside;    /* the first flaw outside of items; its detail is empty if there is none */
-	struct scan_flaw *items;      /* by item, ascending */
+	struct json_fault outside; /* the first flaw outside of items; its detail is empty if there is none */
+	struct scan_flaw *items;   /* by item, ascending */
 	size_t            count;
 	size_t            room;
 };
@@ -39,7 +39,7 @@ struct scan_flaws {
 bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
 /* The flaw of an item; NULL if it has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
-void scan_flaws_fini(struct scan_flaws *flaws);
+void                    scan_flaws_fini(struct scan_flaws *flaws);
 
 /* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. What does not fit into
  * `size` is left out; UTF-8 is cut between characters only. */

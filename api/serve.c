@@ -1,4 +1,5 @@
-/* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other order. */
+/* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
+ * order. */
 #include "http.h"
 #include "options.h"
 #include "jobs/jobs.h"
@@ -64,8 +65,9 @@ static void banner(const struct serve *s)
 	const char *at = service_address(s->service);
 
 	if (strncmp(at, "unix:", 5) == 0) {
-		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s http://localhost/..)\n", at,
-		       at + 5);
+		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
+		       "http://localhost/..)\n",
+		       at, at + 5);
 		fflush(stdout);
 		return;
 	}
@@ -92,11 +94,12 @@ static void findings_log(const struct house *house)
 
 static int doors_open(struct serve *s)
 {
-	struct service_options options = {
-	        .listen = option_text(OPTION_listen), .body_max = (size_t)option_count(OPTION_max_body, 0), .ready = serve_ready,
-	        .arg = s};
-	char why[512];
-	int  status;
+	struct service_options options = {.listen = option_text(OPTION_listen),
+	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
+	                                  .ready = serve_ready,
+	                                  .arg = s};
+	char                   why[512];
+	int                    status;
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
 	if (!s->service) {
@@ -107,7 +110,8 @@ static int doors_open(struct serve *s)
 	          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), s->jobs ? "expire" : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
-		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire somewhere\"");
+		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
+		          "somewhere\"");
 	banner(s);
 	status = service_run(s->service);
 	service_close(s->service);
@@ -126,7 +130,8 @@ int serve_run(int argc, char **argv)
 	options = (struct engine_options){.lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
 	                                  .slot = (unsigned)option_count(OPTION_slot, 0)};
 	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 || !jobs_valid(option_text(OPTION_jobs))) {
-		say("%s", jobs_valid(option_text(OPTION_jobs)) ? "--lanes is 1 to 64, --slot at most 60000" : "--jobs knows expire");
+		say("%s", jobs_valid(option_text(OPTION_jobs)) ? "--lanes is 1 to 64, --slot at most 60000"
+		                                               : "--jobs knows expire");
 		return EXIT_CONFIG;
 	}
 	signal(SIGPIPE, SIG_IGN);
@@ -169,7 +174,9 @@ int migrate_run(int argc, char **argv)
 		status = EXIT_UNAVAILABLE;
 	} else if (option_given(OPTION_check) || version > schema_latest()) {
 		say("the schema has version %d, this program's is %d", version, schema_latest());
-		status = version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
+		status = version == schema_latest()  ? EXIT_DONE
+		         : version < schema_latest() ? EXIT_TROUBLE
+		                                     : EXIT_CONFIG;
 	} else if (!schema_migrate(db, why, sizeof(why))) {
 		say("%s", why);
 		status = EXIT_TROUBLE;

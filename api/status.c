@@ -80,12 +80,12 @@ void get_openapi(struct request *r)
 /* ---- metrics. Each function writes the samples of one. */
 
 struct metrics {
-	struct text                  *to;
-	struct request               *r;
-	struct engine                *engine;
-	const struct engine_figures  *figures;
-	const struct counts          *counts;    /* NULL: the database did not answer */
-	const char                   *name;
+	struct text                 *to;
+	struct request              *r;
+	struct engine               *engine;
+	const struct engine_figures *figures;
+	const struct counts         *counts; /* NULL: the database did not answer */
+	const char                  *name;
 };
 
 static void sample(struct metrics *m, int64_t value)
@@ -100,8 +100,9 @@ static void write_requests(struct metrics *m)
 	for (int route = 0; route < ROUTES; route++)
 		for (int i = 0; i < STATUSES && statuses[i]; i++)
 			if (f[route].by_status[i])
-				text_format(m->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", m->name, route_name((enum route)route),
-				            statuses[i], (long long)f[route].by_status[i]);
+				text_format(m->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", m->name,
+				            route_name((enum route)route), statuses[i],
+				            (long long)f[route].by_status[i]);
 }
 
 static void write_request_seconds(struct metrics *m)
@@ -114,8 +115,8 @@ static void write_request_seconds(struct metrics *m)
 
 		for (int i = 0; i < LATENCY_BUCKETS; i++) {
 			count += f[route].latency[i];
-			text_format(m->to, "%s_bucket{route=\"%s\",le=\"%g\"} %lld\n", m->name, path, latency_bounds_s[i],
-			            (long long)count);
+			text_format(m->to, "%s_bucket{route=\"%s\",le=\"%g\"} %lld\n", m->name, path,
+			            latency_bounds_s[i], (long long)count);
 		}
 		count += f[route].latency[LATENCY_BUCKETS];
 		text_format(m->to, "%s_bucket{route=\"%s\",le=\"+Inf\"} %lld\n", m->name, path, (long long)count);
@@ -152,9 +153,10 @@ static void write_batch_seconds(struct metrics *m)
 static void write_refusals(struct metrics *m)
 {
 	for (int o = 0; o < OUTCOMES; o++)
-		if (o != NO_SKU && *outcome_code((enum outcome)o))      /* NO_SKU shares its code with UNKNOWN_SKU */
+		if (o != NO_SKU && *outcome_code((enum outcome)o)) /* NO_SKU shares its code with UNKNOWN_SKU */
 			text_format(m->to, "%s{code=\"%s\"} %lld\n", m->name, outcome_code((enum outcome)o),
-			            (long long)(m->figures->refusals[o] + (o == UNKNOWN_SKU ? m->figures->refusals[NO_SKU] : 0)));
+			            (long long)(m->figures->refusals[o] +
+			                        (o == UNKNOWN_SKU ? m->figures->refusals[NO_SKU] : 0)));
 }
 
 static void write_reservations(struct metrics *m)
@@ -208,7 +210,7 @@ static void write_cached_skus(struct metrics *m)
 }
 
 static const struct {
-	void      (*write)(struct metrics *m);
+	void (*write)(struct metrics *m);
 	const char *name, *type, *help;
 } metrics[] = {
 #define X(function, name, type, help) {write_##function, name, type, help},
@@ -230,7 +232,7 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 	text_fini(&body);
 }
 
-static struct counts last_counts;          /* the loop's thread alone; counted_ms 0: never */
+static struct counts last_counts; /* the loop's thread alone; counted_ms 0: never */
 
 static void metrics_answer_request(struct request *r)
 {

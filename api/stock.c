@@ -118,7 +118,7 @@ static void movement_answer_request(struct request *r)
 
 /* ---- movements: reading */
 
-static const char *const kinds[] = {"receipt", "adjustment", "return", "count", NULL};   /* enum kind, less one */
+static const char *const kinds[] = {"receipt", "adjustment", "return", "count", NULL}; /* enum kind, less one */
 
 static void read_line(struct json_reader *line, struct op *op, enum kind kind)
 {
@@ -283,7 +283,8 @@ static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 	size_t            count;
 	int64_t           age_ms;
 
-	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, COUNT(totals), &count, &age_ms) || count > COUNT(totals))
+	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, COUNT(totals), &count, &age_ms) ||
+	    count > COUNT(totals))
 		return false;
 	reply_sku(r, r->param, totals, count, age_ms);
 	return true;

@@ -4,8 +4,8 @@
 
 #include "engine/base.h"
 
-/* Does `path` fit `pattern`, in which {..} is one segment? Then *param is where that segment begins in the path, with its
- * length; NULL when the pattern has none. */
+/* Does `path` fit `pattern`, in which {..} is one segment? Then *param is where that segment begins in the path, with
+ * its length; NULL when the pattern has none. */
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
 /* Decodes %XX into `to` (NUL-terminated). false: a bad escape, a NUL, or too long for `size`. */
 bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;

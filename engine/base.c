@@ -160,19 +160,19 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-	n = snprintf(line, sizeof(line), "time=%s.%03ldZ level=%s event=%s ", stamp, now.tv_nsec / 1000000, level_names[level],
-	             event);
+	n = snprintf(line, sizeof(line), "time=%s.%03ldZ level=%s event=%s ", stamp, now.tv_nsec / 1000000,
+	             level_names[level], event);
 	va_start(ap, format);
 	n += vsnprintf(line + n, sizeof(line) - (size_t)n, format, ap);
 	va_end(ap);
 	if ((size_t)n > sizeof(line) - 2)
 		n = sizeof(line) - 2;
-	for (int i = 0; i < n; i++)             /* one event is one line, whatever a message of the database holds */
+	for (int i = 0; i < n; i++) /* one event is one line, whatever a message of the database holds */
 		if (line[i] == '\n' || line[i] == '\r')
 			line[i] = ' ';
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return;                         /* nowhere left to say it */
+		return; /* nowhere left to say it */
 }
 
 void say(const char *format, ...)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MUST_CHECK __attribute__((warn_unused_result))
+#define MUST_CHECK   __attribute__((warn_unused_result))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -24,10 +24,10 @@ enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_USAGE = 64, EXIT_UNAVAILABLE = 69, 
 #define QTY_MAX INT64_C(9000000000000000)
 
 /* ---- memory */
-void *mem_alloc(size_t size);                      /* zeroed; never NULL */
-void *mem_try(size_t size) MUST_CHECK;             /* zeroed; NULL if there is none */
-void *mem_resize(void *old, size_t size);          /* like realloc; never NULL */
-char *mem_copy(const char *text);                  /* like strdup; never NULL */
+void *mem_alloc(size_t size);             /* zeroed; never NULL */
+void *mem_try(size_t size) MUST_CHECK;    /* zeroed; NULL if there is none */
+void *mem_resize(void *old, size_t size); /* like realloc; never NULL */
+char *mem_copy(const char *text);         /* like strdup; never NULL */
 
 /* ---- text that grows. Always ends in a NUL that len does not count. Zero-initialised is empty and valid. */
 struct text {
@@ -35,33 +35,33 @@ struct text {
 	size_t len;
 	size_t cap;
 };
-void text_fini(struct text *t);
-void text_reset(struct text *t);                   /* empty again, the memory stays */
-char *text_room(struct text *t, size_t more);      /* where `more` bytes may be written; the caller adds to len */
-void text_bytes(struct text *t, const void *data, size_t len);
-void text_add(struct text *t, const char *string);
-void text_char(struct text *t, char c);
-void text_int(struct text *t, int64_t n);
-void text_hex(struct text *t, const void *data, size_t len);
-void text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
+void  text_fini(struct text *t);
+void  text_reset(struct text *t);             /* empty again, the memory stays */
+char *text_room(struct text *t, size_t more); /* where `more` bytes may be written; the caller adds to len */
+void  text_bytes(struct text *t, const void *data, size_t len);
+void  text_add(struct text *t, const char *string);
+void  text_char(struct text *t, char c);
+void  text_int(struct text *t, int64_t n);
+void  text_hex(struct text *t, const void *data, size_t len);
+void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
 /* ---- the log: one logfmt line per event on stderr. `event` is a short fixed word; format gives `key=value` pairs.
  * Values with spaces are written by the caller as key=\"%s\". Any thread. */
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 extern enum log_level log_level;
-bool log_level_set(const char *name) MUST_CHECK;
-void log_event(enum log_level level, const char *event, const char *format, ...) PRINTF(3, 4);
+bool                  log_level_set(const char *name) MUST_CHECK;
+void                  log_event(enum log_level level, const char *event, const char *format, ...) PRINTF(3, 4);
 /* One clear line to a person at a terminal, on stderr: "holdfast: ...". For commands. */
 void say(const char *format, ...) PRINTF(1, 2);
 /* Writes into `why` what went wrong. Always false, so that what fails can end in `return why_write(..)`. */
 bool why_write(char *why, size_t why_size, const char *format, ...) PRINTF(3, 4);
 
 /* ---- clocks. Facts carry the database's time, in milliseconds since 1970 UTC; ours is monotonic, for time-outs. */
-int64_t clock_ms(void);                            /* monotonic */
+int64_t clock_ms(void); /* monotonic */
 int64_t clock_us(void);
-#define TIME_NONE INT64_MIN                        /* what a NULL in the database reads as */
-int64_t time_parse(const char *datetime);          /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
-void time_write(struct text *t, int64_t ms);       /* RFC 3339, UTC, milliseconds: 2026-11-20T08:47:00.123Z */
+#define TIME_NONE INT64_MIN                     /* what a NULL in the database reads as */
+int64_t time_parse(const char *datetime);       /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
+void    time_write(struct text *t, int64_t ms); /* RFC 3339, UTC, milliseconds: 2026-11-20T08:47:00.123Z */
 
 /* ---- names */
 uint64_t hash_bytes(const void *data, size_t len); /* FNV-1a, seeded once per process */

@@ -35,7 +35,6 @@ static void pending_prepend(struct lane *l, struct op **ops, size_t count)
 			l->pending_last = &ops[i]->next;
 		l->pending = ops[i];
 		l->pending_count++;
-		ops[i]->looked_up = false;
 		atomic_store(&ops[i]->stage, STAGE_QUEUED);
 	}
 }
@@ -49,13 +48,12 @@ void batch_put_back(struct lane *l)
 void batch_park(struct lane *l, struct op *op)
 {
 	if (op->busy_since_ms == 0)
-		op->busy_since_ms = clock_ms() - LOCKED_MS / 2;      /* one lock wait has passed already */
+		op->busy_since_ms = clock_ms() - LOCKED_MS / 2; /* one lock wait has passed already */
 	if (clock_ms() - op->busy_since_ms >= LOCKED_MS) {
 		lane_answer(l, op, BUSY);
 		return;
 	}
 	atomic_store(&op->stage, STAGE_QUEUED);
-	op->looked_up = false;
 	op->next = l->parked;
 	l->parked = op;
 	l->parked_ms = clock_ms();
@@ -108,8 +106,8 @@ static size_t op_bytes(const struct op *op)
 	       (op->reference ? 2 * strlen(op->reference) : 0);
 }
 
-/* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and nobody who
- * came later is judged before it. */
+/* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
+ * nobody who came later is judged before it. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -132,6 +130,7 @@ static void batch_fill(struct lane *l)
 		if (full) {
 			pending_append(l, op);
 		} else if (op_take(l, op)) {
+			op->looked_at = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
 			b->ops[b->count++] = op;

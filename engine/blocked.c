@@ -1,6 +1,6 @@
-/* blocked.c - rows that somebody outside has locked. A lane waits for such a row once; then the operations that need it are
- * parked and the others go on. The pairs are remembered, so that the next operation on them is probed before the lane waits
- * again. */
+/* blocked.c - rows that somebody outside has locked. A lane waits for such a row once; then the operations that need it
+ * are parked and the others go on. The pairs are remembered, so that the next operation on them is probed before the
+ * lane waits again. */
 #include "lane.h"
 
 static uint64_t pair_key(const struct pair *p)
@@ -63,7 +63,8 @@ void lane_set_aside(struct lane *l)
 	struct batch *b = &l->batch;
 	size_t        kept = 0;
 
-	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK || pairs_probe(l) != DB_OK || reservation_probe(l) != DB_OK) {
+	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK || pairs_probe(l) != DB_OK ||
+	    reservation_probe(l) != DB_OK) {
 		batch_put_back(l);
 		return;
 	}
@@ -74,7 +75,7 @@ void lane_set_aside(struct lane *l)
 		else
 			b->ops[kept++] = b->ops[i];
 	}
-	if (kept == b->count) {                         /* it is free again, or it is none of these rows */
+	if (kept == b->count) { /* it is free again, or it is none of these rows */
 		for (size_t i = 0; i < b->count; i++)
 			b->ops[i]->tries += LOCKED_TRIES;
 		batch_retry(l);

@@ -1,5 +1,5 @@
-/* catalogue.c - see catalogue.h. Skus stand in a hash table by code and an array by number; locations are few and stand in an
- * array. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
+/* catalogue.c - see catalogue.h. Skus stand in a hash table by code and an array by number; locations are few and stand
+ * in an array. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
 #include "catalogue.h"
 
 #include <pthread.h>
@@ -8,13 +8,13 @@
 
 struct sku {
 	union {
-		struct total  only;  /* where there is one location, as nearly always */
-		struct total *more;  /* otherwise; the entry's own */
+		struct total  only; /* where there is one location, as nearly always */
+		struct total *more; /* otherwise; the entry's own */
 	} total;
-	int64_t  read_ms;            /* when the totals were read; NEVER before that */
-	uint32_t totals;             /* how many locations */
+	int64_t  read_ms; /* when the totals were read; NEVER before that */
+	uint32_t totals;  /* how many locations */
 	uint32_t sku_id;
-	uint32_t next;               /* number of the next in its bucket; 0: none */
+	uint32_t next; /* number of the next in its bucket; 0: none */
 	uint32_t hash;
 	char     code[];
 };
@@ -28,9 +28,9 @@ struct block {
 
 struct catalogue {
 	pthread_rwlock_t  lock;
-	uint32_t         *buckets;   /* numbers of skus, 0: none */
+	uint32_t         *buckets; /* numbers of skus, 0: none */
 	size_t            buckets_count;
-	struct sku      **by_id;     /* NULL where the number is not known */
+	struct sku      **by_id; /* NULL where the number is not known */
 	size_t            by_id_count;
 	size_t            skus;
 	struct location **locations; /* by number, as above */
@@ -258,7 +258,8 @@ bool catalogue_totals_get(struct catalogue *c, struct sku *s, int64_t max_age_ms
 	fresh = *age_ms <= max_age_ms;
 	*count = s->totals;
 	if (fresh)
-		memcpy(out, s->totals > 1 ? s->total.more : &s->total.only, (s->totals < max ? s->totals : max) * sizeof(*out));
+		memcpy(out, s->totals > 1 ? s->total.more : &s->total.only,
+		       (s->totals < max ? s->totals : max) * sizeof(*out));
 	pthread_rwlock_unlock(&c->lock);
 	return fresh;
 }

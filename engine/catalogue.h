@@ -1,8 +1,8 @@
 /* catalogue.h - codes <-> numbers of skus and locations, and the last totals read of each sku.
  *
- * Grows with the skus of the database and never forgets one, so that a pointer to an entry is good for the life of the process.
- * Every function may be called from any thread; one lock inside. What the catalogue does not know may still be in the
- * database: the caller reads it there (sku_find, sku_name) and enters it here. */
+ * Grows with the skus of the database and never forgets one, so that a pointer to an entry is good for the life of the
+ * process. Every function may be called from any thread; one lock inside. What the catalogue does not know may still be
+ * in the database: the caller reads it there (sku_find, sku_name) and enters it here. */
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
@@ -19,28 +19,30 @@ struct total {
 	int64_t                available, reserved;
 };
 
-struct sku;                                /* 48 bytes and its code; 8 to 24 more in the tables */
-uint32_t sku_id(const struct sku *s);
+struct sku; /* 48 bytes and its code; 8 to 24 more in the tables */
+uint32_t    sku_id(const struct sku *s);
 const char *sku_code(const struct sku *s); /* NUL-terminated */
 
 struct catalogue;
 struct catalogue *catalogue_new(void);
-void catalogue_free(struct catalogue *c);
+void              catalogue_free(struct catalogue *c);
 
 /* NULL when it is not known here. */
-struct sku *catalogue_sku(struct catalogue *c, const char *code);
-struct sku *catalogue_sku_by_id(struct catalogue *c, uint32_t sku_id);
+struct sku            *catalogue_sku(struct catalogue *c, const char *code);
+struct sku            *catalogue_sku_by_id(struct catalogue *c, uint32_t sku_id);
 const struct location *catalogue_location(struct catalogue *c, const char *code);
 const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t location_id);
 /* Enters what was read from the database; entering twice is fine. code need not end in a NUL. */
-struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
-const struct location *catalogue_location_enter(struct catalogue *c, uint32_t location_id, const char *code, size_t len);
-size_t catalogue_skus(struct catalogue *c);
+struct sku            *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
+const struct location *catalogue_location_enter(struct catalogue *c, uint32_t location_id, const char *code,
+                                                size_t len);
+size_t                 catalogue_skus(struct catalogue *c);
 
 /* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_ms). */
-void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals, size_t count);
-/* Totals that are at most max_age_ms old: copies up to `max` of them to `out`, gives how many there are in all and their age.
- * false when they are older or were never read. */
+void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals,
+                          size_t count);
+/* Totals that are at most max_age_ms old: copies up to `max` of them to `out`, gives how many there are in all and
+ * their age. false when they are older or were never read. */
 bool catalogue_totals_get(struct catalogue *c, struct sku *s, int64_t max_age_ms, struct total *out, size_t max,
                           size_t *count, int64_t *age_ms);
 

@@ -18,18 +18,18 @@ enum { CONNECT_S = 3, SILENCE_S = 30, WRITE_S = 30 };
 
 struct db {
 	struct db_target target;
-	MYSQL           *mysql;         /* NULL: not connected */
+	MYSQL           *mysql; /* NULL: not connected */
 	unsigned         silence_s;
-	bool             running;       /* a statement's rows are being read */
+	bool             running; /* a statement's rows are being read */
 	int64_t          changed;
-	unsigned         code;          /* the last error: its number .. */
-	char             error[512];    /* .. and its text */
+	unsigned         code;       /* the last error: its number .. */
+	char             error[512]; /* .. and its text */
 };
 
 /* ---- where a database is */
 
 static const char target_form[] = "the database should read mariadb://USER@HOST:PORT/DB or "
-	                          "mariadb://USER@localhost/DB?socket=PATH";
+				  "mariadb://USER@localhost/DB?socket=PATH";
 
 /* Percent-decodes a part of a URL. False: it is empty, too long, or not well encoded. */
 static bool part_decode(char *to, size_t size, const char *from, const char *end)
@@ -103,8 +103,9 @@ bool db_target_parse(struct db_target *to, const char *url, char *why, size_t wh
 	if (!at || *slash != '/')
 		return why_write(why, why_size, "%s", target_form);
 	if (memchr(user, ':', (size_t)(at - user)))
-		return why_write(why, why_size, "a password does not belong in a URL, which everybody sees: "
-		                                "write it to a file and name that with --db-password-file");
+		return why_write(why, why_size,
+		                 "a password does not belong in a URL, which everybody sees: "
+		                 "write it to a file and name that with --db-password-file");
 	end = slash + strcspn(slash, "?");
 	if (!part_decode(to->user, sizeof(to->user), user, at) || !host_parse(to, at + 1, slash) ||
 	    !part_decode(to->database, sizeof(to->database), slash + 1, end))
@@ -124,7 +125,7 @@ static const struct {
 	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
 	{ER_DUP_ENTRY, DB_DUPLICATE},
 	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
-	 * is not part of its cluster, no space left, read only. */
+         * is not part of its cluster, no space left, read only. */
 	{0, DB_UNKNOWN},
 	{ER_QUERY_INTERRUPTED, DB_UNKNOWN},
 	{ER_STATEMENT_TIMEOUT, DB_UNKNOWN},
@@ -208,11 +209,11 @@ void db_silence_set(struct db *db, unsigned silence_s)
 static void options_set(MYSQL *mysql, const struct db *db)
 {
 	/* Sent while the connection is made. tx_isolation is the name that every supported version knows. */
-	static const char session[] = "SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 1,"
-	                              " sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,"
-	                              "NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',"
-	                              " time_zone = '+00:00', innodb_lock_wait_timeout = 2, lock_wait_timeout = 2,"
-	                              " idle_transaction_timeout = 5, max_statement_time = 0";
+	static const char       session[] = "SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 1,"
+					    " sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,"
+					    "NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',"
+					    " time_zone = '+00:00', innodb_lock_wait_timeout = 2, lock_wait_timeout = 2,"
+					    " idle_transaction_timeout = 5, max_statement_time = 0";
 	const struct db_target *t = &db->target;
 
 	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
@@ -318,8 +319,8 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 	return false;
 }
 
-static enum db_result run(struct db *db, const char *sql, size_t len,
-	                  void (*each)(void *arg, const struct db_row *row), void *arg)
+static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
+                          void *arg)
 {
 	enum db_result result;
 	int            sets = 0;
@@ -418,7 +419,7 @@ static void exam_row(void *arg, const struct db_row *row)
 int db_doctor(struct db *db, struct text *findings)
 {
 	static const char sql[] = "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet,"
-	                          " @@log_bin, @@binlog_format";
+				  " @@log_bin, @@binlog_format";
 	struct exam       exam = {findings, 0};
 
 	if (db_text(db, sql, exam_row, &exam) != DB_OK) {

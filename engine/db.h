@@ -9,12 +9,12 @@
 
 /* Where a database is. Filled by db_target_parse or by embedded_open. */
 struct db_target {
-	char host[256];          /* empty: the socket is used */
+	char     host[256]; /* empty: the socket is used */
 	unsigned port;
-	char socket[512];        /* may be longer than the 107 bytes of a socket address */
-	char user[128];
-	char password[256];
-	char database[128];
+	char     socket[512]; /* may be longer than the 107 bytes of a socket address */
+	char     user[128];
+	char     password[256];
+	char     database[128];
 };
 
 /* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or
@@ -25,21 +25,21 @@ bool db_target_parse(struct db_target *to, const char *url, char *why, size_t wh
 /* What became of a statement; the classes of the MariaDB error codes, decided in db.c alone. */
 enum db_result {
 	DB_OK,
-	DB_RETRY,        /* 1213, 1020: the server undid the whole transaction; do it again */
-	DB_LOCKED,       /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
-	DB_DUPLICATE,    /* 1062: a key exists already; the statement was undone */
-	DB_ERROR,        /* the server refused the statement, and would again */
-	DB_AWAY,         /* there is no connection, or it broke before all was sent: nothing was done; it was closed */
-	DB_UNKNOWN,      /* the statement may have been done or not; the connection was closed */
+	DB_RETRY,     /* 1213, 1020: the server undid the whole transaction; do it again */
+	DB_LOCKED,    /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
+	DB_DUPLICATE, /* 1062: a key exists already; the statement was undone */
+	DB_ERROR,     /* the server refused the statement, and would again */
+	DB_AWAY,      /* there is no connection, or it broke before all was sent: nothing was done; it was closed */
+	DB_UNKNOWN,   /* the statement may have been done or not; the connection was closed */
 };
 
 struct db;
 
-struct db *db_new(const struct db_target *target);      /* not connected yet; target is copied */
-void db_free(struct db *db);                            /* closes; NULL is fine */
-bool db_connect(struct db *db) MUST_CHECK;              /* closes what was open, tries once; 3 s at most per step */
-void db_close(struct db *db);                           /* db_connect may follow */
-bool db_connected(const struct db *db);
+struct db *db_new(const struct db_target *target); /* not connected yet; target is copied */
+void       db_free(struct db *db);                 /* closes; NULL is fine */
+bool       db_connect(struct db *db) MUST_CHECK;   /* closes what was open, tries once; 3 s at most per step */
+void       db_close(struct db *db);                /* db_connect may follow */
+bool       db_connected(const struct db *db);
 /* How long the server may be silent before a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
 void db_silence_set(struct db *db, unsigned silence_s);
@@ -47,23 +47,23 @@ void db_silence_set(struct db *db, unsigned silence_s);
 /* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
  * columns live until the callback returns. */
 struct db_row {
-	int                   set;
-	unsigned              columns;
-	char                **col;
-	const unsigned long  *len;
+	int                  set;
+	unsigned             columns;
+	char               **col;
+	const unsigned long *len;
 };
-int64_t db_int(const struct db_row *row, unsigned column);   /* NULL reads as 0 */
+int64_t db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
 
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
  * must not use the connection. After any other result than DB_OK db_error says why. Rows given before an error came are
  * void. An error after a whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
 enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
                       void *arg) MUST_CHECK;
-enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
-	MUST_CHECK;
-const char *db_error(const struct db *db);               /* of the last db_connect or statement that failed */
-unsigned db_errno(const struct db *db);
-int64_t db_changed(const struct db *db);                 /* rows changed by the last statement without a result set */
+enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
+                       void *arg) MUST_CHECK;
+const char    *db_error(const struct db *db); /* of the last db_connect or statement that failed */
+unsigned       db_errno(const struct db *db);
+int64_t        db_changed(const struct db *db); /* rows changed by the last statement without a result set */
 
 /* The server's rules that Holdfast depends on: version, durability, packet size. One line for each that is not as it
  * should be is added to `findings`; returns how many. */

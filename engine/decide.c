@@ -1,5 +1,5 @@
-/* decide.c - see decide.h. One function per operation, in the order of outcome.def: facts first, then refusals, then what to
- * write. */
+/* decide.c - see decide.h. One function per operation, in the order of outcome.def: facts first, then refusals, then
+ * what to write. */
 #include "decide.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@ static bool hash_equal(const uint8_t *a, const uint8_t *b)
 	return memcmp(a, b, 16) == 0;
 }
 
-/* What is left for an operation that takes from one pair more than once is looked at line by line, because its lines are
- * summed: each pair stands in one line. */
+/* What is left for an operation that takes from one pair more than once is looked at line by line, because its lines
+ * are summed: each pair stands in one line. */
 static struct pair *line_pair(struct batch *b, const struct line *line)
 {
 	return line->sku && line->location ? &b->pairs[line->pair] : NULL;
@@ -75,7 +75,8 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 	enum outcome out;
 
 	if (op->found_movement)
-		return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
+		return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED
+		                                                                  : MOVEMENT_ID_REUSED;
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
 		return out;
@@ -88,14 +89,14 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		if (line->fault)
 			out = SHORT;
 	}
-	if (out != OUTCOME_OK || op->alone)             /* one that goes alone is decided under its own locks */
+	if (out != OUTCOME_OK || op->alone) /* one that goes alone is decided under its own locks */
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct pair *p = line_pair(b, &op->lines[i]);
 		int64_t      qty = op->lines[i].qty;
 
 		if (!p)
-			continue;                       /* a sum of zero where nothing was ever stocked */
+			continue; /* a sum of zero where nothing was ever stocked */
 		p->left += qty;
 		if (qty > 0)
 			p->add += qty;
@@ -108,14 +109,15 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 static enum outcome state_outcome(enum state s)
 {
 	static const enum outcome outcomes[STATES] = {
-	        [HELD] = IS_HELD,         [CONFIRMED] = IS_CONFIRMED, [SETTLED] = IS_SETTLED,
-	        [RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
+		[HELD] = IS_HELD,         [CONFIRMED] = IS_CONFIRMED, [SETTLED] = IS_SETTLED,
+		[RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
 	};
 
 	return outcomes[s];
 }
 
-/* Expired, and wanted all the same. An unswept hold still has its units; a swept one takes them anew, all or nothing. */
+/* Expired, and wanted all the same. An unswept hold still has its units; a swept one takes them anew, all or nothing.
+ */
 static enum outcome reacquire_decide(struct batch *b, struct op *op)
 {
 	struct reservation *f = op->found;
@@ -151,7 +153,7 @@ static enum outcome confirm_decide(struct batch *b, struct op *op)
 	case RELEASED:
 		return IS_RELEASED;
 	default:
-		return OUTCOME_REPLAYED;                /* confirmed, settled, buried */
+		return OUTCOME_REPLAYED; /* confirmed, settled, buried */
 	}
 }
 
@@ -170,7 +172,7 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	case EXPIRED:
 		return IS_EXPIRED;
 	default:
-		return OUTCOME_OK;                      /* held, confirmed, buried */
+		return OUTCOME_OK; /* held, confirmed, buried */
 	}
 }
 
@@ -192,7 +194,7 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	if (!f)
 		return NO_ORDER;
 	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error)
-		return OUTCOME_REPLAYED;                /* kicked already, nobody has claimed it since */
+		return OUTCOME_REPLAYED; /* kicked already, nobody has claimed it since */
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
@@ -203,8 +205,9 @@ static enum outcome get_decide(struct batch *b, struct op *op)
 }
 
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
-        [OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide, [OP_CONFIRM] = confirm_decide, [OP_RELEASE] = release_decide,
-        [OP_EXTEND] = extend_decide,   [OP_KICK] = kick_decide, [OP_GET] = get_decide,
+	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
+	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
+	[OP_GET] = get_decide,
 };
 
 void decide(struct batch *b)
@@ -231,23 +234,24 @@ bool op_is_refused(const struct op *op)
 		return false;
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].fault)
-			return true;                    /* a partial grant */
+			return true; /* a partial grant */
 	return false;
 }
 
-static bool lines_fresh(const struct batch *b, const struct line *lines, size_t count)
+static bool lines_certain(const struct batch *b, const struct line *lines, size_t count, unsigned looked_at)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lines[i].fault && lines[i].sku && lines[i].location && !b->pairs[lines[i].pair].fresh)
+		if (lines[i].fault && lines[i].sku && lines[i].location &&
+		    (b->pairs[lines[i].pair].read_at == 0 || b->pairs[lines[i].pair].read_at > looked_at))
 			return false;
 	return true;
 }
 
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
-	if (!op->looked_up)
+	if (op->looked_at == 0)
 		return false;
-	if (op->found && !lines_fresh(b, op->found->lines, op->found->lines_count))
+	if (op->found && !lines_certain(b, op->found->lines, op->found->lines_count, op->looked_at))
 		return false;
-	return op->outcome == UNKNOWN_SKU || lines_fresh(b, op->lines, op->lines_count);
+	return op->outcome == UNKNOWN_SKU || lines_certain(b, op->lines, op->lines_count, op->looked_at);
 }

@@ -1,9 +1,9 @@
 /* decide.h - who gets what. Pure: no database, no clock, no memory of its own.
  *
- * A batch is operations in the order of their arrival, the balances (pairs) that their lines touch, and for each operation what the
- * look-up of its id found. decide() gives every operation its outcome and adds up what the batch will write.
- * It may be run again after the balances or the look-ups were refreshed. Nothing it refuses is told to anybody before the
- * lane has made sure of it: op_is_certain. */
+ * A batch is operations in the order of their arrival, the balances (pairs) that their lines touch, and for each
+ * operation what the look-up of its id found. decide() gives every operation its outcome and adds up what the batch
+ * will write. It may be run again after the balances or the look-ups were refreshed. Nothing it refuses is told to
+ * anybody before the lane has made sure of it: op_is_certain. */
 #ifndef DECIDE_H
 #define DECIDE_H
 
@@ -13,34 +13,36 @@
 struct pair {
 	struct sku            *sku;
 	const struct location *location;
-	uint32_t sku_id, location_id;
-	int64_t  own, total;       /* available: in the lane's slot, in all slots */
-	unsigned slots;            /* how many slot rows there are; 0: never stocked here */
-	bool     own_row;          /* the lane's own slot row exists */
-	bool     wanted;           /* somebody in the batch needs to know the balance */
-	bool     known;            /* own and total were read, some time ago perhaps */
-	bool     fresh;            /* they were read after every operation of the batch came in */
-	bool     doubted;          /* a refusal rests on it that is not certain yet */
-	bool     locked;           /* somebody outside holds a slot of it */
-	bool     gathers;          /* the own slot has too little, all slots together have enough */
+	uint32_t               sku_id, location_id;
+	int64_t                own, total; /* available: in the lane's slot, in all slots */
+	unsigned               slots;      /* how many slot rows there are; 0: never stocked here */
+	bool                   own_row;    /* the lane's own slot row exists */
+	bool                   wanted;     /* somebody in the batch needs to know the balance */
+	bool                   known;      /* own and total were read, some time ago perhaps */
+	unsigned               read_at;    /* the moment of the batch when they were read; 0: before it began */
+	bool                   doubted;    /* a refusal rests on it that is not certain yet */
+	bool                   locked;     /* somebody outside holds a slot of it */
+	bool                   gathers;    /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
-	int64_t  left;             /* what of `total` nobody in this batch has taken yet, additions included */
-	int64_t  take, hold, add;  /* leaves available; of that is reserved; comes in */
+	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */
+	int64_t take, hold, add; /* leaves available; of that is reserved; comes in */
 };
 
 enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
 
 struct batch {
+	unsigned     moment; /* counts the reads of the batch, so that it is known which came later */
 	struct op  **ops;
 	size_t       count;
-	struct pair *pairs;        /* in the order in which they were met */
-	uint32_t    *order;        /* indices of pairs, sorted by sku and location: the order of locks */
+	struct pair *pairs; /* in the order in which they were met */
+	uint32_t    *order; /* indices of pairs, sorted by sku and location: the order of locks */
 	size_t       pairs_count, pairs_max;
 };
 
 void decide(struct batch *b);
-/* Does the answer to this operation stand on a look-up and balances that are newer than the operation? Only refusals and
- * partial grants need that. */
+/* Does the refusal or partial grant stand on balances that are newer than the operation, and on a look-up of its id
+ * that is newer still? In this order: a twin that takes the last units in between is either in the balances or found.
+ */
 bool op_is_certain(const struct op *op, const struct batch *b);
 /* Is this the answer to a refused or partial grant, that needs op_is_certain before it is told? */
 bool op_is_refused(const struct op *op);

@@ -1,4 +1,5 @@
-/* desk.c - the thread that answers lists and totals on a connection of its own, so that a long list holds up no reservation. */
+/* desk.c - the thread that answers lists and totals on a connection of its own, so that a long list holds up no
+ * reservation. */
 #include "list.h"
 
 #include <stdlib.h>
@@ -15,10 +16,10 @@ struct desk {
 };
 
 static enum db_result (*const answers[OP_KINDS])(struct db *db, struct catalogue *c, struct op *op) = {
-        [OP_LIST_SKUS] = list_skus,
-        [OP_LIST_MOVEMENTS] = list_movements,
-        [OP_LIST_RESERVATIONS] = list_reservations,
-        [OP_COUNTS] = list_counts,
+	[OP_LIST_SKUS] = list_skus,
+	[OP_LIST_MOVEMENTS] = list_movements,
+	[OP_LIST_RESERVATIONS] = list_reservations,
+	[OP_COUNTS] = list_counts,
 };
 
 /* Reads change nothing, so whatever went wrong is tried once more on a new connection. */

@@ -21,20 +21,20 @@
 #include <unistd.h>
 
 enum {
-	OPEN_MS = 60000,                /* for another's start or stop, and for an answer */
+	OPEN_MS = 60000, /* for another's start or stop, and for an answer */
 	STOP_MS = 60000,
-	LOOK_MS = 20,                   /* between two looks at a lock or at a server that starts */
-	SOON_MS = 10000,                /* a server that lived less than that keeps dying */
-	PAUSE_MS = 100,                 /* before the second start, doubled for each further one .. */
-	PAUSE_MAX_MS = 2000,            /* .. up to this */
+	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
+	SOON_MS = 10000,     /* a server that lived less than that keeps dying */
+	PAUSE_MS = 100,      /* before the second start, doubled for each further one .. */
+	PAUSE_MAX_MS = 2000, /* .. up to this */
 };
 
 struct embedded {
-	struct mariadbd  server;        /* while the watch runs, its own */
+	struct mariadbd  server; /* while the watch runs, its own */
 	struct db_target target;
-	int              users_lock;    /* -1: not open, like the two below */
+	int              users_lock; /* -1: not open, like the two below */
 	int              serve_lock;
-	int              wake;          /* an eventfd: the watch is to end */
+	int              wake; /* an eventfd: the watch is to end */
 	bool             watched;
 	pthread_t        watch;
 	_Atomic int64_t  restarts;
@@ -120,7 +120,7 @@ static bool server_replace(struct embedded *e, bool *found, char *why, size_t wh
 	char how[64], complaint[400];
 
 	mariadbd_reap(&e->server, how, sizeof(how));
-	if (*found) {                                           /* it was on its way out when we found it */
+	if (*found) { /* it was on its way out when we found it */
 		*found = false;
 		return mariadbd_start(&e->server, why, why_size);
 	}
@@ -207,7 +207,7 @@ static void *server_watch(void *arg)
 {
 	struct embedded *e = arg;
 	int64_t          since = clock_ms() - SOON_MS;
-	int              soon = 0;       /* deaths in a row that came soon after a start */
+	int              soon = 0; /* deaths in a row that came soon after a start */
 	char             how[64];
 
 	for (;;) {
@@ -234,7 +234,7 @@ static bool watch_start(struct embedded *e, char *why, size_t why_size)
 	int      error;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);            /* signals are the main thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
 	error = pthread_create(&e->watch, NULL, server_watch, e);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	e->watched = error == 0;

@@ -31,7 +31,8 @@ struct catalogue *engine_catalogue(struct engine *e)
 	return e->catalogue;
 }
 
-static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg, int64_t now_ms)
+static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg,
+                     int64_t now_ms)
 {
 	assert(op->magic == OP_MAGIC);
 	op->loop = loop;
@@ -42,7 +43,8 @@ static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, s
 	atomic_store(&op->stage, STAGE_QUEUED);
 }
 
-/* The lane is chosen by the id, so that twins meet; the operations of a batch call go to the lane of the first, in their order. */
+/* The lane is chosen by the id, so that twins meet; the operations of a batch call go to the lane of the first, in
+ * their order. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg)
 {

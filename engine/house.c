@@ -73,7 +73,8 @@ static int schema_look(struct house *h, struct db *db, const struct house_option
 	if (version == schema_latest())
 		return EXIT_DONE;
 	say("the database has schema version %d, this program needs %d: %s", version, schema_latest(),
-	    version < schema_latest() ? "run `holdfast migrate`" : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	    version < schema_latest() ? "run `holdfast migrate`"
+	                              : "it was migrated by a newer holdfast; `migrate` goes forward only");
 	return EXIT_CONFIG;
 }
 

@@ -5,20 +5,20 @@
 #include "db.h"
 
 struct house {
-	struct embedded *embedded;      /* NULL with --db */
+	struct embedded *embedded; /* NULL with --db */
 	struct db_target target;
-	struct text      findings;      /* what is not as it should be, a line each */
+	struct text      findings; /* what is not as it should be, a line each */
 };
 
 struct house_options {
-	const char *data, *db, *password_file;    /* db NULL: data counts */
-	bool        serves;                       /* the one `serve` of a folder */
-	bool        migrates;                     /* `migrate` itself: any schema is fine */
+	const char *data, *db, *password_file; /* db NULL: data counts */
+	bool        serves;                    /* the one `serve` of a folder */
+	bool        migrates;                  /* `migrate` itself: any schema is fine */
 };
 
-/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is migrated; yours must have
- * the schema of this program. Returns EXIT_DONE or the exit status, after saying why. */
-int house_open(struct house *h, const struct house_options *options) MUST_CHECK;
+/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is migrated; yours
+ * must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why. */
+int  house_open(struct house *h, const struct house_options *options) MUST_CHECK;
 void house_close(struct house *h);
 /* A connection for a command; NULL after saying why. */
 struct db *house_connect(const struct house *h) MUST_CHECK;

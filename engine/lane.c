@@ -1,179 +1,37 @@
 /* lane.c - the batch loop: one thread, one connection, one slot.
  *
- * While one batch is in the database the next collects in the queue: no timer, a lone request takes one commit, and batches grow
- * with the load. A round is one straight line: take, look up, decide, make sure of refusals, write, answer. Whatever
- * goes wrong puts the operations back with what was learned, and the next round begins anew.
+ * While one batch is in the database the next collects in the queue: no timer, a lone request takes one commit, and
+ * batches grow with the load. A round is one straight line: take, look up, decide, make sure of refusals, write,
+ * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins anew.
  *
- * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The order in which
- * a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku, location, slot); new
- * reservations and lines; movements. */
+ * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The
+ * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
+ * location, slot); new reservations and lines; movements. */
 #include "lane.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the connection */
-
-struct lane_row {
-	int64_t lane_id, epoch, batch_no, batch_at, now;
-};
-
-static void lane_made(void *arg, const struct db_row *row)
-{
-	struct lane_row *r = arg;
-
-	r->lane_id = db_int(row, 0);
-	r->epoch = 1;
-	r->now = time_parse(row->col[1]);
-}
-
-static void lane_read(void *arg, const struct db_row *row)
-{
-	struct lane_row *r = arg;
-
-	r->epoch = db_int(row, 0);
-	r->batch_no = db_int(row, 1);
-	r->batch_at = time_parse(row->col[2]);
-	r->now = time_parse(row->col[3]);
-}
-
-static enum db_result lane_statement(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
-                                     struct lane_row *row)
-{
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, name, &(struct fill){.lane = l->lane_id, .slot = l->slot});
-	result = db_run(l->db, &sql, each, row);
-	text_fini(&sql);
-	return result;
-}
-
-/* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a transaction that
- * holds the lane's row and shuts out one that comes later. Afterwards *last is what was committed last. */
-static bool lane_connect(struct lane *l, struct lane_row *last)
-{
-	enum db_result result;
-
-	*last = (struct lane_row){0};
-	if (!db_connect(l->db))
-		return false;
-	if (l->lane_id) {
-		result = lane_statement(l, LANE_RAISE, NULL, NULL);
-		if (result == DB_OK)
-			result = lane_statement(l, LANE_READ, lane_read, last);
-		if (result == DB_OK && last->epoch == 0)
-			l->lane_id = 0;                 /* somebody removed the row: begin anew */
-	}
-	if (l->lane_id == 0) {
-		result = lane_statement(l, LANE_MAKE, lane_made, last);
-		l->lane_id = last->lane_id;
-		l->batch_no = 0;
-	}
-	if (result != DB_OK) {
-		db_close(l->db);
-		return false;
-	}
-	l->epoch = last->epoch;
-	l->clock_offset_ms = last->now - clock_ms();
-	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
-	          (long long)l->epoch);
-	return true;
-}
-
-bool lane_connected(struct lane *l)
-{
-	return atomic_load(&l->connected);
-}
-
-/* 41 bits of milliseconds since 2020, 10 bits of the lane's number, 12 bits of a counter. The lane's number comes from the database,
- * so that processes with the same slot number do not collide for long; where they do, a duplicate key means a new id. */
-uint64_t lane_new_id(struct lane *l)
-{
-	const int64_t since = INT64_C(1577836800000);
-	int64_t       ms = clock_ms() + l->clock_offset_ms - since;
-
-	if (ms > l->id_ms) {
-		l->id_ms = ms;
-		l->id_count = 0;
-	} else if (++l->id_count == 4096) {
-		l->id_ms++;
-		l->id_count = 0;
-	}
-	return (uint64_t)l->id_ms << 22 | (uint64_t)(l->lane_id & 1023) << 12 | l->id_count;
-}
-
-/* ---- one guarded transaction */
-
-void lane_begin(struct lane *l, struct text *sql)
-{
-	l->batch_no++;
-	statement_add(sql, LANE_BEGIN, &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = l->batch_no});
-}
-
-struct verdict_row {
-	int64_t verdict, now;
-};
-
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	struct verdict_row *v = arg;
-
-	v->verdict = db_int(row, 0);
-	v->now = time_parse(row->col[1]);
-}
-
-/* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
-static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
-{
-	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
-	struct lane_row last;
-
-	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);
-	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
-	          (long long)l->batch_no, db_error(l->db));
-	while (!lane_connect(l, &last)) {
-		if (clock_ms() > until)
-			return DB_UNKNOWN;
-		usleep(50000);
-	}
-	if (last.batch_no != l->batch_no)
-		return DB_AWAY;                         /* not committed, and never will be */
-	*v = (struct verdict_row){VERDICT_DONE, last.batch_at};
-	return DB_OK;
-}
-
-enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now)
-{
-	struct verdict_row v = {-1, TIME_NONE};
-	enum db_result     result;
-
-	statement_add(sql, LANE_END, NULL);
-	result = db_run(l->db, sql, verdict_read, &v);
-	if (result == DB_UNKNOWN)
-		result = outcome_find(l, &v);
-	assert(result != DB_OK || v.verdict >= 0);
-	*verdict = (enum verdict)v.verdict;
-	*now = v.now;
-	return result;
-}
-
 /* ---- a round */
 
+/* Whose id has to be looked up before anything is sent: changes of state, and what may be a replay. */
 static void batch_mark_suspects(struct lane *l)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		op->suspect |= op->alone || l->recents[op->id_hash % RECENTS] == op->id_hash || op_makes_codes(op);
+		op->look_up = op->suspect || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
 	}
 }
 
 static enum db_result batch_look_up(struct lane *l)
 {
-	enum db_result result = reservation_look_up(l);
+	enum db_result result;
 
+	l->batch.moment++;
+	result = reservation_look_up(l);
 	return result == DB_OK ? movement_look_up(l) : result;
 }
 
@@ -181,6 +39,7 @@ static enum db_result batch_prepare(struct lane *l)
 {
 	enum db_result result = pairs_resolve(l);
 
+	l->batch.moment = 0;
 	batch_mark_suspects(l);
 	if (result == DB_OK)
 		result = batch_look_up(l);
@@ -197,7 +56,7 @@ static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
 			b->pairs[lines[i].pair].doubted = true;
 }
 
-/* Marks the balances that uncertain refusals rest on, and has the ids of those operations looked up. */
+/* Marks the balances that refusals rest on, and whose ids are to be looked up. False: there are none (uncertain). */
 static bool batch_doubt(struct lane *l, bool also_certain)
 {
 	struct batch *b = &l->batch;
@@ -210,7 +69,7 @@ static bool batch_doubt(struct lane *l, bool also_certain)
 
 		if (!op_is_refused(op) || (!also_certain && op_is_certain(op, b)))
 			continue;
-		any = op->suspect = true;
+		any = op->look_up = true;
 		lines_doubt(b, op->lines, op->lines_count);
 		if (op->found)
 			lines_doubt(b, op->found->lines, op->found->lines_count);
@@ -218,24 +77,33 @@ static bool batch_doubt(struct lane *l, bool also_certain)
 	return any;
 }
 
-/* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for the id,
- * for the balances, and for expired holds that still occupy the sku. */
+/* Reads the balances in doubt again, and where that does not help gives back expired holds that still occupy them. */
+static enum db_result batch_read_again(struct lane *l)
+{
+	enum db_result result = pairs_load(l, DOUBTED);
+
+	decide(&l->batch);
+	if (result != DB_OK || !batch_doubt(l, true))
+		return result;
+	result = reservation_sweep(l);
+	if (result == DB_OK)
+		result = pairs_load(l, DOUBTED);
+	return result;
+}
+
+/* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for
+ * the balances, for expired holds, and after that for the id. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
 
 	for (int round = 0; result == DB_OK && batch_doubt(l, false); round++) {
-		if (round == 8)
-			return DB_RETRY;                /* the stock moves faster than we read it */
-		result = batch_look_up(l);
+		if (round == DOUBT_ROUNDS)
+			return DB_RETRY; /* the stock moves faster than we read it */
+		result = batch_read_again(l);
 		if (result == DB_OK)
-			result = pairs_load(l, DOUBTED);
-		decide(&l->batch);
-		if (result != DB_OK || !batch_doubt(l, true))
-			continue;
-		result = reservation_sweep(l);
-		if (result == DB_OK)
-			result = pairs_load(l, DOUBTED);
+			result = batch_look_up(l);
+		pairs_meet(l); /* what was found anew has lines without a pair */
 		decide(&l->batch);
 	}
 	return result;
@@ -266,8 +134,8 @@ static bool batch_gathers(const struct batch *b, bool any)
 	return false;
 }
 
-/* The first try gathers in a transaction of its own, which cannot deadlock with others for long. Where that was not enough, the gather
- * names every balance of the batch and stands in one transaction with the deduction. */
+/* The first try gathers in a transaction of its own, which cannot deadlock with others for long. Where that was not
+ * enough, the gather names every balance of the batch and stands in one transaction with the deduction. */
 static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
@@ -275,7 +143,7 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 	enum db_result result = inside || batch_gathers(b, false) ? stock_gather(l, !inside) : DB_OK;
 
 	if (result != DB_OK)
-		return result == DB_UNKNOWN ? DB_AWAY : result;      /* units only changed slots */
+		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
 	text_reset(&l->sql);
 	lane_begin(l, &l->sql);
 	reservation_change(l, &l->sql);
@@ -298,7 +166,7 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 	if (result == DB_OK)
 		result = batch_make_sure(l);
 	if (result != DB_OK)
-		return result == DB_UNKNOWN ? DB_AWAY : result;      /* only reads so far: nothing was done */
+		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (!batch_writes(b))
 		return DB_OK;
 	if (b->ops[0]->alone)
@@ -388,7 +256,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 	struct batch *b = &l->batch;
 
 	switch (result) {
-	case DB_DUPLICATE:                              /* somebody else wrote one of these ids: look all of them up */
+	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up */
 		for (size_t i = 0; i < b->count; i++)
 			b->ops[i]->suspect = true;
 		batch_retry(l);
@@ -409,10 +277,10 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_unknown(l);
 		break;
 	default:
-		log_event(LOG_ERROR, "statement_failed", "lane=%lld requests=%zu errno=%u why=\"%s\"", (long long)l->lane_id,
-		          b->count, db_errno(l->db), db_error(l->db));
+		log_event(LOG_ERROR, "statement_failed", "lane=%lld requests=%zu errno=%u why=\"%s\"",
+		          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
 		if (b->count == 1)
-			b->ops[0]->tries += TRIES_MAX / 3;      /* a culprit by itself fails again */
+			b->ops[0]->tries += TRIES_MAX / 3; /* a culprit by itself fails again */
 		batch_retry(l);
 	}
 }
@@ -449,26 +317,30 @@ static void lane_round(struct lane *l)
 
 static void *lane_main(void *arg)
 {
-	struct lane    *l = arg;
-	struct lane_row last;
+	struct lane *l = arg;
 
-	if (!lane_connect(l, &last))
+	if (!lane_connect(l))
 		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
 	atomic_store(&l->connected, db_connected(l->db));
 	while (batch_take(l)) {
-		if (!db_connected(l->db) && !lane_connect(l, &last)) {
+		if (!db_connected(l->db) && !lane_connect(l)) {
 			batch_put_back(l);
 			usleep(50000);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
 		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
-			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
+			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id,
+			          db_error(l->db));
 		}
 		atomic_store(&l->connected, db_connected(l->db));
 	}
-	if (db_connected(l->db) && lane_statement(l, LANE_DROP, NULL, NULL) != DB_OK)
-		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
+	lane_leave(l);
 	return NULL;
+}
+
+bool lane_connected(struct lane *l)
+{
+	return atomic_load(&l->connected);
 }
 
 struct lane *lane_open(struct engine *e, unsigned slot)

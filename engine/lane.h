@@ -14,16 +14,22 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
 /* ---- limits */
 enum {
-	QUEUE_OPS = 4096,          /* one more is refused: BUSY */
-	WAIT_MS = 10000,           /* how long a request waits for a database that is away */
-	LOCKED_MS = 4000,          /* how long it waits for a row that somebody outside holds */
-	LOCKED_TRIES = 10,         /* what a lock wait of unknown cause counts for */
-	TRIES_MAX = 30,            /* conflicts that an operation survives */
-	HINTS = 1 << 16, RECENTS = 1 << 15,
-	IDLE_MS = 500,             /* how often an idle thread looks whether its connection is well */
-	PARKED_MS = 100,           /* how often parked operations are tried again */
-	BLOCKED = 64, SWEEP_MAX = 1000, SWEEP_ROUNDS = 100, PAIRS_MAX = BATCH_LINES + 3000,
-	MAP = 1 << 14, IDS = 1 << 12,
+	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
+	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
+	LOCKED_MS = 4000,  /* how long it waits for a row that somebody outside holds */
+	LOCKED_TRIES = 10, /* what a lock wait of unknown cause counts for */
+	TRIES_MAX = 30,    /* conflicts that an operation survives */
+	HINTS = 1 << 16,
+	RECENTS = 1 << 15,
+	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
+	PARKED_MS = 100, /* how often parked operations are tried again */
+	BLOCKED = 64,
+	SWEEP_MAX = 1000,
+	SWEEP_ROUNDS = 100,
+	DOUBT_ROUNDS = 8,
+	PAIRS_MAX = BATCH_LINES + 3000,
+	MAP = 1 << 14,
+	IDS = 1 << 12,
 };
 #define LIMIT_NEAR INT64_C(8900000000000000)
 
@@ -43,8 +49,8 @@ void queue_fini(struct queue *q);
 bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
-void queue_close(struct queue *q);
-bool queue_closed(struct queue *q);
+void   queue_close(struct queue *q);
+bool   queue_closed(struct queue *q);
 size_t queue_depth(struct queue *q);
 
 /* What a lane remembers of a balance from its last batch. Direct-mapped: one that is pushed out is read again. */
@@ -56,31 +62,31 @@ struct hint {
 };
 
 struct lane {
-	struct engine   *engine;
+	struct engine    *engine;
 	struct catalogue *catalogue;
-	pthread_t        thread;
-	struct queue     queue;
-	unsigned         slot;
-	struct db       *db;
-	int64_t          lane_id, epoch, batch_no;       /* 0: there is no row yet */
-	int64_t          clock_offset_ms;                /* the database's clock minus clock_ms, for new ids alone */
-	int64_t          id_ms;                          /* of the last id made, and how many in that millisecond */
-	unsigned         id_count;
-	_Atomic bool     connected;                      /* for others to read */
-	struct batch     batch;
-	struct op       *ops[BATCH_OPS];                 /* batch.ops */
-	uint32_t         map[MAP];                       /* pair index + 1 by hash of sku and location */
-	uint16_t         ids[IDS];                       /* index in ops + 1 by hash of the id */
-	struct op       *pending, **pending_last;        /* taken, and to be taken again */
-	size_t           pending_count;
-	struct op       *parked;                         /* waiting for a row that somebody outside holds */
-	int64_t          parked_ms;                      /* when they were last tried */
-	int64_t          sweep_after_ms;                 /* no sweep before that */
-	size_t           limit;                          /* of the next batch; halved while conflicts go on */
-	uint64_t         blocked[BLOCKED];               /* pairs that were locked from outside; 0: free place */
-	uint64_t         recents[RECENTS];               /* hashes of ids written lately: likely replays */
-	struct hint      hints[HINTS];
-	struct text      sql, rows;                      /* scratch */
+	pthread_t         thread;
+	struct queue      queue;
+	unsigned          slot;
+	struct db        *db;
+	int64_t           lane_id, epoch, batch_no; /* 0: there is no row yet */
+	int64_t           clock_offset_ms;          /* the database's clock minus clock_ms, for new ids alone */
+	int64_t           id_ms;                    /* of the last id made, and how many in that millisecond */
+	unsigned          id_count;
+	_Atomic bool      connected; /* for others to read */
+	struct batch      batch;
+	struct op        *ops[BATCH_OPS];          /* batch.ops */
+	uint32_t          map[MAP];                /* pair index + 1 by hash of sku and location */
+	uint16_t          ids[IDS];                /* index in ops + 1 by hash of the id */
+	struct op        *pending, **pending_last; /* taken, and to be taken again */
+	size_t            pending_count;
+	struct op        *parked;           /* waiting for a row that somebody outside holds */
+	int64_t           parked_ms;        /* when they were last tried */
+	int64_t           sweep_after_ms;   /* no sweep before that */
+	size_t            limit;            /* of the next batch; halved while conflicts go on */
+	uint64_t          blocked[BLOCKED]; /* pairs that were locked from outside; 0: free place */
+	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
+	struct hint       hints[HINTS];
+	struct text       sql, rows; /* scratch */
 };
 
 /* The engine's own view of itself; engine.c. */
@@ -94,59 +100,66 @@ struct engine {
 };
 
 /* ---- op.c */
-void loop_give(struct op *op);             /* the op has its outcome; its loop is told */
+void loop_give(struct op *op); /* the op has its outcome; its loop is told */
 
 /* ---- lane.c */
 struct lane *lane_open(struct engine *e, unsigned slot);
-void lane_close(struct lane *l);           /* waits for the thread; the queue must be empty */
-bool lane_connected(struct lane *l);
-uint64_t lane_new_id(struct lane *l);      /* ordered by time, never given twice by this process */
+void         lane_close(struct lane *l); /* waits for the thread; the queue must be empty */
+bool         lane_connected(struct lane *l);
+
+/* ---- fence.c */
+/* Connects and fences what an earlier connection may still do. */
+bool     lane_connect(struct lane *l) MUST_CHECK;
+void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
+uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
 /* Begins the text of a guarded transaction, numbered anew. */
 void lane_begin(struct lane *l, struct text *sql);
-/* Ends the text, runs it and finds out what came of it, whatever happens to the connection. DB_OK: see *verdict; done at *now by
- * the database's clock. DB_UNKNOWN: the database did not come back in time. Anything else: nothing was done. */
+/* Ends the text, runs it and finds out what came of it, whatever happens to the connection. DB_OK: see *verdict; done
+ * at *now by the database's clock. DB_UNKNOWN: the database did not come back in time. Anything else: nothing was done.
+ */
 enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now) MUST_CHECK;
 
 /* ---- batch.c */
-bool batch_take(struct lane *l);           /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
-void batch_put_back(struct lane *l);       /* nothing was done for them: they are first in the next batch */
+bool batch_take(struct lane *l);     /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
+void batch_put_back(struct lane *l); /* nothing was done for them: they are first in the next batch */
 void batch_park(struct lane *l, struct op *op);
-void lane_answer(struct lane *l, struct op *op, enum outcome outcome);      /* the op is its loop's from here on */
+void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the op is its loop's from here on */
 /* The operation of the batch that has this id, or NULL. */
 struct op *batch_find(struct lane *l, bool movement, const char *id);
-uint64_t op_id_hash(bool movement, const char *id);                         /* op.c; never 0 */
+uint64_t   op_id_hash(bool movement, const char *id); /* op.c; never 0 */
 
 /* ---- blocked.c */
 bool lane_is_blocked(struct lane *l);
 void lane_set_aside(struct lane *l);
-void batch_retry(struct lane *l);          /* lane.c: put back, in smaller batches as it goes on */
+void batch_retry(struct lane *l); /* lane.c: put back, in smaller batches as it goes on */
 
 /* ---- pair.c: the batch's balances. What returns a db_result runs on the lane's connection. */
-enum db_result pairs_resolve(struct lane *l) MUST_CHECK;       /* codes that the catalogue lacks: read */
-enum db_result pairs_make_codes(struct lane *l) MUST_CHECK;    /* new skus and locations of movements: made, committed */
-bool op_makes_codes(const struct op *op);                      /* will it need that, unless it is a replay? */
-void pairs_find(struct lane *l);                               /* the batch's pairs, with what the hints know */
-enum which { WANTED, DOUBTED, UNKNOWN };                         /* not known and wanted; in doubt; not known */
-enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK;    /* reads balances */
-enum db_result pairs_probe(struct lane *l) MUST_CHECK;         /* marks pairs of which somebody has a slot locked */
-void pairs_learn(struct lane *l);                              /* the batch is committed: the hints follow */
-void pairs_forget(struct lane *l);                             /* a guard missed: the hints of the batch are void */
+enum db_result pairs_resolve(struct lane *l) MUST_CHECK;    /* codes that the catalogue lacks: read */
+enum db_result pairs_make_codes(struct lane *l) MUST_CHECK; /* new skus and locations of movements: made, committed */
+bool           op_makes_codes(const struct op *op);         /* will it need that, unless it is a replay? */
+void           pairs_find(struct lane *l);                  /* the batch's pairs, with what the hints know */
+void           pairs_meet(struct lane *l); /* adds what found reservations need, after another look-up */
+enum which { WANTED, DOUBTED, UNKNOWN };   /* not known and wanted; in doubt; not known */
+enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK; /* reads balances */
+enum db_result pairs_probe(struct lane *l) MUST_CHECK; /* marks pairs of which somebody has a slot locked */
+void           pairs_learn(struct lane *l);            /* the batch is committed: the hints follow */
+void           pairs_forget(struct lane *l);           /* a guard missed: the hints of the batch are void */
 
 /* ---- stock.c: what a batch does to slots. */
-/* Fills own slots that have too little: in a transaction of its own, or (commits false) only makes the rows ready for the gather
- * that stock_write puts before the deduction. */
+/* Fills own slots that have too little: in a transaction of its own, or (commits false) only makes the rows ready for
+ * the gather that stock_write puts before the deduction. */
 enum db_result stock_gather(struct lane *l, bool commits) MUST_CHECK;
-void stock_write(struct lane *l, struct text *sql, bool gather);
+void           stock_write(struct lane *l, struct text *sql, bool gather);
 /* Appends what gives the units of these reservations back to the slots that their lines name. */
 void stock_give_back(struct text *sql, struct reservation **list, size_t count);
 
 /* ---- movement.c */
 enum db_result movement_look_up(struct lane *l) MUST_CHECK;
-void movement_insert(struct lane *l, struct text *sql);        /* appends the new movements and their lines */
+void           movement_insert(struct lane *l, struct text *sql); /* appends the new movements and their lines */
 /* One under locks on every slot of its skus: decided there, and written as lane_commit does. */
 enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now) MUST_CHECK;
-void movement_answer(struct op *op, int64_t now);              /* op->movement as it is after the commit at `now` */
-void movement_free(struct movement *m);
+void           movement_answer(struct op *op, int64_t now); /* op->movement as it is after the commit at `now` */
+void           movement_free(struct movement *m);
 /* Reads rows of movement_find or movement_list into a growing list. */
 struct movement_reader {
 	struct catalogue *catalogue;
@@ -158,29 +171,29 @@ void movement_read(void *arg, const struct db_row *row);
 
 /* ---- reservation.c */
 enum db_result reservation_look_up(struct lane *l) MUST_CHECK;
-void reservation_change(struct lane *l, struct text *sql);     /* appends the changes of state */
-void reservation_insert(struct lane *l, struct text *sql);     /* appends the new reservations and their lines */
+void           reservation_change(struct lane *l, struct text *sql); /* appends the changes of state */
+void           reservation_insert(struct lane *l, struct text *sql); /* appends the new reservations and their lines */
 enum db_result reservation_sweep(struct lane *l) MUST_CHECK;   /* gives back expired holds on skus that fell short */
 enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
-void reservation_answer(struct op *op, int64_t now);           /* op->reservation as it is after the commit at `now` */
-void reservation_free(struct reservation *r);
+void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */
+void           reservation_free(struct reservation *r);
 /* Reads rows of reservation_find or reservation_by_id into a growing list; then its lines are sorted by code. */
 struct reservation_reader {
 	struct catalogue    *catalogue;
 	struct reservation **list;
 	size_t               count, max;
-	size_t               lines_max;       /* room of the one being read */
+	size_t               lines_max; /* room of the one being read */
 };
 void reservation_read(void *arg, const struct db_row *row);
 void reservations_sort_lines(struct reservation **list, size_t count);
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
-void lines_sort(struct line *lines, size_t count);             /* op.c */
+void lines_sort(struct line *lines, size_t count); /* op.c */
 
 /* ---- desk.c: the thread for lists and totals. */
-struct desk *desk_open(struct engine *e);
-void desk_close(struct desk *d);
-bool desk_connected(struct desk *d);
+struct desk  *desk_open(struct engine *e);
+void          desk_close(struct desk *d);
+bool          desk_connected(struct desk *d);
 struct queue *desk_queue(struct desk *d);
 
 #endif

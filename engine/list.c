@@ -1,5 +1,5 @@
-/* list.c - lists and totals: what the desk answers. One statement for the page's keys in the order of an index, one for the rows. A
- * cursor names its list, its filter and the last key, with a check against those from elsewhere. */
+/* list.c - lists and totals: what the desk answers. One statement for the page's keys in the order of an index, one for
+ * the rows. A cursor names its list, its filter and the last key, with a check against those from elsewhere. */
 #include "list.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 static uint32_t check_of(const char *text)
 {
-	uint32_t h = 2166136261u;                       /* FNV-1a without a seed: cursors outlive the process */
+	uint32_t h = 2166136261u; /* FNV-1a without a seed: cursors outlive the process */
 
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 16777619u;
@@ -43,7 +43,7 @@ static bool cursor_read(const char *from, char list, int64_t filter, int64_t *a,
 struct totals_reader {
 	struct catalogue *catalogue;
 	int64_t           read_ms;
-	struct sku       *sku;             /* whose totals are being read */
+	struct sku       *sku; /* whose totals are being read */
 	struct total     *list;
 	size_t            count, max;
 };
@@ -69,8 +69,8 @@ static void total_read(void *arg, const struct db_row *row)
 		in->list = mem_resize(in->list, in->max * sizeof(*in->list));
 	}
 	in->list[in->count++] = (struct total){
-	        catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
-	        db_int(row, 3), db_int(row, 4)};
+		catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
+		db_int(row, 3), db_int(row, 4)};
 }
 
 static void code_read(void *arg, const struct db_row *row)
@@ -110,10 +110,11 @@ static void totals_answer(struct catalogue *c, struct op *op)
 		int64_t      age_ms;
 
 		line->sku = sku;
-		while (sku && !(catalogue_totals_get(c, sku, INT64_MAX, op->totals + used, max - used, &count, &age_ms) &&
-		                count <= max - used)) {
+		while (sku &&
+		       !(catalogue_totals_get(c, sku, INT64_MAX, op->totals + used, max - used, &count, &age_ms) &&
+		         count <= max - used)) {
 			if (age_ms == INT64_MAX)
-				break;                  /* never stocked, never read: there is nothing */
+				break; /* never stocked, never read: there is nothing */
 			max = max * 2 + count;
 			op->totals = mem_resize(op->totals, max * sizeof(*op->totals));
 		}
@@ -176,15 +177,15 @@ static void listed_read(void *arg, const struct db_row *row)
 	struct op          *op = in->op;
 
 	op->lines[op->lines_count++].sku =
-	        catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
 	row_int(in->ids, db_int(row, 1));
 }
 
 /* The code after which a page begins is the cursor's text in hexadecimal, so that it is read back byte by byte. */
 static bool sku_cursor_read(const char *cursor, char *code, size_t *len)
 {
-	unsigned byte;
-	char     again[sizeof(((struct page *)0)->cursor)];
+	unsigned    byte;
+	char        again[sizeof(((struct page *)0)->cursor)];
 	struct text hex = {0};
 	int         used;
 
@@ -193,7 +194,8 @@ static bool sku_cursor_read(const char *cursor, char *code, size_t *len)
 		return true;
 	if (strncmp(cursor, "s.", 2) != 0)
 		return false;
-	for (const char *at = cursor + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
+	for (const char *at = cursor + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2;
+	     at += 2)
 		code[(*len)++] = (char)byte;
 	text_hex(&hex, code, *len);
 	snprintf(again, sizeof(again), "s.%s.%08x", hex.data, check_of(hex.data));
@@ -281,7 +283,8 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 	op->page.cursor[0] = '\0';
 	if (op->items > op->page.limit) {
 		movement_free(op->movements[--op->items]);
-		cursor_write(op->page.cursor, 'm', sku_id(sku), (int64_t)op->movements[op->items - 1]->movement_no, 0, 0);
+		cursor_write(op->page.cursor, 'm', sku_id(sku), (int64_t)op->movements[op->items - 1]->movement_no, 0,
+		             0);
 	}
 	return DB_OK;
 }
@@ -303,21 +306,21 @@ static void key_read(void *arg, const struct db_row *row)
 	struct keys *keys = arg;
 
 	assert(keys->count < keys->max);
-	keys->list[keys->count++] = (struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->list[keys->count++] =
+		(struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
 }
 
-/* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept. */
+/* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept.
+ */
 static const struct part {
 	enum state reads, stored;
 	bool       lapsed, tasked;
 } parts[] = {
-        {HELD, HELD, false, false},         {HELD, HELD, false, true},
-        {CONFIRMED, CONFIRMED, 0, false},   {CONFIRMED, CONFIRMED, 0, true},
-        {SETTLED, SETTLED, 0, false},       {SETTLED, SETTLED, 0, true},
-        {RELEASED, RELEASED, 0, false},     {RELEASED, RELEASED, 0, true},
-        {EXPIRED, HELD, true, false},       {EXPIRED, HELD, true, true},
-        {EXPIRED, EXPIRED, 0, false},       {EXPIRED, EXPIRED, 0, true},
-        {BURIED, BURIED, 0, false},         {BURIED, BURIED, 0, true},
+	{HELD, HELD, false, false},      {HELD, HELD, false, true},     {CONFIRMED, CONFIRMED, 0, false},
+	{CONFIRMED, CONFIRMED, 0, true}, {SETTLED, SETTLED, 0, false},  {SETTLED, SETTLED, 0, true},
+	{RELEASED, RELEASED, 0, false},  {RELEASED, RELEASED, 0, true}, {EXPIRED, HELD, true, false},
+	{EXPIRED, HELD, true, true},     {EXPIRED, EXPIRED, 0, false},  {EXPIRED, EXPIRED, 0, true},
+	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
 static enum db_result part_read(struct db *db, const struct part *part, const struct key *after, struct keys *keys)
@@ -327,8 +330,12 @@ static enum db_result part_read(struct db *db, const struct part *part, const st
 
 	row_time(&due, after->due_ms);
 	statement_add(&sql, part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING,
-	              &(struct fill){.rows = &due, .state = part->stored, .lapsed = part->lapsed, .task = after->task,
-	                             .low = after->id, .count = (int64_t)(keys->max - keys->count)});
+	              &(struct fill){.rows = &due,
+	                             .state = part->stored,
+	                             .lapsed = part->lapsed,
+	                             .task = after->task,
+	                             .low = after->id,
+	                             .count = (int64_t)(keys->max - keys->count)});
 	result = db_run(db, &sql, key_read, keys);
 	text_fini(&due);
 	text_fini(&sql);
@@ -424,7 +431,8 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 		if (result == DB_OK)
 			op->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms, last->id);
+			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms,
+			             last->id);
 	}
 	free(keys.list);
 	return result;

@@ -41,8 +41,10 @@ static bool program_find(const char *name, char *path, size_t size, char *why, s
 		if (*list == '/' && access(path, X_OK) == 0)
 			return true;
 	}
-	return why_write(why, why_size, "%s was not found: install MariaDB 10.11 or later "
-	                                "(Debian, Ubuntu: apt-get install mariadb-server-core)", name);
+	return why_write(why, why_size,
+	                 "%s was not found: install MariaDB 10.11 or later "
+	                 "(Debian, Ubuntu: apt-get install mariadb-server-core)",
+	                 name);
 }
 
 /* In the child of a process of several threads: no call here but async-signal-safe ones. */
@@ -98,7 +100,7 @@ static bool process_run(struct mariadbd *m, const char *home, char *const argv[]
 	if (home_fd < 0)
 		return why_write(why, why_size, "cannot enter %s/%s: %s", m->dir, home, strerror(errno));
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);            /* no handler of ours may run in the child */
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of ours may run in the child */
 	m->pid = fork();
 	if (m->pid == 0)
 		child_run(m, home_fd, argv, server);
@@ -156,14 +158,22 @@ static void leftovers_remove(const struct mariadbd *m)
 static bool install_run(struct mariadbd *m, const char *home, char *why, size_t why_size)
 {
 	char  program[PATH_MAX], how[64], complaint[400];
-	char *argv[] = {program, "--no-defaults", "--datadir=.", "--tmpdir=../tmp", "--skip-test-db", "--rpm",
-	                "--auth-root-authentication-method=normal", REDO, m->uid == 0 ? "--user=root" : NULL, NULL};
+	char *argv[] = {program,
+	                "--no-defaults",
+	                "--datadir=.",
+	                "--tmpdir=../tmp",
+	                "--skip-test-db",
+	                "--rpm",
+	                "--auth-root-authentication-method=normal",
+	                REDO,
+	                m->uid == 0 ? "--user=root" : NULL,
+	                NULL};
 
 	if (!program_find("mariadb-install-db", program, sizeof(program), why, why_size) ||
 	    !process_run(m, home, argv, false, why, why_size))
 		return false;
 	if (!mariadbd_ended(m, -1, MAKE_MS)) {
-		kill(-m->pid, SIGTERM);                         /* its session: the script and the server it runs */
+		kill(-m->pid, SIGTERM); /* its session: the script and the server it runs */
 		mariadbd_leave(m);
 		return why_write(why, why_size, "mariadb-install-db took more than %d s in %s", MAKE_MS / 1000, m->dir);
 	}

@@ -13,14 +13,14 @@
 #include <sys/types.h>
 
 struct mariadbd {
-	char        dir[448];        /* DIR: absolute, no symbolic links; MariaDB's own names end at 512 bytes */
+	char        dir[448]; /* DIR: absolute, no symbolic links; MariaDB's own names end at 512 bytes */
 	int         dir_fd;
-	uid_t       uid;             /* the server's user */
+	uid_t       uid; /* the server's user */
 	gid_t       gid;
-	const char *why_root;        /* why that is root against our wish; NULL: it is not, or it has been said */
-	pid_t       pid;             /* of the server that runs, as far as we know */
-	int         pidfd;           /* readable when it has ended; -1: none runs */
-	off_t       log_start;       /* where its part of the log begins */
+	const char *why_root;  /* why that is root against our wish; NULL: it is not, or it has been said */
+	pid_t       pid;       /* of the server that runs, as far as we know */
+	int         pidfd;     /* readable when it has ended; -1: none runs */
+	off_t       log_start; /* where its part of the log begins */
 };
 
 /* A folder that is not opened and a server that does not run: what mariadbd_fini may be given. */
@@ -29,7 +29,7 @@ struct mariadbd {
 /* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
  * something else is refused. */
 bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
-void mariadbd_fini(struct mariadbd *m);                  /* the server, if any, runs on */
+void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 
 /* Makes the data directory where it is missing: whole, or not at all. About a second. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;

@@ -103,7 +103,7 @@ bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_si
 		return why_write(why, why_size, "%s holds other files: give the database a folder of its own", path);
 	if (m->uid == 0)
 		user_choose(m);
-	lock = mariadbd_file(m, "users.lock");          /* the first file: by it folder_free knows what is ours */
+	lock = mariadbd_file(m, "users.lock"); /* the first file: by it folder_free knows what is ours */
 	if (lock < 0 || close(lock) != 0 || fchmod(m->dir_fd, 0700) != 0 ||
 	    (geteuid() == 0 && fchown(m->dir_fd, m->uid, m->gid) != 0))
 		return why_write(why, why_size, "cannot take over the folder %s: %s", path, strerror(errno));

@@ -1,7 +1,8 @@
 /* movement.c - changes of on_hand: found, made in a batch, or made alone.
  *
- * Receipts, returns and adjustments go many to a batch. A count must see every slot of its skus at one moment, and so must
- * an addition that comes near the limit of a total: those go alone, in a transaction that locks the slots, lets C think, and writes. */
+ * Receipts, returns and adjustments go many to a batch. A count must see every slot of its skus at one moment, and so
+ * must an addition that comes near the limit of a total: those go alone, in a transaction that locks the slots, lets C
+ * think, and writes. */
 #include "lane.h"
 
 #include <stdlib.h>
@@ -10,8 +11,19 @@
 /* ---- reading */
 
 enum column {
-	MOVEMENT_ID, MOVEMENT_NO, LINES_HASH, KIND, CREATED_AT, REASON, REFERENCE, LINE_SKU_ID, LINE_SKU, LINE_LOCATION_ID,
-	LINE_LOCATION, LINE_SLOT, LINE_QTY
+	MOVEMENT_ID,
+	MOVEMENT_NO,
+	LINES_HASH,
+	KIND,
+	CREATED_AT,
+	REASON,
+	REFERENCE,
+	LINE_SKU_ID,
+	LINE_SKU,
+	LINE_LOCATION_ID,
+	LINE_LOCATION,
+	LINE_SLOT,
+	LINE_QTY
 };
 
 void movement_free(struct movement *m)
@@ -75,7 +87,7 @@ void movement_read(void *arg, const struct db_row *row)
 
 static bool wants_look_up(const struct op *op)
 {
-	return op->kind == OP_MOVE && op->suspect && !op->looked_up;
+	return op->kind == OP_MOVE && op->look_up;
 }
 
 enum db_result movement_look_up(struct lane *l)
@@ -86,7 +98,10 @@ enum db_result movement_look_up(struct lane *l)
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (wants_look_up(l->batch.ops[i])) {
-			l->batch.ops[i]->looked_up = true;
+			movement_free(l->batch.ops[i]->found_movement);
+			l->batch.ops[i]->found_movement = NULL;
+			l->batch.ops[i]->look_up = false;
+			l->batch.ops[i]->looked_at = l->batch.moment;
 			row_hex(&l->rows, l->batch.ops[i]->id, strlen(l->batch.ops[i]->id));
 		}
 	if (l->rows.len == 0)
@@ -190,7 +205,7 @@ struct slot_row {
 	uint32_t sku_id, location_id;
 	uint16_t slot;
 	int64_t  available, reserved;
-	int64_t  change;           /* of available */
+	int64_t  change; /* of available */
 };
 
 struct slot_rows {
@@ -207,8 +222,11 @@ static void slot_read(void *arg, const struct db_row *row)
 		s->list = mem_resize(s->list, s->max * sizeof(*s->list));
 	}
 	s->list[s->count++] = (struct slot_row){
-	        .sku_id = (uint32_t)db_int(row, 0), .location_id = (uint32_t)db_int(row, 1),
-	        .slot = (uint16_t)db_int(row, 2), .available = db_int(row, 3), .reserved = db_int(row, 4),
+		.sku_id = (uint32_t)db_int(row, 0),
+		.location_id = (uint32_t)db_int(row, 1),
+		.slot = (uint16_t)db_int(row, 2),
+		.available = db_int(row, 3),
+		.reserved = db_int(row, 4),
 	};
 }
 
@@ -286,7 +304,8 @@ static void slot_change_rows(struct lane *l, const struct slot_row *r, int64_t u
 }
 
 /* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
-static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s, struct text *lines)
+static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
+                        struct text *lines)
 {
 	int64_t left = -line->granted;
 
@@ -344,7 +363,8 @@ static enum db_result alone_open(struct lane *l, struct op *op, struct slot_rows
 	enum db_result result;
 
 	text_reset(&l->sql);
-	statement_add(&l->sql, LANE_OPEN, &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = ++l->batch_no});
+	statement_add(&l->sql, LANE_OPEN,
+	              &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = ++l->batch_no});
 	result = db_run(l->db, &l->sql, NULL, NULL);
 	if (result != DB_OK)
 		return result;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const struct {
-	const char        *code, *detail;
+	const char *code, *detail;
 	enum outcome_class class;
 } outcomes[OUTCOMES] = {
 #define X(name, code, class, detail) [name] = {code, detail, class},
@@ -112,7 +112,8 @@ const char *op_text(struct op *op, const char *bytes, size_t len)
 	return copy;
 }
 
-struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len, int64_t qty)
+struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
+                     int64_t qty)
 {
 	struct line *line = &op->lines[op->lines_count++];
 
@@ -157,11 +158,11 @@ static void print_string(struct text *t, const char *s)
 	if (s)
 		text_bytes(t, s, strlen(s) + 1);
 	else
-		text_char(t, '\xff');                  /* no string holds this byte */
+		text_char(t, '\xff'); /* no string holds this byte */
 }
 
-/* SHA-256 of the lines in print, the same on every machine; a fingerprint that can be forged would let one body pass for
- * another. */
+/* SHA-256 of the lines in print, the same on every machine; a fingerprint that can be forged would let one body pass
+ * for another. */
 static void lines_hash(struct op *op)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];

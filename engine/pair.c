@@ -1,8 +1,8 @@
 /* pair.c - which balances a batch touches, and what is known of them.
  *
- * Codes become numbers (the catalogue first, the database for what it lacks), the lines of a batch meet in pairs, and pairs take
- * what the hints of earlier batches know or what is read now. A hint is never trusted further than the guard in stock_deduct: one
- * that was wrong costs a round trip. */
+ * Codes become numbers (the catalogue first, the database for what it lacks), the lines of a batch meet in pairs, and
+ * pairs take what the hints of earlier batches know or what is read now. A hint is never trusted further than the guard
+ * in stock_deduct: one that was wrong costs a round trip. */
 #include "lane.h"
 
 #include <stdlib.h>
@@ -203,10 +203,15 @@ static bool takes_found_lines(const struct op *op)
 
 void pairs_find(struct lane *l)
 {
+	l->batch.pairs_count = 0;
+	memset(l->map, 0, sizeof(l->map));
+	pairs_meet(l);
+}
+
+void pairs_meet(struct lane *l)
+{
 	struct batch *b = &l->batch;
 
-	b->pairs_count = 0;
-	memset(l->map, 0, sizeof(l->map));
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
@@ -240,6 +245,7 @@ enum db_result pairs_load(struct lane *l, enum which which)
 	struct batch  *b = &l->batch;
 	enum db_result result;
 
+	b->moment++;
 	text_reset(&l->rows);
 	for (size_t i = 0; i < b->pairs_count; i++) {
 		struct pair *p = &b->pairs[b->order[i]];
@@ -249,7 +255,8 @@ enum db_result pairs_load(struct lane *l, enum which which)
 		p->own = p->total = 0;
 		p->slots = 0;
 		p->own_row = false;
-		p->known = p->fresh = true;
+		p->known = true;
+		p->read_at = b->moment;
 		row_begin(&l->rows);
 		row_int(&l->rows, p->sku_id);
 		row_int(&l->rows, p->location_id);
@@ -271,9 +278,13 @@ void pairs_learn(struct lane *l)
 		const struct pair *p = &l->batch.pairs[i];
 
 		*hint_place(l, p->sku_id, p->location_id) = (struct hint){
-		        .sku_id = p->sku_id, .location_id = p->location_id, .known = p->known,
-		        .own = p->own + p->add - p->take, .total = p->total + p->add - p->take,
-		        .own_row = p->own_row || p->add > 0, .slots = p->slots + (!p->own_row && p->add > 0),
+			.sku_id = p->sku_id,
+			.location_id = p->location_id,
+			.known = p->known,
+			.own = p->own + p->add - p->take,
+			.total = p->total + p->add - p->take,
+			.own_row = p->own_row || p->add > 0,
+			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}
 	for (size_t i = 0; i < l->batch.count; i++) {

@@ -1,7 +1,8 @@
 /* reservation.c - what becomes of reservations in a batch: found, made, changed, swept, answered.
  *
- * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The lines of a
- * reservation only change when an expired one is acquired anew, so the state that was read vouches for the lines too. */
+ * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The
+ * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
+ * lines too. */
 #include "lane.h"
 
 #include <stdlib.h>
@@ -10,8 +11,26 @@
 /* ---- reading */
 
 enum column {
-	ORDER_ID, RESERVATION_ID, LINES_HASH, STATE, EXPIRES_AT, TASK_ID, ATTEMPTS, LAST_ERROR, CREATED_AT, CONFIRMED_AT,
-	RELEASED_AT, SETTLED_AT, NOW, DUE_AT, LINE_SKU_ID, LINE_SKU, LINE_LOCATION_ID, LINE_LOCATION, LINE_SLOT, LINE_QTY
+	ORDER_ID,
+	RESERVATION_ID,
+	LINES_HASH,
+	STATE,
+	EXPIRES_AT,
+	TASK_ID,
+	ATTEMPTS,
+	LAST_ERROR,
+	CREATED_AT,
+	CONFIRMED_AT,
+	RELEASED_AT,
+	SETTLED_AT,
+	NOW,
+	DUE_AT,
+	LINE_SKU_ID,
+	LINE_SKU,
+	LINE_LOCATION_ID,
+	LINE_LOCATION,
+	LINE_SLOT,
+	LINE_QTY
 };
 
 void reservation_free(struct reservation *r)
@@ -92,7 +111,7 @@ void reservations_sort_lines(struct reservation **list, size_t count)
 
 static bool wants_look_up(const struct op *op)
 {
-	return op->kind == OP_RESERVE ? op->suspect && !op->looked_up : op->kind != OP_MOVE;
+	return op->kind != OP_MOVE && op->look_up;
 }
 
 enum db_result reservation_look_up(struct lane *l)
@@ -108,7 +127,8 @@ enum db_result reservation_look_up(struct lane *l)
 			continue;
 		reservation_free(op->found);
 		op->found = NULL;
-		op->looked_up = true;
+		op->look_up = false;
+		op->looked_at = l->batch.moment;
 		row_hex(&l->rows, op->id, strlen(op->id));
 	}
 	if (l->rows.len == 0)
@@ -167,17 +187,17 @@ static bool kicks(const struct op *op)
 }
 
 static const struct change {
-	bool         (*meant)(const struct op *op);
+	bool (*meant)(const struct op *op);
 	enum statement statement;
 	enum state     from;
 } changes[] = {
-        {confirms, RESERVATION_CONFIRM, HELD},
-        {confirms_late, RESERVATION_CONFIRM_LATE, HELD},
-        {reacquires, RESERVATION_REACQUIRE, EXPIRED},
-        {releases_held, RESERVATION_RELEASE_HELD, HELD},
-        {releases_confirmed, RESERVATION_RELEASE_FROM, CONFIRMED},
-        {releases_buried, RESERVATION_RELEASE_FROM, BURIED},
-        {kicks, RESERVATION_KICK, BURIED},
+	{confirms, RESERVATION_CONFIRM, HELD},
+	{confirms_late, RESERVATION_CONFIRM_LATE, HELD},
+	{reacquires, RESERVATION_REACQUIRE, EXPIRED},
+	{releases_held, RESERVATION_RELEASE_HELD, HELD},
+	{releases_confirmed, RESERVATION_RELEASE_FROM, CONFIRMED},
+	{releases_buried, RESERVATION_RELEASE_FROM, BURIED},
+	{kicks, RESERVATION_KICK, BURIED},
 };
 
 static void change_write(struct lane *l, struct text *sql, const struct change *change)
@@ -308,7 +328,7 @@ void reservation_answer(struct op *op, int64_t now)
 		op->reservation = reservation_made(op, now);
 		return;
 	}
-	op->reservation = op->found;            /* NULL where there is none */
+	op->reservation = op->found; /* NULL where there is none */
 	op->found = NULL;
 	if (op->writes)
 		reservation_changed(op->reservation, op, now);
@@ -321,7 +341,8 @@ static void verdict_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = db_int(row, 0);
 }
 
-/* In a transaction without a lane's fence: it changes only rows that are held and expired, so one that lands late does no harm. */
+/* In a transaction without a lane's fence: it changes only rows that are held and expired, so one that lands late does
+ * no harm. */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
 	struct text    sql = {0}, rows = {0};
@@ -409,7 +430,7 @@ enum db_result reservation_sweep(struct lane *l)
 		text_reset(&l->sql);
 		statement_add(&l->sql, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX});
 		result = db_run(l->db, &l->sql, id_read, &ids);
-		if (ids.len == 0 && round == 0)         /* a long walk for nothing: others are expired, not these */
+		if (ids.len == 0 && round == 0) /* a long walk for nothing: others are expired, not these */
 			l->sweep_after_ms = clock_ms() + 100;
 		exists = ids.len > 0;
 		if (result == DB_OK && exists)
@@ -417,7 +438,7 @@ enum db_result reservation_sweep(struct lane *l)
 		atomic_fetch_add(&l->engine->figures.expired, swept);
 	}
 	text_fini(&ids);
-	if (result == DB_RETRY || result == DB_LOCKED)  /* somebody else is at it: what they give back is read next */
+	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	return result;
 }

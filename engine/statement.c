@@ -18,9 +18,12 @@ static const struct {
 	const char *name;
 	size_t      at;
 } numbers[] = {
-#define NUMBER(n) {#n, offsetof(struct fill, n)}
-        NUMBER(batch), NUMBER(count), NUMBER(epoch), NUMBER(lane), NUMBER(lapsed), NUMBER(low),
-        NUMBER(sku),   NUMBER(slot),  NUMBER(state), NUMBER(task), NUMBER(verdict),
+#define NUMBER(n)                            \
+	{                                    \
+#n, offsetof(struct fill, n) \
+	}
+	NUMBER(batch), NUMBER(count), NUMBER(epoch), NUMBER(lane), NUMBER(lapsed),  NUMBER(low),
+	NUMBER(sku),   NUMBER(slot),  NUMBER(state), NUMBER(task), NUMBER(verdict),
 #undef NUMBER
 };
 
@@ -118,7 +121,7 @@ void row_time(struct text *rows, int64_t ms)
 {
 	struct text stamp = {0};
 
-	time_write(&stamp, ms);                 /* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
+	time_write(&stamp, ms); /* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
 	row_hex(rows, stamp.data, stamp.len - 1);
 	text_fini(&stamp);
 }

@@ -1,7 +1,8 @@
 /* statement.h - the SQL of the .sql files, by name. The only place that builds SQL text.
  *
- * Blocks are named statements or pieces of a compound. What may be filled in are numbers and hex literals, nothing else, so that no
- * input can become SQL: {lane} {slot} .. take the number of that name in struct fill, {rows} takes a list made by row_*(). */
+ * Blocks are named statements or pieces of a compound. What may be filled in are numbers and hex literals, nothing
+ * else, so that no input can become SQL: {lane} {slot} .. take the number of that name in struct fill, {rows} takes a
+ * list made by row_*(). */
 #ifndef STATEMENT_H
 #define STATEMENT_H
 
@@ -17,17 +18,17 @@ struct fill {
 };
 
 /* Appends the block to `sql`; `fill` may be NULL where the block has no braces. */
-void statement_add(struct text *sql, enum statement name, const struct fill *fill);
+void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
 
 /* ---- lists for {rows}: "(1,2,x'6162'),(..)", or plain "1,2" when the row is neither begun nor ended. */
 void row_begin(struct text *rows);
 void row_end(struct text *rows);
 void row_int(struct text *rows, int64_t n);
-void row_hex(struct text *rows, const void *data, size_t len);   /* an empty string is x'' */
+void row_hex(struct text *rows, const void *data, size_t len); /* an empty string is x'' */
 void row_null(struct text *rows);
-void row_now(struct text *rows, int64_t plus_s);                 /* t, the compound's time, plus seconds */
-void row_utc_now(struct text *rows);                             /* outside of a compound */
-void row_time(struct text *rows, int64_t ms);                    /* a DATETIME(3) */
+void row_now(struct text *rows, int64_t plus_s); /* t, the compound's time, plus seconds */
+void row_utc_now(struct text *rows);             /* outside of a compound */
+void row_time(struct text *rows, int64_t ms);    /* a DATETIME(3) */
 
 #endif

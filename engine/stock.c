@@ -5,7 +5,8 @@
 
 /* ---- gather */
 
-/* Rows of (sku, location, need) for the pairs that `all` or that the own slot cannot serve; makes own rows where there are none. */
+/* Rows of (sku, location, need) for the pairs that `all` or that the own slot cannot serve; makes own rows where there
+ * are none. */
 static enum db_result gather_prepare(struct lane *l, bool all)
 {
 	struct batch  *b = &l->batch;
@@ -79,7 +80,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 
 /* ---- what the batch writes to slots */
 
-struct share {                             /* units of one slot row */
+struct share { /* units of one slot row */
 	uint32_t sku_id, location_id;
 	uint16_t slot;
 	int64_t  qty;
@@ -129,7 +130,8 @@ static void shares_sum(struct shares *s)
 static void shares_of(struct shares *s, const struct reservation *r)
 {
 	for (size_t k = 0; k < r->lines_count; k++)
-		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot, r->lines[k].qty);
+		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot,
+		          r->lines[k].qty);
 }
 
 static void give_back_add(struct text *sql, const struct shares *s)
@@ -147,7 +149,8 @@ static void give_back_add(struct text *sql, const struct shares *s)
 	}
 	if (s->count > 0) {
 		statement_add(sql, STOCK_GIVE_BACK, &(struct fill){.rows = &rows});
-		statement_add(sql, LANE_EXPECT, &(struct fill){.count = 2 * (int64_t)s->count, .verdict = VERDICT_STATE});
+		statement_add(sql, LANE_EXPECT,
+		              &(struct fill){.count = 2 * (int64_t)s->count, .verdict = VERDICT_STATE});
 	}
 	text_fini(&rows);
 }

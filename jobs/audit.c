@@ -1,7 +1,7 @@
 /* audit.c - the command `audit`: every invariant of schema/invariants.sql, in one snapshot.
  *
- * The snapshot is consistent, so what is in flight raises no alarm; sums are made by the database, which keeps them per sku,
- * so memory here does not grow with the reservations. */
+ * The snapshot is consistent, so what is in flight raises no alarm; sums are made by the database, which keeps them per
+ * sku, so memory here does not grow with the reservations. */
 #include "api/options.h"
 #include "api/json.h"
 
@@ -18,9 +18,9 @@ static const struct {
 };
 
 struct finding {
-	const char *name;
-	int64_t     rows;
-	bool        json;
+	const char         *name;
+	int64_t             rows;
+	bool                json;
 	struct json_writer *w;
 };
 
@@ -102,7 +102,7 @@ static int audit_blocks(struct db *db, const char *sku, bool json)
 		const char    *stop = end;
 
 		while (stop > begin && stop[-1] != ';')
-			stop--;                         /* comments of the next block may stand before its name */
+			stop--; /* comments of the next block may stand before its name */
 		block_sql(&sql, begin, stop > begin ? stop - 1 : end, sku);
 		json_open_object(&w, NULL);
 		json_put_string(&w, "name", name);
@@ -127,7 +127,8 @@ static int audit_blocks(struct db *db, const char *sku, bool json)
 		if (json)
 			printf("%s\n", out.data);
 		else
-			printf("%lld invariants checked, %s\n", (long long)checked, broken ? "not all hold" : "all hold");
+			printf("%lld invariants checked, %s\n", (long long)checked,
+			       broken ? "not all hold" : "all hold");
 		status = broken ? EXIT_TROUBLE : EXIT_DONE;
 	}
 	text_fini(&sql);
@@ -154,8 +155,7 @@ int audit_run(int argc, char **argv)
 		return EXIT_UNAVAILABLE;
 	}
 	db_silence_set(db, 0);
-	if (!db_connect(db) ||
-	    db_text(db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
+	if (!db_connect(db) || db_text(db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
 	    db_text(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) != DB_OK ||
 	    db_text(db, "START TRANSACTION WITH CONSISTENT SNAPSHOT", NULL, NULL) != DB_OK) {
 		say("the database is not there: %s", db_error(db));

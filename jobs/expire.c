@@ -1,5 +1,5 @@
-/* expire.c - gives back the units of holds whose time has passed, oldest first, batch by batch. Any number of processes may run it: a
- * batch that somebody else took is found changed, undone, and read anew. */
+/* expire.c - gives back the units of holds whose time has passed, oldest first, batch by batch. Any number of processes
+ * may run it: a batch that somebody else took is found changed, undone, and read anew. */
 #include "jobs.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* import.c - the command `import`: receives stock from a CSV file (RFC 4180, read by libcsv).
  *
- * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to 1,000 lines. A
- * movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is one delivery. */
+ * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to
+ * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
+ * one delivery. */
 #include "api/options.h"
 #include "api/json.h"
 #include "engine/engine.h"
@@ -20,21 +21,21 @@ enum { PART_LINES = 1000, FIELD_MAX = 128, COLUMNS_MAX = 64, FLYING_MAX = 16 };
 struct import {
 	const char    *file;
 	bool           skip_bad, json, tty;
-	char           name[48];           /* the first part of every movement_id */
-	struct engine *engine;             /* NULL on the first pass */
+	char           name[48]; /* the first part of every movement_id */
+	struct engine *engine;   /* NULL on the first pass */
 	struct loop   *loop;
 	/* ---- reading */
-	int64_t        line;               /* of the row that is being read, the header is 1 */
-	int            column, header[COLUMNS_MAX];    /* what stands in each column: a FIELD_, or -1 */
-	char           field[3][FIELD_MAX];
-	bool           row_empty, headed;
-	bool           too_long;
+	int64_t line;                        /* of the row that is being read, the header is 1 */
+	int     column, header[COLUMNS_MAX]; /* what stands in each column: a FIELD_, or -1 */
+	char    field[3][FIELD_MAX];
+	bool    row_empty, headed;
+	bool    too_long;
 	/* ---- what came of it */
-	int64_t        rows, bad, units, lines_sent, replayed;
-	unsigned       parts;
-	int            flying;             /* parts that have not come back */
-	int            status;
-	struct op     *part;
+	int64_t    rows, bad, units, lines_sent, replayed;
+	unsigned   parts;
+	int        flying; /* parts that have not come back */
+	int        status;
+	struct op *part;
 };
 enum { FIELD_SKU, FIELD_QTY, FIELD_LOCATION };
 
@@ -209,7 +210,8 @@ static bool file_pass(struct import *im, EVP_MD_CTX *sha)
 		ok = csv_parse(&parser, buffer, n, field_came, row_came, im) == n;
 	}
 	if (!ok || csv_fini(&parser, field_came, row_came, im) != 0) {
-		say("%s, after line %lld: not CSV: %s", im->file, (long long)im->line, csv_strerror(csv_error(&parser)));
+		say("%s, after line %lld: not CSV: %s", im->file, (long long)im->line,
+		    csv_strerror(csv_error(&parser)));
 		ok = false;
 	}
 	csv_free(&parser);

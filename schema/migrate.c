@@ -1,5 +1,5 @@
-/* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line and may be
- * run again. */
+/* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line
+ * and may be run again. */
 #include "migrate.h"
 
 #include <stdlib.h>
@@ -26,10 +26,13 @@ bool schema_version(struct db *db, int *version)
 	int tables = 0;
 
 	*version = 0;
-	if (db_text(db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	                " AND table_name = 'schema_version'", number_read, &tables) != DB_OK)
+	if (db_text(db,
+	            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	            " AND table_name = 'schema_version'",
+	            number_read, &tables) != DB_OK)
 		return false;
-	return tables == 0 || db_text(db, "SELECT COALESCE(MAX(version), 0) FROM schema_version", number_read, version) == DB_OK;
+	return tables == 0 ||
+	       db_text(db, "SELECT COALESCE(MAX(version), 0) FROM schema_version", number_read, version) == DB_OK;
 }
 
 /* One statement after the other, up to the semicolon that ends a line. */
@@ -67,8 +70,10 @@ static bool steps_run(struct db *db)
 {
 	int version;
 
-	if (db_text(db, "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
-	                " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB", NULL, NULL) != DB_OK ||
+	if (db_text(db,
+	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
+	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
+	            NULL, NULL) != DB_OK ||
 	    !schema_version(db, &version))
 		return false;
 	for (size_t i = 0; i < COUNT(steps); i++) {
@@ -94,6 +99,6 @@ bool schema_migrate(struct db *db, char *why, size_t why_size)
 	if (!ok)
 		why_write(why, why_size, "cannot migrate: %s", db_error(db));
 	if (db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
-		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db));      /* it goes with the connection */
+		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* it goes with the connection */
 	return ok;
 }

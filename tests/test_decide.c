@@ -1,4 +1,5 @@
-/* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch writes. */
+/* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
+ * writes. */
 #include "engine/decide.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +25,8 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 	for (uint32_t i = 0; i < PAIRS; i++) {
 		const char code = (char)('A' + i);
 
-		t.pairs[i] = (struct pair){.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
+		t.pairs[i] = (struct pair){
+			.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
 	catalogue_location_enter(t.catalogue, 1, "main", 4);
@@ -83,7 +85,7 @@ Test(decide, first_come_first_served)
 {
 	struct table t = table_new(10, 0, 0, 0);
 	struct op   *first = add(&t, OP_RESERVE, "R1", "A6"), *large = add(&t, OP_RESERVE, "R2", "A5"),
-	          *small = add(&t, OP_RESERVE, "R3", "A4");
+		  *small = add(&t, OP_RESERVE, "R3", "A4");
 
 	run(&t);
 	cr_assert_eq(first->outcome, OUTCOME_OK);
@@ -165,7 +167,7 @@ Test(decide, what_comes_in_may_go_out_in_the_same_batch)
 {
 	struct table t = table_new(0, 5, 0, 0);
 	struct op   *in = add(&t, OP_MOVE, "M1", "A7"), *out = add(&t, OP_RESERVE, "R1", "A7"),
-	          *down = add(&t, OP_MOVE, "M2", "B-5"), *more = add(&t, OP_MOVE, "M3", "B-1");
+		  *down = add(&t, OP_MOVE, "M2", "B-5"), *more = add(&t, OP_MOVE, "M3", "B-1");
 
 	run(&t);
 	cr_assert_eq(in->outcome, OUTCOME_OK);
@@ -187,19 +189,32 @@ Test(decide, states)
 		int64_t      expires_at;
 		enum outcome outcome;
 	} rows[] = {
-	        {OP_CONFIRM, HELD, NOW + 1, OUTCOME_OK},        {OP_CONFIRM, HELD, NOW, IS_EXPIRED},
-	        {OP_CONFIRM, EXPIRED, NOW, IS_EXPIRED},         {OP_CONFIRM, RELEASED, NOW, IS_RELEASED},
-	        {OP_CONFIRM, CONFIRMED, NOW, OUTCOME_REPLAYED}, {OP_CONFIRM, SETTLED, NOW, OUTCOME_REPLAYED},
-	        {OP_CONFIRM, BURIED, NOW, OUTCOME_REPLAYED},    {OP_RELEASE, HELD, NOW + 1, OUTCOME_OK},
-	        {OP_RELEASE, HELD, NOW, IS_EXPIRED},            {OP_RELEASE, CONFIRMED, NOW, OUTCOME_OK},
-	        {OP_RELEASE, BURIED, NOW, OUTCOME_OK},          {OP_RELEASE, RELEASED, NOW, OUTCOME_REPLAYED},
-	        {OP_RELEASE, SETTLED, NOW, IS_SETTLED},         {OP_RELEASE, EXPIRED, NOW, IS_EXPIRED},
-	        {OP_EXTEND, HELD, NOW + 1, OUTCOME_OK},         {OP_EXTEND, HELD, NOW, IS_EXPIRED},
-	        {OP_EXTEND, CONFIRMED, NOW, IS_CONFIRMED},      {OP_EXTEND, SETTLED, NOW, IS_SETTLED},
-	        {OP_EXTEND, RELEASED, NOW, IS_RELEASED},        {OP_EXTEND, EXPIRED, NOW, IS_EXPIRED},
-	        {OP_EXTEND, BURIED, NOW, IS_BURIED},            {OP_KICK, BURIED, NOW, OUTCOME_OK},
-	        {OP_KICK, CONFIRMED, NOW, IS_CONFIRMED},        {OP_KICK, HELD, NOW + 1, IS_HELD},
-	        {OP_KICK, HELD, NOW, IS_EXPIRED},               {OP_GET, SETTLED, NOW, OUTCOME_OK},
+		{OP_CONFIRM, HELD, NOW + 1, OUTCOME_OK},
+		{OP_CONFIRM, HELD, NOW, IS_EXPIRED},
+		{OP_CONFIRM, EXPIRED, NOW, IS_EXPIRED},
+		{OP_CONFIRM, RELEASED, NOW, IS_RELEASED},
+		{OP_CONFIRM, CONFIRMED, NOW, OUTCOME_REPLAYED},
+		{OP_CONFIRM, SETTLED, NOW, OUTCOME_REPLAYED},
+		{OP_CONFIRM, BURIED, NOW, OUTCOME_REPLAYED},
+		{OP_RELEASE, HELD, NOW + 1, OUTCOME_OK},
+		{OP_RELEASE, HELD, NOW, IS_EXPIRED},
+		{OP_RELEASE, CONFIRMED, NOW, OUTCOME_OK},
+		{OP_RELEASE, BURIED, NOW, OUTCOME_OK},
+		{OP_RELEASE, RELEASED, NOW, OUTCOME_REPLAYED},
+		{OP_RELEASE, SETTLED, NOW, IS_SETTLED},
+		{OP_RELEASE, EXPIRED, NOW, IS_EXPIRED},
+		{OP_EXTEND, HELD, NOW + 1, OUTCOME_OK},
+		{OP_EXTEND, HELD, NOW, IS_EXPIRED},
+		{OP_EXTEND, CONFIRMED, NOW, IS_CONFIRMED},
+		{OP_EXTEND, SETTLED, NOW, IS_SETTLED},
+		{OP_EXTEND, RELEASED, NOW, IS_RELEASED},
+		{OP_EXTEND, EXPIRED, NOW, IS_EXPIRED},
+		{OP_EXTEND, BURIED, NOW, IS_BURIED},
+		{OP_KICK, BURIED, NOW, OUTCOME_OK},
+		{OP_KICK, CONFIRMED, NOW, IS_CONFIRMED},
+		{OP_KICK, HELD, NOW + 1, IS_HELD},
+		{OP_KICK, HELD, NOW, IS_EXPIRED},
+		{OP_GET, SETTLED, NOW, OUTCOME_OK},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -223,11 +238,13 @@ Test(decide, refusals_wait_for_the_database)
 	run(&t);
 	cr_assert(op_is_refused(op));
 	cr_assert(!op_is_certain(op, &t.batch));
-	op->looked_up = true;
+	op->looked_at = 1;
 	cr_assert(!op_is_certain(op, &t.batch), "the balance may be old");
-	t.pairs[0].fresh = true;
+	t.pairs[0].read_at = 2;
+	cr_assert(!op_is_certain(op, &t.batch), "a twin may have taken the last units between look-up and balance");
+	op->looked_at = 3;
 	cr_assert(op_is_certain(op, &t.batch));
-	op->looked_up = false;
+	op->looked_at = 0;
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");
 	table_free(&t);
 }

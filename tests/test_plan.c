@@ -1,5 +1,6 @@
-/* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored, and which
- * rows it locks. The statements are taken from the program; the tables are small, because that is where plans go wrong. */
+/* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored,
+ * and which rows it locks. The statements are taken from the program; the tables are small, because that is where plans
+ * go wrong. */
 #include "engine/statement.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
@@ -28,12 +29,16 @@ static void fill_tables(void)
 	          "(3,'C',UTC_TIMESTAMP())");
 	run(s.db, "INSERT INTO location (location_id, code) VALUES (1,'main'),(2,'paris')");
 	run(s.db, "INSERT INTO stock_slot SELECT k.sku_id, 1, x.seq, 10, 5 FROM sku k, seq_0_to_3 x");
-	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id, attempts,"
-	          " created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6, UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
-	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, UTC_TIMESTAMP(3)"
+	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id, "
+	          "attempts,"
+	          " created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6, UTC_TIMESTAMP(3) + INTERVAL CAST(seq "
+	          "AS SIGNED) - 100 SECOND,"
+	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
+	          "UTC_TIMESTAMP(3)"
 	          " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
-	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
+	run(s.db,
+	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
 	run(s.db, "INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
@@ -41,43 +46,43 @@ static void fill_tables(void)
 
 /* ---- plans */
 
-enum sorts { NO_SORT, SORTS_OWN_ROWS };    /* the rows of the batch's own list, a few thousand at most */
+enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a few thousand at most */
 
 static const struct plan {
 	enum statement statement;
 	const char    *rows;
 	enum sorts     sorts;
 } plans[] = {
-        {SKU_FIND, "x'41',x'42'", NO_SORT},
-        {LOCATION_FIND, "x'41',x'42'", NO_SORT},
-        {STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
-        {STOCK_TOTALS, "1,2,3", NO_SORT},
-        {STOCK_EVERY_SLOT, "1,2", NO_SORT},
-        {STOCK_PROBE, "(1,1),(2,1)", SORTS_OWN_ROWS},
-        {STOCK_DEDUCT, "(1,1,2,2),(2,1,2,2)", SORTS_OWN_ROWS},
-        {STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
-        {MOVEMENT_FIND, "x'4d31',x'4d32'", NO_SORT},
-        {SKU_LIST, "x'41'", NO_SORT},
-        {MOVEMENT_LIST, "", NO_SORT},
-        {LANE_READ, "", NO_SORT},
-        {RESERVATION_FIND, "x'5231',x'5232'", NO_SORT},
-        {RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
-        {RESERVATION_CONFIRM, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
-        {RESERVATION_CONFIRM_LATE, "1,2,3", NO_SORT},
-        {RESERVATION_REACQUIRE, "1,2,3", NO_SORT},
-        {RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
-        {RESERVATION_RELEASE_HELD, "1,2,3", NO_SORT},
-        {RESERVATION_RELEASE_FROM, "1,2,3", NO_SORT},
-        {RESERVATION_EXTEND, "1", NO_SORT},
-        {RESERVATION_KICK, "1,2,3", NO_SORT},
-        {RESERVATION_EXPIRE, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
-        {RESERVATION_PROBE, "1,2,3", NO_SORT},
-        {EXPIRED_EXISTS, "", NO_SORT},
-        {EXPIRED_OF_SKUS, "1,2", NO_SORT},
-        {EXPIRED_OLDEST, "", NO_SORT},
-        {RESERVATION_LIST, "", NO_SORT},
-        {RESERVATION_LIST_WAITING, "x'323032302d30312d3031'", NO_SORT},
-        {RESERVATION_LIST_TASKED, "x'323032302d30312d3031'", NO_SORT},
+	{SKU_FIND, "x'41',x'42'", NO_SORT},
+	{LOCATION_FIND, "x'41',x'42'", NO_SORT},
+	{STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+	{STOCK_TOTALS, "1,2,3", NO_SORT},
+	{STOCK_EVERY_SLOT, "1,2", NO_SORT},
+	{STOCK_PROBE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+	{STOCK_DEDUCT, "(1,1,2,2),(2,1,2,2)", SORTS_OWN_ROWS},
+	{STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
+	{MOVEMENT_FIND, "x'4d31',x'4d32'", NO_SORT},
+	{SKU_LIST, "x'41'", NO_SORT},
+	{MOVEMENT_LIST, "", NO_SORT},
+	{LANE_READ, "", NO_SORT},
+	{RESERVATION_FIND, "x'5231',x'5232'", NO_SORT},
+	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
+	{RESERVATION_CONFIRM, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "1,2,3", NO_SORT},
+	{RESERVATION_REACQUIRE, "1,2,3", NO_SORT},
+	{RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "1,2,3", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "1,2,3", NO_SORT},
+	{RESERVATION_EXTEND, "1", NO_SORT},
+	{RESERVATION_KICK, "1,2,3", NO_SORT},
+	{RESERVATION_EXPIRE, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+	{RESERVATION_PROBE, "1,2,3", NO_SORT},
+	{EXPIRED_EXISTS, "", NO_SORT},
+	{EXPIRED_OF_SKUS, "1,2", NO_SORT},
+	{EXPIRED_OLDEST, "", NO_SORT},
+	{RESERVATION_LIST, "", NO_SORT},
+	{RESERVATION_LIST_WAITING, "x'323032302d30312d3031'", NO_SORT},
+	{RESERVATION_LIST_TASKED, "x'323032302d30312d3031'", NO_SORT},
 };
 
 struct explained {
@@ -112,10 +117,17 @@ Test(plan, no_scan_and_no_sort)
 		text_reset(&sql);
 		text_add(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); EXPLAIN ");
 		statement_add(&sql, plans[i].statement,
-		              &(struct fill){.rows = &rows, .slot = 1, .lane = 7, .sku = 1, .state = 2, .low = 1 << 30, .count = 10,
+		              &(struct fill){.rows = &rows,
+		                             .slot = 1,
+		                             .lane = 7,
+		                             .sku = 1,
+		                             .state = 2,
+		                             .low = 1 << 30,
+		                             .count = 10,
 		                             .task = 1});
 		text_add(&sql, "END");
-		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statement_name(plans[i].statement), db_error(s.db));
+		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statement_name(plans[i].statement),
+		             db_error(s.db));
 		cr_expect_gt(e.rows, 0);
 		text_fini(&rows);
 	}
@@ -144,8 +156,10 @@ static int64_t free_rows(struct db *other, const char *where)
 	struct text sql = {0};
 	int64_t     n;
 
-	text_format(&sql, "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
-	                  " FOR UPDATE SKIP LOCKED) x", where);
+	text_format(&sql,
+	            "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
+	            " FOR UPDATE SKIP LOCKED) x",
+	            where);
 	n = number(other, sql.data);
 	text_fini(&sql);
 	return n;
@@ -187,9 +201,10 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
 	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
 	cr_expect_eq(free_rows(other, "sku_id = 3"), 4);
-	usleep(150000);                                 /* innodb_trx is read through a cache of 100 ms */
+	usleep(150000); /* innodb_trx is read through a cache of 100 ms */
 	cr_expect_eq(number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
-	                          " WHERE trx_mysql_thread_id = CONNECTION_ID()"), 2);
+	                          " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
+	             2);
 	run(s.db, "ROLLBACK");
 	db_free(other);
 	scratch_close(&s);
@@ -222,7 +237,8 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
 	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
 	cr_expect_eq(db_changed(s.db), 20);
-	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE SKIP LOCKED) x"),
+	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                           "SKIP LOCKED) x"),
 	             180);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -236,11 +252,13 @@ Test(plan, a_gather_moves_and_loses_nothing)
 	in_transaction(STOCK_GATHER, "(1,1,25),(2,1,41)");
 	run(s.db, "COMMIT");
 	cr_expect_eq(number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26, "25 and a share of 15");
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
+	             "25 and a share of 15");
 	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
 	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
 	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10, "40 is not 41");
+	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
+	             "40 is not 41");
 	cr_expect_eq(number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
 	scratch_close(&s);
 }

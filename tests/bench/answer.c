@@ -35,7 +35,7 @@ static const char *value_end(const char *p, const char *end)
 			depth++;
 		} else if (*p == '}' || *p == ']') {
 			if (depth == 0)
-				return p;                   /* of the value around this one */
+				return p; /* of the value around this one */
 			if (--depth == 0)
 				return p + 1;
 		} else if (depth == 0 && (*p == ',' || *p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {

@@ -18,20 +18,19 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve + confirm", 256, true, &plan_pair, holdfast_open, holdfast_run, holdfast_taken},
 };
 
-static const char usage[] =
-	"usage: bench-holdfast [options], in the project's folder after make\n"
-	"  --seconds S        of one round (5)\n"
-	"  --turns N          rounds of each contender (3)\n"
-	"  --only TEXT        contenders whose name holds TEXT\n"
-	"  --lanes N          lanes of the service (its own default)\n"
-	"  --reservations N   of the memory section (1000000; 0: none)\n"
-	"  --skus N           of the memory section (100000; 0: none)\n"
-	"  --program PATH     the service (build/holdfast)\n"
-	"Exit status: 0, 1 if anything was wrong, 64 usage, 69 no database or no service.\n";
+static const char usage[] = "usage: bench-holdfast [options], in the project's folder after make\n"
+			    "  --seconds S        of one round (5)\n"
+			    "  --turns N          rounds of each contender (3)\n"
+			    "  --only TEXT        contenders whose name holds TEXT\n"
+			    "  --lanes N          lanes of the service (its own default)\n"
+			    "  --reservations N   of the memory section (1000000; 0: none)\n"
+			    "  --skus N           of the memory section (100000; 0: none)\n"
+			    "  --program PATH     the service (build/holdfast)\n"
+			    "Exit status: 0, 1 if anything was wrong, 64 usage, 69 no database or no service.\n";
 
 uint64_t number_spread(uint64_t number)
 {
-	number += UINT64_C(0x9e3779b97f4a7c15);         /* splitmix64, S. Vigna */
+	number += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, S. Vigna */
 	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
 	return number ^ number >> 31;
@@ -110,7 +109,8 @@ static double own_cpu(void)
 	struct rusage r;
 
 	getrusage(RUSAGE_SELF, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
 }
 
 static void round_run(struct bench *b, struct standing *s)
@@ -198,23 +198,44 @@ static bool number_read(int64_t *to, int64_t least, int64_t most)
 static bool options_read(struct bench *b, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"seconds", 1, NULL, 's'}, {"turns", 1, NULL, 't'}, {"only", 1, NULL, 'o'}, {"lanes", 1, NULL, 'l'},
-		{"reservations", 1, NULL, 'r'}, {"skus", 1, NULL, 'k'}, {"program", 1, NULL, 'p'}, {"help", 0, NULL, 'h'}, {0},
+		{"seconds", 1, NULL, 's'}, {"turns", 1, NULL, 't'},        {"only", 1, NULL, 'o'},
+		{"lanes", 1, NULL, 'l'},   {"reservations", 1, NULL, 'r'}, {"skus", 1, NULL, 'k'},
+		{"program", 1, NULL, 'p'}, {"help", 0, NULL, 'h'},         {0},
 	};
 	int64_t n = 0;
 	bool    right = true;
 
 	for (int o; right && (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
 		switch (o) {
-		case 's': right = number_read(&n, 1, SECONDS_MAX); b->seconds = (int)n; break;
-		case 't': right = number_read(&n, 1, TURNS_MAX); b->turns = (int)n; break;
-		case 'l': right = number_read(&n, 1, 64); b->lanes = (int)n; break;
-		case 'r': right = number_read(&b->reservations, 0, 10000000); break;
-		case 'k': right = number_read(&b->skus, 0, 1000000); break;
-		case 'o': b->only = optarg; break;
-		case 'p': b->program = optarg; break;
-		case 'h': fputs(usage, stdout); exit(EXIT_DONE);
-		default: return false;
+		case 's':
+			right = number_read(&n, 1, SECONDS_MAX);
+			b->seconds = (int)n;
+			break;
+		case 't':
+			right = number_read(&n, 1, TURNS_MAX);
+			b->turns = (int)n;
+			break;
+		case 'l':
+			right = number_read(&n, 1, 64);
+			b->lanes = (int)n;
+			break;
+		case 'r':
+			right = number_read(&b->reservations, 0, 10000000);
+			break;
+		case 'k':
+			right = number_read(&b->skus, 0, 1000000);
+			break;
+		case 'o':
+			b->only = optarg;
+			break;
+		case 'p':
+			b->program = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_DONE);
+		default:
+			return false;
 		}
 	if (!right || optind < argc)
 		say("bench: a number is out of range, or an argument too many");
@@ -225,8 +246,8 @@ int main(int argc, char **argv)
 {
 	static struct standing standings[COUNT(contenders)];
 	struct memory          memory = {0};
-	struct bench           b = {.seconds = 5, .turns = 3, .reservations = 1000000, .skus = 100000,
-	                            .program = "build/holdfast"};
+	struct bench           b = {
+			  .seconds = 5, .turns = 3, .reservations = 1000000, .skus = 100000, .program = "build/holdfast"};
 
 	if (!options_read(&b, argc, argv)) {
 		fputs(usage, stderr);

@@ -17,12 +17,12 @@ enum { SLOTS = 10, SKU = 1, WORKERS_MAX = 256 };
 /* A buyer: a thread with a connection of its own. */
 struct worker {
 	pthread_t          thread;
-	pthread_barrier_t *start;           /* all connections are open before the window begins */
+	pthread_barrier_t *start; /* all connections are open before the window begins */
 	struct db         *db;
-	uint64_t           number;          /* of its next order */
+	uint64_t           number; /* of its next order */
 	uint64_t           stride;
 	int64_t            window_us;
-	int64_t            retries;         /* deadlocks and lock waits that ran out: tried again, part of the latency */
+	int64_t            retries; /* deadlocks and lock waits that ran out: tried again, part of the latency */
 	struct round       round;
 };
 
@@ -61,15 +61,18 @@ static void order_sql(struct text *sql, uint64_t number)
 	            "BEGIN NOT ATOMIC\n"
 	            "DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;\n"
 	            "START TRANSACTION;\n"
-	            "INSERT INTO stock (sku, slot, qty) SELECT sku, %d, -%" PRId64 " FROM (SELECT sku, SUM(qty) AS total"
+	            "INSERT INTO stock (sku, slot, qty) SELECT sku, %d, -%" PRId64
+	            " FROM (SELECT sku, SUM(qty) AS total"
 	            " FROM stock WHERE sku = %d GROUP BY sku HAVING total >= %" PRId64 " FOR UPDATE) t"
 	            " ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);\n"
 	            "IF ROW_COUNT() = 0 THEN ROLLBACK; SELECT 0; ELSE\n"
 	            "INSERT INTO reservation (order_id, sku, qty, state, created_at, expires_at) VALUES ('",
 	            (int)(number_spread(~number) % SLOTS), qty, SKU, qty);
 	order_write(sql, number);
-	text_format(sql, "',%d,%" PRId64 ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3) + INTERVAL 900 SECOND);\n"
-	                 "COMMIT; SELECT 1; END IF; END", SKU, qty);
+	text_format(sql,
+	            "',%d,%" PRId64 ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3) + INTERVAL 900 SECOND);\n"
+	            "COMMIT; SELECT 1; END IF; END",
+	            SKU, qty);
 }
 
 static void int_read(void *arg, const struct db_row *row)
@@ -164,7 +167,7 @@ void classic_run(struct bench *b, const struct contender *c, struct round *out)
 		w->stride = (uint64_t)c->connections;
 		w->window_us = (int64_t)b->seconds * 1000000;
 		if (pthread_create(&w->thread, NULL, worker_main, w))
-			abort();                        /* the others would wait at the barrier for ever */
+			abort(); /* the others would wait at the barrier for ever */
 	}
 	for (int i = 0; i < c->connections; i++) {
 		if (connected)
@@ -198,8 +201,10 @@ bool classic_taken(struct bench *b, const struct contender *c, int64_t *units)
 	bool           right;
 
 	(void)c;
-	right = db_connect(db) && db_text(db, "SELECT (SELECT SUM(qty) FROM classic.stock WHERE sku = 1),"
-	                                      " (SELECT SUM(qty) FROM classic.reservation)", balance_read, &is) == DB_OK;
+	right = db_connect(db) && db_text(db,
+	                                  "SELECT (SELECT SUM(qty) FROM classic.stock WHERE sku = 1),"
+	                                  " (SELECT SUM(qty) FROM classic.reservation)",
+	                                  balance_read, &is) == DB_OK;
 	*units = CLASSIC_QTY - is.left;
 	if (!right || is.sold != *units)
 		bench_wrong("classic: the stock lost %" PRId64 ", the reservations hold %" PRId64, *units, is.sold);

@@ -4,16 +4,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define HOT      "HOT"
-#define HOT_QTY  INT64_C(1000000000)
+#define HOT     "HOT"
+#define HOT_QTY INT64_C(1000000000)
 
 enum { STEP_RESERVE, STEP_CONFIRM };
 
 /* One round: what the plans need. */
 struct hot_round {
 	struct bench *bench;
-	struct text   body;         /* of the request being written */
-	int64_t       units;        /* acknowledged */
+	struct text   body;  /* of the request being written */
+	int64_t       units; /* acknowledged */
 };
 
 static bool reserve_next(void *arg, struct load_call *call, struct text *request)
@@ -35,10 +35,10 @@ static bool reserve_next(void *arg, struct load_call *call, struct text *request
 static bool reservation_right(const struct load_call *call, struct span body, const char *state)
 {
 	static const char *const names[] = {"order_id", "state", "lines"}, *const line_names[] = {"sku", "qty"};
-	struct span              values[3], line[2], item, more;
-	size_t                   at = 0;
-	char                     room[2 * ORDER_LEN];        /* more than enough: it must not grow */
-	struct text              id = {.data = room, .cap = sizeof(room)};
+	struct span values[3], line[2], item, more;
+	size_t      at = 0;
+	char        room[2 * ORDER_LEN]; /* more than enough: it must not grow */
+	struct text id = {.data = room, .cap = sizeof(room)};
 
 	order_write(&id, call->number);
 	return answer_members(body, names, values, 3) && answer_is(values[0], id.data, id.len) &&
@@ -90,7 +90,8 @@ bool sku_receive(struct bench *b, const char *movement_id, const char *sku, int6
 	struct text body = {0}, answer = {0};
 	int         status;
 
-	text_format(&body, "{\"movement_id\":\"%s\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"%s\",\"qty\":%" PRId64 "}]}",
+	text_format(&body,
+	            "{\"movement_id\":\"%s\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"%s\",\"qty\":%" PRId64 "}]}",
 	            movement_id, sku, qty);
 	status = load_once(b->port, "POST", "/v1/movements", &body, &answer);
 	if (status != 201 && status != 200)
@@ -114,8 +115,12 @@ void holdfast_run(struct bench *b, const struct contender *c, struct round *out)
 
 	l.until_us = clock_us() + (int64_t)b->seconds * 1000000;
 	load_run(&l);
-	*out = (struct round){.seconds = l.seconds, .timed = l.timed, .orders = l.orders, .units = r.units,
-	                      .wrong = l.wrong, .samples = l.samples};
+	*out = (struct round){.seconds = l.seconds,
+	                      .timed = l.timed,
+	                      .orders = l.orders,
+	                      .units = r.units,
+	                      .wrong = l.wrong,
+	                      .samples = l.samples};
 	text_fini(&r.body);
 }
 

@@ -17,14 +17,14 @@
 enum { EVENTS = 256, READ_SIZE = 16384, ANSWER_MAX_US = 15000000 };
 
 struct conn {
-	int              fd;        /* -1: lost */
-	bool             busy;      /* a call is in flight */
-	bool             writing;   /* the socket was full: EPOLLOUT is asked for */
-	struct text      out;       /* the request */
+	int              fd;      /* -1: lost */
+	bool             busy;    /* a call is in flight */
+	bool             writing; /* the socket was full: EPOLLOUT is asked for */
+	struct text      out;     /* the request */
 	size_t           sent;
-	struct text      in;        /* the answer so far */
-	size_t           head;      /* bytes of its head with the empty line; 0: not complete yet */
-	size_t           body;      /* bytes of its body */
+	struct text      in;   /* the answer so far */
+	size_t           head; /* bytes of its head with the empty line; 0: not complete yet */
+	size_t           body; /* bytes of its body */
 	struct load_call call;
 };
 
@@ -173,8 +173,8 @@ static void conn_read(struct load *l, struct conn *c)
 
 static void conn_open(struct load *l, struct conn *c)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port),
-	                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
 	int                one = 1;
 
@@ -223,7 +223,7 @@ void load_run(struct load *l)
 	for (int i = 0; i < l->connections; i++)
 		conn_open(l, &conns[i]);
 	begun_us = l->now_us = clock_us();
-	l->until_us = begun_us + window_us;             /* connecting is not part of the window */
+	l->until_us = begun_us + window_us; /* connecting is not part of the window */
 	for (int i = 0; i < l->connections; i++)
 		if (conns[i].fd >= 0)
 			conn_next(l, &conns[i]);

@@ -16,7 +16,7 @@ struct bulk {
 	uint64_t    next, end;
 	uint64_t    per_call;
 	struct text body;
-	int64_t     done;           /* items answered right */
+	int64_t     done; /* items answered right */
 	int64_t     units;
 };
 
@@ -36,7 +36,8 @@ static bool bulk_take(struct bulk *k, struct load_call *call)
 
 static void bulk_run(struct bench *b, const struct load_plan *plan, struct bulk *k)
 {
-	struct load l = {.port = b->port, .connections = CONNECTIONS, .plan = plan, .arg = k, .until_us = b->deadline_us};
+	struct load l = {
+		.port = b->port, .connections = CONNECTIONS, .plan = plan, .arg = k, .until_us = b->deadline_us};
 
 	load_run(&l);
 	free(l.samples.us);
@@ -98,11 +99,11 @@ static bool availability_next(void *arg, struct load_call *call, struct text *re
 static enum load_verdict availability_check(void *arg, struct load_call *call, int status, struct span body)
 {
 	static const char *const names[] = {"items"}, *const item_names[] = {"sku", "available", "reserved"};
-	struct bulk             *k = arg;
-	struct span              items, item, values[3];
-	struct text              sku = {0};
-	size_t                   at = 0;
-	int                      right = 0;
+	struct bulk *k = arg;
+	struct span  items, item, values[3];
+	struct text  sku = {0};
+	size_t       at = 0;
+	int          right = 0;
 
 	if (status != 200 || !answer_members(body, names, &items, 1))
 		return LOAD_WRONG;
@@ -157,11 +158,11 @@ static bool batch_next(void *arg, struct load_call *call, struct text *request)
 static enum load_verdict batch_check(void *arg, struct load_call *call, int status, struct span body)
 {
 	static const char *const names[] = {"results"}, *const item_names[] = {"order_id", "status", "state"};
-	struct bulk             *k = arg;
-	struct span              results, item, values[3];
-	char                     room[2 * ORDER_LEN];
-	size_t                   at = 0;
-	int                      right = 0;
+	struct bulk *k = arg;
+	struct span  results, item, values[3];
+	char         room[2 * ORDER_LEN];
+	size_t       at = 0;
+	int          right = 0;
 
 	if (status != 200 || !answer_members(body, names, &results, 1))
 		return LOAD_WRONG;
@@ -198,8 +199,8 @@ static void stock_check(struct bench *b, int64_t units)
 
 	text_format(&path, "/v1/skus/%s", stock_sku);
 	if (load_once(b->port, "GET", path.data, NULL, &answer) != 200 ||
-	    !answer_members((struct span){answer.data, answer.len}, names, values, 2) || answer_int(values[0]) != units ||
-	    answer_int(values[1]) != SKU_QTY - units)
+	    !answer_members((struct span){answer.data, answer.len}, names, values, 2) ||
+	    answer_int(values[0]) != units || answer_int(values[1]) != SKU_QTY - units)
 		bench_wrong("memory: %" PRId64 " units acknowledged, the stock reads %.300s", units,
 		            answer.data ? answer.data : "nothing");
 	text_fini(&path);

@@ -10,11 +10,11 @@
 
 /* A contender's line, computed once for both forms. */
 struct line {
-	double median, least, most;         /* orders per second */
+	double median, least, most; /* orders per second */
 	double p50_ms, p99_ms;
-	double service, database, load;     /* CPU seconds per 1,000 orders */
-	double others;                      /* cores that somebody else was busy on */
-	double times;                       /* as many orders per second as the first row; 0: unknown */
+	double service, database, load; /* CPU seconds per 1,000 orders */
+	double others;                  /* cores that somebody else was busy on */
+	double times;                   /* as many orders per second as the first row; 0: unknown */
 };
 
 static int rate_compare(const void *a, const void *b)
@@ -27,13 +27,16 @@ static int rate_compare(const void *a, const void *b)
 static struct line line_make(struct standing *s, double first)
 {
 	double      per = s->orders ? 1000.0 / (double)s->orders : 0;
-	struct line l = {.p50_ms = samples_ms(&s->samples, 0.5), .p99_ms = samples_ms(&s->samples, 0.99),
-	                 .service = s->cpu_service * per, .database = s->cpu_database * per, .load = s->cpu_load * per};
+	struct line l = {.p50_ms = samples_ms(&s->samples, 0.5),
+	                 .p99_ms = samples_ms(&s->samples, 0.99),
+	                 .service = s->cpu_service * per,
+	                 .database = s->cpu_database * per,
+	                 .load = s->cpu_load * per};
 	int         n = s->rounds;
 
 	l.others = s->seconds > 0 ? (s->cpu_all - s->cpu_service - s->cpu_database - s->cpu_load) / s->seconds : 0;
 	if (l.others < 0)
-		l.others = 0;                   /* the kernel's ticks are coarse */
+		l.others = 0; /* the kernel's ticks are coarse */
 	qsort(s->rate, (size_t)n, sizeof(s->rate[0]), rate_compare);
 	l.least = s->rate[0];
 	l.most = s->rate[n - 1];
@@ -64,19 +67,22 @@ static void memory_print(const struct memory *m, FILE *csv)
 
 	printf("\nResident memory of the service (a fresh process each)\n");
 	if (m->skus)
-		printf("  %" PRId64 " skus received and read: VmRSS %" PRId64 " -> %" PRId64 " kB = %.0f bytes per cached sku\n"
-		       "    (code, number, last totals, hash tables with their spare room, and what the allocator keeps)\n",
+		printf("  %" PRId64 " skus received and read: VmRSS %" PRId64 " -> %" PRId64
+		       " kB = %.0f bytes per cached sku\n"
+		       "    (code, number, last totals, hash tables with their spare room, and what the allocator "
+		       "keeps)\n",
 		       m->skus, m->sku_rss_before, m->sku_rss_after, per_sku);
 	if (m->reservations)
-		printf("  %" PRId64 " reservations made: VmRSS %" PRId64 " -> %" PRId64 " kB, VmHWM %" PRId64 " -> %" PRId64
-		       " kB\n    (in batches of 500 over HTTP, after the warm-up %.1f s)\n",
+		printf("  %" PRId64 " reservations made: VmRSS %" PRId64 " -> %" PRId64 " kB, VmHWM %" PRId64
+		       " -> %" PRId64 " kB\n    (in batches of 500 over HTTP, after the warm-up %.1f s)\n",
 		       m->reservations, m->rss_before, m->rss_after, m->hwm_before, m->hwm_after, m->seconds);
 	if (csv)
-		fprintf(csv, "what,count,rss_before_kb,rss_after_kb,hwm_before_kb,hwm_after_kb,bytes_each\n"
-		             "skus,%" PRId64 ",%" PRId64 ",%" PRId64 ",,,%.1f\n"
-		             "reservations,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",\n",
-		        m->skus, m->sku_rss_before, m->sku_rss_after, per_sku, m->reservations, m->rss_before, m->rss_after,
-		        m->hwm_before, m->hwm_after);
+		fprintf(csv,
+		        "what,count,rss_before_kb,rss_after_kb,hwm_before_kb,hwm_after_kb,bytes_each\n"
+		        "skus,%" PRId64 ",%" PRId64 ",%" PRId64 ",,,%.1f\n"
+		        "reservations,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",\n",
+		        m->skus, m->sku_rss_before, m->sku_rss_after, per_sku, m->reservations, m->rss_before,
+		        m->rss_after, m->hwm_before, m->hwm_after);
 }
 
 static FILE *csv_open(const char *path)
@@ -99,9 +105,12 @@ void report_rounds(struct bench *b, struct standing *standings, size_t count, co
 	FILE  *csv = csv_open(ROUNDS_CSV);
 	double first = 0;
 
-	printf("\n%d s a round, up to %d turns. Orders per second: median, least and most of the turns. CPU seconds per\n"
-	       "1,000 orders: service, database, loader. others: cores busy with something else. times: median against\n"
-	       "the first row.\n\n", b->seconds, b->turns);
+	printf("\n%d s a round, up to %d turns. Orders per second: median, least and most of the turns. CPU seconds "
+	       "per\n"
+	       "1,000 orders: service, database, loader. others: cores busy with something else. times: median "
+	       "against\n"
+	       "the first row.\n\n",
+	       b->seconds, b->turns);
 	printf("%-28s %5s %10s %8s %8s %8s %8s %9s %9s %9s %6s %7s %7s\n", "contender", "conns", "per second", "least",
 	       "most", "p50 ms", "p99 ms", "service", "database", "loader", "others", "wrong", "times");
 	if (csv)
@@ -121,7 +130,7 @@ void report_rounds(struct bench *b, struct standing *standings, size_t count, co
 		line_print(&standings[i], &line, csv);
 	}
 	csv_close(csv);
-	remove(MEMORY_CSV);                     /* an earlier run's */
+	remove(MEMORY_CSV); /* an earlier run's */
 	if (memory->skus || memory->reservations) {
 		csv = csv_open(MEMORY_CSV);
 		memory_print(memory, csv);

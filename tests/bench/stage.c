@@ -21,21 +21,21 @@
 
 #include "engine/embedded.h"
 
-#define FOLDER  "build/bench"
-#define DATA    FOLDER "/data"
-#define LOG     FOLDER "/service.log"
+#define FOLDER "build/bench"
+#define DATA   FOLDER "/data"
+#define LOG    FOLDER "/service.log"
 
 /* Seconds. Nothing new begins after DEADLINE; at ALARM everything is ended, in LEAVE at most, then killed. */
 enum { DEADLINE_S = 480, ALARM_S = 530, LEAVE_S = 55, START_S = 60, DRAIN_S = 15 };
 
 static struct {
-	pthread_mutex_t  lock;          /* of everything below that is not the semaphore */
-	sem_t            leave;         /* posted by signals */
-	atomic_bool      ending;        /* by a signal; without the lock */
-	bool             leaving;       /* no process may be started any more */
+	pthread_mutex_t  lock;    /* of everything below that is not the semaphore */
+	sem_t            leave;   /* posted by signals */
+	atomic_bool      ending;  /* by a signal; without the lock */
+	bool             leaving; /* no process may be started any more */
 	struct embedded *embedded;
-	pid_t            child;         /* migrate or the service; 0: none */
-	pid_t            server;        /* mariadbd, for the last resort */
+	pid_t            child;  /* migrate or the service; 0: none */
+	pid_t            server; /* mariadbd, for the last resort */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int path_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -79,7 +79,7 @@ void stage_close(void)
 void stage_check(void)
 {
 	while (stage.ending)
-		pause();                        /* leave_main ends the process */
+		pause(); /* leave_main ends the process */
 }
 
 static void leave_signal(int signal)
@@ -136,9 +136,10 @@ static bool durable_check(struct bench *b)
 	struct db *db = db_new(&b->database);
 	bool       durable = false;
 
-	if (!db_connect(db) ||
-	    db_text(db, "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog,"
-	                " @@innodb_buffer_pool_size DIV 1048576", settings_read, &durable) != DB_OK)
+	if (!db_connect(db) || db_text(db,
+	                               "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog,"
+	                               " @@innodb_buffer_pool_size DIV 1048576",
+	                               settings_read, &durable) != DB_OK)
 		say("bench: the private database does not answer: %s", db_error(db));
 	else if (!durable)
 		say("bench: the private database is not durable at every commit");
@@ -151,7 +152,7 @@ static bool data_open(struct bench *b)
 	char  why[512];
 	FILE *file;
 
-	if (access(DATA, F_OK) == 0) {          /* left behind by kill -9 */
+	if (access(DATA, F_OK) == 0) { /* left behind by kill -9 */
 		if (!embedded_open(&stage.embedded, DATA, true, why, sizeof(why))) {
 			say("bench: what an earlier run left in " DATA " is in the way: %s", why);
 			return false;
@@ -330,8 +331,8 @@ bool service_start(struct bench *b)
 	service_url(b, &url);
 	started = service_migrate(b, url.data);
 	if (started) {
-		char *argv[] = {(char *)b->program, "serve", "--db", url.data, "--listen", "127.0.0.1:0",
-		                b->lanes ? "--lanes" : NULL, lanes, NULL};
+		char *argv[] = {(char *)b->program,          "serve", "--db", url.data, "--listen", "127.0.0.1:0",
+		                b->lanes ? "--lanes" : NULL, lanes,   NULL};
 
 		stat(LOG, &log);
 		started = child_start(argv) && service_listening(b, log.st_size);
@@ -385,7 +386,7 @@ double process_cpu(pid_t pid)
 	file = pid ? fopen(path, "re") : NULL;
 	if (!file)
 		return 0;
-	if (fgets(line, sizeof(line), file) && strrchr(line, ')'))      /* the name before it may hold anything */
+	if (fgets(line, sizeof(line), file) && strrchr(line, ')')) /* the name before it may hold anything */
 		sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
 	fclose(file);
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);

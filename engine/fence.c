@@ -1,0 +1,164 @@
+/* fence.c - a lane's row in the database, and what it is for.
+ *
+ * Its lock keeps the transactions of one lane in line. Its epoch shuts out a connection that was given up: a new
+ * connection raises it first, which waits for what the old one still does. Its batch_no is written by every guarded
+ * transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
+#include "lane.h"
+
+#include <unistd.h>
+
+/* ---- the connection and the lane's row */
+
+struct lane_row {
+	int64_t lane_id, epoch, batch_no, batch_at, now;
+};
+
+static void lane_made(void *arg, const struct db_row *row)
+{
+	struct lane_row *r = arg;
+
+	r->lane_id = db_int(row, 0);
+	r->epoch = 1;
+	r->now = time_parse(row->col[1]);
+}
+
+static void lane_read(void *arg, const struct db_row *row)
+{
+	struct lane_row *r = arg;
+
+	r->epoch = db_int(row, 0);
+	r->batch_no = db_int(row, 1);
+	r->batch_at = time_parse(row->col[2]);
+	r->now = time_parse(row->col[3]);
+}
+
+static enum db_result lane_statement(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
+                                     struct lane_row *row)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, &(struct fill){.lane = l->lane_id, .slot = l->slot});
+	result = db_run(l->db, &sql, each, row);
+	text_fini(&sql);
+	return result;
+}
+
+/* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
+ * transaction that holds the lane's row and shuts out one that comes later. Afterwards *last is what was committed
+ * last. */
+static bool lane_enter(struct lane *l, struct lane_row *last)
+{
+	enum db_result result;
+
+	*last = (struct lane_row){0};
+	if (!db_connect(l->db))
+		return false;
+	if (l->lane_id) {
+		result = lane_statement(l, LANE_RAISE, NULL, NULL);
+		if (result == DB_OK)
+			result = lane_statement(l, LANE_READ, lane_read, last);
+		if (result == DB_OK && last->epoch == 0)
+			l->lane_id = 0; /* somebody removed the row: begin anew */
+	}
+	if (l->lane_id == 0) {
+		result = lane_statement(l, LANE_MAKE, lane_made, last);
+		l->lane_id = last->lane_id;
+		l->batch_no = 0;
+	}
+	if (result != DB_OK) {
+		db_close(l->db);
+		return false;
+	}
+	l->epoch = last->epoch;
+	l->clock_offset_ms = last->now - clock_ms();
+	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
+	          (long long)l->epoch);
+	return true;
+}
+
+bool lane_connect(struct lane *l)
+{
+	struct lane_row last;
+
+	return lane_enter(l, &last);
+}
+
+void lane_leave(struct lane *l)
+{
+	if (db_connected(l->db) && lane_statement(l, LANE_DROP, NULL, NULL) != DB_OK)
+		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
+}
+
+/* 41 bits of milliseconds since 2020, 10 bits of the lane's number, 12 bits of a counter. The lane's number comes from
+ * the database, so that processes with the same slot number do not collide for long; where they do, a duplicate key
+ * means a new id. */
+uint64_t lane_new_id(struct lane *l)
+{
+	const int64_t since = INT64_C(1577836800000);
+	int64_t       ms = clock_ms() + l->clock_offset_ms - since;
+
+	if (ms > l->id_ms) {
+		l->id_ms = ms;
+		l->id_count = 0;
+	} else if (++l->id_count == 4096) {
+		l->id_ms++;
+		l->id_count = 0;
+	}
+	return (uint64_t)l->id_ms << 22 | (uint64_t)(l->lane_id & 1023) << 12 | l->id_count;
+}
+
+/* ---- one guarded transaction */
+
+void lane_begin(struct lane *l, struct text *sql)
+{
+	l->batch_no++;
+	statement_add(sql, LANE_BEGIN, &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = l->batch_no});
+}
+
+struct verdict_row {
+	int64_t verdict, now;
+};
+
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	struct verdict_row *v = arg;
+
+	v->verdict = db_int(row, 0);
+	v->now = time_parse(row->col[1]);
+}
+
+/* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
+static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
+{
+	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
+	struct lane_row last;
+
+	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);
+	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
+	          (long long)l->batch_no, db_error(l->db));
+	while (!lane_enter(l, &last)) {
+		if (clock_ms() > until)
+			return DB_UNKNOWN;
+		usleep(50000);
+	}
+	if (last.batch_no != l->batch_no)
+		return DB_AWAY; /* not committed, and never will be */
+	*v = (struct verdict_row){VERDICT_DONE, last.batch_at};
+	return DB_OK;
+}
+
+enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now)
+{
+	struct verdict_row v = {-1, TIME_NONE};
+	enum db_result     result;
+
+	statement_add(sql, LANE_END, NULL);
+	result = db_run(l->db, sql, verdict_read, &v);
+	if (result == DB_UNKNOWN)
+		result = outcome_find(l, &v);
+	assert(result != DB_OK || v.verdict >= 0);
+	*verdict = (enum verdict)v.verdict;
+	*now = v.now;
+	return result;
+}
