@@ -15,6 +15,8 @@ TESTS    = $(sort $(wildcard tests/*.c))
 BENCH    = $(sort $(wildcard tests/bench/*.c))
 OBJECTS  = $(PARTS:%.c=$(B)/%.o)
 
+MAKEFLAGS += --jobs=$(shell nproc)
+
 .PHONY: all run test check bench demo tidy install-packages clean help
 all: $(B)/holdfast
 

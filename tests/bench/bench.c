@@ -246,8 +246,9 @@ int main(int argc, char **argv)
 {
 	static struct standing standings[COUNT(contenders)];
 	struct memory          memory = {0};
-	struct bench           b = {
-			  .seconds = 5, .turns = 3, .reservations = 1000000, .skus = 100000, .program = "build/holdfast"};
+	struct bench           b = {.seconds = 5, .turns = 3, .reservations = 1000000, .skus = 100000};
+
+	b.program = "build/holdfast";
 
 	if (!options_read(&b, argc, argv)) {
 		fputs(usage, stderr);
