@@ -30,6 +30,17 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
+	{"work", WORK, "settle|expire", "claims due reservations and completes them",
+         "  holdfast work settle --workers 4\n"
+         "  holdfast work settle --once --exec ./settle.py\n",
+         work_run},
+	{"reap", REAP, "", "frees the orders of workers that went silent",
+         "  holdfast reap --dry-run\n"
+         "  holdfast reap --every 10\n",
+         reap_run},
+	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back", "  holdfast kick R1\n", kick_run},
+	{"purge", PURGE, "", "removes reservations and tasks that ended long ago", "  holdfast purge --keep 90\n",
+         purge_run},
 	{0},
 };
 

@@ -12,5 +12,7 @@
 struct op *page_op(struct request *r, enum op_kind kind);
 /* "next_cursor": the text, or null at the end. */
 void cursor_member(struct json_writer *w, const struct op *op);
+/* "lines":[{sku, location, qty}] */
+void lines_write(struct json_writer *w, const struct line *lines, size_t count);
 
 #endif

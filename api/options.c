@@ -216,6 +216,11 @@ const char *option_text(enum option o)
 	return values[o] ? values[o] : table[o].standard;
 }
 
+const char *option_name(enum option o)
+{
+	return table[o].name;
+}
+
 bool option_given(enum option o)
 {
 	return values[o] != NULL;

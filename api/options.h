@@ -10,7 +10,20 @@ enum option {
 #undef X
 	OPTIONS
 };
-enum { SERVE = 1, MIGRATE = 2, IMPORT = 4, AUDIT = 8, STATS = 16, PRINTS = AUDIT | STATS | IMPORT, ALL = 31 };
+enum {
+	SERVE = 1,
+	MIGRATE = 2,
+	IMPORT = 4,
+	AUDIT = 8,
+	STATS = 16,
+	WORK = 32,
+	REAP = 64,
+	KICK = 128,
+	PURGE = 256,
+	PRINTS = AUDIT | STATS | IMPORT,
+	WORK_REAP = WORK | REAP,
+	ALL = 511
+};
 
 struct command {
 	const char *name;
@@ -26,6 +39,7 @@ struct command {
  * --help, with 64 after a usage error, with 78 after a wrong configuration. */
 int                  options_read(const struct command *command, int argc, char **argv, char **operands, int max);
 const char          *option_text(enum option o); /* NULL: neither given nor standard */
+const char          *option_name(enum option o);
 bool                 option_given(enum option o);
 int64_t              option_count(enum option o, int64_t standard);
 struct house_options option_house(void);
@@ -36,6 +50,10 @@ int                         migrate_run(int argc, char **argv);
 int                         import_run(int argc, char **argv);
 int                         audit_run(int argc, char **argv);
 int                         stats_run(int argc, char **argv);
+int                         work_run(int argc, char **argv);
+int                         reap_run(int argc, char **argv);
+int                         kick_run(int argc, char **argv);
+int                         purge_run(int argc, char **argv);
 const struct command       *command_find(const char *name);
 
 #endif

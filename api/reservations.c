@@ -10,7 +10,7 @@ enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 86400 };
 
 /* ---- answers */
 
-static void lines_write(struct json_writer *w, const struct line *lines, size_t count)
+void lines_write(struct json_writer *w, const struct line *lines, size_t count)
 {
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < count; i++) {

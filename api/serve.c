@@ -55,11 +55,6 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-static bool jobs_valid(const char *list)
-{
-	return !list || !*list || strcmp(list, "expire") == 0;
-}
-
 static void banner(const struct serve *s)
 {
 	const char *at = service_address(s->service);
@@ -107,7 +102,8 @@ static int doors_open(struct serve *s)
 		return EXIT_CONFIG;
 	}
 	log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", service_address(s->service),
-	          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0), s->jobs ? "expire" : "none");
+	          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
+	          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap") : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -123,15 +119,17 @@ int serve_run(int argc, char **argv)
 	struct serve          s = {0};
 	struct house_options  house;
 	struct engine_options options;
+	const char           *jobs;
 	int                   status = options_read(command_find("serve"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
+	jobs = option_given(OPTION_jobs) ? option_text(OPTION_jobs) : "";
 	options = (struct engine_options){.lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
 	                                  .slot = (unsigned)option_count(OPTION_slot, 0)};
-	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 || !jobs_valid(option_text(OPTION_jobs))) {
-		say("%s", jobs_valid(option_text(OPTION_jobs)) ? "--lanes is 1 to 64, --slot at most 60000"
-		                                               : "--jobs knows expire");
+	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 || !jobs_list_valid(jobs)) {
+		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000"
+		                                : "--jobs knows expire, settle and reap");
 		return EXIT_CONFIG;
 	}
 	signal(SIGPIPE, SIG_IGN);
@@ -145,7 +143,7 @@ int serve_run(int argc, char **argv)
 	s.engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s.engine) && clock_ms() < until;)
 		usleep(2000);
-	s.jobs = option_given(OPTION_jobs) ? jobs_open(s.engine, &s.house.target) : NULL;
+	s.jobs = option_given(OPTION_jobs) ? jobs_open(jobs, &s.house.target, engine_catalogue(s.engine)) : NULL;
 	status = doors_open(&s);
 	jobs_close(s.jobs);
 	engine_close(s.engine);

@@ -1,5 +1,6 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
 #include "http.h"
+#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,28 @@ static void write_replays(struct metrics *m)
 static void write_expired(struct metrics *m)
 {
 	sample(m, m->figures->expired);
+}
+
+static void write_tasks_open(struct metrics *m)
+{
+	if (m->counts)
+		sample(m, m->counts->tasks_open);
+}
+
+static void write_oldest_lease(struct metrics *m)
+{
+	if (m->counts)
+		text_format(m->to, "%s %.3f\n", m->name, (double)m->counts->oldest_lease_ms / 1e3);
+}
+
+static void write_fenced(struct metrics *m)
+{
+	sample(m, task_figures.fenced);
+}
+
+static void write_reaped(struct metrics *m)
+{
+	sample(m, task_figures.reaped_tasks);
 }
 
 static void write_deadlocks(struct metrics *m)

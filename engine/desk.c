@@ -29,6 +29,10 @@ static enum db_result desk_try(struct desk *d, struct op **ops, size_t count)
 		return DB_AWAY;
 	if (ops[0]->kind == OP_TOTALS)
 		return list_totals(d->db, d->engine->catalogue, ops, count);
+	if (ops[0]->kind == OP_RUN) {
+		ops[0]->outcome = OUTCOME_OK;
+		return ops[0]->run(d->db, d->engine->catalogue, ops[0]->run_arg);
+	}
 	return answers[ops[0]->kind](d->db, d->engine->catalogue, ops[0]);
 }
 

@@ -13,6 +13,7 @@ struct engine *engine_open(const struct engine_options *options)
 	for (unsigned i = 0; i < options->lanes; i++)
 		e->lanes[i] = lane_open(e, options->slot + i);
 	e->desk = desk_open(e);
+	e->clerk = desk_open(e);
 	return e;
 }
 
@@ -21,6 +22,7 @@ void engine_close(struct engine *e)
 	for (unsigned i = 0; i < e->options.lanes; i++)
 		lane_close(e->lanes[i]);
 	desk_close(e->desk);
+	desk_close(e->clerk);
 	catalogue_free(e->catalogue);
 	free(e->lanes);
 	free(e);
@@ -53,7 +55,10 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
 
 	for (struct op *op = first; op; op = op->next)
 		op_begin(op, loop, done, arg, now_ms);
-	queue = first->kind < OP_TOTALS ? &e->lanes[first->id_hash % e->options.lanes]->queue : desk_queue(e->desk);
+	if (first->kind < OP_TOTALS)
+		queue = &e->lanes[first->id_hash % e->options.lanes]->queue;
+	else
+		queue = desk_queue(first->kind == OP_RUN ? e->clerk : e->desk);
 	return queue_push(queue, first, count);
 }
 

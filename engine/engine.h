@@ -97,6 +97,8 @@ enum op_kind {
 	OP_LIST_MOVEMENTS,
 	OP_LIST_RESERVATIONS,
 	OP_COUNTS,
+	/* by the clerk, on another connection: what the caller brings along in op->run */
+	OP_RUN,
 	OP_KINDS
 };
 /* How many reservations there are, and since when the oldest waits; counted at one moment. */
@@ -104,7 +106,8 @@ struct counts {
 	int64_t by_state[STATES], claimed[STATES];
 	int64_t ready[STATES];           /* of held and confirmed: due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* how long the oldest of these has been due; 0 when there is none */
-	int64_t counted_ms;              /* clock_ms */
+	int64_t tasks_open, oldest_lease_ms;
+	int64_t counted_ms; /* clock_ms */
 };
 
 enum mode { ALL_OR_NOTHING, BEST_EFFORT };
@@ -136,6 +139,11 @@ struct op {
 	struct counts        counts; /* OP_COUNTS */
 	struct total        *totals; /* of each line's sku, one after the other: owned. OP_LIST_SKUS makes the lines */
 	size_t              *totals_of; /* how many belong to each line; 0 and no sku: unknown */
+	/* ---- OP_RUN: called on the clerk's thread with its connection, again after DB_RETRY, DB_LOCKED, DB_AWAY and
+	 * DB_UNKNOWN, so it must bear repeating. run_arg is the op's and freed with it by run_free. */
+	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
+	void (*run_free)(void *arg);
+	void *run_arg;
 	/* ---- its way */
 	struct loop *loop;
 	void (*done)(void *arg, struct op *op);
@@ -204,10 +212,6 @@ bool op_cancel(struct op *op);
 
 /* Counts by walking the claim index once. On a connection of the caller's. */
 bool engine_count(struct db *db, struct counts *out) MUST_CHECK;
-
-/* Gives back the units of up to `limit` expired holds, on a connection of the caller's. *swept: how many. false: the
- * database did not let us; `db` says why. Any thread with a connection of its own. */
-bool engine_expire(struct engine *e, struct db *db, unsigned limit, unsigned *swept) MUST_CHECK;
 
 bool engine_ready(struct engine *e); /* every lane and the desk have a connection */
 

@@ -71,7 +71,8 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		return false;
 	}
 	l->epoch = last->epoch;
-	l->clock_offset_ms = last->now - clock_ms();
+	l->id_maker.clock_offset_ms = last->now - clock_ms();
+	l->id_maker.owner = (uint64_t)l->lane_id;
 	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
 	          (long long)l->epoch);
 	return true;
@@ -90,22 +91,9 @@ void lane_leave(struct lane *l)
 		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
 }
 
-/* 41 bits of milliseconds since 2020, 10 bits of the lane's number, 12 bits of a counter. The lane's number comes from
- * the database, so that processes with the same slot number do not collide for long; where they do, a duplicate key
- * means a new id. */
 uint64_t lane_new_id(struct lane *l)
 {
-	const int64_t since = INT64_C(1577836800000);
-	int64_t       ms = clock_ms() + l->clock_offset_ms - since;
-
-	if (ms > l->id_ms) {
-		l->id_ms = ms;
-		l->id_count = 0;
-	} else if (++l->id_count == 4096) {
-		l->id_ms++;
-		l->id_count = 0;
-	}
-	return (uint64_t)l->id_ms << 22 | (uint64_t)(l->lane_id & 1023) << 12 | l->id_count;
+	return id_make(&l->id_maker);
 }
 
 /* ---- one guarded transaction */

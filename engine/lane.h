@@ -5,6 +5,7 @@
 #define LANE_H
 
 #include "decide.h"
+#include "rows.h"
 #include "statement.h"
 
 #include <pthread.h>
@@ -69,9 +70,7 @@ struct lane {
 	unsigned          slot;
 	struct db        *db;
 	int64_t           lane_id, epoch, batch_no; /* 0: there is no row yet */
-	int64_t           clock_offset_ms;          /* the database's clock minus clock_ms, for new ids alone */
-	int64_t           id_ms;                    /* of the last id made, and how many in that millisecond */
-	unsigned          id_count;
+	struct ids        id_maker;
 	_Atomic bool      connected; /* for others to read */
 	struct batch      batch;
 	struct op        *ops[BATCH_OPS];          /* batch.ops */
@@ -94,7 +93,8 @@ struct engine {
 	struct engine_options options;
 	struct catalogue     *catalogue;
 	struct lane         **lanes;
-	struct desk          *desk;
+	struct desk          *desk;  /* lists and totals */
+	struct desk          *clerk; /* what jobs have it run */
 	struct engine_figures figures;
 	_Atomic bool          stopping;
 };
@@ -150,8 +150,6 @@ void           pairs_forget(struct lane *l);           /* a guard missed: the hi
  * the gather that stock_write puts before the deduction. */
 enum db_result stock_gather(struct lane *l, bool commits) MUST_CHECK;
 void           stock_write(struct lane *l, struct text *sql, bool gather);
-/* Appends what gives the units of these reservations back to the slots that their lines name. */
-void stock_give_back(struct text *sql, struct reservation **list, size_t count);
 
 /* ---- movement.c */
 enum db_result movement_look_up(struct lane *l) MUST_CHECK;
@@ -176,16 +174,6 @@ void           reservation_insert(struct lane *l, struct text *sql); /* appends 
 enum db_result reservation_sweep(struct lane *l) MUST_CHECK;   /* gives back expired holds on skus that fell short */
 enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
 void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */
-void           reservation_free(struct reservation *r);
-/* Reads rows of reservation_find or reservation_by_id into a growing list; then its lines are sorted by code. */
-struct reservation_reader {
-	struct catalogue    *catalogue;
-	struct reservation **list;
-	size_t               count, max;
-	size_t               lines_max; /* room of the one being read */
-};
-void reservation_read(void *arg, const struct db_row *row);
-void reservations_sort_lines(struct reservation **list, size_t count);
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
 void lines_sort(struct line *lines, size_t count); /* op.c */

@@ -455,6 +455,14 @@ static void count_read(void *arg, const struct db_row *row)
 	}
 }
 
+static void tasks_count_read(void *arg, const struct db_row *row)
+{
+	struct counts *counts = arg;
+
+	counts->tasks_open = db_int(row, 0);
+	counts->oldest_lease_ms = db_int(row, 1);
+}
+
 bool engine_count(struct db *db, struct counts *out)
 {
 	struct text sql = {0};
@@ -463,6 +471,9 @@ bool engine_count(struct db *db, struct counts *out)
 	*out = (struct counts){.counted_ms = clock_ms()};
 	statement_add(&sql, RESERVATION_COUNTS, NULL);
 	ok = db_run(db, &sql, count_read, out) == DB_OK;
+	text_reset(&sql);
+	statement_add(&sql, TASK_FIGURES, NULL);
+	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
 	text_fini(&sql);
 	return ok;
 }

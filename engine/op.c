@@ -53,6 +53,21 @@ enum state reservation_reads(const struct reservation *r)
 	return r->state == HELD && r->expires_at <= r->read_at ? EXPIRED : r->state;
 }
 
+uint64_t id_make(struct ids *ids)
+{
+	const int64_t since = INT64_C(1577836800000); /* 2020-01-01 */
+	int64_t       ms = clock_ms() + ids->clock_offset_ms - since;
+
+	if (ms > ids->ms) {
+		ids->ms = ms;
+		ids->count = 0;
+	} else if (++ids->count == 4096) {
+		ids->ms++;
+		ids->count = 0;
+	}
+	return (uint64_t)ids->ms << 22 | (ids->owner & 1023) << 12 | ids->count;
+}
+
 /* ---- operations */
 
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
@@ -97,6 +112,8 @@ void op_free(struct op *op)
 	movement_free(op->movement);
 	movement_free(op->found_movement);
 	op_forget(op);
+	if (op->run_free)
+		op->run_free(op->run_arg);
 	free(op);
 }
 

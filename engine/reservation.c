@@ -3,6 +3,7 @@
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The
  * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
  * lines too. */
+#include "guard.h"
 #include "lane.h"
 
 #include <stdlib.h>
@@ -38,6 +39,13 @@ void reservation_free(struct reservation *r)
 	if (r)
 		free(r->last_error);
 	free(r);
+}
+
+void reservations_free(struct reservation **list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		reservation_free(list[i]);
+	free(list);
 }
 
 static struct reservation *reservation_begin(const struct db_row *row, size_t lines_max)
@@ -336,28 +344,22 @@ void reservation_answer(struct op *op, int64_t now)
 
 /* ---- expired holds */
 
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
-/* In a transaction without a lane's fence: it changes only rows that are held and expired, so one that lands late does
- * no harm. */
+/* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
+ */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
 	struct text    sql = {0}, rows = {0};
-	int64_t        verdict = -1;
+	int            verdict;
 	enum db_result result;
 
-	statement_add(&sql, FREE_BEGIN, NULL);
+	guard_begin(&sql);
 	for (size_t i = 0; i < count; i++)
 		row_int(&rows, (int64_t)list[i]->reservation_id);
 	statement_add(&sql, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
-	statement_add(&sql, LANE_EXPECT, &(struct fill){.count = (int64_t)count, .verdict = VERDICT_STATE});
-	stock_give_back(&sql, list, count);
-	statement_add(&sql, LANE_END, NULL);
-	result = db_run(db, &sql, verdict_read, &verdict);
-	if (result == DB_OK && verdict == VERDICT_DONE)
+	guard_expect(&sql, (int64_t)count, VERDICT_STATE);
+	stock_give_back(&sql, list, count, VERDICT_STATE);
+	result = guard_run(db, &sql, &verdict);
+	if (result == DB_OK && verdict == GUARD_DONE)
 		*swept = (unsigned)count;
 	text_fini(&sql);
 	text_fini(&rows);
@@ -441,24 +443,6 @@ enum db_result reservation_sweep(struct lane *l)
 	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	return result;
-}
-
-bool engine_expire(struct engine *e, struct db *db, unsigned limit, unsigned *swept)
-{
-	struct text    ids = {0}, sql = {0};
-	enum db_result result;
-
-	*swept = 0;
-	statement_add(&sql, EXPIRED_OLDEST, &(struct fill){.count = limit});
-	result = db_run(db, &sql, id_read, &ids);
-	if (result == DB_OK && ids.len > 0)
-		result = reservation_expire(db, e->catalogue, &ids, swept);
-	text_fini(&ids);
-	text_fini(&sql);
-	atomic_fetch_add(&e->figures.expired, *swept);
-	if (result == DB_RETRY || result == DB_LOCKED)
-		result = db_text(db, "ROLLBACK", NULL, NULL);
-	return result == DB_OK;
 }
 
 /* ---- rows that somebody outside has locked */

@@ -94,11 +94,6 @@ UNION
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
   WHERE r.state = 1 AND r.task_id > 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
 
--- name: expired_oldest
--- Expired holds whatever their skus, the oldest first, because the walk follows the index.
-SELECT reservation_id FROM reservation FORCE INDEX (claim)
- WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3) LIMIT {count};
-
 -- name: reservation_list
 -- A page of ids, newest first. {low}: the id before which it begins.
 SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (PRIMARY)

@@ -22,8 +22,8 @@ static const struct {
 	{                                    \
 #n, offsetof(struct fill, n) \
 	}
-	NUMBER(batch), NUMBER(count), NUMBER(epoch), NUMBER(lane), NUMBER(lapsed),  NUMBER(low),
-	NUMBER(sku),   NUMBER(slot),  NUMBER(state), NUMBER(task), NUMBER(verdict),
+	NUMBER(batch), NUMBER(count), NUMBER(epoch), NUMBER(id),   NUMBER(kind),  NUMBER(lane), NUMBER(lapsed),
+	NUMBER(lease), NUMBER(low),   NUMBER(sku),   NUMBER(slot), NUMBER(state), NUMBER(task), NUMBER(verdict),
 #undef NUMBER
 };
 

@@ -1,4 +1,5 @@
-/* stock.c - what a batch does to slots: gather, give back, add, deduct. */
+/* stock.c - what is done to slots: gather, give back, add, deduct, settle. */
+#include "guard.h"
 #include "lane.h"
 
 #include <stdlib.h>
@@ -134,7 +135,8 @@ static void shares_of(struct shares *s, const struct reservation *r)
 		          r->lines[k].qty);
 }
 
-static void give_back_add(struct text *sql, const struct shares *s)
+/* Rows of (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
+static void shares_write(struct text *sql, const struct shares *s, enum statement name, int verdict)
 {
 	struct text rows = {0};
 
@@ -143,26 +145,77 @@ static void give_back_add(struct text *sql, const struct shares *s)
 		row_int(&rows, s->list[i].sku_id);
 		row_int(&rows, s->list[i].location_id);
 		row_int(&rows, s->list[i].slot);
-		row_int(&rows, s->list[i].qty);
+		row_int(&rows, name == STOCK_GIVE_BACK ? s->list[i].qty : 0);
 		row_int(&rows, s->list[i].qty);
 		row_end(&rows);
 	}
 	if (s->count > 0) {
-		statement_add(sql, STOCK_GIVE_BACK, &(struct fill){.rows = &rows});
-		statement_add(sql, LANE_EXPECT,
-		              &(struct fill){.count = 2 * (int64_t)s->count, .verdict = VERDICT_STATE});
+		statement_add(sql, name, &(struct fill){.rows = &rows});
+		guard_expect(sql, 2 * (int64_t)s->count, verdict);
 	}
 	text_fini(&rows);
 }
 
-void stock_give_back(struct text *sql, struct reservation **list, size_t count)
+static struct shares shares_of_all(struct reservation **list, size_t count)
 {
 	struct shares s = {0};
 
 	for (size_t i = 0; i < count; i++)
 		shares_of(&s, list[i]);
 	shares_sum(&s);
-	give_back_add(sql, &s);
+	return s;
+}
+
+void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict)
+{
+	struct shares s = shares_of_all(list, count);
+
+	shares_write(sql, &s, STOCK_GIVE_BACK, verdict);
+	free(s.list);
+}
+
+static void settlement_header(struct text *rows, const struct settlement *settlement)
+{
+	static const uint8_t no_hash[16];
+	struct text          id = {0}, reference = {0};
+
+	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
+	            (unsigned long long)settlement->part);
+	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
+	row_begin(rows);
+	row_int(rows, (int64_t)settlement->movement_no);
+	row_hex(rows, id.data, id.len);
+	row_int(rows, SETTLEMENT);
+	row_hex(rows, no_hash, sizeof(no_hash));
+	row_now(rows, 0);
+	row_null(rows);
+	row_hex(rows, reference.data, reference.len);
+	row_end(rows);
+	text_fini(&id);
+	text_fini(&reference);
+}
+
+void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
+                  int verdict)
+{
+	struct shares s = shares_of_all(list, count);
+	struct text   rows = {0};
+
+	shares_write(sql, &s, STOCK_SETTLE, verdict);
+	settlement_header(&rows, settlement);
+	statement_add(sql, MOVEMENT_ADD, &(struct fill){.rows = &rows});
+	text_reset(&rows);
+	for (size_t i = 0; i < s.count; i++) {
+		row_begin(&rows);
+		row_int(&rows, (int64_t)settlement->movement_no);
+		row_int(&rows, s.list[i].sku_id);
+		row_int(&rows, s.list[i].location_id);
+		row_int(&rows, s.list[i].slot);
+		row_int(&rows, -s.list[i].qty);
+		row_end(&rows);
+	}
+	statement_add(sql, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
+	text_fini(&rows);
 	free(s.list);
 }
 
@@ -267,7 +320,7 @@ void stock_write(struct lane *l, struct text *sql, bool gather)
 		gather_add(l, sql, true);
 	else if ((given.count > 0) + adds + takes > 1)
 		lock_add(l, sql, &given);
-	give_back_add(sql, &given);
+	shares_write(sql, &given, STOCK_GIVE_BACK, VERDICT_STATE);
 	adds_write(l, sql);
 	takes_write(l, sql);
 	free(given.list);

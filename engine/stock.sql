@@ -86,6 +86,11 @@ SELECT p.sku_id, p.location_id, COUNT(*)
     INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows}
         ON DUPLICATE KEY UPDATE available = available + VALUES(available), reserved = reserved - VALUES(reserved);
 
+-- name: stock_settle
+-- Promised units leave the house, from the slots that the lines name. {rows}: (sku, location, slot, 0, units).
+    INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows}
+        ON DUPLICATE KEY UPDATE reserved = reserved - VALUES(reserved);
+
 -- name: stock_take_slots
 -- Units leave named slots that this transaction has locked and read. {rows}: (sku, location, slot, units, 0).
     INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows}

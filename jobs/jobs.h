@@ -1,13 +1,51 @@
-/* jobs.h - work beside the calls: what `serve --jobs` runs inside. */
+/* jobs.h - work beside the calls: workers that claim and complete, reapers; inside `serve --jobs` or as commands.
+ *
+ * A worker is a thread with a connection of its own. All that run together share one stop: work_stop wakes every pause,
+ * and each ends after the batch at hand. */
 #ifndef JOBS_H
 #define JOBS_H
 
-#include "engine/engine.h"
+#include "task.h"
 
+#include <pthread.h>
+
+/* What all workers of a process share. */
+struct work {
+	struct db_target  target;
+	struct catalogue *catalogue;
+	enum task_kind    kind; /* TASK_NO_KIND: a reaper */
+	int64_t           batch, lease_s, pause_ms, stale_s;
+	unsigned          attempts_max;
+	const char       *exec;  /* NULL: the order is completed as it is */
+	bool              once;  /* ends when nothing is ready */
+	bool              tells; /* a reaper prints what it freed */
+	bool              dry;   /* it only says what it would free */
+	struct stop      *stop;
+};
+
+struct stop {
+	pthread_mutex_t lock;
+	pthread_cond_t  stopped;
+	bool            stops;
+};
+void stop_init(struct stop *s);
+void stop_fini(struct stop *s);
+void stop_now(struct stop *s);              /* any thread */
+bool stop_wait(struct stop *s, int64_t ms); /* pauses; true when it is time to stop */
+
+struct worker;
+struct worker *worker_start(const struct work *work, unsigned number); /* work is copied */
+int            worker_join(struct worker *w);                          /* exit status */
+
+/* Runs CMD for the orders of a claim: a line of JSON each on its input, answers on its output. Orders it did not answer
+ * are retried. Renews the lease while answers come; kills it when it is silent for a lease. */
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count) MUST_CHECK;
+
+/* ---- inside serve: a list such as "expire,settle,reap" (empty: all). */
 struct jobs;
-/* A thread with a connection of its own that gives back the units of expired holds, at most a second after their time.
- */
-struct jobs *jobs_open(struct engine *e, const struct db_target *target);
+bool         jobs_list_valid(const char *list);
+struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c);
 void         jobs_close(struct jobs *j); /* waits for what is being done; NULL is fine */
 
 #endif

@@ -67,3 +67,17 @@ SELECT r.order_id, r.state, r.confirmed_at, r.released_at, r.settled_at
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r
  WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at;
+
+-- name: claim_has_task
+-- A claimed reservation names a task that was made for its kind, and has been charged an attempt.
+SELECT r.order_id, r.state, r.task_id, r.attempts
+  FROM reservation r LEFT JOIN task t ON t.task_id = r.task_id
+ WHERE r.state IN (1, 2) AND r.task_id IS NOT NULL
+   AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2));
+
+-- name: task_counts
+-- A task has completed and failed no more than it claimed, and settled reservations that name it are those it completed.
+SELECT t.task_id, t.claimed, t.completed, t.failed, COUNT(r.reservation_id) AS settled
+  FROM task t LEFT JOIN reservation r ON r.task_id = t.task_id AND r.state = 3
+ WHERE t.kind = 1
+ GROUP BY t.task_id HAVING t.completed + t.failed > t.claimed OR settled > t.completed;

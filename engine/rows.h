@@ -1,0 +1,44 @@
+/* rows.h - reservations as rows of the database, and what their completion does to stock. For the engine and for jobs.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "engine.h"
+
+/* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's; afterwards
+ * reservations_sort_lines brings the lines into the order of their codes. */
+struct reservation_reader {
+	struct catalogue    *catalogue;
+	struct reservation **list;
+	size_t               count, max;
+	size_t               lines_max; /* room of the one being read */
+};
+void reservation_read(void *arg, const struct db_row *row);
+void reservations_sort_lines(struct reservation **list, size_t count);
+void reservation_free(struct reservation *r);
+void reservations_free(struct reservation **list, size_t count);
+
+/* Appends to a guarded transaction: the units of these reservations return to `available`, in the slots that their
+ * lines name. `verdict` where a slot is not as it must be. */
+void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict);
+
+/* One settlement movement: of a task, its part-th, with a number made by id_make. */
+struct settlement {
+	uint64_t task_id, part, movement_no;
+};
+/* The same: the units leave the house, and one movement says so. */
+void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
+                  int verdict);
+
+/* Makes ids ordered by time: 41 bits of milliseconds since 2020, 10 bits of `owner`, 12 bits of a counter. The owner is
+ * a number that the database gave (of a lane, of a task), so that processes seldom collide; where they do, a duplicate
+ * key means a new id. One thread. */
+struct ids {
+	int64_t  clock_offset_ms; /* the database's clock minus clock_ms */
+	uint64_t owner;
+	int64_t  ms; /* of the last id, and how many in that millisecond */
+	unsigned count;
+};
+uint64_t id_make(struct ids *ids);
+
+#endif

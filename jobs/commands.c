@@ -1,0 +1,340 @@
+/* commands.c - the commands work, reap, kick and purge. */
+#include "jobs.h"
+#include "api/options.h"
+#include "engine/guard.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORKERS_MAX = 64, KICK_BATCH = 500, PURGE_BATCH = 500 };
+
+/* ---- signals: the first one ends the work in order, the second one at once. */
+
+static void *signals_main(void *arg)
+{
+	sigset_t set;
+	int      sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigwait(&set, &sig);
+	stop_now(arg);
+	sigwait(&set, &sig);
+	_exit(128 + sig);
+}
+
+static void signals_watch(struct stop *stop)
+{
+	pthread_t thread;
+	sigset_t  set;
+	int       error;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	error = pthread_create(&thread, NULL, signals_main, stop);
+	assert(error == 0);
+	pthread_detach(thread);
+}
+
+/* Opens the database and runs `count` workers to their end. */
+static int workers_run(struct work *work, unsigned count)
+{
+	static struct stop   stop; /* the signal thread outlives this function */
+	struct worker       *workers[WORKERS_MAX];
+	struct house         house;
+	struct house_options options = option_house();
+	int                  status;
+
+	stop_init(&stop);
+	signals_watch(&stop);
+	status = house_open(&house, &options);
+	if (status != EXIT_DONE)
+		return status;
+	work->target = house.target;
+	work->catalogue = catalogue_new();
+	work->stop = &stop;
+	for (unsigned i = 0; i < count; i++)
+		workers[i] = worker_start(work, i);
+	for (unsigned i = 0; i < count; i++) {
+		int of_worker = worker_join(workers[i]);
+
+		status = of_worker ? of_worker : status;
+	}
+	catalogue_free(work->catalogue);
+	house_close(&house);
+	return status;
+}
+
+static bool in_range(enum option o, int64_t min, int64_t max)
+{
+	int64_t n = option_count(o, min);
+
+	if (n >= min && n <= max)
+		return true;
+	say("--%s is %lld to %lld", option_name(o), (long long)min, (long long)max);
+	return false;
+}
+
+int work_run(int argc, char **argv)
+{
+	struct work work = {0};
+	char       *kind = NULL;
+	int         status = options_read(command_find("work"), argc, argv, &kind, 1);
+
+	if (status != EXIT_DONE)
+		return status;
+	work.kind = kind ? task_kind_find(kind) : TASK_NO_KIND;
+	if (work.kind == TASK_NO_KIND || (option_given(OPTION_once) && option_given(OPTION_every))) {
+		say("%s; try `holdfast work --help`",
+		    work.kind ? "--once and --every do not go together" : "work settle or work expire");
+		return EXIT_USAGE;
+	}
+	if (!in_range(OPTION_batch, 1, CLAIM_MAX) || !in_range(OPTION_lease, 1, 3600) ||
+	    !in_range(OPTION_workers, 1, WORKERS_MAX) || !in_range(OPTION_max_attempts, 1, 1000) ||
+	    !in_range(OPTION_every, 1, 86400))
+		return EXIT_USAGE;
+	work.batch = option_count(OPTION_batch, 0);
+	work.lease_s = option_count(OPTION_lease, 0);
+	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
+	work.exec = option_text(OPTION_exec);
+	work.once = option_given(OPTION_once);
+	work.pause_ms = option_count(OPTION_every, 1) * 1000;
+	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
+}
+
+int reap_run(int argc, char **argv)
+{
+	struct work work = {.kind = TASK_NO_KIND, .tells = true};
+	int         status = options_read(command_find("reap"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!in_range(OPTION_max_attempts, 1, 1000) || !in_range(OPTION_every, 1, 86400) ||
+	    !in_range(OPTION_stale_after, 0, 86400 * 365))
+		return EXIT_USAGE;
+	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
+	work.stale_s = option_count(OPTION_stale_after, 0);
+	work.dry = option_given(OPTION_dry_run);
+	work.once = !option_given(OPTION_every);
+	work.pause_ms = option_count(OPTION_every, 1) * 1000;
+	return workers_run(&work, 1);
+}
+
+/* ---- kick */
+
+static void id_read(void *arg, const struct db_row *row)
+{
+	row_int(arg, db_int(row, 0));
+}
+
+static int kick_all(struct db *db, int64_t *kicked)
+{
+	struct text sql = {0}, rows = {0};
+	int         status = EXIT_DONE;
+
+	for (*kicked = 0;;) {
+		text_reset(&rows);
+		text_reset(&sql);
+		statement_add(&sql, BURIED_PAGE, &(struct fill){.count = KICK_BATCH});
+		if (db_run(db, &sql, id_read, &rows) != DB_OK)
+			status = EXIT_UNAVAILABLE;
+		if (status != EXIT_DONE || rows.len == 0)
+			break;
+		text_reset(&sql);
+		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &rows});
+		if (db_run(db, &sql, NULL, NULL) != DB_OK)
+			status = EXIT_UNAVAILABLE;
+		else
+			*kicked += db_changed(db);
+	}
+	text_fini(&sql);
+	text_fini(&rows);
+	return status;
+}
+
+struct state_reader {
+	struct text id;
+	int64_t     state;
+};
+
+static void state_read(void *arg, const struct db_row *row)
+{
+	struct state_reader *in = arg;
+
+	in->state = db_int(row, 3);
+	text_reset(&in->id);
+	row_int(&in->id, db_int(row, 1));
+}
+
+static int kick_one(struct db *db, const char *order_id)
+{
+	struct state_reader in = {0};
+	struct text         sql = {0}, rows = {0};
+	int                 status = EXIT_TROUBLE;
+
+	row_hex(&rows, order_id, strlen(order_id));
+	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows});
+	if (db_run(db, &sql, state_read, &in) != DB_OK) {
+		status = EXIT_UNAVAILABLE;
+	} else if (in.state != BURIED) {
+		say("%s is %s", order_id, in.state ? state_name((enum state)in.state) : "not known");
+	} else {
+		text_reset(&sql);
+		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &in.id});
+		status = db_run(db, &sql, NULL, NULL) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+		if (status == EXIT_DONE)
+			printf("%s is confirmed again\n", order_id);
+	}
+	text_fini(&sql);
+	text_fini(&rows);
+	text_fini(&in.id);
+	return status;
+}
+
+/* Opens the database, runs `act` on a connection, says what went wrong. */
+static int with_connection(int (*act)(struct db *db, void *arg), void *arg)
+{
+	struct house         house;
+	struct house_options options = option_house();
+	struct db           *db;
+	int                  status = house_open(&house, &options);
+
+	if (status != EXIT_DONE)
+		return status;
+	db = house_connect(&house);
+	status = db ? act(db, arg) : EXIT_UNAVAILABLE;
+	if (db && status == EXIT_UNAVAILABLE)
+		say("the database did not do it: %s", db_error(db));
+	db_free(db);
+	house_close(&house);
+	return status;
+}
+
+static int kick_act(struct db *db, void *arg)
+{
+	int64_t kicked;
+	int     status;
+
+	if (arg)
+		return kick_one(db, arg);
+	status = kick_all(db, &kicked);
+	printf("%lld reservations are confirmed again\n", (long long)kicked);
+	return status;
+}
+
+int kick_run(int argc, char **argv)
+{
+	char *order_id = NULL;
+	int   status = options_read(command_find("kick"), argc, argv, &order_id, 1);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!order_id == !option_given(OPTION_all)) {
+		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
+		return EXIT_USAGE;
+	}
+	return with_connection(kick_act, order_id);
+}
+
+/* ---- purge */
+
+struct purge {
+	int64_t     days, last, seen, removed;
+	struct text rows; /* ids that may go */
+};
+
+static void purge_read(void *arg, const struct db_row *row)
+{
+	struct purge *p = arg;
+
+	p->last = db_int(row, 0);
+	p->seen++;
+	if (db_int(row, 1))
+		row_int(&p->rows, p->last);
+}
+
+/* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
+static enum db_result purge_batch(struct db *db, struct purge *p)
+{
+	struct text    sql = {0};
+	int64_t        count = 1;
+	int            verdict;
+	enum db_result result;
+
+	for (size_t i = 0; i < p->rows.len; i++)
+		count += p->rows.data[i] == ',';
+	guard_begin(&sql);
+	statement_add(&sql, PURGE_ROWS, &(struct fill){.rows = &p->rows});
+	guard_expect(&sql, count, 1);
+	statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &p->rows});
+	result = guard_run(db, &sql, &verdict);
+	if (result == DB_OK && verdict == GUARD_DONE)
+		p->removed += count;
+	text_fini(&sql);
+	return result;
+}
+
+static int purge_reservations(struct db *db, struct purge *p)
+{
+	struct text sql = {0};
+	int         status = EXIT_DONE;
+
+	do {
+		p->seen = 0;
+		text_reset(&p->rows);
+		text_reset(&sql);
+		statement_add(&sql, PURGE_PAGE, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
+		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows.len > 0 && purge_batch(db, p) != DB_OK))
+			status = EXIT_UNAVAILABLE;
+	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
+	text_fini(&sql);
+	return status;
+}
+
+static int purge_tasks(struct db *db, const struct purge *p, int64_t *removed)
+{
+	struct text sql = {0};
+	int64_t     of_batch = 1;
+
+	statement_add(&sql, PURGE_TASKS, &(struct fill){.count = PURGE_BATCH, .lease = p->days});
+	for (*removed = 0; of_batch > 0; *removed += of_batch)
+		of_batch = db_run(db, &sql, NULL, NULL) == DB_OK ? db_changed(db) : -1;
+	text_fini(&sql);
+	*removed += of_batch < 0;
+	return of_batch < 0 ? EXIT_UNAVAILABLE : EXIT_DONE;
+}
+
+static int purge_act(struct db *db, void *arg)
+{
+	struct purge *p = arg;
+	int64_t       tasks = 0;
+	int           status = purge_reservations(db, p);
+
+	if (status == EXIT_DONE)
+		status = purge_tasks(db, p, &tasks);
+	printf("%lld reservations and %lld tasks removed\n", (long long)p->removed, (long long)tasks);
+	text_fini(&p->rows);
+	return status;
+}
+
+int purge_run(int argc, char **argv)
+{
+	struct purge p = {0};
+	int          status = options_read(command_find("purge"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!option_given(OPTION_keep)) {
+		say("purge needs --keep DAYS; try `holdfast purge --help`");
+		return EXIT_USAGE;
+	}
+	p.days = option_count(OPTION_keep, 0);
+	return with_connection(purge_act, &p);
+}

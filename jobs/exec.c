@@ -1,0 +1,299 @@
+/* exec.c - a program in any language settles the batch: one `/bin/sh -c CMD` per claim.
+ *
+ * It reads one line of JSON per order, then the end of its input, and answers one line per order: `ORDER_ID done`,
+ * `ORDER_ID retry REASON` or `ORDER_ID bury REASON`. Whatever else it prints is passed over. What is answered is
+ * written to the database a few times per lease, which renews it; an order without an answer is retried. */
+#include "jobs.h"
+#include "api/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 4096, REASON_MAX = 500 };
+enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
+
+struct exec {
+	const struct work   *work;
+	const struct task   *task;
+	struct db           *db;
+	struct reservation **orders;
+	size_t               count;
+	enum verdict        *said;    /* of each order */
+	char               **reasons; /* likewise; NULL: none */
+	struct text          input;   /* what is still to be written to the program */
+	size_t               written;
+	char                 line[LINE_MAX_BYTES];
+	size_t               line_len;
+	int                  to, from; /* pipes; -1 once closed */
+	pid_t                pid;
+	int64_t              heard_ms; /* when an answer last came */
+	bool                 lost;     /* the lease is gone: stop at once */
+};
+
+/* ---- the program's input */
+
+static void input_write(struct exec *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		const struct reservation *r = x->orders[i];
+		struct json_writer        w = {.to = &x->input};
+
+		json_open_object(&w, NULL);
+		json_put_string(&w, "order_id", r->order_id);
+		json_put_int(&w, "attempts", r->attempts);
+		json_open_array(&w, "lines");
+		for (size_t k = 0; k < r->lines_count; k++) {
+			json_open_object(&w, NULL);
+			json_put_string(&w, "sku", r->lines[k].sku_code);
+			json_put_string(&w, "location", r->lines[k].location_code);
+			json_put_int(&w, "qty", r->lines[k].qty);
+			json_close_object(&w);
+		}
+		json_close_array(&w);
+		json_close_object(&w);
+		text_char(&x->input, '\n');
+	}
+}
+
+static void pipe_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* A group of its own, so that what the shell started can be ended with it. */
+static bool program_start(struct exec *x)
+{
+	int                        in[2], out[2];
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t          attributes;
+	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
+	sigset_t                   none;
+	bool                       ok;
+
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return false;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		close(in[0]);
+		close(in[1]);
+		return false;
+	}
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	ok = posix_spawn(&x->pid, "/bin/sh", &files, &attributes, argv, environ) == 0;
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	close(in[0]);
+	close(out[1]);
+	x->to = in[1];
+	x->from = out[0];
+	fcntl(x->to, F_SETFL, O_NONBLOCK);
+	fcntl(x->from, F_SETFL, O_NONBLOCK);
+	return ok;
+}
+
+/* ---- its answers */
+
+static void answer_take(struct exec *x, char *line)
+{
+	char  *word = strchr(line, ' '), *reason;
+	size_t i = 0;
+
+	if (!word)
+		return;
+	*word++ = '\0';
+	reason = strchr(word, ' ');
+	if (reason)
+		*reason++ = '\0';
+	while (i < x->count && strcmp(x->orders[i]->order_id, line) != 0)
+		i++;
+	if (i == x->count || x->said[i] != SILENT)
+		return;
+	x->said[i] = strcmp(word, "done") == 0    ? SAID_DONE
+	             : strcmp(word, "retry") == 0 ? SAID_RETRY
+	             : strcmp(word, "bury") == 0  ? SAID_BURY
+	                                          : SILENT;
+	if (x->said[i] != SILENT)
+		x->heard_ms = clock_ms();
+	if (reason && x->said[i] != SILENT && x->said[i] != SAID_DONE) {
+		x->reasons[i] = mem_copy(reason);
+		x->reasons[i][strnlen(reason, REASON_MAX)] = '\0';
+	}
+}
+
+static void bytes_take(struct exec *x, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '\n') {
+			x->line[x->line_len] = '\0';
+			x->line[strcspn(x->line, "\r")] = '\0';
+			answer_take(x, x->line);
+			x->line_len = 0;
+		} else if (x->line_len < sizeof(x->line) - 1) {
+			x->line[x->line_len++] = bytes[i];
+		}
+	}
+}
+
+/* ---- what was answered goes to the database */
+
+static struct report *reports_of(struct exec *x, bool done, size_t *count)
+{
+	struct report *reports = mem_alloc(x->count * sizeof(*reports));
+
+	*count = 0;
+	for (size_t i = 0; i < x->count; i++)
+		if (done ? x->said[i] == SAID_DONE : x->said[i] == SAID_RETRY || x->said[i] == SAID_BURY) {
+			struct report *r = &reports[(*count)++];
+
+			*r = (struct report){.retry = x->said[i] == SAID_RETRY, .error = x->reasons[i]};
+			strcpy(r->order_id, x->orders[i]->order_id);
+		}
+	return reports;
+}
+
+static void mark_written(struct exec *x, bool done)
+{
+	for (size_t i = 0; i < x->count; i++)
+		if (done ? x->said[i] == SAID_DONE : x->said[i] == SAID_RETRY || x->said[i] == SAID_BURY)
+			x->said[i] = WRITTEN;
+}
+
+static enum db_result answers_write(struct exec *x)
+{
+	enum db_result result = DB_OK;
+
+	for (int done = 1; done >= 0 && result == DB_OK; done--) {
+		struct task_answer a = {0};
+		size_t             count;
+		struct report     *reports = reports_of(x, done, &count);
+
+		if (count > 0)
+			result = done ? task_complete(x->db, x->work->catalogue, x->task->task_id, reports, count, &a)
+			              : task_fail(x->db, x->work->catalogue, x->task->task_id, reports, count,
+			                          x->work->attempts_max, &a);
+		if (result == DB_OK)
+			mark_written(x, done);
+		x->lost |= a.lease_lost;
+		task_answer_fini(&a);
+		free(reports);
+	}
+	return result;
+}
+
+static enum db_result lease_renew(struct exec *x)
+{
+	struct task_answer a;
+	enum db_result     result = task_heartbeat(x->db, x->task->task_id, x->work->lease_s, &a);
+
+	x->lost |= a.lease_lost;
+	task_answer_fini(&a);
+	return result;
+}
+
+/* ---- the run */
+
+static void input_flow(struct exec *x)
+{
+	ssize_t n = write(x->to, x->input.data + x->written, x->input.len - x->written);
+
+	if (n > 0)
+		x->written += (size_t)n;
+	if (x->written == x->input.len || (n < 0 && errno != EAGAIN && errno != EINTR))
+		pipe_close(&x->to);
+}
+
+static void output_flow(struct exec *x)
+{
+	char    buffer[8192];
+	ssize_t n = read(x->from, buffer, sizeof(buffer));
+
+	if (n > 0)
+		bytes_take(x, buffer, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		pipe_close(&x->from);
+}
+
+/* Until the program closes its output, falls silent for a lease, or the lease is lost. Trouble with the database is no
+ * reason to stop reading: the next write tries again. */
+static void program_follow(struct exec *x)
+{
+	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
+
+	x->heard_ms = clock_ms();
+	while (x->from >= 0 && !x->lost && clock_ms() - x->heard_ms < lease_ms) {
+		struct pollfd fds[2] = {{x->from, POLLIN, 0}, {x->to, POLLOUT, 0}};
+
+		poll(fds, x->to >= 0 ? 2 : 1, 100);
+		if (x->to >= 0 && fds[1].revents)
+			input_flow(x);
+		if (fds[0].revents)
+			output_flow(x);
+		if (clock_ms() - renewed_ms > lease_ms / 3 && x->heard_ms > renewed_ms) {
+			int64_t heard_ms = clock_ms();
+
+			if (answers_write(x) == DB_OK && lease_renew(x) == DB_OK)
+				renewed_ms = heard_ms;
+		}
+	}
+	if (x->from >= 0)
+		log_event(LOG_WARN, "exec_killed", "task=%llu why=%s", (unsigned long long)x->task->task_id,
+		          x->lost ? "lease_lost" : "silent");
+}
+
+static void program_end(struct exec *x)
+{
+	int status = 0;
+
+	if (x->from >= 0)
+		kill(-x->pid, SIGKILL);
+	pipe_close(&x->to);
+	pipe_close(&x->from);
+	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
+		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task->task_id,
+		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count)
+{
+	struct exec x = {.work = work, .task = task, .db = db, .orders = orders, .count = count, .to = -1, .from = -1};
+	enum db_result result = DB_OK;
+
+	x.said = mem_alloc(count * sizeof(*x.said));
+	x.reasons = mem_alloc(count * sizeof(*x.reasons));
+	input_write(&x);
+	if (program_start(&x)) {
+		program_follow(&x);
+		program_end(&x);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (x.said[i] == SILENT) {
+			x.said[i] = SAID_RETRY;
+			x.reasons[i] = mem_copy("no answer");
+		}
+	for (int i = 0; i < 100 && !x.lost && (result = answers_write(&x)) != DB_OK; i++)
+		if (!db_connected(db) && !db_connect(db))
+			usleep(100000);
+	for (size_t i = 0; i < count; i++)
+		free(x.reasons[i]);
+	free(x.reasons);
+	free(x.said);
+	text_fini(&x.input);
+	return result;
+}

@@ -1,0 +1,235 @@
+/* task.c - see task.h. */
+#include "task.h"
+#include "engine/guard.h"
+#include "engine/statement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why a transaction undid itself. */
+enum { ROWS_MOVED = 1, TASK_CLOSED = 2, SLOTS_MOVED = 3 };
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000 };
+
+struct task_figures task_figures;
+
+static const struct {
+	const char    *word;
+	enum state     from;
+	enum statement complete;
+} kinds[TASK_KINDS] = {
+#define X(name, word, from, statement) [name] = {word, from, statement},
+#include "kinds.def"
+#undef X
+};
+
+const char *task_kind_name(enum task_kind k)
+{
+	return kinds[k].word;
+}
+
+enum task_kind task_kind_find(const char *word)
+{
+	for (int k = 1; k < TASK_KINDS; k++)
+		if (strcmp(kinds[k].word, word) == 0)
+			return (enum task_kind)k;
+	return TASK_NO_KIND;
+}
+
+enum statement task_kind_statement(enum task_kind k)
+{
+	return kinds[k].complete;
+}
+
+enum state task_kind_from(enum task_kind k)
+{
+	return kinds[k].from;
+}
+
+const char *task_state_name(enum task_state s)
+{
+	static const char *const names[TASK_STATES] = {"", "open", "done", "returned", "reaped"};
+
+	assert(s < TASK_STATES);
+	return names[s];
+}
+
+void task_answer_fini(struct task_answer *a)
+{
+	free(a->lost_orders);
+	*a = (struct task_answer){0};
+}
+
+/* ---- reading */
+
+struct task_reader {
+	struct task *list;
+	size_t       count, max;
+};
+
+static void task_row(void *arg, const struct db_row *row)
+{
+	struct task_reader *in = arg;
+	struct task        *t = &in->list[in->count++];
+
+	assert(in->count <= in->max && row->len[2] <= ID_MAX);
+	*t = (struct task){.task_id = (uint64_t)db_int(row, 0),
+	                   .kind = (enum task_kind)db_int(row, 1),
+	                   .state = (enum task_state)db_int(row, 3),
+	                   .lease_until = time_parse(row->col[4]),
+	                   .claimed = db_int(row, 5),
+	                   .completed = db_int(row, 6),
+	                   .failed = db_int(row, 7),
+	                   .created_at = time_parse(row->col[8]),
+	                   .overdue = db_int(row, 9) != 0};
+	memcpy(t->worker, row->col[2], row->len[2]);
+}
+
+static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, fill);
+	result = db_run(db, &sql, task_row, in);
+	text_fini(&sql);
+	return result;
+}
+
+enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
+{
+	struct task_reader in = {.list = task, .max = 1};
+
+	*task = (struct task){0};
+	return tasks_read(db, TASK_READ, &(struct fill){.task = (int64_t)task_id}, &in);
+}
+
+enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count)
+{
+	struct task_reader in = {.list = list, .max = max};
+	enum db_result     result =
+		tasks_read(db, TASK_LIST, &(struct fill){.low = (int64_t)low, .count = (int64_t)max}, &in);
+
+	*count = in.count;
+	return result;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
+
+	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
+}
+
+/* What the task has in `state`, by id: the order in which rows are locked. */
+enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,
+                         struct reservation_reader *in)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	*in = (struct reservation_reader){.catalogue = c};
+	statement_add(&sql, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state});
+	result = db_run(db, &sql, reservation_read, in);
+	text_fini(&sql);
+	reservations_sort_lines(in->list, in->count);
+	if (in->count > 0)
+		qsort(in->list, in->count, sizeof(in->list[0]), by_id);
+	return result;
+}
+
+/* ---- claim */
+
+static void claim_read(void *arg, const struct db_row *row)
+{
+	struct task *task = arg;
+
+	task->task_id = (uint64_t)db_int(row, 0);
+	task->claimed = db_int(row, 1);
+	task->lease_until = time_parse(row->col[2]);
+}
+
+enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
+                          int64_t lease_s, struct reservation ***orders, size_t *count)
+{
+	struct text               sql = {0}, worker = {0};
+	struct reservation_reader in = {0};
+	enum db_result            result;
+
+	if (clock_ms() >= claimer->full_at_ms) {
+		claimer->low_ms = 0;
+		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
+	}
+	*orders = NULL;
+	*count = 0;
+	row_hex(&worker, task->worker, strlen(task->worker));
+	statement_add(&sql, TASK_CLAIM,
+	              &(struct fill){.rows = &worker,
+	                             .kind = task->kind,
+	                             .state = kinds[task->kind].from,
+	                             .count = limit,
+	                             .lease = lease_s,
+	                             .low = claimer->low_ms});
+	task->task_id = 0;
+	result = db_run(db, &sql, claim_read, task);
+	text_fini(&sql);
+	text_fini(&worker);
+	if (result != DB_OK || task->task_id == 0)
+		return result;
+	task->state = TASK_OPEN;
+	result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
+	*orders = in.list;
+	*count = in.count;
+	for (size_t i = 0; i < in.count; i++) /* the walk follows due_at, so the last one is the mark */
+		if (in.list[i]->due_at - LOW_MARGIN_MS > claimer->low_ms)
+			claimer->low_ms = in.list[i]->due_at - LOW_MARGIN_MS;
+	atomic_fetch_add(&task_figures.claimed, (int64_t)in.count);
+	return result;
+}
+
+/* ---- return and heartbeat */
+
+enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
+{
+	struct reservation_reader open = {0};
+	struct text               sql = {0}, rows = {0};
+	int                       verdict = GUARD_DONE;
+	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
+	const struct fill         fill = {.rows = &rows, .task = (int64_t)task_id, .state = kinds[a->task.kind].from};
+
+	a->lease_lost = a->task.state == TASK_REAPED;
+	if (result == DB_OK && a->task.state == TASK_OPEN) {
+		guard_begin(&sql);
+		task_id_rows(&rows, open.list, open.count);
+		if (open.count > 0) {
+			statement_add(&sql, TASK_GIVE_BACK, &fill);
+			guard_expect(&sql, (int64_t)open.count, ROWS_MOVED);
+		}
+		statement_add(&sql, TASK_MARK_RETURNED, &fill);
+		guard_expect(&sql, 1, TASK_CLOSED);
+		result = guard_run(db, &sql, &verdict);
+	}
+	reservations_free(open.list, open.count);
+	text_fini(&sql);
+	text_fini(&rows);
+	if (result == DB_OK && verdict != GUARD_DONE)
+		return DB_RETRY;
+	return result == DB_OK && !a->lease_lost ? task_read(db, task_id, &a->task) : result;
+}
+
+enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *a)
+{
+	struct text    sql = {0};
+	int            verdict;
+	enum db_result result;
+
+	*a = (struct task_answer){0};
+	guard_begin(&sql);
+	statement_add(&sql, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease = lease_s});
+	result = guard_run(db, &sql, &verdict);
+	text_fini(&sql);
+	if (result == DB_OK)
+		result = task_read(db, task_id, &a->task);
+	a->lease_lost = a->task.task_id && a->task.state != TASK_OPEN;
+	return result;
+}

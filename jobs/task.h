@@ -1,0 +1,117 @@
+/* task.h - claims, and what becomes of them: completed, failed, returned, reaped. One machine for every kind
+ * (kinds.def).
+ *
+ *              claim                complete, fail: nothing is left
+ *   (waiting) ──────▶ open ────────────────────────────────────▶ done
+ *                      │ return ───▶ returned     orders go back at once, the attempt is not charged
+ *                      └ lease runs out, reap ──▶ reaped          orders go back after a pause, or are buried
+ *
+ * A task's number is the fencing token: every write names it, and a task that was reaped changes nothing. The lease
+ * lives on the task. The database's clock rules. Every function runs on the caller's connection and thread; what
+ * returns a db_result may be repeated after any of them, because what was done before is found done. */
+#ifndef TASK_H
+#define TASK_H
+
+#include "engine/rows.h"
+#include "engine/statement.h"
+
+enum task_kind {
+	TASK_NO_KIND,
+#define X(name, word, from, statement) name,
+#include "kinds.def"
+#undef X
+	TASK_KINDS
+};
+enum task_state { TASK_OPEN = 1, TASK_DONE, TASK_RETURNED, TASK_REAPED, TASK_STATES };
+const char    *task_kind_name(enum task_kind k);
+enum task_kind task_kind_find(const char *word); /* TASK_NO_KIND when there is none */
+const char    *task_state_name(enum task_state s);
+enum state     task_kind_from(enum task_kind k); /* the state of the reservations that it claims */
+
+enum { CLAIM_MAX = 5000, ATTEMPTS_MAX = 8, LEASE_S = 30 };
+
+struct task {
+	uint64_t        task_id;
+	enum task_kind  kind;
+	enum task_state state;
+	char            worker[ID_MAX + 1];
+	int64_t         lease_until, created_at; /* ms */
+	int64_t         claimed, completed, failed;
+	bool            overdue; /* open, and its lease has run out */
+};
+
+/* A claimer's memory, one for each kind and thread: where in the index the due ones begin. Long snapshots elsewhere
+ * keep old entries in the index, and walking over them costs more than the claim. */
+struct claimer {
+	int64_t low_ms;     /* due_at of the last claim, less a margin; 0: from the beginning */
+	int64_t full_at_ms; /* clock_ms of the next walk from the beginning */
+};
+
+/* Claims up to `limit` due reservations, the oldest first. Nothing due: task->task_id 0. The list is the caller's. */
+enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
+                          int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
+
+/* What a worker says of one order of its task. */
+struct report {
+	char        order_id[ID_MAX + 1];
+	bool        retry; /* of a failure: again after a pause; false: bury it */
+	const char *error; /* NULL: none; at most 500 bytes */
+};
+
+/* What came of a complete or fail. */
+struct task_answer {
+	struct task task;       /* as it was read first; task_id 0: there is no such task */
+	bool        lease_lost; /* it is not open: nothing was changed */
+	int64_t     completed, retried, buried, lost;
+	char (*lost_orders)[ID_MAX + 1]; /* `lost` of them; the caller's to free */
+};
+void task_answer_fini(struct task_answer *a);
+
+/* Completes the orders named, or with count 0 all that the task still has: one transaction with their effect. Orders
+ * completed before under the same task count as completed; those that are not the task's any more as lost. Renews the
+ * lease. */
+enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                             size_t count, struct task_answer *answer) MUST_CHECK;
+/* For a worker that has the rows of its claim at hand: the same for all of them without reading them again. */
+enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
+                                     struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
+/* Each order goes back after a pause that doubles with its attempts, or is buried: when the report says so or it has
+ * had attempts_max. A hold that fails to expire is never buried. */
+enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                         size_t count, unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
+enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
+/* lease_s from now. answer->task has the new lease. */
+enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;
+
+/* task->task_id 0: there is none. */
+enum db_result task_read(struct db *db, uint64_t task_id, struct task *task) MUST_CHECK;
+/* Up to `max` tasks below `low`, newest first. */
+enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count) MUST_CHECK;
+
+/* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders that a reaper who died left behind. `each`
+ * is told of every task and how many of its orders go back (NULL: nobody); dry: nothing is changed. */
+enum db_result task_reap(struct db *db, struct catalogue *c, int64_t stale_s, unsigned attempts_max, bool dry,
+                         void (*each)(void *arg, const struct task *task, int64_t orders), void *arg) MUST_CHECK;
+
+/* For the reaper: how the orders that a closed task still has go back. */
+enum db_result task_release(struct db *db, struct catalogue *c, const struct task *task, const char *error,
+                            unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
+
+/* ---- between task.c, complete.c and reap.c */
+enum statement task_kind_statement(enum task_kind k);
+/* What the task has in `state`, sorted by id: the order in which rows are locked. */
+enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,
+                         struct reservation_reader *in) MUST_CHECK;
+/* Reads the task and those of its orders that are named (all with count 0); counts what was completed before and what
+ * is lost. */
+enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                            size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
+void           task_id_rows(struct text *rows, struct reservation **list, size_t count);
+
+/* ---- figures for /metrics, counted by this process */
+struct task_figures {
+	_Atomic int64_t fenced, reaped_tasks, claimed, completed, retried, buried;
+};
+extern struct task_figures task_figures;
+
+#endif

@@ -1,0 +1,269 @@
+/* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
+ * --jobs. */
+#include "jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RECONNECT_MS = 200, FAILED_MS = 500 };
+
+/* ---- stopping */
+
+void stop_init(struct stop *s)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->stopped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&s->lock, NULL);
+	s->stops = false;
+}
+
+void stop_fini(struct stop *s)
+{
+	pthread_cond_destroy(&s->stopped);
+	pthread_mutex_destroy(&s->lock);
+}
+
+void stop_now(struct stop *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stops = true;
+	pthread_cond_broadcast(&s->stopped);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool stop_wait(struct stop *s, int64_t ms)
+{
+	struct timespec until;
+	bool            stops;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms % 1000 * 1000000L;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stops && ms > 0 && pthread_cond_timedwait(&s->stopped, &s->lock, &until) == 0)
+		continue;
+	stops = s->stops;
+	pthread_mutex_unlock(&s->lock);
+	return stops;
+}
+
+/* ---- a worker */
+
+struct worker {
+	struct work    work;
+	struct db     *db;
+	pthread_t      thread;
+	struct claimer claimer;
+	char           name[ID_MAX + 1];
+	int64_t        since_ms; /* when the database was last well */
+	int            status;
+};
+
+/* Host, process, thread; what does not fit the alphabet of names becomes a dash. */
+static void worker_name(struct worker *w, unsigned number)
+{
+	char host[32] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(w->name, sizeof(w->name), "%s.%d.%u", *host ? host : "host", (int)getpid(), number);
+	for (char *c = w->name; *c; c++)
+		if (*c <= ' ' || *c > '~' || strchr("/?#%", *c))
+			*c = '-';
+}
+
+static enum db_result orders_complete(struct worker *w, const struct task *task, struct reservation **orders,
+                                      size_t count)
+{
+	struct task_answer a;
+	enum db_result     result;
+
+	if (w->work.exec)
+		return exec_run(w->db, &w->work, task, orders, count);
+	result = task_complete_claimed(w->db, w->work.catalogue, task, orders, count, &a);
+	if (result == DB_OK && (a.lost > 0 || a.lease_lost))
+		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
+		          (unsigned long long)task->task_id, (long long)a.lost, a.lease_lost);
+	task_answer_fini(&a);
+	return result;
+}
+
+/* One batch. *busy: there was something to do. */
+static enum db_result batch_work(struct worker *w, bool *busy)
+{
+	struct task          task = {.kind = w->work.kind};
+	struct reservation **orders = NULL;
+	size_t               count = 0;
+	enum db_result       result;
+
+	strcpy(task.worker, w->name);
+	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
+	                    &count);
+	*busy = result == DB_OK && count > 0;
+	if (*busy)
+		result = orders_complete(w, &task, orders, count);
+	if (*busy && result == DB_OK)
+		log_event(LOG_DEBUG, "worked", "kind=%s task=%llu orders=%zu", task_kind_name(task.kind),
+		          (unsigned long long)task.task_id, count);
+	reservations_free(orders, count);
+	return result;
+}
+
+static void reaped_print(void *arg, const struct task *task, int64_t orders)
+{
+	const struct work *work = arg;
+
+	if (work->tells)
+		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
+		       task_kind_name(task->kind), (long long)orders, work->dry ? "would be freed" : "freed");
+	else
+		log_event(LOG_WARN, "reaped", "task=%llu worker=%s orders=%lld", (unsigned long long)task->task_id,
+		          task->worker, (long long)orders);
+}
+
+static enum db_result pass(struct worker *w, bool *busy)
+{
+	*busy = false;
+	if (w->work.kind != TASK_NO_KIND)
+		return batch_work(w, busy);
+	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_print,
+	                 &w->work);
+}
+
+/* What was begun ends; a claim that a lost connection left behind is the reaper's. */
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	int64_t        pause_ms = 0;
+	bool           busy;
+
+	while (!stop_wait(w->work.stop, pause_ms)) {
+		enum db_result result = DB_AWAY;
+
+		pause_ms = RECONNECT_MS;
+		if (db_connected(w->db) || db_connect(w->db))
+			result = pass(w, &busy);
+		if (result == DB_OK) {
+			pause_ms = busy ? 0 : w->work.pause_ms;
+			w->since_ms = clock_ms();
+			if (!busy && w->work.once)
+				break;
+			continue;
+		}
+		if (result != DB_RETRY && result != DB_LOCKED)
+			log_event(LOG_WARN, "job_failed", "worker=%s why=\"%s\"", w->name, db_error(w->db));
+		pause_ms = result == DB_RETRY ? 1 : FAILED_MS;
+		if (w->work.once && clock_ms() - w->since_ms > 30000) {
+			say("the database is not there: %s", db_error(w->db));
+			w->status = EXIT_UNAVAILABLE;
+			break;
+		}
+	}
+	return NULL;
+}
+
+struct worker *worker_start(const struct work *work, unsigned number)
+{
+	struct worker *w = mem_alloc(sizeof(*w));
+	int            error;
+
+	w->work = *work;
+	w->db = db_new(&work->target);
+	w->since_ms = clock_ms();
+	worker_name(w, number);
+	error = pthread_create(&w->thread, NULL, worker_main, w);
+	assert(error == 0);
+	return w;
+}
+
+int worker_join(struct worker *w)
+{
+	int status;
+
+	pthread_join(w->thread, NULL);
+	status = w->status;
+	db_free(w->db);
+	free(w);
+	return status;
+}
+
+/* ---- inside serve */
+
+enum { JOBS_MAX = 3, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
+
+struct jobs {
+	struct stop    stop;
+	struct worker *workers[JOBS_MAX];
+	unsigned       count;
+};
+
+static const struct {
+	const char    *word;
+	enum task_kind kind;
+	int64_t        pause_ms;
+} inside[JOBS_MAX] = {
+	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS},
+	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS},
+	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
+};
+
+static bool list_has(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ','))
+		if (strcspn(list, ",") == len && strncmp(list, word, len) == 0)
+			return true;
+	return false;
+}
+
+bool jobs_list_valid(const char *list)
+{
+	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ',')) {
+		size_t i = 0, len = strcspn(list, ",");
+
+		while (i < JOBS_MAX && !(strlen(inside[i].word) == len && strncmp(inside[i].word, list, len) == 0))
+			i++;
+		if (i == JOBS_MAX)
+			return false;
+	}
+	return true;
+}
+
+struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c)
+{
+	struct jobs *j = mem_alloc(sizeof(*j));
+	struct work  work = {.target = *target,
+	                     .catalogue = c,
+	                     .batch = BATCH,
+	                     .lease_s = LEASE_S,
+	                     .attempts_max = ATTEMPTS_MAX,
+	                     .stop = &j->stop};
+
+	stop_init(&j->stop);
+	for (unsigned i = 0; i < JOBS_MAX; i++)
+		if (!*list || list_has(list, inside[i].word)) {
+			work.kind = inside[i].kind;
+			work.pause_ms = inside[i].pause_ms;
+			j->workers[j->count++] = worker_start(&work, i);
+		}
+	return j;
+}
+
+void jobs_close(struct jobs *j)
+{
+	if (!j)
+		return;
+	stop_now(&j->stop);
+	for (unsigned i = 0; i < j->count; i++)
+		worker_join(j->workers[i]);
+	stop_fini(&j->stop);
+	free(j);
+}
