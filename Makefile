@@ -13,7 +13,7 @@ GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
 PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
 TESTS    = $(sort $(wildcard tests/*.c))
 BENCH    = $(sort $(wildcard tests/bench/*.c))
-OBJECTS  = $(PARTS:%.c=$(B)/%.o)
+OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
@@ -60,19 +60,20 @@ install-packages:
 	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
-$(B)/holdfast: $(B)/main.o $(OBJECTS)
+$(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
-$(B)/test: $(TESTS:%.c=$(B)/%.o) $(OBJECTS) $(B)/commands.o
+$(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
-$(B)/bench-holdfast: $(BENCH:%.c=$(B)/%.o) $(filter $(B)/engine/%,$(OBJECTS)) $(filter $(B)/schema/%,$(OBJECTS))
+$(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 # main.c without its main: the tests run commands of the program in-process where they look inside.
-$(B)/commands.o: main.c $(GEN)
+$(B)/obj/commands.o: main.c $(GEN)
+	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -Dmain=holdfast_main -c -o $@ $<
-$(B)/%.o: %.c $(GEN)
+$(B)/obj/%.o: %.c $(GEN)
 	@mkdir -p $(@D)
 	@echo 'CC   $<'
 	@$(CC) $(CFLAGS) -c -o $@ $<
