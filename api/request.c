@@ -220,12 +220,19 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 	request_begin(r, first, answer);
 }
 
+static bool only_reads(const struct op *op)
+{
+	return op->kind >= OP_GET && op->kind < OP_RUN;
+}
+
 void request_give_up(struct request *r)
 {
 	request_waits(r, false);
-	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && !r->ops[i]->ended)
-			r->ops[i]->given_up =
-				op_cancel(r->ops[i]) || r->ops[i]->kind >= OP_GET ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+	for (size_t i = 0; i < r->ops_count; i++) {
+		struct op *op = r->ops[i];
+
+		if (op && !op->ended)
+			op->given_up = op_cancel(op) || only_reads(op) ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+	}
 	r->answer(r);
 }

@@ -50,7 +50,7 @@ static void desk_answer(struct desk *d, struct op **ops, size_t count)
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
-			ops[i]->outcome = DATABASE_AWAY;
+			ops[i]->outcome = result == DB_UNKNOWN ? OUTCOME_UNKNOWN : DATABASE_AWAY;
 		loop_give(ops[i]);
 	}
 }

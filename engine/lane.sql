@@ -18,6 +18,11 @@ SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {la
 -- A lane that ends in order takes its row along.
 DELETE FROM lane WHERE lane_id = {lane};
 
+-- name: lane_purge
+-- Rows of lanes that wrote nothing for {count} days: their processes did not end in order. A lane that is only idle makes itself
+-- a new row.
+DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count}) DAY;
+
 -- name: lane_begin
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
 -- transaction open, and the next START TRANSACTION would commit half a batch. The UPDATE locks the lane's row, checks the

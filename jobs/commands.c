@@ -311,6 +311,17 @@ static int purge_tasks(struct db *db, const struct purge *p, int64_t *removed)
 	return of_batch < 0 ? EXIT_UNAVAILABLE : EXIT_DONE;
 }
 
+static int purge_lanes(struct db *db, const struct purge *p)
+{
+	struct text sql = {0};
+	int         status;
+
+	statement_add(&sql, LANE_PURGE, &(struct fill){.count = p->days});
+	status = db_run(db, &sql, NULL, NULL) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+	text_fini(&sql);
+	return status;
+}
+
 static int purge_act(struct db *db, void *arg)
 {
 	struct purge *p = arg;
@@ -319,6 +330,8 @@ static int purge_act(struct db *db, void *arg)
 
 	if (status == EXIT_DONE)
 		status = purge_tasks(db, p, &tasks);
+	if (status == EXIT_DONE)
+		status = purge_lanes(db, p);
 	printf("%lld reservations and %lld tasks removed\n", (long long)p->removed, (long long)tasks);
 	text_fini(&p->rows);
 	return status;
