@@ -49,6 +49,10 @@ bool        query_end(struct request *r) MUST_CHECK;
 
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
+/* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault or without
+ * memory. */
+void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in, bool *no_memory),
+                            void (*answer)(struct request *r));
 /* Many, in one go, in r->ops; those that are NULL count as ended. */
 void           request_start_batch(struct request *r, void (*answer)(struct request *r));
 struct engine *request_engine(struct request *r);
@@ -59,6 +63,8 @@ enum outcome request_outcome(struct request *r, size_t i);
 void reply_header(struct request *r, const char *name, const char *value);
 /* The body is sent as JSON; it stays the caller's. */
 void reply(struct request *r, int status, const struct text *body);
+/* The same, an object whose members `write` puts. */
+void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,

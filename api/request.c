@@ -14,6 +14,18 @@ void reply(struct request *r, int status, const struct text *body)
 	reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
 }
 
+void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg)
+{
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
+
+	json_open_object(&w, NULL);
+	write(&w, arg);
+	json_close_object(&w);
+	reply(r, status, &body);
+	text_fini(&body);
+}
+
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail)
 {
 	char type[80];
@@ -205,6 +217,27 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 	r->ops_count = r->ops_left = 1;
 	op->next = NULL;
 	request_begin(r, op, answer);
+}
+
+void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in, bool *no_memory),
+                            void (*answer)(struct request *r))
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+	bool               no_memory;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	op = read(&in, &no_memory);
+	if (no_memory)
+		reply_no_memory(r);
+	else if (!op)
+		reply_invalid(r, fault.field, fault.detail);
+	else if (query_end(r))
+		request_start(r, op, answer);
+	else
+		op_free(op);
 }
 
 void request_start_batch(struct request *r, void (*answer)(struct request *r))

@@ -73,8 +73,10 @@ static bool has_faults(const struct op *op)
 }
 
 /* The members of a good answer. */
-static void good_write(struct json_writer *w, const struct op *op)
+static void good_write(struct json_writer *w, void *arg)
 {
+	const struct op *op = arg;
+
 	reservation_write(w, op->reservation);
 	if (op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && has_faults(op))
 		faults_write(w, "short", op->lines, op->lines_count, SHORT);
@@ -108,22 +110,16 @@ static int good_status(const struct op *op)
 
 static void reservation_answer_request(struct request *r)
 {
-	enum outcome       outcome = request_outcome(r, 0);
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
+	enum outcome outcome = request_outcome(r, 0);
+	struct op   *op = r->ops[0];
 
 	if (!is_good(outcome)) {
 		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
 		return;
 	}
-	json_open_object(&w, NULL);
-	good_write(&w, op);
-	json_close_object(&w);
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
-	reply(r, good_status(op), &body);
-	text_fini(&body);
+	reply_object(r, good_status(op), good_write, op);
 }
 
 /* ---- making one */
@@ -171,22 +167,7 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 
 void post_reservation(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
-	bool               no_memory;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read_reservation(&in, &no_memory);
-	if (no_memory)
-		reply_no_memory(r);
-	else if (!op)
-		reply_invalid(r, fault.field, fault.detail);
-	else if (query_end(r))
-		request_start(r, op, reservation_answer_request);
-	else
-		op_free(op);
+	request_read_and_start(r, read_reservation, reservation_answer_request);
 }
 
 /* ---- many at once */
@@ -230,19 +211,19 @@ static void result_write(struct json_writer *w, struct request *r, size_t i)
 	json_close_object(w);
 }
 
+static void results_write(struct json_writer *w, void *arg)
+{
+	struct request *r = arg;
+
+	json_open_array(w, "results");
+	for (size_t i = 0; i < r->ops_count; i++)
+		result_write(w, r, i);
+	json_close_array(w);
+}
+
 static void batch_answer_request(struct request *r)
 {
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-
-	json_open_object(&w, NULL);
-	json_open_array(&w, "results");
-	for (size_t i = 0; i < r->ops_count; i++)
-		result_write(&w, r, i);
-	json_close_array(&w);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
+	reply_object(r, 200, results_write, r);
 }
 
 /* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no
@@ -369,28 +350,26 @@ void post_extend(struct request *r)
 
 /* ---- lists */
 
+static void items_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->items; i++) {
+		json_open_object(w, NULL);
+		reservation_write(w, op->reservations[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	cursor_member(w, op);
+}
+
 static void reservations_answer_request(struct request *r)
 {
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-
-	if (request_outcome(r, 0) != OUTCOME_OK) {
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, items_write, r->ops[0]);
+	else
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_open_array(&w, "items");
-	for (size_t i = 0; i < op->items; i++) {
-		json_open_object(&w, NULL);
-		reservation_write(&w, op->reservations[i]);
-		json_close_object(&w);
-	}
-	json_close_array(&w);
-	cursor_member(&w, op);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
 }
 
 static bool query_state(struct request *r, enum state *state)

@@ -152,34 +152,32 @@ int serve_run(int argc, char **argv)
 	return status;
 }
 
+static int migrate_act(struct db *db, void *arg)
+{
+	char why[512];
+	int  version;
+
+	(void)arg;
+	if (!schema_version(db, &version))
+		return EXIT_UNAVAILABLE;
+	if (option_given(OPTION_check) || version > schema_latest()) {
+		say("the schema has version %d, this program's is %d", version, schema_latest());
+		return version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
+	}
+	if (schema_migrate(db, why, sizeof(why)))
+		return EXIT_DONE;
+	say("%s", why);
+	return EXIT_TROUBLE;
+}
+
 int migrate_run(int argc, char **argv)
 {
-	struct house         house;
-	struct house_options options;
-	struct db           *db;
-	char                 why[512];
-	int                  version, status = options_read(command_find("migrate"), argc, argv, NULL, 0);
+	struct house_options house;
+	int                  status = options_read(command_find("migrate"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	options = option_house();
-	options.migrates = true;
-	status = house_open(&house, &options);
-	if (status != EXIT_DONE)
-		return status;
-	db = house_connect(&house);
-	if (!db || !schema_version(db, &version)) {
-		status = EXIT_UNAVAILABLE;
-	} else if (option_given(OPTION_check) || version > schema_latest()) {
-		say("the schema has version %d, this program's is %d", version, schema_latest());
-		status = version == schema_latest()  ? EXIT_DONE
-		         : version < schema_latest() ? EXIT_TROUBLE
-		                                     : EXIT_CONFIG;
-	} else if (!schema_migrate(db, why, sizeof(why))) {
-		say("%s", why);
-		status = EXIT_TROUBLE;
-	}
-	db_free(db);
-	house_close(&house);
-	return status;
+	house = option_house();
+	house.migrates = true;
+	return house_run(&house, migrate_act, NULL);
 }

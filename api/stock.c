@@ -96,24 +96,22 @@ static void refused_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
+static void moved_write(struct json_writer *w, void *arg)
+{
+	movement_write(w, ((struct op *)arg)->movement);
+}
+
 static void movement_answer_request(struct request *r)
 {
-	enum outcome       outcome = request_outcome(r, 0);
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
+	enum outcome outcome = request_outcome(r, 0);
+	struct op   *op = r->ops[0];
 
-	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED) {
-		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
-		return;
-	}
-	json_open_object(&w, NULL);
-	movement_write(&w, op->movement);
-	json_close_object(&w);
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
-	reply(r, outcome == OUTCOME_OK ? 201 : 200, &body);
-	text_fini(&body);
+	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
+		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
+	else
+		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
 }
 
 /* ---- movements: reading */
@@ -192,22 +190,7 @@ static struct op *read_movement(struct json_reader *in, bool *no_memory)
 
 void post_movement(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct op         *op;
-	bool               no_memory;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	op = read_movement(&in, &no_memory);
-	if (no_memory)
-		reply_no_memory(r);
-	else if (!op)
-		reply_invalid(r, fault.field, fault.detail);
-	else if (query_end(r))
-		request_start(r, op, movement_answer_request);
-	else
-		op_free(op);
+	request_read_and_start(r, read_movement, movement_answer_request);
 }
 
 /* ---- totals */
@@ -235,31 +218,40 @@ static int total_order(const void *a, const void *b)
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
 }
 
-static void reply_sku(struct request *r, const char *sku, struct total *totals, size_t count, int64_t age_ms)
+/* One sku and what it has where. */
+struct sku_answer {
+	const char   *sku;
+	struct total *totals;
+	size_t        count;
+};
+
+static void sku_write(struct json_writer *w, void *arg)
 {
-	struct total       sum = totals_sum(totals, count);
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-	char               age[24];
+	const struct sku_answer *a = arg;
+	struct total             sum = totals_sum(a->totals, a->count);
+
+	json_put_string(w, "sku", a->sku);
+	units_write(w, sum.available, sum.reserved);
+	json_open_array(w, "locations");
+	for (size_t i = 0; i < a->count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "location", a->totals[i].location->code);
+		units_write(w, a->totals[i].available, a->totals[i].reserved);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static void reply_sku(struct request *r, struct total *totals, size_t count, int64_t age_ms)
+{
+	struct sku_answer a = {r->param, totals, count};
+	char              age[24];
 
 	if (count > 1)
 		qsort(totals, count, sizeof(*totals), total_order);
-	json_open_object(&w, NULL);
-	json_put_string(&w, "sku", sku);
-	units_write(&w, sum.available, sum.reserved);
-	json_open_array(&w, "locations");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(&w, NULL);
-		json_put_string(&w, "location", totals[i].location->code);
-		units_write(&w, totals[i].available, totals[i].reserved);
-		json_close_object(&w);
-	}
-	json_close_array(&w);
-	json_close_object(&w);
 	snprintf(age, sizeof(age), "%lld", (long long)age_ms);
 	reply_header(r, "Age-Ms", age);
-	reply(r, 200, &body);
-	text_fini(&body);
+	reply_object(r, 200, sku_write, &a);
 }
 
 static void sku_answer_request(struct request *r)
@@ -271,7 +263,7 @@ static void sku_answer_request(struct request *r)
 	else if (!op->lines[0].sku)
 		reply_refused(r, NO_SKU, NULL, NULL);
 	else
-		reply_sku(r, r->param, op->totals, op->totals_of[0], 0);
+		reply_sku(r, op->totals, op->totals_of[0], 0);
 }
 
 /* From memory, if it is young enough for the caller. */
@@ -286,7 +278,7 @@ static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, COUNT(totals), &count, &age_ms) ||
 	    count > COUNT(totals))
 		return false;
-	reply_sku(r, r->param, totals, count, age_ms);
+	reply_sku(r, totals, count, age_ms);
 	return true;
 }
 
@@ -306,10 +298,13 @@ void get_sku(struct request *r)
 	request_start(r, op, sku_answer_request);
 }
 
-static void totals_write(struct json_writer *w, const struct op *op)
+/* The items of an availability answer, and of a page of skus. */
+static void totals_write(struct json_writer *w, void *arg)
 {
+	const struct op    *op = arg;
 	const struct total *totals = op->totals;
 
+	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
 		struct total sum = totals_sum(totals, op->totals_of[i]);
 
@@ -321,25 +316,17 @@ static void totals_write(struct json_writer *w, const struct op *op)
 			json_put_string(w, "code", outcome_code(NO_SKU));
 		json_close_object(w);
 	}
+	json_close_array(w);
+	if (op->kind == OP_LIST_SKUS)
+		cursor_member(w, op);
 }
 
-static void availability_answer_request(struct request *r)
+static void totals_answer_request(struct request *r)
 {
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-
-	if (request_outcome(r, 0) != OUTCOME_OK) {
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, totals_write, r->ops[0]);
+	else
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_open_array(&w, "items");
-	totals_write(&w, op);
-	json_close_array(&w);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
 }
 
 void post_availability(struct request *r)
@@ -365,32 +352,12 @@ void post_availability(struct request *r)
 			op_line(op, sku, len, NULL, 0, 0);
 	}
 	if (read_end(r, &in, &fault))
-		request_start(r, op, availability_answer_request);
+		request_start(r, op, totals_answer_request);
 	else
 		op_free(op);
 }
 
 /* ---- lists */
-
-static void skus_answer_request(struct request *r)
-{
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-
-	if (request_outcome(r, 0) != OUTCOME_OK) {
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_open_array(&w, "items");
-	totals_write(&w, op);
-	json_close_array(&w);
-	cursor_member(&w, op);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
-}
 
 void get_skus(struct request *r)
 {
@@ -399,33 +366,31 @@ void get_skus(struct request *r)
 	if (!op)
 		return;
 	if (query_end(r))
-		request_start(r, op, skus_answer_request);
+		request_start(r, op, totals_answer_request);
 	else
 		op_free(op);
 }
 
+static void movements_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->items; i++) {
+		json_open_object(w, NULL);
+		movement_write(w, op->movements[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	cursor_member(w, op);
+}
+
 static void movements_answer_request(struct request *r)
 {
-	struct op         *op = r->ops[0];
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-
-	if (request_outcome(r, 0) != OUTCOME_OK) {
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, movements_write, r->ops[0]);
+	else
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_open_array(&w, "items");
-	for (size_t i = 0; i < op->items; i++) {
-		json_open_object(&w, NULL);
-		movement_write(&w, op->movements[i]);
-		json_close_object(&w);
-	}
-	json_close_array(&w);
-	cursor_member(&w, op);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
 }
 
 void get_sku_movements(struct request *r)

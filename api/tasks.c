@@ -103,21 +103,25 @@ static enum outcome call_outcome(struct request *r)
 	return call->answer.lease_lost ? LEASE_LOST : OUTCOME_OK;
 }
 
+/* The members that `write` puts, or why there are none. */
+static void answer_with(struct request *r, void (*write)(struct json_writer *w, void *arg))
+{
+	enum outcome outcome = call_outcome(r);
+
+	if (outcome == OUTCOME_OK)
+		reply_object(r, 200, write, r->ops[0]->run_arg);
+	else
+		reply_refused(r, outcome, NULL, NULL);
+}
+
+static void read_write(struct json_writer *w, void *arg)
+{
+	task_write(w, &((struct task_call *)arg)->answer.task);
+}
+
 static void answer_task(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
-	struct text             body = {0};
-	struct json_writer      w = {.to = &body};
-
-	if (call_outcome(r) != OUTCOME_OK) {
-		reply_refused(r, call_outcome(r), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	task_write(&w, &call->answer.task);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
+	answer_with(r, read_write);
 }
 
 static void lost_write(struct json_writer *w, const struct task_answer *a)
@@ -129,41 +133,31 @@ static void lost_write(struct json_writer *w, const struct task_answer *a)
 	json_close_array(w);
 }
 
+static void completed_write(struct json_writer *w, void *arg)
+{
+	const struct task_answer *a = &((struct task_call *)arg)->answer;
+
+	json_put_int(w, "completed", a->completed);
+	lost_write(w, a);
+}
+
 static void answer_complete(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
-	struct text             body = {0};
-	struct json_writer      w = {.to = &body};
+	answer_with(r, completed_write);
+}
 
-	if (call_outcome(r) != OUTCOME_OK) {
-		reply_refused(r, call_outcome(r), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_put_int(&w, "completed", call->answer.completed);
-	lost_write(&w, &call->answer);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
+static void failed_write(struct json_writer *w, void *arg)
+{
+	const struct task_answer *a = &((struct task_call *)arg)->answer;
+
+	json_put_int(w, "retried", a->retried);
+	json_put_int(w, "buried", a->buried);
+	lost_write(w, a);
 }
 
 static void answer_fail(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
-	struct text             body = {0};
-	struct json_writer      w = {.to = &body};
-
-	if (call_outcome(r) != OUTCOME_OK) {
-		reply_refused(r, call_outcome(r), NULL, NULL);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_put_int(&w, "retried", call->answer.retried);
-	json_put_int(&w, "buried", call->answer.buried);
-	lost_write(&w, &call->answer);
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
+	answer_with(r, failed_write);
 }
 
 /* ---- claim */
@@ -186,32 +180,31 @@ static void order_write(struct json_writer *w, const struct reservation *r)
 	json_close_object(w);
 }
 
+static void claim_write(struct json_writer *w, void *arg)
+{
+	const struct task_call *call = arg;
+
+	json_put_int(w, "task_id", (int64_t)call->task.task_id);
+	json_put_string(w, "kind", task_kind_name(call->task.kind));
+	json_put_string(w, "worker", call->task.worker);
+	json_put_time(w, "lease_until", call->task.lease_until);
+	json_open_array(w, "orders");
+	for (size_t i = 0; i < call->orders_count; i++)
+		order_write(w, call->orders[i]);
+	json_close_array(w);
+}
+
 static void answer_claim(struct request *r)
 {
 	const struct task_call *call = r->ops[0]->run_arg;
-	struct text             body = {0};
-	struct json_writer      w = {.to = &body};
+	struct text             nothing = {0};
 
-	if (request_outcome(r, 0) != OUTCOME_OK) {
+	if (request_outcome(r, 0) != OUTCOME_OK)
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-		return;
-	}
-	if (call->task.task_id == 0) {
-		reply(r, 204, &body);
-		return;
-	}
-	json_open_object(&w, NULL);
-	json_put_int(&w, "task_id", (int64_t)call->task.task_id);
-	json_put_string(&w, "kind", task_kind_name(call->task.kind));
-	json_put_string(&w, "worker", call->task.worker);
-	json_put_time(&w, "lease_until", call->task.lease_until);
-	json_open_array(&w, "orders");
-	for (size_t i = 0; i < call->orders_count; i++)
-		order_write(&w, call->orders[i]);
-	json_close_array(&w);
-	json_close_object(&w);
-	reply(r, 201, &body);
-	text_fini(&body);
+	else if (call->task.task_id == 0)
+		reply(r, 204, &nothing);
+	else
+		reply_object(r, 201, claim_write, r->ops[0]->run_arg);
 }
 
 void post_task(struct request *r)
@@ -415,35 +408,34 @@ static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 	return task_list(db, call->task_id, call->tasks, (size_t)call->limit + 1, &call->tasks_count);
 }
 
-static void answer_list(struct request *r)
+static void list_write(struct json_writer *w, void *arg)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
-	size_t             count = call->tasks_count > (size_t)call->limit ? (size_t)call->limit : call->tasks_count;
-	struct text        body = {0};
-	struct json_writer w = {.to = &body};
-	char               cursor[32];
+	const struct task_call *call = arg;
+	bool                    more = call->tasks_count > (size_t)call->limit;
+	size_t                  count = call->tasks_count - more;
+	char                    cursor[32];
 
-	if (request_outcome(r, 0) != OUTCOME_OK) {
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	json_open_array(w, "items");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		task_write(w, &call->tasks[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	if (!more) {
+		json_put_null(w, "next_cursor");
 		return;
 	}
-	json_open_object(&w, NULL);
-	json_open_array(&w, "items");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(&w, NULL);
-		task_write(&w, &call->tasks[i]);
-		json_close_object(&w);
-	}
-	json_close_array(&w);
-	if (call->tasks_count > count) {
-		snprintf(cursor, sizeof(cursor), "t.%llu", (unsigned long long)call->tasks[count - 1].task_id);
-		json_put_string(&w, "next_cursor", cursor);
-	} else {
-		json_put_null(&w, "next_cursor");
-	}
-	json_close_object(&w);
-	reply(r, 200, &body);
-	text_fini(&body);
+	snprintf(cursor, sizeof(cursor), "t.%llu", (unsigned long long)call->tasks[count - 1].task_id);
+	json_put_string(w, "next_cursor", cursor);
+}
+
+static void answer_list(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, list_write, r->ops[0]->run_arg);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 }
 
 void get_tasks(struct request *r)

@@ -44,6 +44,14 @@ void *mem_resize(void *old, size_t size)
 	return p;
 }
 
+void *mem_reach(void *list, size_t count, size_t *max, size_t size)
+{
+	if (count < *max)
+		return list;
+	*max = *max ? *max * 2 : 16;
+	return mem_resize(list, *max * size);
+}
+
 char *mem_copy(const char *text)
 {
 	size_t size = strlen(text) + 1;

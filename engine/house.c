@@ -119,3 +119,24 @@ struct db *house_connect(const struct house *h)
 	db_free(db);
 	return NULL;
 }
+
+int house_run(const struct house_options *options, int (*act)(struct db *db, void *arg), void *arg)
+{
+	struct house house;
+	struct db   *db;
+	int          status = house_open(&house, options);
+
+	if (status != EXIT_DONE)
+		return status;
+	db = house_connect(&house);
+	if (!db) {
+		house_close(&house);
+		return EXIT_UNAVAILABLE;
+	}
+	status = act(db, arg);
+	if (status == EXIT_UNAVAILABLE)
+		say("the database did not do it: %s", db_error(db));
+	db_free(db);
+	house_close(&house);
+	return status;
+}

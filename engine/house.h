@@ -20,6 +20,9 @@ struct house_options {
  * must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why. */
 int  house_open(struct house *h, const struct house_options *options) MUST_CHECK;
 void house_close(struct house *h);
+/* The whole of a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE,
+ * closes. Returns the exit status. */
+int house_run(const struct house_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
 /* A connection for a command; NULL after saying why. */
 struct db *house_connect(const struct house *h) MUST_CHECK;
 

@@ -64,10 +64,7 @@ static void total_read(void *arg, const struct db_row *row)
 	if (sku != in->sku)
 		totals_end(in);
 	in->sku = sku;
-	if (in->count == in->max) {
-		in->max = in->max ? in->max * 2 : 8;
-		in->list = mem_resize(in->list, in->max * sizeof(*in->list));
-	}
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	in->list[in->count++] = (struct total){
 		catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
 		db_int(row, 3), db_int(row, 4)};

@@ -63,10 +63,7 @@ void movement_read(void *arg, const struct db_row *row)
 	struct line             line = {0};
 
 	if (!m || m->movement_no != (uint64_t)db_int(row, MOVEMENT_NO)) {
-		if (in->count == in->max) {
-			in->max = in->max ? in->max * 2 : 16;
-			in->list = mem_resize(in->list, in->max * sizeof(*in->list));
-		}
+		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 		in->lines_max = 4;
 		m = in->list[in->count++] = movement_begin(row, in->lines_max);
 	}
@@ -217,10 +214,7 @@ static void slot_read(void *arg, const struct db_row *row)
 {
 	struct slot_rows *s = arg;
 
-	if (s->count == s->max) {
-		s->max = s->max ? s->max * 2 : 64;
-		s->list = mem_resize(s->list, s->max * sizeof(*s->list));
-	}
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
 	s->list[s->count++] = (struct slot_row){
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),

@@ -92,10 +92,7 @@ void reservation_read(void *arg, const struct db_row *row)
 	struct reservation        *r = in->count ? in->list[in->count - 1] : NULL;
 
 	if (!r || r->reservation_id != (uint64_t)db_int(row, RESERVATION_ID)) {
-		if (in->count == in->max) {
-			in->max = in->max ? in->max * 2 : 16;
-			in->list = mem_resize(in->list, in->max * sizeof(*in->list));
-		}
+		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 		in->lines_max = 4;
 		r = in->list[in->count++] = reservation_begin(row, in->lines_max);
 	}

@@ -94,10 +94,7 @@ struct shares {
 
 static void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty)
 {
-	if (s->count == s->max) {
-		s->max = s->max ? s->max * 2 : 64;
-		s->list = mem_resize(s->list, s->max * sizeof(*s->list));
-	}
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
 	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty};
 }
 

@@ -108,7 +108,6 @@ static int audit_blocks(struct db *db, const char *sku, bool json)
 		json_put_string(&w, "name", name);
 		json_open_array(&w, "rows");
 		if (db_run(db, &sql, finding_read, &f) != DB_OK) {
-			say("%s: %s", name, db_error(db));
 			status = EXIT_UNAVAILABLE;
 			break;
 		}
@@ -136,34 +135,24 @@ static int audit_blocks(struct db *db, const char *sku, bool json)
 	return status;
 }
 
+static int audit_act(struct db *db, void *arg)
+{
+	(void)arg;
+	db_silence_set(db, 0);
+	if (!db_connect(db) || db_text(db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
+	    db_text(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) != DB_OK ||
+	    db_text(db, "START TRANSACTION WITH CONSISTENT SNAPSHOT", NULL, NULL) != DB_OK)
+		return EXIT_UNAVAILABLE;
+	return audit_blocks(db, option_text(OPTION_sku), option_given(OPTION_json));
+}
+
 int audit_run(int argc, char **argv)
 {
-	struct house         house;
-	struct house_options options;
-	struct db           *db;
+	struct house_options house;
 	int                  status = options_read(command_find("audit"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	options = option_house();
-	status = house_open(&house, &options);
-	if (status != EXIT_DONE)
-		return status;
-	db = house_connect(&house);
-	if (!db) {
-		house_close(&house);
-		return EXIT_UNAVAILABLE;
-	}
-	db_silence_set(db, 0);
-	if (!db_connect(db) || db_text(db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
-	    db_text(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) != DB_OK ||
-	    db_text(db, "START TRANSACTION WITH CONSISTENT SNAPSHOT", NULL, NULL) != DB_OK) {
-		say("the database is not there: %s", db_error(db));
-		status = EXIT_UNAVAILABLE;
-	} else {
-		status = audit_blocks(db, option_text(OPTION_sku), option_given(OPTION_json));
-	}
-	db_free(db);
-	house_close(&house);
-	return status;
+	house = option_house();
+	return house_run(&house, audit_act, NULL);
 }

@@ -198,25 +198,6 @@ static int kick_one(struct db *db, const char *order_id)
 	return status;
 }
 
-/* Opens the database, runs `act` on a connection, says what went wrong. */
-static int with_connection(int (*act)(struct db *db, void *arg), void *arg)
-{
-	struct house         house;
-	struct house_options options = option_house();
-	struct db           *db;
-	int                  status = house_open(&house, &options);
-
-	if (status != EXIT_DONE)
-		return status;
-	db = house_connect(&house);
-	status = db ? act(db, arg) : EXIT_UNAVAILABLE;
-	if (db && status == EXIT_UNAVAILABLE)
-		say("the database did not do it: %s", db_error(db));
-	db_free(db);
-	house_close(&house);
-	return status;
-}
-
 static int kick_act(struct db *db, void *arg)
 {
 	int64_t kicked;
@@ -231,8 +212,9 @@ static int kick_act(struct db *db, void *arg)
 
 int kick_run(int argc, char **argv)
 {
-	char *order_id = NULL;
-	int   status = options_read(command_find("kick"), argc, argv, &order_id, 1);
+	struct house_options house;
+	char                *order_id = NULL;
+	int                  status = options_read(command_find("kick"), argc, argv, &order_id, 1);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -240,7 +222,8 @@ int kick_run(int argc, char **argv)
 		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
 		return EXIT_USAGE;
 	}
-	return with_connection(kick_act, order_id);
+	house = option_house();
+	return house_run(&house, kick_act, order_id);
 }
 
 /* ---- purge */
@@ -339,8 +322,9 @@ static int purge_act(struct db *db, void *arg)
 
 int purge_run(int argc, char **argv)
 {
-	struct purge p = {0};
-	int          status = options_read(command_find("purge"), argc, argv, NULL, 0);
+	struct house_options house;
+	struct purge         p = {0};
+	int                  status = options_read(command_find("purge"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -349,5 +333,6 @@ int purge_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	p.days = option_count(OPTION_keep, 0);
-	return with_connection(purge_act, &p);
+	house = option_house();
+	return house_run(&house, purge_act, &p);
 }

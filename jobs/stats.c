@@ -58,34 +58,30 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	text_fini(&out);
 }
 
+static int stats_act(struct db *db, void *arg)
+{
+	struct stock_row stock = {0};
+	struct counts    counts;
+	struct text      sql = {0};
+	int              status = EXIT_UNAVAILABLE;
+
+	(void)arg;
+	statement_add(&sql, STOCK_STATS, NULL);
+	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts)) {
+		stats_print(&stock, &counts, option_given(OPTION_json));
+		status = EXIT_DONE;
+	}
+	text_fini(&sql);
+	return status;
+}
+
 int stats_run(int argc, char **argv)
 {
-	struct house         house;
-	struct house_options options;
-	struct stock_row     stock = {0};
-	struct counts        counts;
-	struct text          sql = {0};
-	struct db           *db;
+	struct house_options house;
 	int                  status = options_read(command_find("stats"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	options = option_house();
-	status = house_open(&house, &options);
-	if (status != EXIT_DONE)
-		return status;
-	db = house_connect(&house);
-	statement_add(&sql, STOCK_STATS, NULL);
-	if (!db) {
-		status = EXIT_UNAVAILABLE;
-	} else if (db_run(db, &sql, stock_read, &stock) != DB_OK || !engine_count(db, &counts)) {
-		say("the database did not answer: %s", db_error(db));
-		status = EXIT_UNAVAILABLE;
-	} else {
-		stats_print(&stock, &counts, option_given(OPTION_json));
-	}
-	text_fini(&sql);
-	db_free(db);
-	house_close(&house);
-	return status;
+	house = option_house();
+	return house_run(&house, stats_act, NULL);
 }

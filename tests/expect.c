@@ -69,9 +69,13 @@ static const cJSON *path_find(const cJSON *from, const char *path)
 	return from;
 }
 
-/* A row is called by its sku, or by the id it is about. */
+/* A row is called by its sku, or by the id it is about; a task by T and its number. */
 static bool row_is_called(const cJSON *row, const char *name)
 {
+	const cJSON *task = member(row, "task_id");
+
+	if (cJSON_IsNumber(task))
+		return *name == 'T' && atoi(name + 1) == task->valueint;
 	return strcmp(string_of(row, "sku"), name) == 0 || strcmp(string_of(row, "order_id"), name) == 0 ||
 	       strcmp(string_of(row, "movement_id"), name) == 0;
 }
@@ -107,8 +111,14 @@ static void rows_join(const cJSON *rows, struct text *to)
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach(row, rows)
-		text_format(to, "%s%s", to->len ? "," : "", row_name(row));
+	cJSON_ArrayForEach(row, rows) {
+		const cJSON *task = member(row, "task_id");
+
+		if (cJSON_IsNumber(task))
+			text_format(to, "%sT%d", to->len ? "," : "", task->valueint);
+		else
+			text_format(to, "%s%s", to->len ? "," : "", row_name(row));
+	}
 }
 
 static int compare_strings(const void *a, const void *b)
@@ -196,6 +206,8 @@ static bool judge_pair(struct judge *j, const char *word)
 	if (!value)
 		value = path_find(j->root, key);
 	if (!value)
+		value = member(row_find(member(j->row, "lines"), key), "qty");
+	if (!value)
 		value = member(row_find(member(j->root, "lines"), key), "qty");
 	if (!value)
 		return refuse(j, "there is no %s", key);
@@ -248,7 +260,8 @@ static bool judge_text(struct judge *j, const char *word)
 
 static bool is_state(const char *word)
 {
-	static const char *const states[] = {"held", "confirmed", "settled", "released", "expired", "buried"};
+	static const char *const states[] = {"held", "confirmed", "settled", "released", "expired", "buried",
+	                                     "open", "done", "returned", "reaped"};
 
 	for (size_t i = 0; i < COUNT(states); i++)
 		if (strcmp(word, states[i]) == 0)
@@ -344,6 +357,8 @@ static bool judge_answer(char *words, const struct answer *a, struct text *why)
 	bool         replayed = answer_header(a, "Idempotent-Replayed", value, sizeof(value));
 
 	j.rows = member(a->json, "items");
+	if (!j.rows)
+		j.rows = member(a->json, "orders");
 	return judge_all(&j, words, replayed && strcmp(value, "true") == 0);
 }
 

@@ -1,6 +1,7 @@
 /* flow.c - see flow.h. What a test has around it, the steps that change it, and the running of a step. */
 #include "tests/flow.h"
 
+#include "tests/command.h"
 #include "tests/expect.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
@@ -26,7 +27,8 @@ static struct {
 	struct runner  runner[PROGRAMS];
 	char           log[300];         /* what the programs say */
 	struct text    cursor;           /* of the last list that had one */
-	struct text    mark;             /* the checksum taken by `mark` */
+	struct text     mark;            /* the checksum taken by `mark` */
+	struct commands commands;
 	int            failures;
 } f;
 
@@ -79,6 +81,11 @@ static void runner_again(int who, const char *options)
 	runner_stop(&f.runner[who]);
 	snprintf(f.runner[who].options, sizeof(f.runner[who].options), "%s", options);
 	runner_need(who);
+}
+
+struct scratch *flow_scratch(void)
+{
+	return &f.scratch;
 }
 
 int flow_port(int program)
@@ -206,22 +213,24 @@ static bool control_run(int who, const struct step *s)
 	return false;
 }
 
-/* run COMMAND, and work KIND: a command of the program and its exit status. */
-static bool command_run(const struct step *s, const char *text)
+/* A command of the program, or SQL. Done again until it is as expected, for `wait_s` seconds at most. */
+static bool command_run(const struct step *s, int wait_s, const char *text)
 {
-	struct text command = {0};
-	int         want = s->expectation ? atoi(s->expectation) : 0, got;
+	struct text why = {0};
+	int64_t     deadline = clock_ms() + wait_s * 1000;
 
-	if (strcmp(s->word[0], "run") == 0 && s->words > 1)
-		text_add(&command, s->rest + strcspn(s->rest, " ") + 1);
-	else if (strcmp(s->word[0], "work") == 0)
-		text_format(&command, "%s --once", s->rest);
-	else
+	if (!command_knows(s))
 		return false;
-	got = program_run(f.log, f.scratch.url, command.data);
-	if (got != want)
-		flow_fail("step    %s\nbut     the exit status is %d", text, got);
-	text_fini(&command);
+	for (;;) {
+		text_reset(&why);
+		command_step(&f.commands, s, &why);
+		if (why.len == 0 || clock_ms() >= deadline)
+			break;
+		usleep(WAIT_PAUSE_US);
+	}
+	if (why.len)
+		flow_fail("step    %s\nbut     %s", text, why.data);
+	text_fini(&why);
 	return true;
 }
 
@@ -326,7 +335,7 @@ static void step_run(const char *text)
 	s.cursor = f.cursor.data;
 	if (s.words == 0)
 		cr_assert_fail("an empty step");
-	if (!control_run(who, &s) && !command_run(&s, text) && !race_run(&s, text))
+	if (!control_run(who, &s) && !command_run(&s, wait_s, text) && !race_run(&s, text))
 		request_run(who, &s, wait_s, text);
 	step_fini(&s);
 }
@@ -341,6 +350,7 @@ void flow_begin(void)
 	scratch_open(&f.scratch);
 	snprintf(f.log, sizeof(f.log), "%s/%s.log", scratch_dir(), f.scratch.name);
 	snprintf(f.runner[0].options, sizeof(f.runner[0].options), "--lanes 2");
+	f.commands = (struct commands){.log = f.log, .scratch = &f.scratch};
 	if (program_run(f.log, f.scratch.url, "migrate") != 0) {
 		struct text said = {0};
 
@@ -354,6 +364,7 @@ void flow_end(void)
 	struct text findings = {0}, said = {0};
 
 	scratch_unlock(&f.scratch);
+	commands_end(&f.commands);
 	for (int i = PROGRAMS - 1; i >= 0; i--)
 		runner_stop(&f.runner[i]);
 	scratch_invariants(&f.scratch, &findings);

@@ -9,6 +9,9 @@
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..
  *   list|skus|movements SKU [state=S] [limit=N] [next] `next`: with the cursor of the last list
+ *   claim KIND [WORKER] [limit=N] [lease=S]            a task; N below is its number
+ *   task N    tasks [limit=N] [next]    heartbeat N [lease=S]    give-back N    kick ID
+ *   complete N [ID ..]    fail N ID=retry[:ERROR] ID=bury[:ERROR] ..
  *   raw METHOD PATH [Header:value ..] [BODY]           as it stands, except that ' in BODY is sent as "
  * Surroundings
  *   serve [OPTIONS]     the program again, with these options (as the first step: instead of --lanes 2)
@@ -19,18 +22,23 @@
  *   lock, unlock        every row of the database is locked by somebody else
  *   cut; away, back     the program loses its connections to the database; and gets no new ones until `back`
  *   mark, unchanged     nothing that is stored has changed since `mark`
- *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status. work KIND: run work KIND --once
+ *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status (0 where none is said) and words
+ *                       that hold for what it printed. work KIND [OPTIONS]: run work KIND [OPTIONS] --once
+ *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
+ *   end W               it ends by itself, within 30 s; the expectation is like that of run
+ *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none
+ *   sql STATEMENT       in the test's database; the expectation is all that it gives: A,B C,D are two rows
  *   wait STEP           repeats it for 5 s at most until it is as expected;  wait:16 STEP for 16 s
  *   race SHAPE STEP [|| STEP]     from many threads at once, in turn to the programs that run and from the steps given.
  *                       SHAPE is THREADS or THREADS*CALLS; # in a step is the number of the call, from 0
  *
  * An expectation begins with the status, 2xx where none is said. Then words, all of which must hold:
- *   held, confirmed ..  the state                        replayed     the header Idempotent-Replayed; must be said
+ *   held, open ..       the state                        replayed     the header Idempotent-Replayed; must be said
  *   short, expired ..   the code of a problem            more, end    next_cursor is a string, is null
  *   available=10        a member, also lines[0].qty=4    expires_at=~60    a time, 60 s from now, give or take 5
  *   field=*             it is there                      !short       it is not there
  *   A=4 A@paris=4       a line                           lines=2      so many elements
- *   items=R2,R1         these, by their ids              set=R1,R2    items in any order
+ *   items=R2,R1         these, by their ids (T7: task 7) set=R1,R2    items in any order
  *   A requested=7       in the row of A: a line of a refusal, of `short`, an item;  @paris available=4   a location
  *   GHOST               after unknown_sku: it is named   Age-Ms:0     a header, or an element of it; * is any
  *   reacquired          reacquired: true                 lost         no answer came
@@ -42,6 +50,7 @@
 #define TESTS_FLOW_H
 
 #include "tests/race.h"
+#include "tests/scratch.h"
 
 #include <criterion/criterion.h>
 
@@ -59,7 +68,9 @@ void flow_repeat(const char *before, const char *piece, int n, const char *after
 /* A race that goes on while the test does something else: race_finish and race_free follow (race.h). */
 struct race *flow_race(const char *shape, const char *steps);
 
-/* For what the words cannot say. The port of program 0 or 1; it changes with a restart. */
+/* For what the words cannot say. The test's database. */
+struct scratch *flow_scratch(void);
+/* The port of program 0 or 1; it changes with a restart. */
 int flow_port(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);

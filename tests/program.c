@@ -57,8 +57,7 @@ static pid_t program_fork(const char *log, const char *command)
 	return pid;
 }
 
-/* Waits for the end. false: it is still running after `wait_ms`. */
-static bool program_wait(pid_t pid, int wait_ms, int *status)
+bool program_wait(pid_t pid, int wait_ms, int *status)
 {
 	int64_t deadline = clock_ms() + wait_ms;
 	int     raw;
@@ -121,7 +120,7 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 	int         status;
 
 	assert(!p->pid);
-	snprintf(command, sizeof(command), "serve --db %s --listen 127.0.0.1:0 %s", url, options);
+	snprintf(command, sizeof(command), "serve %s %s --listen 127.0.0.1:0 %s", url ? "--db" : "", url ? url : "", options);
 	p->pid = program_fork(log, command);
 	for (p->port = 0; !p->port; usleep(PAUSE_US)) {
 		log_read(log, from, &said);
@@ -165,14 +164,19 @@ void program_kill(struct program *p)
 	*p = (struct program){0};
 }
 
+pid_t program_begin(const char *log, const char *url, const char *command)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "%s %s %s", command, url ? "--db" : "", url ? url : "");
+	return program_fork(log, line);
+}
+
 int program_run(const char *log, const char *url, const char *command)
 {
-	char  line[1024];
 	int   status = 0;
-	pid_t pid;
+	pid_t pid = program_begin(log, url, command);
 
-	snprintf(line, sizeof(line), "%s --db %s", command, url);
-	pid = program_fork(log, line);
 	if (!program_wait(pid, RUN_MS, &status)) {
 		program_reap(pid);
 		return 128 + SIGKILL;
@@ -188,4 +192,13 @@ void program_log_tail(const char *log, struct text *to)
 	log_read(log, size > TAIL_BYTES ? size - TAIL_BYTES : 0, &tail);
 	text_add(to, tail.data ? tail.data : "");
 	text_fini(&tail);
+}
+
+void program_log_all(const char *log, struct text *to)
+{
+	struct text all = {0};
+
+	log_read(log, 0, &all);
+	text_add(to, all.data ? all.data : "");
+	text_fini(&all);
 }

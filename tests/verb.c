@@ -222,6 +222,72 @@ static bool write_change(const struct step *s, struct call *to)
 	return false;
 }
 
+/* ---- tasks */
+
+/* claim KIND [WORKER] [limit=N] [lease=S] */
+static bool write_claim(const struct step *s, struct call *to)
+{
+	struct text tail = {0};
+	const char *worker = "w";
+
+	for (size_t i = 2; i < s->words; i++)
+		if (!json_option(&tail, s->word[i], "limit", "limit", true) &&
+		    !json_option(&tail, s->word[i], "lease", "lease_s", true))
+			worker = s->word[i];
+	text_format(&to->body, "{\"kind\":\"%s\",\"worker\":\"%s\"%s}", s->words > 1 ? s->word[1] : "", worker,
+	            tail.data ? tail.data : "");
+	text_fini(&tail);
+	return s->words > 1;
+}
+
+/* complete N [ID ..] */
+static bool write_complete(const struct step *s, struct call *to)
+{
+	if (s->words < 2)
+		return false;
+	text_format(&to->path, "/v1/tasks/%s/complete", s->word[1]);
+	for (size_t i = 2; i < s->words; i++)
+		text_format(&to->body, "%s\"%s\"", i == 2 ? "{\"order_ids\":[" : ",", s->word[i]);
+	text_add(&to->body, s->words > 2 ? "]}" : "{}");
+	return true;
+}
+
+/* fail N ID=retry[:ERROR] ID=bury[:ERROR] .. */
+static bool write_fail(const struct step *s, struct call *to)
+{
+	if (s->words < 3)
+		return false;
+	text_format(&to->path, "/v1/tasks/%s/fail", s->word[1]);
+	text_add(&to->body, "{\"orders\":[");
+	for (size_t i = 2; i < s->words; i++) {
+		const char *equals = strchr(s->word[i], '='), *error = equals ? strchr(equals, ':') : NULL;
+
+		if (!equals)
+			return false;
+		text_format(&to->body, "%s{\"order_id\":\"%.*s\",\"error\":\"%s\",\"retry\":%s}", i > 2 ? "," : "",
+		            (int)(equals - s->word[i]), s->word[i], error ? error + 1 : "failed",
+		            strncmp(equals, "=retry", 6) == 0 ? "true" : "false");
+	}
+	text_add(&to->body, "]}");
+	return true;
+}
+
+/* heartbeat N [lease=S]    give-back N    task N */
+static bool write_task(const struct step *s, struct call *to)
+{
+	const char *verb = s->word[0];
+
+	if (s->words < 2)
+		return false;
+	text_format(&to->path, "/v1/tasks/%s%s", s->word[1],
+	            strcmp(verb, "heartbeat") == 0   ? "/heartbeat"
+	            : strcmp(verb, "give-back") == 0 ? "/return"
+	                                             : "");
+	if (s->words > 2 && strncmp(s->word[2], "lease=", 6) == 0)
+		text_format(&to->body, "{\"lease_s\":%s}", s->word[2] + 6);
+	return s->words == 2 || to->body.len > 0;
+}
+
 /* ---- reading */
 
 static bool write_get(const struct step *s, struct call *to)
@@ -345,6 +411,14 @@ static const struct verb {
 	{"confirm", "POST", NULL, write_change},
 	{"release", "POST", NULL, write_change},
 	{"extend", "POST", NULL, write_change},
+	{"kick", "POST", NULL, write_change},
+	{"claim", "POST", "/v1/tasks", write_claim},
+	{"complete", "POST", NULL, write_complete},
+	{"fail", "POST", NULL, write_fail},
+	{"heartbeat", "POST", NULL, write_task},
+	{"give-back", "POST", NULL, write_task},
+	{"task", "GET", NULL, write_task},
+	{"tasks", "GET", "/v1/tasks", write_list},
 	{"get", "GET", NULL, write_get},
 	{"sku", "GET", NULL, write_sku},
 	{"availability", "POST", "/v1/availability", write_availability},
