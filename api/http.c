@@ -20,8 +20,9 @@
 
 enum {
 	HEADERS_MAX = 32 << 10,
-	IDLE_S = 75,         /* a silent connection is closed */
-	DEADLINE_MS = 10500, /* a little later than the lanes give up by themselves */
+	FLUSH_BYTES = 16 << 10, /* what a socket takes at once */
+	IDLE_S = 75,            /* a silent connection is closed */
+	DEADLINE_MS = 10500,    /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
 	DRAIN_MS = DEADLINE_MS + 1000,
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
@@ -36,6 +37,7 @@ struct service {
 	struct loop                *loop;
 	struct event               *ended, *tick, *sigterm, *sigint;
 	struct request             *oldest, *newest; /* those that wait for operations */
+	size_t                      unsent;          /* long answers that are being written */
 	size_t                      requests;        /* born and not dead */
 	struct listening            listening;
 	bool                        draining;
@@ -179,6 +181,25 @@ void reply_header(struct request *r, const char *name, const char *value)
 	evhttp_add_header(evhttp_request_get_output_headers(r->transport), name, value);
 }
 
+/* A long answer is on its way until the last byte is written or the client is gone: a drain waits for it. */
+static void answer_left(struct evhttp_connection *connection, void *arg)
+{
+	((struct service *)arg)->unsent--;
+	evhttp_connection_set_closecb(connection, NULL, NULL);
+}
+
+static void answer_sent(struct evhttp_request *ev, void *arg)
+{
+	answer_left(evhttp_request_get_connection(ev), arg);
+}
+
+static void answer_watch(struct service *s, struct evhttp_request *ev)
+{
+	s->unsent++;
+	evhttp_request_set_on_complete_cb(ev, answer_sent, s);
+	evhttp_connection_set_closecb(evhttp_request_get_connection(ev), answer_left, s);
+}
+
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
 {
 	struct evhttp_request *ev = r->transport;
@@ -190,13 +211,15 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 	reply_header(r, "X-Request-Id", r->id);
 	if (r->service->draining)
 		reply_header(r, "Connection", "close");
-	if (evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD) {
+	if (status != 204) { /* evhttp leaves it out where it thinks that there is no body: HEAD, CONNECT */
 		snprintf(length, sizeof(length), "%zu", len);
 		reply_header(r, "Content-Length", length);
-	} else {
-		evbuffer_add(out, body, len);
 	}
+	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
+		evbuffer_add(out, body, len);
 	figures_count(r, status);
+	if (len > FLUSH_BYTES)
+		answer_watch(r->service, ev);
 	r->transport = NULL;
 	evhttp_send_reply(ev, status, status_reason(status), NULL);
 	if (r->ops_left == 0)
@@ -350,7 +373,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
-	s->quiet_ticks = s->draining && s->requests == 0 ? s->quiet_ticks + 1 : 0;
+	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
 }
@@ -417,6 +440,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	if (s->socket)
 		return s;
 	service_close(s);
+	service_free(s);
 	return NULL;
 }
 
@@ -431,16 +455,28 @@ int service_run(struct service *s)
 	return s->requests == 0 ? EXIT_DONE : EXIT_TROUBLE;
 }
 
+/* Requests that were still waiting have nobody to answer any more; their operations come back to service_free. */
 void service_close(struct service *s)
 {
+	while (s->oldest) {
+		struct request *r = s->oldest;
+
+		waiting_leave(r);
+		r->transport = NULL;
+	}
 	event_free(s->ended);
 	event_free(s->tick);
 	event_free(s->sigterm);
 	event_free(s->sigint);
 	evhttp_free(s->http);
 	event_base_free(s->base);
-	loop_free(s->loop);
 	if (s->listening.unix_path[0])
 		unlink(s->listening.unix_path);
+}
+
+void service_free(struct service *s)
+{
+	loop_run(s->loop);
+	loop_free(s->loop);
 	free(s);
 }

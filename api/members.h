@@ -4,7 +4,6 @@
 
 #include "http.h"
 
-#define UNITS_MAX  INT64_C(1000000000) /* of one line of a request */
 #define PAGE_LIMIT 100
 
 /* An operation for a list, with `limit` and `cursor` read from the query; one line for a sku's code if it has one.

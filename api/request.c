@@ -59,6 +59,9 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 
 void reply_invalid(struct request *r, const char *field, const char *detail)
 {
+	for (const char *c = field; c && *c && field; c++)
+		if (*c < ' ' || *c > '~')
+			field = NULL; /* the name of a query parameter may be anything */
 	reply_problem(r, 400, "invalid_request", field, detail, NULL, NULL);
 }
 
@@ -198,6 +201,8 @@ enum outcome request_outcome(struct request *r, size_t i)
 static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
 {
 	r->answer = answer;
+	json_free(r->body); /* nothing points into it any more */
+	r->body = NULL;
 	if (r->ops_left == 0) {
 		answer(r);
 		return;

@@ -149,7 +149,7 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 		location = NULL;
 		location_len = 0;
 		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
-		json_int(&line, "qty", JSON_REQUIRED, 1, UNITS_MAX, &qty);
+		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
 		json_code(&line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
 		if (json_leave(&line, in))
 			op_line(op, sku, sku_len, location, location_len, qty);

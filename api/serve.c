@@ -147,6 +147,8 @@ int serve_run(int argc, char **argv)
 	status = doors_open(&s);
 	jobs_close(s.jobs);
 	engine_close(s.engine);
+	if (s.service)
+		service_free(s.service);
 	house_close(&s.house);
 	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;

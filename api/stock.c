@@ -131,7 +131,7 @@ static void read_line(struct json_reader *line, struct op *op, enum kind kind)
 		json_int(line, "counted", JSON_REQUIRED, 0, QTY_MAX, &qty);
 		json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
 	} else {
-		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -UNITS_MAX : 1, UNITS_MAX, &qty);
+		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
 		if (kind == ADJUSTMENT && qty == 0)
 			json_refuse(line, "qty", "must be an integer from -1000000000 to 1000000000, but not 0");
 	}

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 {
@@ -26,6 +27,14 @@ static void pending_append(struct lane *l, struct op *op)
 	l->pending_count++;
 }
 
+/* It may be cancelled again; one that was cancelled stays so. */
+static void op_put_back(struct op *op)
+{
+	int taken = STAGE_TAKEN;
+
+	atomic_compare_exchange_strong(&op->stage, &taken, STAGE_QUEUED);
+}
+
 /* Puts operations back to the front of the pending ones, in their order. Nothing was done for them. */
 static void pending_prepend(struct lane *l, struct op **ops, size_t count)
 {
@@ -35,7 +44,7 @@ static void pending_prepend(struct lane *l, struct op **ops, size_t count)
 			l->pending_last = &ops[i]->next;
 		l->pending = ops[i];
 		l->pending_count++;
-		atomic_store(&ops[i]->stage, STAGE_QUEUED);
+		op_put_back(ops[i]);
 	}
 }
 
@@ -53,7 +62,7 @@ void batch_park(struct lane *l, struct op *op)
 		lane_answer(l, op, BUSY);
 		return;
 	}
-	atomic_store(&op->stage, STAGE_QUEUED);
+	op_put_back(op);
 	op->next = l->parked;
 	l->parked = op;
 	l->parked_ms = clock_ms();
@@ -74,7 +83,7 @@ static void parked_return(struct lane *l)
 
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
 {
-	for (size_t at = hash % IDS;; at = (at + 1) % IDS) {
+	for (size_t at = (hash >> 1) % IDS;; at = (at + 1) % IDS) {
 		const struct op *op = l->ids[at] ? l->batch.ops[l->ids[at] - 1] : NULL;
 
 		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0))
@@ -86,7 +95,23 @@ struct op *batch_find(struct lane *l, bool movement, const char *id)
 {
 	uint16_t *place = id_place(l, movement, id, op_id_hash(movement, id));
 
-	return *place ? l->batch.ops[*place - 1] : NULL;
+	return *place && *place <= l->batch.count ? l->batch.ops[*place - 1] : NULL;
+}
+
+/* After the look-up: a release or a reacquired order brings lines along that nobody knew of when the batch was filled.
+ */
+void batch_trim(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        lines = 0, kept = 0;
+
+	for (; kept < b->count; kept++) {
+		lines += b->ops[kept]->lines_count + op_found_lines(b->ops[kept]);
+		if (kept > 0 && lines > BATCH_LINES)
+			break;
+	}
+	pending_prepend(l, b->ops + kept, b->count - kept);
+	b->count = kept;
 }
 
 /* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
@@ -145,6 +170,8 @@ bool batch_take(struct lane *l)
 	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
 	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : IDLE_MS;
 
+	if (l->parked && !l->pending && queue_closed(&l->queue))
+		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);
 	for (size_t i = 0; i < count; i++)

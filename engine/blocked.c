@@ -3,6 +3,8 @@
  * lane waits again. */
 #include "lane.h"
 
+#include <string.h>
+
 static uint64_t pair_key(const struct pair *p)
 {
 	return (uint64_t)p->sku_id << 32 | p->location_id;
@@ -37,8 +39,8 @@ bool lane_is_blocked(struct lane *l)
 
 static bool op_is_locked(const struct lane *l, const struct op *op)
 {
-	const struct line *lines = op->kind == OP_RELEASE && op->found ? op->found->lines : op->lines;
-	size_t             count = lines == op->lines ? op->lines_count : op->found->lines_count;
+	size_t             found = op_found_lines(op), count = found ? found : op->lines_count;
+	const struct line *lines = found ? op->found->lines : op->lines;
 
 	for (size_t k = 0; k < count; k++)
 		if (lines[k].sku && lines[k].location && l->batch.pairs[lines[k].pair].locked)
@@ -68,6 +70,8 @@ void lane_set_aside(struct lane *l)
 		batch_put_back(l);
 		return;
 	}
+	if (!l->parked)
+		memset(l->blocked, 0, sizeof(l->blocked));
 	pairs_block(l);
 	for (size_t i = 0; i < b->count; i++) {
 		if (op_is_locked(l, b->ops[i]))

@@ -210,7 +210,8 @@ void db_silence_set(struct db *db, unsigned silence_s)
 static const char session[] = "SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 1, sql_mode = "
 			      "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,"
 			      "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 2, "
-			      "lock_wait_timeout = 2, idle_transaction_timeout = 5, max_statement_time = 0";
+			      "lock_wait_timeout = 2, idle_transaction_timeout = 5, max_statement_time = 0, "
+			      "in_predicate_conversion_threshold = 0";
 
 static void options_set(MYSQL *mysql, const struct db *db)
 {

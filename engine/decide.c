@@ -70,13 +70,17 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	return OUTCOME_OK;
 }
 
+enum outcome movement_outcome(const struct op *op)
+{
+	return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
+}
+
 static enum outcome move_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
 
 	if (op->found_movement)
-		return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED
-		                                                                  : MOVEMENT_ID_REUSED;
+		return movement_outcome(op);
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
 		return out;
@@ -198,16 +202,9 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
-static enum outcome get_decide(struct batch *b, struct op *op)
-{
-	(void)b;
-	return op->found ? OUTCOME_OK : NO_ORDER;
-}
-
-static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
+static enum outcome (*const decisions[OP_GET])(struct batch *b, struct op *op) = {
 	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
 	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
-	[OP_GET] = get_decide,
 };
 
 void decide(struct batch *b)
@@ -222,7 +219,7 @@ void decide(struct batch *b)
 		struct op *op = b->ops[i];
 
 		op->outcome = decisions[op->kind](b, op);
-		op->writes = op->outcome == OUTCOME_OK && op->kind != OP_GET;
+		op->writes = op->outcome == OUTCOME_OK;
 	}
 }
 

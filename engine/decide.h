@@ -11,18 +11,17 @@
 
 /* The balance of one sku at one location, as a lane knows it, and what a batch does to it. All in units. */
 struct pair {
-	struct sku            *sku;
-	const struct location *location;
-	uint32_t               sku_id, location_id;
-	int64_t                own, total; /* available: in the lane's slot, in all slots */
-	unsigned               slots;      /* how many slot rows there are; 0: never stocked here */
-	bool                   own_row;    /* the lane's own slot row exists */
-	bool                   wanted;     /* somebody in the batch needs to know the balance */
-	bool                   known;      /* own and total were read, some time ago perhaps */
-	unsigned               read_at;    /* the moment of the batch when they were read; 0: before it began */
-	bool                   doubted;    /* a refusal rests on it that is not certain yet */
-	bool                   locked;     /* somebody outside holds a slot of it */
-	bool                   gathers;    /* the own slot has too little, all slots together have enough */
+	uint32_t sku_id, location_id;
+	int64_t  own, total; /* available: in the lane's slot, in all slots */
+	unsigned slots;      /* how many slot rows there are; 0: never stocked here */
+	bool     own_row;    /* the lane's own slot row exists */
+	bool     wanted;     /* somebody in the batch needs to know the balance */
+	bool     known;      /* own and total were read, some time ago perhaps */
+	unsigned read_at;    /* the moment of the batch when they were read; 0: before it began */
+	int64_t  swept_ms;   /* clock_ms: when expired holds on it were last looked for in vain */
+	bool     doubted;    /* a refusal rests on it that is not certain yet */
+	bool     locked;     /* somebody outside holds a slot of it */
+	bool     gathers;    /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */
 	int64_t take, hold, add; /* leaves available; of that is reserved; comes in */
@@ -36,10 +35,12 @@ struct batch {
 	size_t       count;
 	struct pair *pairs; /* in the order in which they were met */
 	uint32_t    *order; /* indices of pairs, sorted by sku and location: the order of locks */
-	size_t       pairs_count, pairs_max;
+	size_t       pairs_count;
 };
 
 void decide(struct batch *b);
+/* Of a movement whose id was found: replayed, or used for something else. */
+enum outcome movement_outcome(const struct op *op);
 /* Does the refusal or partial grant stand on balances that are newer than the operation, and on a look-up of its id
  * that is newer still? In this order: a twin that takes the last units in between is either in the balances or found.
  */

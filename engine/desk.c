@@ -1,11 +1,12 @@
-/* desk.c - the thread that answers lists and totals on a connection of its own, so that a long list holds up no
- * reservation. */
+/* desk.c - a thread that runs other things than batches, on a connection of its own: one answers totals, reservations
+ * and lists, another (the clerk) counts and does what jobs have it do, so that neither holds up a reservation. */
 #include "list.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { DESK_OPS = 64 };
+enum { DESK_OPS = 64, ERRORS_MAX = 3 };
 
 struct desk {
 	struct engine *engine;
@@ -15,42 +16,60 @@ struct desk {
 	_Atomic bool   connected;
 };
 
-static enum db_result (*const answers[OP_KINDS])(struct db *db, struct catalogue *c, struct op *op) = {
-	[OP_LIST_SKUS] = list_skus,
-	[OP_LIST_MOVEMENTS] = list_movements,
-	[OP_LIST_RESERVATIONS] = list_reservations,
-	[OP_COUNTS] = list_counts,
-};
-
-/* Reads change nothing, so whatever went wrong is tried once more on a new connection. */
-static enum db_result desk_try(struct desk *d, struct op **ops, size_t count)
+static enum db_result run_op(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	if (!db_connected(d->db) && !db_connect(d->db))
-		return DB_AWAY;
-	if (ops[0]->kind == OP_TOTALS)
-		return list_totals(d->db, d->engine->catalogue, ops, count);
-	if (ops[0]->kind == OP_RUN) {
-		ops[0]->outcome = OUTCOME_OK;
-		return ops[0]->run(d->db, d->engine->catalogue, ops[0]->run_arg);
-	}
-	return answers[ops[0]->kind](d->db, d->engine->catalogue, ops[0]);
+	(void)count;
+	ops[0]->outcome = OUTCOME_OK;
+	return ops[0]->run(db, c, ops[0]->run_arg);
 }
 
-static void desk_answer(struct desk *d, struct op **ops, size_t count)
-{
-	enum db_result result = DB_AWAY;
+/* Those that stand first are answered together, as many as were taken; the others one by one. */
+static const struct {
+	enum op_kind kind;
+	bool         together;
+	enum db_result (*answer)(struct db *db, struct catalogue *c, struct op **ops, size_t count);
+} answers[] = {
+	{OP_GET, true, list_found},
+	{OP_TOTALS, true, list_totals},
+	{OP_LIST_SKUS, false, list_skus},
+	{OP_LIST_MOVEMENTS, false, list_movements},
+	{OP_LIST_RESERVATIONS, false, list_reservations},
+	{OP_COUNTS, false, list_counts},
+	{OP_RUN, false, run_op},
+};
 
-	while (result != DB_OK && clock_ms() - ops[0]->arrived_ms < WAIT_MS) {
-		result = desk_try(d, ops, count);
+/* What could not be done: nothing, unless it may have been done and is not only read. */
+static enum outcome desk_outcome(const struct op *op, enum db_result result, bool unknown)
+{
+	if (op->kind == OP_RUN && unknown)
+		return OUTCOME_UNKNOWN;
+	return result == DB_AWAY || result == DB_UNKNOWN ? DATABASE_AWAY : BUSY;
+}
+
+/* Tries once at least, then until the first of them has waited too long. All of it bears repeating. */
+static void desk_answer(struct desk *d, size_t how, struct op **ops, size_t count)
+{
+	enum db_result result;
+	bool           unknown = false;
+
+	for (int errors = 0;;) {
+		result = DB_AWAY;
+		if (db_connected(d->db) || db_connect(d->db))
+			result = answers[how].answer(d->db, d->engine->catalogue, ops, count);
 		atomic_store(&d->connected, db_connected(d->db));
-		for (size_t i = 0; result != DB_OK && i < count; i++)
+		unknown |= result == DB_UNKNOWN;
+		errors += result == DB_ERROR;
+		if (result == DB_OK || errors == ERRORS_MAX || clock_ms() - ops[0]->arrived_ms > WAIT_MS)
+			break;
+		for (size_t i = 0; i < count; i++)
 			op_forget(ops[i]);
-		if (result != DB_OK)
-			usleep(50000);
+		usleep(50000);
 	}
+	if (result == DB_ERROR)
+		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(d->db), db_error(d->db));
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
-			ops[i]->outcome = result == DB_UNKNOWN ? OUTCOME_UNKNOWN : DATABASE_AWAY;
+			ops[i]->outcome = desk_outcome(ops[i], result, unknown);
 		loop_give(ops[i]);
 	}
 }
@@ -66,6 +85,29 @@ static bool desk_takes(struct op *op)
 	return false;
 }
 
+static void desk_serve(struct desk *d, struct op **taken, size_t count)
+{
+	struct op *same[DESK_OPS];
+
+	for (size_t how = 0; how < COUNT(answers); how++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			if (!taken[i] || taken[i]->kind != answers[how].kind)
+				continue;
+			if (desk_takes(taken[i]))
+				same[n++] = taken[i];
+			taken[i] = NULL;
+			if (n > 0 && !answers[how].together) {
+				desk_answer(d, how, same, 1);
+				n = 0;
+			}
+		}
+		if (n > 0)
+			desk_answer(d, how, same, n);
+	}
+}
+
 /* Readiness should tell the truth when nobody asks for lists. */
 static void desk_idle(struct desk *d)
 {
@@ -76,29 +118,17 @@ static void desk_idle(struct desk *d)
 static void *desk_main(void *arg)
 {
 	struct desk *d = arg;
-	struct op   *taken[DESK_OPS], *totals[DESK_OPS];
+	struct op   *taken[DESK_OPS];
 
 	atomic_store(&d->connected, db_connect(d->db));
 	for (;;) {
-		size_t count = queue_take(&d->queue, taken, DESK_OPS, IDLE_MS), totals_count = 0;
+		size_t count = queue_take(&d->queue, taken, DESK_OPS, IDLE_MS);
 
 		if (count == 0 && queue_closed(&d->queue))
 			return NULL;
 		if (count == 0)
 			desk_idle(d);
-		for (size_t i = 0; i < count; i++) {
-			if (!desk_takes(taken[i]))
-				taken[i] = NULL;
-			else if (taken[i]->kind == OP_TOTALS) {
-				totals[totals_count++] = taken[i];
-				taken[i] = NULL;
-			}
-		}
-		if (totals_count > 0)
-			desk_answer(d, totals, totals_count);
-		for (size_t i = 0; i < count; i++)
-			if (taken[i])
-				desk_answer(d, &taken[i], 1);
+		desk_serve(d, taken, count);
 	}
 }
 

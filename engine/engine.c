@@ -55,10 +55,10 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
 
 	for (struct op *op = first; op; op = op->next)
 		op_begin(op, loop, done, arg, now_ms);
-	if (first->kind < OP_TOTALS)
-		queue = &e->lanes[first->id_hash % e->options.lanes]->queue;
+	if (first->kind < OP_GET)
+		queue = &e->lanes[(first->id_hash >> 1) % e->options.lanes]->queue;
 	else
-		queue = desk_queue(first->kind == OP_RUN ? e->clerk : e->desk);
+		queue = desk_queue(first->kind >= OP_COUNTS ? e->clerk : e->desk);
 	return queue_push(queue, first, count);
 }
 

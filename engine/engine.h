@@ -90,14 +90,14 @@ enum op_kind {
 	OP_RELEASE,
 	OP_EXTEND,
 	OP_KICK,
+	/* by the desk, on a connection of its own */
 	OP_GET,
-	/* by the desk, one after the other, on a connection of its own */
 	OP_TOTALS,
 	OP_LIST_SKUS,
 	OP_LIST_MOVEMENTS,
 	OP_LIST_RESERVATIONS,
+	/* by the clerk, on another connection; OP_RUN: what the caller brings along in op->run */
 	OP_COUNTS,
-	/* by the clerk, on another connection: what the caller brings along in op->run */
 	OP_RUN,
 	OP_KINDS
 };
@@ -109,6 +109,8 @@ struct counts {
 	int64_t tasks_open, oldest_lease_ms;
 	int64_t counted_ms; /* clock_ms */
 };
+
+#define LINE_UNITS_MAX INT64_C(1000000000) /* of one line of a request */
 
 enum mode { ALL_OR_NOTHING, BEST_EFFORT };
 
@@ -157,6 +159,7 @@ struct op {
 	uint64_t            new_id;
 	int64_t             busy_since_ms; /* when a row of it was first seen locked from outside; 0: never */
 	unsigned            tries;
+	unsigned            shorts; /* how many of them because a slot had too little */
 	uint64_t            id_hash;
 	unsigned            looked_at; /* the moment of the batch when its id was looked up; 0: it was not */
 	bool                suspect;   /* its id may exist: look it up before anything is sent */

@@ -5,6 +5,7 @@
  * transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
 #include "lane.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* ---- the connection and the lane's row */
@@ -44,6 +45,16 @@ static enum db_result lane_statement(struct lane *l, enum statement name, void (
 	return result;
 }
 
+/* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The way back only makes
+ * it smaller, so the largest is the best; far smaller means that a clock was set. */
+static void clock_learn(struct engine *e, int64_t offset_ms)
+{
+	int64_t known_ms = atomic_load(&e->clock_offset_ms);
+
+	if (offset_ms > known_ms || offset_ms < known_ms - 1000)
+		atomic_store(&e->clock_offset_ms, offset_ms);
+}
+
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
  * transaction that holds the lane's row and shuts out one that comes later. Afterwards *last is what was committed
  * last. */
@@ -59,19 +70,20 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		if (result == DB_OK)
 			result = lane_statement(l, LANE_READ, lane_read, last);
 		if (result == DB_OK && last->epoch == 0)
-			l->lane_id = 0; /* somebody removed the row: begin anew */
+			l->lane_id = 0; /* somebody removed the row: begin anew. A new row has batch_no 0, which no
+			                 * batch has, so what was under way is not taken for committed */
 	}
 	if (l->lane_id == 0) {
 		result = lane_statement(l, LANE_MAKE, lane_made, last);
 		l->lane_id = last->lane_id;
-		l->batch_no = 0;
 	}
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
 	l->epoch = last->epoch;
-	l->id_maker.clock_offset_ms = last->now - clock_ms();
+	memset(l->hints, 0, sizeof(l->hints)); /* it may be another server, or another past */
+	clock_learn(l->engine, last->now - clock_ms());
 	l->id_maker.owner = (uint64_t)l->lane_id;
 	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
 	          (long long)l->epoch);
@@ -93,6 +105,7 @@ void lane_leave(struct lane *l)
 
 uint64_t lane_new_id(struct lane *l)
 {
+	l->id_maker.clock_offset_ms = atomic_load(&l->engine->clock_offset_ms);
 	return id_make(&l->id_maker);
 }
 

@@ -21,7 +21,8 @@ static void batch_mark_suspects(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->suspect |= op->alone || l->recents[op->id_hash % RECENTS] == op->id_hash || op_makes_codes(op);
+		op->suspect |=
+			op->alone || l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
 		op->look_up = op->suspect || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
 	}
 }
@@ -43,6 +44,7 @@ static enum db_result batch_prepare(struct lane *l)
 	batch_mark_suspects(l);
 	if (result == DB_OK)
 		result = batch_look_up(l);
+	batch_trim(l);
 	if (result == DB_OK)
 		result = pairs_make_codes(l);
 	pairs_find(l);
@@ -126,21 +128,31 @@ static unsigned batch_tries(const struct batch *b)
 	return tries;
 }
 
-static bool batch_gathers(const struct batch *b, bool any)
+/* How often a guard missed units for one of these. */
+static unsigned batch_shorts(const struct batch *b)
+{
+	unsigned shorts = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		shorts = b->ops[i]->shorts > shorts ? b->ops[i]->shorts : shorts;
+	return shorts;
+}
+
+static bool batch_gathers(const struct batch *b)
 {
 	for (size_t i = 0; i < b->pairs_count; i++)
-		if (b->pairs[i].take > (any ? 0 : b->pairs[i].own + b->pairs[i].add))
+		if (b->pairs[i].take > b->pairs[i].own + b->pairs[i].add)
 			return true;
 	return false;
 }
 
-/* The first try gathers in a transaction of its own, which cannot deadlock with others for long. Where that was not
+/* The first tries gather in a transaction of their own, which cannot deadlock with others for long. Where that was not
  * enough, the gather names every balance of the batch and stands in one transaction with the deduction. */
 static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
-	bool           inside = batch_tries(b) >= 2 && batch_gathers(b, true);
-	enum db_result result = inside || batch_gathers(b, false) ? stock_gather(l, !inside) : DB_OK;
+	bool           gathers = batch_gathers(b), inside = gathers && batch_shorts(b) >= 2;
+	enum db_result result = gathers ? stock_gather(l, !inside) : DB_OK;
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
@@ -182,8 +194,8 @@ static void batch_answer(struct lane *l, int64_t now)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (op->writes)
-			l->recents[op->id_hash % RECENTS] = op->id_hash;
+		if (op->writes || op->outcome == OUTCOME_REPLAYED)
+			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
 		if (op->kind == OP_MOVE)
 			movement_answer(op, now);
 		else
@@ -237,8 +249,13 @@ static void batch_undone(struct lane *l, enum verdict verdict)
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->alone |= l->batch.ops[i]->kind == OP_MOVE;
 		break;
-	default:
+	case VERDICT_SHORT:
+		for (size_t i = 0; i < l->batch.count; i++)
+			l->batch.ops[i]->shorts++;
 		pairs_forget(l);
+		break;
+	default:
+		break; /* a row was not in the state that was read: it is read anew */
 	}
 	batch_retry(l);
 }

@@ -28,11 +28,14 @@ enum {
 	SWEEP_MAX = 1000,
 	SWEEP_ROUNDS = 100,
 	DOUBT_ROUNDS = 8,
+	SWEEP_AGAIN_MS = 100,
 	PAIRS_MAX = BATCH_LINES + 3000,
 	MAP = 1 << 14,
 	IDS = 1 << 12,
 };
-#define LIMIT_NEAR INT64_C(8900000000000000)
+/* Additions that bring a total above this go alone, where the limit is exact. Below, lanes may add at the same moment:
+ * a batch adds at most 5,000 lines of 1e9 units, which 200 lanes do not bring past 9e15. */
+#define LIMIT_NEAR INT64_C(8000000000000000)
 
 /* Why a guarded transaction undid itself; the numbers stand in lane.sql and in the statements below. */
 enum verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
@@ -60,6 +63,7 @@ struct hint {
 	int64_t  own, total;
 	uint32_t slots;
 	bool     own_row, known;
+	int64_t  swept_ms; /* when expired holds on it were last looked for in vain */
 };
 
 struct lane {
@@ -80,7 +84,6 @@ struct lane {
 	size_t            pending_count;
 	struct op        *parked;           /* waiting for a row that somebody outside holds */
 	int64_t           parked_ms;        /* when they were last tried */
-	int64_t           sweep_after_ms;   /* no sweep before that */
 	size_t            limit;            /* of the next batch; halved while conflicts go on */
 	uint64_t          blocked[BLOCKED]; /* pairs that were locked from outside; 0: free place */
 	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
@@ -96,7 +99,7 @@ struct engine {
 	struct desk          *desk;  /* lists and totals */
 	struct desk          *clerk; /* what jobs have it run */
 	struct engine_figures figures;
-	_Atomic bool          stopping;
+	_Atomic int64_t       clock_offset_ms; /* the database's clock minus clock_ms, for new ids alone */
 };
 
 /* ---- op.c */
@@ -120,6 +123,7 @@ void lane_begin(struct lane *l, struct text *sql);
 enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now) MUST_CHECK;
 
 /* ---- batch.c */
+void batch_trim(struct lane *l);     /* puts back what does not fit after the look-up */
 bool batch_take(struct lane *l);     /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
 void batch_put_back(struct lane *l); /* nothing was done for them: they are first in the next batch */
 void batch_park(struct lane *l, struct op *op);
@@ -138,8 +142,9 @@ enum db_result pairs_resolve(struct lane *l) MUST_CHECK;    /* codes that the ca
 enum db_result pairs_make_codes(struct lane *l) MUST_CHECK; /* new skus and locations of movements: made, committed */
 bool           op_makes_codes(const struct op *op);         /* will it need that, unless it is a replay? */
 void           pairs_find(struct lane *l);                  /* the batch's pairs, with what the hints know */
-void           pairs_meet(struct lane *l); /* adds what found reservations need, after another look-up */
-enum which { WANTED, DOUBTED, UNKNOWN };   /* not known and wanted; in doubt; not known */
+void           pairs_meet(struct lane *l);  /* adds what found reservations need, after another look-up */
+enum which { WANTED, DOUBTED, ALL_PAIRS };  /* wanted and not known; in doubt; all */
+size_t op_found_lines(const struct op *op); /* how many lines of the reservation it found it needs balances for */
 enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK; /* reads balances */
 enum db_result pairs_probe(struct lane *l) MUST_CHECK; /* marks pairs of which somebody has a slot locked */
 void           pairs_learn(struct lane *l);            /* the batch is committed: the hints follow */

@@ -370,6 +370,18 @@ static enum db_result alone_open(struct lane *l, struct op *op, struct slot_rows
 	return db_run(l->db, &l->sql, slot_read, s);
 }
 
+/* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
+static enum db_result alone_look_again(struct lane *l, struct op *op)
+{
+	enum db_result result;
+
+	op->look_up = true;
+	result = movement_look_up(l);
+	if (result == DB_OK && op->found_movement)
+		op->outcome = movement_outcome(op);
+	return result;
+}
+
 enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now)
 {
 	struct slot_rows s = {0};
@@ -379,6 +391,8 @@ enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdi
 	if (result == DB_OK) {
 		op->outcome = alone_decide(op, &s);
 		op->writes = op->outcome == OUTCOME_OK;
+		if (!op->writes)
+			result = alone_look_again(l, op);
 		if (op->writes) {
 			text_reset(&l->sql);
 			statement_add(&l->sql, LANE_CONTINUE, &(struct fill){.lane = l->lane_id});

@@ -55,17 +55,17 @@ enum state reservation_reads(const struct reservation *r)
 
 uint64_t id_make(struct ids *ids)
 {
-	const int64_t since = INT64_C(1577836800000); /* 2020-01-01 */
-	int64_t       ms = clock_ms() + ids->clock_offset_ms - since;
+	const int64_t since_us = INT64_C(1577836800000000); /* 2020-01-01 */
+	int64_t       tick = (clock_us() + ids->clock_offset_ms * 1000 - since_us) / 125;
 
-	if (ms > ids->ms) {
-		ids->ms = ms;
+	if (tick > ids->tick) {
+		ids->tick = tick;
 		ids->count = 0;
-	} else if (++ids->count == 4096) {
-		ids->ms++;
+	} else if (++ids->count == 512) {
+		ids->tick++;
 		ids->count = 0;
 	}
-	return (uint64_t)ids->ms << 22 | (ids->owner & 1023) << 12 | ids->count;
+	return (uint64_t)ids->tick << 19 | (ids->owner & 1023) << 9 | ids->count;
 }
 
 /* ---- operations */
@@ -205,13 +205,23 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
+/* A count has to see every slot. A sum of many equal lines is more than the margin below the limit of totals allows
+ * for. */
+static bool goes_alone(const struct op *op)
+{
+	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++)
+		if (op->lines[i].qty > LINE_UNITS_MAX)
+			return true;
+	return op->movement_kind == STOCKTAKE;
+}
+
 size_t op_seal(struct op *op)
 {
 	size_t twins;
 
 	lines_sort(op->lines, op->lines_count);
 	twins = lines_sum(op);
-	op->alone = op->movement_kind == STOCKTAKE;
+	op->alone = goes_alone(op);
 	lines_hash(op);
 	return twins;
 }

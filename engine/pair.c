@@ -74,7 +74,8 @@ static bool makes_location(const struct op *op, const struct line *line)
 	return op->kind == OP_MOVE && line->qty >= 0 && !line->location;
 }
 
-/* Only movements that the look-up found to be new, so that a refused one leaves nothing behind. */
+/* Only of movements that the look-up found to be new; one that is refused later may leave a name behind, which is no
+ * stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
 	text_reset(&l->rows);
@@ -179,6 +180,7 @@ static void pair_enter(struct lane *l, struct line *line, bool wanted)
 			p->total = h->total;
 			p->slots = h->slots;
 			p->own_row = h->own_row;
+			p->swept_ms = h->swept_ms;
 		}
 		*place = (uint32_t)b->pairs_count;
 	}
@@ -196,9 +198,11 @@ static int pair_order(const void *a, const void *b, void *arg)
 }
 
 /* A release writes the slots of its lines, a confirmation that acquires anew takes their units again. */
-static bool takes_found_lines(const struct op *op)
+size_t op_found_lines(const struct op *op)
 {
-	return op->found && (op->kind == OP_RELEASE || (op->kind == OP_CONFIRM && op->reacquire));
+	bool takes = op->kind == OP_RELEASE || (op->kind == OP_CONFIRM && op->reacquire);
+
+	return takes && op->found ? op->found->lines_count : 0;
 }
 
 void pairs_find(struct lane *l)
@@ -217,7 +221,7 @@ void pairs_meet(struct lane *l)
 
 		for (size_t k = 0; k < op->lines_count; k++)
 			pair_enter(l, &op->lines[k], true);
-		for (size_t k = 0; takes_found_lines(op) && k < op->found->lines_count; k++)
+		for (size_t k = 0; k < op_found_lines(op); k++)
 			pair_enter(l, &op->found->lines[k], op->kind == OP_CONFIRM);
 	}
 	for (size_t i = 0; i < b->pairs_count; i++)
@@ -237,7 +241,7 @@ static void balance_read(void *arg, const struct db_row *row)
 
 static bool pair_is_due(const struct pair *p, enum which which)
 {
-	return which == DOUBTED ? p->doubted : !p->known && (which == UNKNOWN || p->wanted);
+	return which == DOUBTED ? p->doubted : which == ALL_PAIRS || (p->wanted && !p->known);
 }
 
 enum db_result pairs_load(struct lane *l, enum which which)
@@ -283,6 +287,7 @@ void pairs_learn(struct lane *l)
 			.known = p->known,
 			.own = p->own + p->add - p->take,
 			.total = p->total + p->add - p->take,
+			.swept_ms = p->swept_ms,
 			.own_row = p->own_row || p->add > 0,
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
@@ -319,7 +324,7 @@ static void unlocked_read(void *arg, const struct db_row *row)
 
 enum db_result pairs_probe(struct lane *l)
 {
-	enum db_result result = pairs_load(l, UNKNOWN);
+	enum db_result result = pairs_load(l, ALL_PAIRS);
 
 	if (result != DB_OK)
 		return result;

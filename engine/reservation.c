@@ -3,7 +3,6 @@
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The
  * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
  * lines too. */
-#include "guard.h"
 #include "lane.h"
 
 #include <stdlib.h>
@@ -39,6 +38,15 @@ void reservation_free(struct reservation *r)
 	if (r)
 		free(r->last_error);
 	free(r);
+}
+
+struct reservation *reservation_copy(const struct reservation *r)
+{
+	size_t              size = sizeof(*r) + r->lines_count * sizeof(struct line);
+	struct reservation *copy = memcpy(mem_alloc(size), r, size);
+
+	copy->last_error = r->last_error ? mem_copy(r->last_error) : NULL;
+	return copy;
 }
 
 void reservations_free(struct reservation **list, size_t count)
@@ -104,6 +112,19 @@ void reservation_read(void *arg, const struct db_row *row)
 	}
 	r->lines[r->lines_count] = (struct line){0};
 	line_read(in->catalogue, &r->lines[r->lines_count++], row, LINE_SKU_ID);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
+
+	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
+}
+
+void reservations_sort(struct reservation **list, size_t count)
+{
+	if (count > 0)
+		qsort(list, count, sizeof(list[0]), by_id);
 }
 
 void reservations_sort_lines(struct reservation **list, size_t count)
@@ -337,109 +358,6 @@ void reservation_answer(struct op *op, int64_t now)
 	op->found = NULL;
 	if (op->writes)
 		reservation_changed(op->reservation, op, now);
-}
-
-/* ---- expired holds */
-
-/* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
- */
-static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
-{
-	struct text    sql = {0}, rows = {0};
-	int            verdict;
-	enum db_result result;
-
-	guard_begin(&sql);
-	for (size_t i = 0; i < count; i++)
-		row_int(&rows, (int64_t)list[i]->reservation_id);
-	statement_add(&sql, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
-	guard_expect(&sql, (int64_t)count, VERDICT_STATE);
-	stock_give_back(&sql, list, count, VERDICT_STATE);
-	result = guard_run(db, &sql, &verdict);
-	if (result == DB_OK && verdict == GUARD_DONE)
-		*swept = (unsigned)count;
-	text_fini(&sql);
-	text_fini(&rows);
-	return result;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
-
-	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
-}
-
-/* The ids of holds -> those that are expired give their units back, in one transaction. */
-static enum db_result reservation_expire(struct db *db, struct catalogue *c, const struct text *ids, unsigned *swept)
-{
-	struct reservation_reader in = {.catalogue = c};
-	struct text               sql = {0};
-	size_t                    due = 0;
-	enum db_result            result;
-
-	*swept = 0;
-	statement_add(&sql, RESERVATION_BY_ID, &(struct fill){.rows = ids});
-	result = db_run(db, &sql, reservation_read, &in);
-	for (size_t i = 0; i < in.count; i++) {
-		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
-			in.list[due++] = in.list[i];
-		else
-			reservation_free(in.list[i]);
-	}
-	if (result == DB_OK && due > 0) {
-		qsort(in.list, due, sizeof(in.list[0]), by_id);
-		result = expire_write(db, in.list, due, swept);
-	}
-	for (size_t i = 0; i < due; i++)
-		reservation_free(in.list[i]);
-	free(in.list);
-	text_fini(&sql);
-	return result;
-}
-
-static void flag_read(void *arg, const struct db_row *row)
-{
-	*(bool *)arg = db_int(row, 0) != 0;
-}
-
-static void id_read(void *arg, const struct db_row *row)
-{
-	row_int(arg, db_int(row, 0));
-}
-
-enum db_result reservation_sweep(struct lane *l)
-{
-	struct text    ids = {0};
-	bool           exists = false;
-	unsigned       swept = 0;
-	enum db_result result;
-
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.pairs_count; i++)
-		if (l->batch.pairs[l->batch.order[i]].doubted)
-			row_int(&l->rows, l->batch.pairs[l->batch.order[i]].sku_id);
-	if (l->rows.len == 0 || clock_ms() < l->sweep_after_ms)
-		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, EXPIRED_EXISTS, NULL);
-	result = db_run(l->db, &l->sql, flag_read, &exists);
-	for (int round = 0; result == DB_OK && exists && round < SWEEP_ROUNDS; round++) {
-		text_reset(&ids);
-		text_reset(&l->sql);
-		statement_add(&l->sql, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX});
-		result = db_run(l->db, &l->sql, id_read, &ids);
-		if (ids.len == 0 && round == 0) /* a long walk for nothing: others are expired, not these */
-			l->sweep_after_ms = clock_ms() + 100;
-		exists = ids.len > 0;
-		if (result == DB_OK && exists)
-			result = reservation_expire(l->db, l->catalogue, &ids, &swept);
-		atomic_fetch_add(&l->engine->figures.expired, swept);
-	}
-	text_fini(&ids);
-	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
-		result = db_text(l->db, "ROLLBACK", NULL, NULL);
-	return result;
 }
 
 /* ---- rows that somebody outside has locked */

@@ -14,9 +14,11 @@ struct reservation_reader {
 	size_t               lines_max; /* room of the one being read */
 };
 void reservation_read(void *arg, const struct db_row *row);
+void reservations_sort(struct reservation **list, size_t count); /* by id: the order in which rows are locked */
 void reservations_sort_lines(struct reservation **list, size_t count);
-void reservation_free(struct reservation *r);
-void reservations_free(struct reservation **list, size_t count);
+struct reservation *reservation_copy(const struct reservation *r);
+void                reservation_free(struct reservation *r);
+void                reservations_free(struct reservation **list, size_t count);
 
 /* Appends to a guarded transaction: the units of these reservations return to `available`, in the slots that their
  * lines name. `verdict` where a slot is not as it must be. */
@@ -30,13 +32,13 @@ struct settlement {
 void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
                   int verdict);
 
-/* Makes ids ordered by time: 41 bits of milliseconds since 2020, 10 bits of `owner`, 12 bits of a counter. The owner is
- * a number that the database gave (of a lane, of a task), so that processes seldom collide; where they do, a duplicate
- * key means a new id. One thread. */
+/* Makes ids ordered by time, finer than a commit takes: 44 bits of eighths of a millisecond since 2020, 10 bits of
+ * `owner`, 9 bits of a counter. The owner is a number that the database gave (of a lane, of a task), so that processes
+ * seldom collide; where they do, a duplicate key means a new id. One thread. */
 struct ids {
 	int64_t  clock_offset_ms; /* the database's clock minus clock_ms */
 	uint64_t owner;
-	int64_t  ms; /* of the last id, and how many in that millisecond */
+	int64_t  tick; /* of the last id, and how many in it */
 	unsigned count;
 };
 uint64_t id_make(struct ids *ids);

@@ -62,10 +62,12 @@ SELECT p.sku_id, p.location_id, COUNT(*)
         ON DUPLICATE KEY UPDATE available = available + VALUES(available);
 
 -- name: stock_over_limit
--- No total of a sku may pass 9e15. {count}: where the check bites. {rows}: sku numbers.
-    IF EXISTS (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({rows})
-                GROUP BY sku_id HAVING SUM(available + reserved) > {count})
-    THEN SET verdict = {verdict}; LEAVE work; END IF;
+-- Does a total pass {count}? SELECT .. INTO reads without a lock (IF EXISTS would lock); what other lanes add at the same moment
+-- is bounded, see LIMIT_NEAR. {rows}: sku numbers.
+    SELECT COUNT(*) INTO @over FROM (
+      SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({rows})
+       GROUP BY sku_id HAVING SUM(available + reserved) > {count}) totals;
+    IF @over > 0 THEN SET verdict = {verdict}; LEAVE work; END IF;
 
 -- name: stock_deduct
 -- The guard. One slot, one row for each sku and location: `take` units leave available, `hold` of them are reserved. Rows with
@@ -98,7 +100,7 @@ SELECT p.sku_id, p.location_id, COUNT(*)
 
 -- name: stock_gather
 -- Moves what is needed, and a share of the rest, from the other slots into the own one, beginning with the slot after it. Every
--- row is locked, so absolute values are right; the CTE over stock_slot is named once, because named twice it runs twice
+-- row is locked, so absolute values are right; without an own row to receive them no units move; the CTE over stock_slot is named once, because named twice it runs twice
 -- and loses units. {rows}: (sku, location, need).
     INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
       WITH want(sku_id, location_id, need) AS (VALUES {rows})
@@ -112,11 +114,13 @@ SELECT p.sku_id, p.location_id, COUNT(*)
                                      SUM(s.available) OVER (PARTITION BY s.sku_id, s.location_id) AS total,
                                      COUNT(*)         OVER (PARTITION BY s.sku_id, s.location_id) AS slots,
                                      SUM(IF(s.slot = {slot}, s.available, 0))
-                                                      OVER (PARTITION BY s.sku_id, s.location_id) AS own
+                                                      OVER (PARTITION BY s.sku_id, s.location_id) AS own,
+                                     MAX(s.slot = {slot})
+                                                      OVER (PARTITION BY s.sku_id, s.location_id) AS mine
                                 FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
                                   ON s.sku_id = want.sku_id AND s.location_id = want.location_id
                                  FOR UPDATE) c) d) e
-       WHERE total >= need AND (take > 0 OR slot = {slot})
+       WHERE mine AND total >= need AND (take > 0 OR slot = {slot})
       ON DUPLICATE KEY UPDATE available = VALUES(available);
 
 -- name: movement_find

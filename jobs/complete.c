@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why a transaction undid itself. */
-enum { ROWS_MOVED = 1, TASK_CLOSED = 2, SLOTS_MOVED = 3 };
 enum { WRITE_TRIES = 20 };
 
 /* ---- complete */
@@ -187,7 +185,11 @@ static void fail_row(struct text *sql, const struct task *task, const struct res
 		row_hex(&words, error, strlen(error));
 	else
 		row_null(&words);
-	statement_add(sql, bury ? TASK_BURY : TASK_RETRY,
+	/* A hold that failed to expire stays due: an order that would be short looks for it by its time. */
+	statement_add(sql,
+	              bury                        ? TASK_BURY
+	              : task->kind == TASK_EXPIRE ? TASK_RETRY_NOW
+	                                          : TASK_RETRY,
 	              &(struct fill){.rows = &words,
 	                             .id = (int64_t)r->reservation_id,
 	                             .task = (int64_t)task->task_id,

@@ -4,6 +4,7 @@
  * `ORDER_ID retry REASON` or `ORDER_ID bury REASON`. Whatever else it prints is passed over. What is answered is
  * written to the database a few times per lease, which renews it; an order without an answer is retried. */
 #include "jobs.h"
+#include "api/escape.h"
 #include "api/json.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 4096, REASON_MAX = 500 };
+enum { LINE_MAX_BYTES = 4096, REASON_MAX = 500, END_MS = 1000 };
 enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
 
 struct exec {
@@ -107,6 +108,28 @@ static bool program_start(struct exec *x)
 
 /* ---- its answers */
 
+/* As UTF-8, whatever the program wrote: bytes that are none become question marks; whole characters, 500 bytes at most.
+ */
+static char *reason_copy(const char *reason)
+{
+	char  *copy = mem_alloc(REASON_MAX + 1);
+	size_t n = 0;
+
+	while (*reason) {
+		size_t len = (unsigned char)*reason < 0x80 ? 1 : utf8_length(reason);
+
+		if (n + (len ? len : 1) > REASON_MAX)
+			break;
+		if (len)
+			memcpy(copy + n, reason, len);
+		else
+			copy[n] = '?';
+		n += len ? len : 1;
+		reason += len ? len : 1;
+	}
+	return copy;
+}
+
 static void answer_take(struct exec *x, char *line)
 {
 	char  *word = strchr(line, ' '), *reason;
@@ -129,8 +152,7 @@ static void answer_take(struct exec *x, char *line)
 	if (x->said[i] != SILENT)
 		x->heard_ms = clock_ms();
 	if (reason && x->said[i] != SILENT && x->said[i] != SAID_DONE) {
-		x->reasons[i] = mem_copy(reason);
-		x->reasons[i][strnlen(reason, REASON_MAX)] = '\0';
+		x->reasons[i] = reason_copy(reason);
 	}
 }
 
@@ -254,15 +276,19 @@ static void program_follow(struct exec *x)
 		          x->lost ? "lease_lost" : "silent");
 }
 
+/* A program that closed its output has a moment to end by itself; then its whole group is ended. */
 static void program_end(struct exec *x)
 {
-	int status = 0;
+	int64_t until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
+	int     status = 0;
+	pid_t   ended;
 
-	if (x->from >= 0)
-		kill(-x->pid, SIGKILL);
 	pipe_close(&x->to);
 	pipe_close(&x->from);
-	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
+	while ((ended = waitpid(x->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
+		usleep(5000);
+	kill(-x->pid, SIGKILL);
+	while (ended == 0 && waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
 		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task->task_id,
@@ -282,6 +308,8 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 		program_follow(&x);
 		program_end(&x);
 	}
+	pipe_close(&x.to);
+	pipe_close(&x.from);
 	for (size_t i = 0; i < count; i++)
 		if (x.said[i] == SILENT) {
 			x.said[i] = SAID_RETRY;

@@ -20,13 +20,13 @@ struct tasks {
 static void task_row(void *arg, const struct db_row *row)
 {
 	struct tasks *in = arg;
-	struct task  *t = &in->list[in->count];
+	struct task  *t = &in->list[in->count++];
 
-	if (in->count++ >= TASKS)
-		return;
+	assert(in->count <= TASKS);
 	*t = (struct task){.task_id = (uint64_t)db_int(row, 0),
 	                   .kind = (enum task_kind)db_int(row, 1),
-	                   .state = (enum task_state)db_int(row, 3)};
+	                   .state = (enum task_state)db_int(row, 3),
+	                   .lease_until = time_parse(row->col[4])};
 	memcpy(t->worker, row->col[2], row->len[2]);
 }
 
@@ -97,18 +97,54 @@ static enum db_result reap_one(struct reap *r, const struct task *task, bool mar
 	return result;
 }
 
-static enum db_result reap_found(struct reap *r, enum statement name, const struct fill *fill, bool marked)
+/* A page of tasks, each done. */
+static enum db_result reap_page(struct reap *r, enum statement name, const struct fill *fill, bool marked,
+                                struct tasks *found)
 {
-	struct tasks  *found = mem_alloc(sizeof(*found));
 	struct text    sql = {0};
 	enum db_result result;
 
+	found->count = 0;
 	statement_add(&sql, name, fill);
 	result = db_run(r->db, &sql, task_row, found);
-	for (size_t i = 0; result == DB_OK && i < found->count && i < TASKS; i++)
+	for (size_t i = 0; result == DB_OK && i < found->count; i++)
 		result = reap_one(r, &found->list[i], marked);
 	text_fini(&sql);
-	free(found);
+	return result;
+}
+
+/* Page by page, so that tasks that somebody else holds up do not end the pass. */
+static enum db_result reap_overdue(struct reap *r, struct tasks *found)
+{
+	struct text    lease = {0};
+	struct task    last = {0};
+	enum db_result result;
+
+	do {
+		text_reset(&lease);
+		row_time(&lease, last.lease_until);
+		result = reap_page(
+			r, TASK_OVERDUE,
+			&(struct fill){
+				.lease = r->stale_s, .count = TASKS, .rows = &lease, .low = (int64_t)last.task_id},
+			false, found);
+		if (found->count > 0)
+			last = found->list[found->count - 1];
+	} while (result == DB_OK && found->count == TASKS);
+	text_fini(&lease);
+	return result;
+}
+
+/* Their orders are freed page by page, so the first page is always the next. */
+static enum db_result reap_orphans(struct reap *r, enum task_kind kind, struct tasks *found)
+{
+	enum db_result result;
+
+	do
+		result = reap_page(r, TASK_ORPHANS,
+		                   &(struct fill){.state = task_kind_from(kind), .kind = kind, .count = TASKS}, true,
+		                   found);
+	while (result == DB_OK && found->count == TASKS && !r->dry);
 	return result;
 }
 
@@ -116,11 +152,11 @@ enum db_result task_reap(struct db *db, struct catalogue *c, int64_t stale_s, un
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg)
 {
 	struct reap    r = {db, c, stale_s, attempts_max, dry, each, arg};
-	enum db_result result = reap_found(&r, TASK_OVERDUE, &(struct fill){.lease = stale_s, .count = TASKS}, false);
+	struct tasks  *found = mem_alloc(sizeof(*found));
+	enum db_result result = reap_overdue(&r, found);
 
 	for (int k = 1; result == DB_OK && k < TASK_KINDS; k++)
-		result = reap_found(
-			&r, TASK_ORPHANS,
-			&(struct fill){.state = task_kind_from((enum task_kind)k), .kind = k, .count = TASKS}, true);
+		result = reap_orphans(&r, (enum task_kind)k, found);
+	free(found);
 	return result;
 }

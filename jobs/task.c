@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why a transaction undid itself. */
-enum { ROWS_MOVED = 1, TASK_CLOSED = 2, SLOTS_MOVED = 3 };
 enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000 };
 
 struct task_figures task_figures;
@@ -114,13 +112,6 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 	return result;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
-
-	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
-}
-
 /* What the task has in `state`, by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,
                          struct reservation_reader *in)
@@ -133,8 +124,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	result = db_run(db, &sql, reservation_read, in);
 	text_fini(&sql);
 	reservations_sort_lines(in->list, in->count);
-	if (in->count > 0)
-		qsort(in->list, in->count, sizeof(in->list[0]), by_id);
+	reservations_sort(in->list, in->count);
 	return result;
 }
 

@@ -98,6 +98,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
                             unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
 
 /* ---- between task.c, complete.c and reap.c */
+enum { ROWS_MOVED = 1, TASK_CLOSED, SLOTS_MOVED }; /* why a transaction undid itself */
 enum statement task_kind_statement(enum task_kind k);
 /* What the task has in `state`, sorted by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,

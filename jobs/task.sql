@@ -80,6 +80,10 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
        SET task_id = NULL, due_at = t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
 
+-- name: task_retry_now
+    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, last_error = {rows}
+     WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
+
 -- name: task_bury
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, state = 6, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = 2;
@@ -102,10 +106,13 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
     UPDATE task SET lease_until = t + INTERVAL {lease} SECOND WHERE task_id = {task} AND state = 1;
 
 -- name: task_overdue
--- Open tasks whose lease ran out {lease} seconds ago, the longest first.
+-- Open tasks whose lease ran out {lease} seconds ago, the longest first; {rows} and {low}: the lease and number of the last one
+-- seen before.
 SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, 1
   FROM task FORCE INDEX (open_lease)
- WHERE state = 1 AND lease_until < UTC_TIMESTAMP(3) - INTERVAL {lease} SECOND ORDER BY lease_until LIMIT {count};
+ WHERE state = 1 AND lease_until < UTC_TIMESTAMP(3) - INTERVAL {lease} SECOND AND lease_until >= {rows}
+   AND (lease_until > {rows} OR task_id > {low})
+ ORDER BY lease_until, task_id LIMIT {count};
 
 -- name: task_reap
 -- Of several reapers one gets it.
