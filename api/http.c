@@ -5,6 +5,7 @@
  * evhttp steps in, so that one that is too long is told so in our own words. A request that waits for operations longer
  * than its deadline is answered 503; the operations come back later and find nobody waiting. */
 #include "http.h"
+#include "frame.h"
 #include "listen.h"
 #include "uri.h"
 
@@ -28,6 +29,9 @@ enum {
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
 };
 
+/* The methods that evhttp reads a body of; of the others it takes one for the next request. */
+enum { WITH_BODY = EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH };
+
 struct service {
 	struct service_options      options;
 	struct engine              *engine;
@@ -35,7 +39,7 @@ struct service {
 	struct evhttp              *http;
 	struct evhttp_bound_socket *socket;
 	struct loop                *loop;
-	struct event               *ended, *tick, *sigterm, *sigint;
+	struct event               *ended, *tick, *signals[3];
 	struct request             *oldest, *newest; /* those that wait for operations */
 	size_t                      unsent;          /* long answers that are being written */
 	size_t                      requests;        /* born and not dead */
@@ -82,11 +86,22 @@ void request_free(struct request *r)
 	free(r);
 }
 
+/* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
+static bool id_valid(const char *id)
+{
+	size_t len = strlen(id);
+
+	for (size_t i = 0; i < len; i++)
+		if (id[i] < ' ' || id[i] > '~')
+			return false;
+	return len > 0 && len <= 128;
+}
+
 static void request_name(struct request *r)
 {
 	const char *sent = evhttp_find_header(evhttp_request_get_input_headers(r->transport), "X-Request-Id");
 
-	if (sent && code_valid(sent, strlen(sent), sizeof(r->id) - 4))
+	if (sent && id_valid(sent))
 		strcpy(r->id, sent);
 	else
 		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(r->service->id_prefix >> 16),
@@ -132,32 +147,6 @@ const char *request_body(struct request *r, size_t *len)
 }
 
 /* ---- answering */
-
-const char *status_reason(int status)
-{
-	static const struct {
-		int         status;
-		const char *reason;
-	} reasons[] = {{200, "OK"},
-	               {201, "Created"},
-	               {204, "No Content"},
-	               {400, "Bad Request"},
-	               {401, "Unauthorized"},
-	               {403, "Forbidden"},
-	               {404, "Not Found"},
-	               {405, "Method Not Allowed"},
-	               {409, "Conflict"},
-	               {413, "Content Too Large"},
-	               {415, "Unsupported Media Type"},
-	               {422, "Unprocessable Content"},
-	               {429, "Too Many Requests"},
-	               {503, "Service Unavailable"}};
-
-	for (size_t i = 0; i < COUNT(reasons); i++)
-		if (reasons[i].status == status)
-			return reasons[i].reason;
-	return "";
-}
 
 static void figures_count(struct request *r, int status)
 {
@@ -347,7 +336,12 @@ static void request_came(struct evhttp_request *ev, void *arg)
 	r->began_us = clock_us();
 	s->requests++;
 	request_name(r);
-	dispatch(r);
+	if (frame_is_clear(evhttp_request_get_input_headers(ev), evhttp_request_get_command(ev) & WITH_BODY)) {
+		dispatch(r);
+		return;
+	}
+	reply_header(r, "Connection", "close");
+	reply_invalid(r, NULL, "the length of the body is not clear");
 }
 
 /* ---- the loop */
@@ -373,6 +367,8 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
+	if (s->socket)
+		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
@@ -394,6 +390,8 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 }
 
 /* ---- the service */
+
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
 
 /* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
 static struct event_base *base_new(void)
@@ -431,12 +429,12 @@ struct service *service_open(const struct service_options *options, struct engin
 		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
-	s->sigterm = evsignal_new(s->base, SIGTERM, drain, s);
-	s->sigint = evsignal_new(s->base, SIGINT, drain, s);
+	for (size_t i = 0; i < COUNT(ending); i++) {
+		s->signals[i] = evsignal_new(s->base, ending[i], drain, s);
+		event_add(s->signals[i], NULL);
+	}
 	event_add(s->ended, NULL);
 	event_add(s->tick, &tick);
-	event_add(s->sigterm, NULL);
-	event_add(s->sigint, NULL);
 	if (s->socket)
 		return s;
 	service_close(s);
@@ -466,8 +464,8 @@ void service_close(struct service *s)
 	}
 	event_free(s->ended);
 	event_free(s->tick);
-	event_free(s->sigterm);
-	event_free(s->sigint);
+	for (size_t i = 0; i < COUNT(ending); i++)
+		event_free(s->signals[i]);
 	evhttp_free(s->http);
 	event_base_free(s->base);
 	if (s->listening.unix_path[0])

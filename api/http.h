@@ -26,7 +26,7 @@ struct request {
 	void            *transport; /* evhttp's request; NULL once answered */
 	enum route       route;
 	char             param[SKU_MAX + 1]; /* of the path, decoded */
-	char             id[68];             /* X-Request-Id */
+	char             id[132];            /* X-Request-Id */
 	struct query    *query;
 	struct json_doc *body;
 	int64_t          began_us;

@@ -7,11 +7,36 @@
 #include <event2/listener.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 enum { BACKLOG = 1024 };
+
+/* Out of descriptors: the service's next tick tries again, instead of a loop that does nothing else. */
+static void accept_failed(struct evconnlistener *listener, void *arg)
+{
+	(void)arg;
+	log_event(LOG_WARN, "accept_failed", "errno=%d", errno);
+	evconnlistener_disable(listener);
+}
+
+static void libevent_says(int severity, const char *message)
+{
+	log_event(severity >= EVENT_LOG_ERR ? LOG_ERROR : LOG_DEBUG, "libevent", "said=\"%s\"", message);
+}
+
+/* As many descriptors as we may have: one for each connection. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
 
 static struct evconnlistener *listen_bind(struct event_base *base, const void *address, int len, unsigned flags)
 {
@@ -37,6 +62,10 @@ static struct evconnlistener *listen_unix(struct event_base *base, const char *p
 	struct sockaddr_un     sun = {.sun_family = AF_UNIX};
 	struct evconnlistener *listener;
 
+	if (!*path) {
+		why_write(why, why_size, "--listen unix: needs a path");
+		return NULL;
+	}
 	if (strlen(path) >= sizeof(sun.sun_path)) {
 		why_write(why, why_size, "the path of the socket is longer than %zu bytes", sizeof(sun.sun_path) - 1);
 		return NULL;
@@ -97,7 +126,9 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 	any_port = len_of > 2 && strcmp(numbers + len_of - 2, ":0") == 0;
 	if (any_port)
 		numbers[len_of - 1] = '1'; /* libevent's parser knows no port 0 */
-	if (!strchr(numbers, ':') || evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len)) {
+	if (!strchr(numbers, ':') ||
+	    strspn(strrchr(numbers, ':') + 1, "0123456789") != strlen(strrchr(numbers, ':') + 1) ||
+	    evutil_parse_sockaddr_port(numbers, (struct sockaddr *)&address, &len)) {
 		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", where);
 		return NULL;
 	}
@@ -119,7 +150,14 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 struct evconnlistener *listen_open(struct event_base *base, const char *where, struct listening *at, char *why,
                                    size_t why_size)
 {
-	if (strncmp(where, "unix:", 5) == 0)
-		return listen_unix(base, where + 5, at, why, why_size);
-	return listen_tcp(base, where, at, why, why_size);
+	bool                   is_unix = strncmp(where, "unix:", 5) == 0;
+	struct evconnlistener *listener;
+
+	event_set_log_callback(libevent_says);
+	descriptors_raise();
+	listener =
+		is_unix ? listen_unix(base, where + 5, at, why, why_size) : listen_tcp(base, where, at, why, why_size);
+	if (listener)
+		evconnlistener_set_error_cb(listener, accept_failed);
+	return listener;
 }

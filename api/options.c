@@ -81,6 +81,17 @@ static int option_find(const char *name, size_t len, int mask)
 	return -1;
 }
 
+/* In the environment and in a file a flag has a value, and may be off. */
+static bool is_off(int option, const char *value)
+{
+	static const char *const words[] = {"0", "false", "no", "off"};
+
+	for (size_t i = 0; table[option].type == FLAG && i < COUNT(words); i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool value_fits(int option, const char *value)
 {
 	return table[option].type != NUMBER ||
@@ -136,7 +147,7 @@ static int environment_read(int mask)
 		for (char *c = name; *c; c++)
 			*c = (char)toupper((unsigned char)*c);
 		value = getenv(name);
-		if (values[i] || !value || !(table[i].commands & mask))
+		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
 			continue;
 		if (!value_fits(i, value)) {
 			say("%s is not a number: %s", name, value);
@@ -175,7 +186,7 @@ static int config_line(const char *file, int number, char *line, int mask)
 		    option < 0 ? "there is no option" : "not a number:", option < 0 ? name : value);
 		return EXIT_CONFIG;
 	}
-	if (!values[option] && (table[option].commands & mask))
+	if (!values[option] && (table[option].commands & mask) && !is_off(option, value))
 		values[option] = mem_copy(value); /* for the life of the process */
 	return EXIT_DONE;
 }
@@ -192,6 +203,10 @@ static int config_read(const char *file, int mask)
 	}
 	for (int number = 1; status == EXIT_DONE && fgets(line, sizeof(line), in); number++)
 		status = config_line(file, number, line, mask);
+	if (ferror(in)) {
+		say("cannot read %s: %s", file, strerror(errno));
+		status = EXIT_CONFIG;
+	}
 	fclose(in);
 	return status;
 }
@@ -204,6 +219,10 @@ int options_read(const struct command *command, int argc, char **argv, char **op
 		status = environment_read(command->mask);
 	if (status == EXIT_DONE && option_text(OPTION_config))
 		status = config_read(option_text(OPTION_config), command->mask);
+	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db)) {
+		say("--data and --db do not go together");
+		status = EXIT_CONFIG;
+	}
 	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level))) {
 		say("there is no log level %s", option_text(OPTION_log_level));
 		status = EXIT_CONFIG;

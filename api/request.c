@@ -9,6 +9,32 @@
 
 /* ---- answering */
 
+const char *status_reason(int status)
+{
+	static const struct {
+		int         status;
+		const char *reason;
+	} reasons[] = {{200, "OK"},
+	               {201, "Created"},
+	               {204, "No Content"},
+	               {400, "Bad Request"},
+	               {401, "Unauthorized"},
+	               {403, "Forbidden"},
+	               {404, "Not Found"},
+	               {405, "Method Not Allowed"},
+	               {409, "Conflict"},
+	               {413, "Content Too Large"},
+	               {415, "Unsupported Media Type"},
+	               {422, "Unprocessable Content"},
+	               {429, "Too Many Requests"},
+	               {503, "Service Unavailable"}};
+
+	for (size_t i = 0; i < COUNT(reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "";
+}
+
 void reply(struct request *r, int status, const struct text *body)
 {
 	reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
@@ -111,6 +137,12 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 	}
 	if (len > 0 && !body_is_json(r)) {
 		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json", NULL, NULL);
+		return false;
+	}
+	if (len > 0 && request_header(r, "Content-Encoding") &&
+	    strcasecmp(request_header(r, "Content-Encoding"), "identity") != 0) {
+		reply_problem(r, 415, "unsupported_media_type", "Content-Encoding", "bodies are read as they are", NULL,
+		              NULL);
 		return false;
 	}
 	r->body = text ? json_parse(text, len, fault) : NULL;

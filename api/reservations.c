@@ -297,10 +297,10 @@ void get_reservation(struct request *r)
 
 void post_confirm(struct request *r)
 {
-	static const char *const if_expired[] = {"fail", "reacquire", NULL};
+	static const char *const if_expired[] = {"reacquire", NULL};
 	struct json_reader       in;
 	struct json_fault        fault;
-	int                      word = 0;
+	int                      word = -1;
 	struct op               *op;
 
 	if (!read_body(r, &in, &fault))
@@ -308,7 +308,7 @@ void post_confirm(struct request *r)
 	json_word(&in, "if_expired", JSON_OPTIONAL, if_expired, &word);
 	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_CONFIRM)))
 		return;
-	op->reacquire = word == 1;
+	op->reacquire = word == 0;
 	request_start(r, op, reservation_answer_request);
 }
 

@@ -87,6 +87,18 @@ static void findings_log(const struct house *house)
 	free(findings);
 }
 
+/* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
+static void signals_block(bool block)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static int doors_open(struct serve *s)
 {
 	struct service_options options = {.listen = option_text(OPTION_listen),
@@ -109,6 +121,7 @@ static int doors_open(struct serve *s)
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
 		          "somewhere\"");
 	banner(s);
+	signals_block(false);
 	status = service_run(s->service);
 	service_close(s->service);
 	return status;
@@ -127,12 +140,14 @@ int serve_run(int argc, char **argv)
 	jobs = option_given(OPTION_jobs) ? option_text(OPTION_jobs) : "";
 	options = (struct engine_options){.lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
 	                                  .slot = (unsigned)option_count(OPTION_slot, 0)};
-	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 || !jobs_list_valid(jobs)) {
-		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000"
+	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 ||
+	    option_count(OPTION_max_body, 0) < 1024 || !jobs_list_valid(jobs)) {
+		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000, --max-body at least 1024"
 		                                : "--jobs knows expire, settle and reap");
 		return EXIT_CONFIG;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signals_block(true);
 	house = option_house();
 	house.serves = true;
 	status = house_open(&s.house, &house);

@@ -151,13 +151,22 @@ static void write_batch_seconds(struct metrics *m)
 	text_format(m->to, "%s_count %lld\n", m->name, (long long)m->figures->batch_count);
 }
 
+/* Several outcomes may share a code: the sum stands at the first of them. */
 static void write_refusals(struct metrics *m)
 {
-	for (int o = 0; o < OUTCOMES; o++)
-		if (o != NO_SKU && *outcome_code((enum outcome)o)) /* NO_SKU shares its code with UNKNOWN_SKU */
-			text_format(m->to, "%s{code=\"%s\"} %lld\n", m->name, outcome_code((enum outcome)o),
-			            (long long)(m->figures->refusals[o] +
-			                        (o == UNKNOWN_SKU ? m->figures->refusals[NO_SKU] : 0)));
+	for (int o = 0; o < OUTCOMES; o++) {
+		const char *code = outcome_code((enum outcome)o);
+		int64_t     sum = 0;
+		int         first = o;
+
+		for (int k = OUTCOMES - 1; k >= 0; k--)
+			if (strcmp(outcome_code((enum outcome)k), code) == 0) {
+				sum += m->figures->refusals[k];
+				first = k;
+			}
+		if (*code && first == o)
+			text_format(m->to, "%s{code=\"%s\"} %lld\n", m->name, code, (long long)sum);
+	}
 }
 
 static void write_reservations(struct metrics *m)
@@ -273,6 +282,10 @@ void get_metrics(struct request *r)
 		return;
 	if (last_counts.counted_ms && clock_ms() - last_counts.counted_ms < COUNTS_AGE_MS) {
 		reply_metrics(r, &last_counts);
+		return;
+	}
+	if (!engine_ready(request_engine(r))) { /* no waiting for a database that does not answer */
+		reply_metrics(r, NULL);
 		return;
 	}
 	op = op_new(OP_COUNTS, 0, 0);

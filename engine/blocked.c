@@ -63,7 +63,7 @@ static void pairs_block(struct lane *l)
 void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;
-	size_t        kept = 0;
+	size_t        kept = 0, fresh = 0;
 
 	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK || pairs_probe(l) != DB_OK ||
 	    reservation_probe(l) != DB_OK) {
@@ -74,6 +74,7 @@ void lane_set_aside(struct lane *l)
 		memset(l->blocked, 0, sizeof(l->blocked));
 	pairs_block(l);
 	for (size_t i = 0; i < b->count; i++) {
+		fresh += op_is_locked(l, b->ops[i]) && b->ops[i]->busy_since_ms == 0;
 		if (op_is_locked(l, b->ops[i]))
 			batch_park(l, b->ops[i]);
 		else
@@ -85,7 +86,8 @@ void lane_set_aside(struct lane *l)
 		batch_retry(l);
 		return;
 	}
-	log_event(LOG_WARN, "rows_locked", "lane=%lld parked=%zu", (long long)l->lane_id, b->count - kept);
+	if (fresh > 0)
+		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, fresh);
 	b->count = kept;
 	batch_put_back(l);
 }

@@ -3,6 +3,7 @@
 #include "embedded.h"
 #include "schema/migrate.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,12 +44,20 @@ static int target_open(struct house *h, const struct house_options *options)
 	return EXIT_DONE;
 }
 
+/* The service blocks the signals while it starts: one that came meanwhile waits. */
+static bool asked_to_end(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT));
+}
+
 static bool wait_for(struct db *db)
 {
 	int64_t until = clock_ms() + START_WAIT_MS;
 
 	while (!db_connect(db)) {
-		if (clock_ms() > until)
+		if (clock_ms() > until || asked_to_end())
 			return false;
 		usleep(200000);
 	}

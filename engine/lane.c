@@ -191,6 +191,7 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 static void batch_answer(struct lane *l, int64_t now)
 {
 	pairs_learn(l);
+	l->failures = 0;
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -287,7 +288,9 @@ static void batch_failed(struct lane *l, enum db_result result)
 	case DB_LOCKED:
 		lane_set_aside(l);
 		break;
-	case DB_AWAY:
+	case DB_AWAY: /* nothing was done, but it may be the database that is not well: not again at once */
+		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
+		l->failures++;
 		batch_put_back(l);
 		break;
 	case DB_UNKNOWN:
@@ -340,6 +343,7 @@ static void *lane_main(void *arg)
 		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
 	atomic_store(&l->connected, db_connected(l->db));
 	while (batch_take(l)) {
+		atomic_store(&l->working_since_ms, clock_ms());
 		if (!db_connected(l->db) && !lane_connect(l)) {
 			batch_put_back(l);
 			usleep(50000);
@@ -350,6 +354,7 @@ static void *lane_main(void *arg)
 			          db_error(l->db));
 		}
 		atomic_store(&l->connected, db_connected(l->db));
+		atomic_store(&l->working_since_ms, 0);
 	}
 	lane_leave(l);
 	return NULL;
@@ -357,7 +362,9 @@ static void *lane_main(void *arg)
 
 bool lane_connected(struct lane *l)
 {
-	return atomic_load(&l->connected);
+	int64_t since_ms = atomic_load(&l->working_since_ms);
+
+	return atomic_load(&l->connected) && (since_ms == 0 || clock_ms() - since_ms < HUNG_MS);
 }
 
 struct lane *lane_open(struct engine *e, unsigned slot)

@@ -29,6 +29,7 @@ enum {
 	SWEEP_ROUNDS = 100,
 	DOUBT_ROUNDS = 8,
 	SWEEP_AGAIN_MS = 100,
+	HUNG_MS = 4000, /* the database does not answer: not ready */
 	PAIRS_MAX = BATCH_LINES + 3000,
 	MAP = 1 << 14,
 	IDS = 1 << 12,
@@ -75,7 +76,9 @@ struct lane {
 	struct db        *db;
 	int64_t           lane_id, epoch, batch_no; /* 0: there is no row yet */
 	struct ids        id_maker;
-	_Atomic bool      connected; /* for others to read */
+	_Atomic bool      connected;        /* for others to read */
+	_Atomic int64_t   working_since_ms; /* likewise; 0: it waits for work */
+	unsigned          failures;         /* in a row, of the database */
 	struct batch      batch;
 	struct op        *ops[BATCH_OPS];          /* batch.ops */
 	uint32_t          map[MAP];                /* pair index + 1 by hash of sku and location */

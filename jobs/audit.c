@@ -4,6 +4,7 @@
  * sku, so memory here does not grow with the reservations. */
 #include "api/options.h"
 #include "api/json.h"
+#include "engine/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,26 @@ static int audit_blocks(struct db *db, const char *sku, bool json)
 	return status;
 }
 
+static void found_read(void *arg, const struct db_row *row)
+{
+	(void)row;
+	*(bool *)arg = true;
+}
+
+static bool sku_exists(struct db *db, const char *sku)
+{
+	struct text sql = {0}, rows = {0};
+	bool        found = false;
+
+	row_hex(&rows, sku, strlen(sku));
+	statement_add(&sql, SKU_FIND, &(struct fill){.rows = &rows});
+	if (db_run(db, &sql, found_read, &found) != DB_OK)
+		found = true; /* the audit itself will say so */
+	text_fini(&sql);
+	text_fini(&rows);
+	return found;
+}
+
 static int audit_act(struct db *db, void *arg)
 {
 	(void)arg;
@@ -143,6 +164,10 @@ static int audit_act(struct db *db, void *arg)
 	    db_text(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL) != DB_OK ||
 	    db_text(db, "START TRANSACTION WITH CONSISTENT SNAPSHOT", NULL, NULL) != DB_OK)
 		return EXIT_UNAVAILABLE;
+	if (option_given(OPTION_sku) && !sku_exists(db, option_text(OPTION_sku))) {
+		say("there is no sku %s", option_text(OPTION_sku));
+		return EXIT_TROUBLE;
+	}
 	return audit_blocks(db, option_text(OPTION_sku), option_given(OPTION_json));
 }
 

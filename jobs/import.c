@@ -25,7 +25,8 @@ struct import {
 	struct engine *engine;   /* NULL on the first pass */
 	struct loop   *loop;
 	/* ---- reading */
-	int64_t line;                        /* of the row that is being read, the header is 1 */
+	int64_t line, row_line; /* of the file, from 1; where the row that is being read began */
+	bool    row_open;
 	int     column, header[COLUMNS_MAX]; /* what stands in each column: a FIELD_, or -1 */
 	char    field[3][FIELD_MAX];
 	bool    row_empty, headed;
@@ -91,7 +92,7 @@ static void bad_row(struct import *im, const char *what)
 {
 	im->bad++;
 	if (!im->engine)
-		say("%s, line %lld: %s", im->file, (long long)im->line, what);
+		say("%s, line %lld: %s", im->file, (long long)im->row_line, what);
 }
 
 static bool qty_read(const char *text, int64_t *qty)
@@ -170,7 +171,7 @@ static void row_came(int end, void *arg)
 	struct import *im = arg;
 
 	(void)end;
-	im->line++;
+	im->row_open = false;
 	if (!im->headed) {
 		im->headed = true;
 		if (!header_has(im, FIELD_SKU) || !header_has(im, FIELD_QTY)) {
@@ -186,11 +187,31 @@ static void row_came(int end, void *arg)
 	memset(im->field, 0, sizeof(im->field));
 }
 
+/* Line by line, so that a bad row is named by the line on which it began, whatever its fields contain. */
+static bool lines_parse(struct import *im, struct csv_parser *parser, const char *at, size_t left)
+{
+	while (left > 0) {
+		const char *end = memchr(at, '\n', left);
+		size_t      len = end ? (size_t)(end - at) + 1 : left;
+		bool        blank = strspn(at, "\r\n") >= len;
+
+		if (!im->row_open)
+			im->row_line = im->line;
+		im->row_open |= !blank;
+		if (csv_parse(parser, at, len, field_came, row_came, im) != len)
+			return false;
+		im->line += end != NULL;
+		at += len;
+		left -= len;
+	}
+	return true;
+}
+
 /* One pass over the file. The first one hashes it. */
 static bool file_pass(struct import *im, EVP_MD_CTX *sha)
 {
 	struct csv_parser parser;
-	char              buffer[1 << 16];
+	char              buffer[(1 << 16) + 1];
 	FILE             *in = fopen(im->file, "re");
 	size_t            n;
 	bool              ok = in && csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) == 0;
@@ -199,20 +220,30 @@ static bool file_pass(struct import *im, EVP_MD_CTX *sha)
 		say("cannot read %s: %s", im->file, strerror(errno));
 		return false;
 	}
-	im->line = 0;
+	im->line = im->row_line = 1;
+	im->row_open = false;
 	im->column = 0;
 	im->headed = false;
 	im->row_empty = true;
 	memset(im->field, 0, sizeof(im->field));
-	while (ok && (n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
+	while (ok && (n = fread(buffer, 1, sizeof(buffer) - 1, in)) > 0) {
+		buffer[n] = '\0';
 		if (sha)
 			EVP_DigestUpdate(sha, buffer, n);
-		ok = csv_parse(&parser, buffer, n, field_came, row_came, im) == n;
+		ok = lines_parse(im, &parser, buffer, n);
+	}
+	if (ferror(in)) {
+		say("cannot read %s: %s", im->file, strerror(errno));
+		im->status = EXIT_TROUBLE;
 	}
 	if (!ok || csv_fini(&parser, field_came, row_came, im) != 0) {
 		say("%s, after line %lld: not CSV: %s", im->file, (long long)im->line,
 		    csv_strerror(csv_error(&parser)));
 		ok = false;
+	}
+	if (ok && !im->headed && im->status == EXIT_DONE) {
+		say("%s is empty: the first line must name the columns sku and qty", im->file);
+		im->status = EXIT_TROUBLE;
 	}
 	csv_free(&parser);
 	fclose(in);

@@ -53,6 +53,16 @@ SELECT m.movement_no, k.code AS sku
   FROM movement_line m LEFT JOIN movement h USING (movement_no) JOIN sku k USING (sku_id)
  WHERE h.movement_no IS NULL {sku};
 
+-- name: names_exist
+-- Every row of units names a sku and a location that exist.
+SELECT d.sku_id, d.location_id, d.source
+  FROM (SELECT sku_id, location_id, 'slot' AS source FROM stock_slot
+        UNION ALL SELECT sku_id, location_id, 'movement' FROM movement_line
+        UNION ALL SELECT sku_id, location_id, 'reservation' FROM reservation_line) d
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE k.sku_id IS NULL OR o.location_id IS NULL
+ LIMIT 1000;
+
 -- name: resolved_once
 -- Each reservation is resolved at most once, and its times agree with its state.
 SELECT r.order_id, r.state, r.confirmed_at, r.released_at, r.settled_at
@@ -66,7 +76,7 @@ SELECT r.order_id, r.state, r.confirmed_at, r.released_at, r.settled_at
 -- name: held_is_due_at_expiry
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r
- WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at;
+ WHERE r.state = 1 AND r.due_at <> r.expires_at;
 
 -- name: claim_has_task
 -- A claimed reservation names a task that was made for its kind, and has been charged an attempt.

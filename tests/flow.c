@@ -423,3 +423,23 @@ void flow_repeat(const char *before, const char *piece, int n, const char *after
 	step_run(text.data);
 	text_fini(&text);
 }
+
+void flow_orders(const char *name, int n)
+{
+	flow_step("receipt A +%d -> 201", n);
+	for (int done = 0; done < n; done += 1000) {
+		struct text step = {0};
+
+		text_add(&step, "batch");
+		for (int i = done; i < n && i < done + 1000; i++)
+			text_format(&step, "%s %s%d A=1", i > done ? " |" : "", name, i);
+		text_add(&step, " -> 201 | ...");
+		step_run(step.data);
+		text_fini(&step);
+	}
+	step_run("sql SET @n = 0");
+	flow_step("sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3)"
+	          " - INTERVAL 100 SECOND + INTERVAL (@n := @n + 1) * 1000 MICROSECOND"
+	          " WHERE state = 1 AND order_id LIKE '%s%%' ORDER BY reservation_id",
+	          name);
+}

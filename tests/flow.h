@@ -64,6 +64,8 @@ void flow_each(const char *const *steps);
 void flow_step(const char *format, ...) PRINTF(1, 2);
 /* Steps made of a piece repeated `n` times, # being its number: flow_repeat("reserve R1", " S#=1", 1000, " -> 201"). */
 void flow_repeat(const char *before, const char *piece, int n, const char *after);
+/* n orders NAME0, NAME1 .. of one A each, confirmed, the oldest first; as many units more. */
+void flow_orders(const char *name, int n);
 
 /* A race that goes on while the test does something else: race_finish and race_free follow (race.h). */
 struct race *flow_race(const char *shape, const char *steps);

@@ -214,7 +214,6 @@ Test(decide, states)
 		{OP_KICK, CONFIRMED, NOW, IS_CONFIRMED},
 		{OP_KICK, HELD, NOW + 1, IS_HELD},
 		{OP_KICK, HELD, NOW, IS_EXPIRED},
-		{OP_GET, SETTLED, NOW, OUTCOME_OK},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -224,7 +223,7 @@ Test(decide, states)
 		op->found = found(rows[i].state, rows[i].expires_at, op);
 		run(&t);
 		cr_expect_eq(op->outcome, rows[i].outcome, "row %zu: %s", i, outcome_code(op->outcome));
-		cr_expect_eq(op->writes, rows[i].outcome == OUTCOME_OK && rows[i].kind != OP_GET, "row %zu", i);
+		cr_expect_eq(op->writes, rows[i].outcome == OUTCOME_OK, "row %zu", i);
 		cr_expect_eq(missing->outcome, NO_ORDER);
 		table_free(&t);
 	}

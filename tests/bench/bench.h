@@ -1,11 +1,17 @@
 /* bench.h - the parts of the benchmark and what they hand to each other. README.md says what is measured.
  *
- *   bench.c     options, the table of contenders, the turns        stage.c    the private database and the service
- *   classic.c   the contender in plain SQL                         load.c     the HTTP loader
- *   holdfast.c  Holdfast over HTTP: plans for the loader           memory.c   resident memory of the service
- *   answer.c    reads JSON answers                                 report.c   the tables and the CSV files
+ *   bench.c   the table of contenders, options        stage.c     the private database and the programs on it
+ *   turns.c   who runs when, and what it cost         process.c   children and what /proc says of them
+ *   report.c  the tables and the CSV files            orders.c    ids and sizes of orders, latencies
+ *   goals.c   figures that are asked for              plot.c      the table as a drawing
  *
- * A new contender is a row in bench.c with a function that runs one round; a new load on Holdfast is a load_plan. */
+ *   sql.c        threads straight to the database     load.c      the HTTP loader, answer.c reads JSON for it
+ *   sql_ways.c   how teams deduct stock in SQL        ledger.c    skus that are sold, and what must be left of them
+ *   redis.c      the same in Lua                      holdfast.c  loads on Holdfast: plans for the loader
+ *   constant.c   evhttp, which does nothing           jobs.c      settle and expire a backlog
+ *                                                     memory.c    resident memory of the service
+ *
+ * A contender is a row in bench.c; a kind of contender is a struct way; a load on Holdfast is a struct http_load. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -13,7 +19,7 @@
 
 #include "engine/db.h"
 
-enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18 };
+enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
 
 /* Latencies of one contender, all kept: a few bytes each, and the percentiles are exact. */
 struct samples {
@@ -24,99 +30,170 @@ struct samples {
 
 /* What one round of one contender gave. Filled by its run function. */
 struct round {
-	double         seconds;     /* the timed window */
-	int64_t        timed;       /* orders answered inside the window: what the rate is made of */
-	int64_t        orders;      /* orders acknowledged, those that came in after the window too */
-	int64_t        units;       /* units of these orders: must equal what the stock lost */
-	int64_t        wrong;       /* answers that were not what they must be, and stock that does not add up */
-	struct samples samples;     /* microseconds from the first call of an order to its last answer */
+	double         seconds; /* the timed window */
+	int64_t        timed;   /* orders answered inside the window: what the rate is made of */
+	int64_t        orders;  /* orders acknowledged, those that came in after the window too */
+	int64_t        units;   /* units of these orders: must equal what the stock lost */
+	int64_t        wrong;   /* answers that were not what they must be, and stock that does not add up */
+	double         cpu;     /* seconds of programs that began and ended within the round */
+	double         beside;  /* orders a second of what ran beside it; 0: nothing did */
+	struct samples samples; /* microseconds from the first call of an order to its last answer */
+};
+
+/* A program that we started. process.c's; lives as long as the benchmark. */
+struct child {
+	pid_t  pid;       /* 0: does not run */
+	double cpu_ended; /* seconds, known when it has ended */
 };
 
 /* Everything that a run of the benchmark knows. One thread unless said. */
 struct bench {
-	int              seconds;           /* of a round */
-	int              turns;
-	int              lanes;             /* 0: as the service decides */
-	int64_t          reservations;      /* of the memory section; 0: none */
-	int64_t          skus;              /* of the memory section; 0: none */
-	const char      *only;              /* contenders whose name holds this text; NULL: all */
-	const char      *program;           /* the service */
-	int64_t          deadline_us;       /* nothing new begins later (clock_us) */
-	struct db_target database;          /* the private MariaDB */
-	pid_t            server;            /* its process */
-	pid_t            service;           /* 0: not running */
-	unsigned         port;              /* of the service */
-	uint64_t         order_next;        /* number of the next order; no number is used twice */
+	/* options */
+	int         seconds;      /* of a round */
+	int         turns;
+	int         minutes;      /* for all of it */
+	int         lanes;        /* 0: as the service decides */
+	int64_t     buyers;       /* of the sell-out; a tenth of them can get a unit */
+	int64_t     jobs;         /* orders that wait to be settled; 0: no jobs section */
+	int64_t     reservations; /* of the memory section; 0: none */
+	int64_t     skus;         /* of the memory section; 0: none */
+	const char *only;         /* contenders whose name holds this text; NULL: all */
+	char        program[512]; /* holdfast */
+
+	/* where things stand */
+	int              turn;       /* from 1: each has a database of its own */
+	uint64_t         order_next; /* number of the next order; no number is used twice */
+	double           top_rate;   /* of single reservations in this run so far, orders a second */
+	int64_t          begun_us;
+	bool             broken;     /* the database or the service does not start: nothing goes on */
+	struct db_target database;   /* the private MariaDB */
+	pid_t            server;     /* its process */
+	struct child     service, redis, constant, worker;
+	unsigned         port, redis_port, constant_port; /* on 127.0.0.1 */
 };
 
-struct load_plan;
+struct contender;
 
-/* One row of the table. `taken` is asked before and after each round: the difference must be the round's units. */
-struct contender {
-	const char             *name;
-	int                     connections;
-	bool                    service;    /* meets Holdfast: the service is started for it */
-	const struct load_plan *plan;       /* what the loader sends; NULL where there is no HTTP */
-	bool (*open)(struct bench *b, const struct contender *c);                   /* once; NULL: nothing to do */
+/* A kind of contender. What may be NULL is not needed by every kind. */
+struct way {
+	bool (*open)(struct bench *b, const struct contender *c);  /* once a turn; false: it cannot take part */
+	bool (*ready)(struct bench *b, const struct contender *c); /* before each round; not timed */
 	void (*run)(struct bench *b, const struct contender *c, struct round *out);
-	bool (*taken)(struct bench *b, const struct contender *c, int64_t *units);  /* false: not known, or it is off */
+	/* Units gone, before and after each round: the difference must be the round's units. False: it is off. NULL:
+	 * the round has checked it. */
+	bool (*taken)(struct bench *b, const struct contender *c, int64_t *units);
+	size_t child;   /* offset in struct bench of the program whose CPU time counts as service; 0: none */
+	bool   audited; /* `holdfast audit` after each round */
+};
+
+/* One row of the table. */
+struct contender {
+	const char       *name;
+	int               connections;
+	const struct way *way;
+	const void       *what; /* the way's own: which statement, which load */
 };
 
 /* A contender's place in the table: the sum of its rounds. */
 struct standing {
 	const struct contender *contender;
+	bool                    absent; /* cannot take part */
 	int                     rounds;
 	double                  rate[TURNS_MAX];
+	double                  median, least, most; /* of them; report_sum */
 	struct samples          samples;
+	double                  p50_ms, p99_ms; /* report_sum */
 	int64_t                 orders;
 	int64_t                 wrong;
-	double                  cpu_service, cpu_database, cpu_load;    /* seconds */
-	double                  cpu_all, seconds;       /* of the whole machine; and how long the rounds took */
+	double                  cpu_service, cpu_database, cpu_load; /* seconds */
+	double                  cpu_all, seconds; /* of the whole machine; and how long the rounds took */
+	double                  beside;           /* the last round's */
+};
+
+/* Rows that take turns. */
+struct section {
+	const char             *title, *file; /* of the table, and of its CSV */
+	const struct contender *contenders;
+	struct standing        *standings;
+	size_t                  count;
+	int                     turns;
+	double                  share; /* of the time for the run, that has passed when this section must be over */
 };
 
 /* What the memory section found; kB as in /proc/PID/status. */
 struct memory {
 	int64_t skus, sku_rss_before, sku_rss_after;
 	int64_t reservations, rss_before, hwm_before, rss_after, hwm_after;
-	double  seconds;                    /* that making the reservations took */
+	double  seconds; /* that making the reservations took */
 };
 
-/* ---- bench.c. order_write adds ORDER_LEN bytes: ids spread like random ones, as real order ids do. */
-void order_write(struct text *to, uint64_t number);
-int64_t order_qty(uint64_t number);                            /* 1 to QTY_KINDS */
-uint64_t number_spread(uint64_t number);                       /* a bijection that looks random */
-void samples_add(struct samples *s, int64_t us);               /* not two threads at once */
-void samples_join(struct samples *to, const struct samples *from);
-double samples_ms(struct samples *s, double share);            /* share 0.5 is the median; sorts */
+/* ---- orders.c. order_write adds ORDER_LEN bytes: ids spread like random ones, as real order ids do. */
+void     order_write(struct text *to, uint64_t number);
+int64_t  order_qty(uint64_t number);                     /* 1 to QTY_KINDS */
+uint64_t number_spread(uint64_t number);                 /* a bijection that looks random */
+void     samples_add(struct samples *s, int64_t us);     /* not two threads at once */
+void     samples_join(struct samples *to, const struct samples *from);
+double   samples_ms(struct samples *s, double share);    /* share 0.5 is the median; sorts */
 /* A wrong answer or a broken promise: told on stderr, after a few of them only noted. Once called, the exit status
  * is 1. Any thread. */
 void bench_wrong(const char *format, ...) PRINTF(1, 2);
-void bench_hush(void);                                         /* what fails from now on is our own doing */
+bool bench_was_wrong(void);
+void bench_hush(void); /* what fails from now on is our own doing */
+
+/* ---- turns.c */
+void    section_run(struct bench *b, struct section *s);
+int64_t bench_until_us(const struct bench *b, double share); /* when that share of the time for the run has passed */
+
+/* ---- process.c. A child ends with us, and is ended before us. */
+bool    child_start(struct child *c, char *const *argv) MUST_CHECK;      /* its output goes to LOG */
+bool    child_ended(struct child *c, int *status);                       /* true, too, if it does not run */
+bool    child_wait(struct child *c, double seconds, int *status) MUST_CHECK;
+bool    child_stop(struct child *c, double seconds) MUST_CHECK;          /* SIGTERM, then SIGKILL; it ended with 0 */
+void    children_end(bool for_good);                                     /* kills; for good: none is started any more */
+void    children_kill(void);                                             /* the same from a signal handler */
+double  process_cpu(pid_t pid);                                          /* user and system seconds; 0: no process */
+double  machine_cpu(void);                                               /* of everybody, since it was started */
+int64_t process_kb(pid_t pid, const char *field);                        /* VmRSS, VmHWM */
+#define FOLDER "build/bench"
+#define LOG    FOLDER "/service.log"
 
 /* ---- stage.c */
-bool stage_open(struct bench *b) MUST_CHECK;                   /* the private database; the way out by signals */
-void stage_check(void);                                        /* does not return once the end has begun */
-void stage_close(void);                                        /* ends what was started, removes the database */
+bool stage_open(struct bench *b) MUST_CHECK;  /* the private database; the way out by signals */
+bool stage_fresh(struct bench *b) MUST_CHECK; /* no program runs, and the database is empty */
+void stage_check(void);                       /* does not return once the end has begun */
+void stage_close(struct bench *b);            /* ends what was started, removes the database */
 bool service_start(struct bench *b) MUST_CHECK;
-void service_stop(struct bench *b);                            /* that it drains and exits with 0 is checked */
+void service_stop(struct bench *b);           /* that it drains and exits with 0 is checked */
+/* Runs `holdfast WORDS.. --db ..` to its end, for `seconds` at most, then asks it to end. The words end with NULL. */
+bool command_run(struct bench *b, char *const *words, double seconds, double *cpu) MUST_CHECK;
+bool command_start(struct bench *b, char *const *words) MUST_CHECK; /* as b->worker */
+bool service_audit(struct bench *b);                                /* false, and said, unless every invariant holds */
 bool database_run(struct bench *b, const char *sql) MUST_CHECK;
-double process_cpu(pid_t pid);                                 /* user and system seconds; 0 for no process */
-double machine_cpu(void);                                      /* of everybody, since it was started */
-int64_t process_kb(pid_t pid, const char *field);              /* VmRSS, VmHWM */
+bool database_ints(struct bench *b, const char *sql, int64_t *to, unsigned count) MUST_CHECK; /* one row's columns */
+unsigned program_port(struct child *c, long from); /* that it says in LOG, after `from`; 0: it does not listen */
+long     log_size(void);
 
 /* ---- contenders */
-bool classic_open(struct bench *b, const struct contender *c);
-void classic_run(struct bench *b, const struct contender *c, struct round *out);
-bool classic_taken(struct bench *b, const struct contender *c, int64_t *units);
-extern const struct load_plan plan_reserve, plan_pair;
-bool holdfast_open(struct bench *b, const struct contender *c);
-void holdfast_run(struct bench *b, const struct contender *c, struct round *out);
-bool holdfast_taken(struct bench *b, const struct contender *c, int64_t *units);
+extern const struct way way_sql, way_redis, way_constant, way_http;
+extern const struct way way_settle_beside, way_settle_plain, way_settle, way_expire;
+struct sql_way;
+extern const struct sql_way sql_classic, sql_orm, sql_guarded, sql_woo, sql_single, sql_settle;
+struct load_plan;
+extern const struct load_plan constant_orders, constant_readings;
+struct http_load;
+extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
+	load_batch, load_paced;
+void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, struct round *out);
+int  constant_main(void); /* the program itself */
 
-bool sku_receive(struct bench *b, const char *movement_id, const char *sku, int64_t qty);
-
-/* ---- memory.c, report.c */
+/* ---- memory.c, report.c, goals.c, plot.c */
 void memory_run(struct bench *b, struct memory *out);
-void report_rounds(struct bench *b, struct standing *standings, size_t count, const struct memory *memory);
+void report_sum(struct section *s); /* medians and percentiles: before everything below */
+void report_section(const struct bench *b, const struct section *s, const struct section *all);
+void report_memory(const struct memory *memory);
+/* The row of that name; connections 0: the fastest of them. NULL: it was not measured. */
+const struct standing *standing_find(const struct section *sections, size_t count, const char *name, int connections);
+void                   goals_report(const struct section *sections, size_t count);
+void                   plot_write(const struct section *s, const char *path);
 
 #endif

@@ -1,145 +1,365 @@
-/* holdfast.c - Holdfast over HTTP: reservations of one hot sku, alone or each with its confirmation. */
-#include "load.h"
+/* holdfast.c - see holdfast.h: what each load sends, and what its answers must be. */
+#include "holdfast.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#define HOT     "HOT"
-#define HOT_QTY INT64_C(1000000000)
+enum { STEP_RESERVE, STEP_CONFIRM, BATCH = 500, MIX_RESERVES = 5 /* every fifth call of the mix */ };
 
-enum { STEP_RESERVE, STEP_CONFIRM };
+/* ---- one order: written and judged */
 
-/* One round: what the plans need. */
-struct hot_round {
-	struct bench *bench;
-	struct text   body;  /* of the request being written */
-	int64_t       units; /* acknowledged */
-};
-
-static bool reserve_next(void *arg, struct load_call *call, struct text *request)
+static void order_json(struct visit *v, uint64_t number)
 {
-	struct hot_round *r = arg;
+	struct line lines[LINES_MAX];
+	int         count = v->load->lines(number, lines);
+	char        code[CODE_SIZE];
 
-	call->number = r->bench->order_next++;
-	text_reset(&r->body);
-	text_add(&r->body, "{\"order_id\":\"");
-	order_write(&r->body, call->number);
-	text_add(&r->body, "\",\"lines\":[{\"sku\":\"" HOT "\",\"qty\":");
-	text_int(&r->body, order_qty(call->number));
-	text_add(&r->body, "}]}");
-	load_request(request, "POST", "/v1/reservations", r->body.data, r->body.len);
-	return true;
+	text_add(&v->body, "{\"order_id\":\"");
+	order_write(&v->body, number);
+	text_add(&v->body, "\",\"lines\":[");
+	for (int i = 0; i < count; i++) {
+		ledger_code(v->load->ledger, lines[i].sku, code);
+		text_add(&v->body, i ? ",{\"sku\":\"" : "{\"sku\":\"");
+		text_add(&v->body, code);
+		text_add(&v->body, "\",\"qty\":");
+		text_int(&v->body, lines[i].qty);
+		text_char(&v->body, '}');
+		v->load->ledger->asked[lines[i].sku] += lines[i].qty;
+	}
+	text_add(&v->body, "]}");
 }
 
-/* The answer names our order and its state, and has exactly our line. */
-static bool reservation_right(const struct load_call *call, struct span body, const char *state)
+static bool order_named(struct span order_id, uint64_t number)
 {
-	static const char *const names[] = {"order_id", "state", "lines"}, *const line_names[] = {"sku", "qty"};
-	struct span values[3], line[2], item, more;
-	size_t      at = 0;
 	char        room[2 * ORDER_LEN]; /* more than enough: it must not grow */
 	struct text id = {.data = room, .cap = sizeof(room)};
 
-	order_write(&id, call->number);
-	return answer_members(body, names, values, 3) && answer_is(values[0], id.data, id.len) &&
-	       answer_is(values[1], state, strlen(state)) && answer_item(values[2], &at, &item) &&
-	       answer_members(item, line_names, line, 2) && answer_is(line[0], HOT, strlen(HOT)) &&
-	       answer_int(line[1]) == order_qty(call->number) && !answer_item(values[2], &at, &more);
+	order_write(&id, number);
+	return answer_is(order_id, id.data, id.len);
 }
 
-static enum load_verdict reserve_check(void *arg, struct load_call *call, int status, struct span body)
+/* The answer has exactly the lines wanted, in any order; each is of another sku. */
+static bool lines_right(const struct visit *v, struct span array, const struct line *lines, int count)
 {
-	struct hot_round *r = arg;
+	static const char *const names[] = {"sku", "qty"};
+	struct span              item, values[2];
+	size_t                   at = 0;
+	int                      found = 0;
+	unsigned                 seen = 0;
+	char                     code[CODE_SIZE];
 
-	if (status != 201 || !reservation_right(call, body, "held"))
-		return LOAD_WRONG;
-	r->units += order_qty(call->number);
-	return LOAD_DONE;
+	while (answer_item(array, &at, &item)) {
+		int i = 0;
+
+		if (!answer_members(item, names, values, 2))
+			return false;
+		for (; i < count; i++) {
+			ledger_code(v->load->ledger, lines[i].sku, code);
+			if (!(seen & 1u << i) && answer_is(values[0], code, strlen(code)))
+				break;
+		}
+		if (i == count || answer_int(values[1]) != lines[i].qty)
+			return false;
+		seen |= 1u << i;
+		found++;
+	}
+	return found == count;
 }
 
-static bool pair_next(void *arg, struct load_call *call, struct text *request)
+/* The answer names the order and its state and has its lines. What is acknowledged for the first time is noted. */
+static bool order_right(struct visit *v, uint64_t number, struct span body, const char *state, bool first)
 {
-	struct hot_round *r = arg;
+	static const char *const names[] = {"order_id", "state", "lines"};
+	struct span              values[3];
+	struct line              lines[LINES_MAX];
+	int                      count = v->load->lines(number, lines);
 
-	if (call->step == STEP_RESERVE)
-		return reserve_next(arg, call, request);
-	text_reset(&r->body);
-	text_add(&r->body, "/v1/reservations/");
-	order_write(&r->body, call->number);
-	text_add(&r->body, "/confirm");
-	load_request(request, "POST", r->body.data, "{}", 2);
+	if (!answer_members(body, names, values, 3) || !order_named(values[0], number) ||
+	    !answer_is(values[1], state, strlen(state)) || !lines_right(v, values[2], lines, count))
+		return false;
+	for (int i = 0; first && i < count; i++) {
+		v->load->ledger->sold[lines[i].sku] += lines[i].qty;
+		v->units += lines[i].qty;
+	}
 	return true;
 }
 
-static enum load_verdict pair_check(void *arg, struct load_call *call, int status, struct span body)
+/* Takes numbers for `count` orders, or as many as are left. */
+static bool numbers_take(struct visit *v, struct load_call *call, int count)
+{
+	if (v->left <= 0)
+		return false;
+	call->count = count < v->left ? count : (int)v->left;
+	call->number = v->bench->order_next;
+	v->bench->order_next += (uint64_t)call->count;
+	v->left -= call->count;
+	text_reset(&v->body);
+	return true;
+}
+
+/* ---- reserve */
+
+static bool reserve_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	if (!numbers_take(v, call, 1))
+		return false;
+	order_json(v, call->number);
+	load_request(request, "POST", "/v1/reservations", v->body.data, v->body.len);
+	return true;
+}
+
+static enum load_verdict reserve_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	return answer->status == 201 && order_right(arg, call->number, answer->body, "held", true) ? LOAD_DONE
+												   : LOAD_WRONG;
+}
+
+/* ---- reserve, then confirm on the same connection */
+
+static bool pair_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	if (call->step == STEP_RESERVE)
+		return reserve_next(arg, call, request);
+	text_reset(&v->body);
+	text_add(&v->body, "/v1/reservations/");
+	order_write(&v->body, call->number);
+	text_add(&v->body, "/confirm");
+	load_request(request, "POST", v->body.data, "{}", 2);
+	return true;
+}
+
+static enum load_verdict pair_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
 	if (call->step == STEP_RESERVE) {
-		if (reserve_check(arg, call, status, body) != LOAD_DONE)
+		if (reserve_check(arg, call, answer) != LOAD_DONE)
 			return LOAD_WRONG;
 		call->step = STEP_CONFIRM;
 		return LOAD_MORE;
 	}
-	return status == 200 && reservation_right(call, body, "confirmed") ? LOAD_DONE : LOAD_WRONG;
+	return answer->status == 200 && order_right(arg, call->number, answer->body, "confirmed", false) ? LOAD_DONE
+													 : LOAD_WRONG;
 }
 
-const struct load_plan plan_reserve = {reserve_next, reserve_check};
-const struct load_plan plan_pair = {pair_next, pair_check};
+/* ---- a batch call */
 
-bool sku_receive(struct bench *b, const char *movement_id, const char *sku, int64_t qty)
+static bool batch_next(void *arg, struct load_call *call, struct text *request)
 {
-	struct text body = {0}, answer = {0};
-	int         status;
+	struct visit *v = arg;
 
-	text_format(&body,
-	            "{\"movement_id\":\"%s\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"%s\",\"qty\":%" PRId64 "}]}",
-	            movement_id, sku, qty);
-	status = load_once(b->port, "POST", "/v1/movements", &body, &answer);
-	if (status != 201 && status != 200)
-		bench_wrong("the receipt of %s was answered %d %.300s", sku, status, answer.data ? answer.data : "");
-	text_fini(&body);
-	text_fini(&answer);
-	return status == 201 || status == 200;
+	if (!numbers_take(v, call, v->load->per_call))
+		return false;
+	text_add(&v->body, "{\"reservations\":[");
+	for (int i = 0; i < call->count; i++) {
+		if (i)
+			text_char(&v->body, ',');
+		order_json(v, call->number + (uint64_t)i);
+	}
+	text_add(&v->body, "]}");
+	load_request(request, "POST", "/v1/reservations/batch", v->body.data, v->body.len);
+	return true;
 }
 
-/* Every contender of this file receives the hot sku under one id: the repetition is a replay. */
-bool holdfast_open(struct bench *b, const struct contender *c)
+static enum load_verdict batch_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
-	(void)c;
-	return sku_receive(b, "bench-hot", HOT, HOT_QTY);
+	static const char *const names[] = {"results"}, *const item_names[] = {"status"};
+	struct span              results, item, status;
+	size_t                   at = 0;
+	int                      right = 0;
+
+	if (answer->status != 200 || !answer_members(answer->body, names, &results, 1))
+		return LOAD_WRONG;
+	while (right < call->count && answer_item(results, &at, &item)) {
+		if (!answer_members(item, item_names, &status, 1) || answer_int(status) != 201 ||
+		    !order_right(arg, call->number + (uint64_t)right, item, "held", true))
+			return LOAD_WRONG;
+		right++;
+	}
+	return right == call->count && !answer_item(results, &at, &item) ? LOAD_DONE : LOAD_WRONG;
 }
 
-void holdfast_run(struct bench *b, const struct contender *c, struct round *out)
-{
-	struct hot_round r = {.bench = b};
-	struct load      l = {.port = b->port, .connections = c->connections, .plan = c->plan, .arg = &r};
+/* ---- selling out: either the reservation, or the truth about what is left */
 
-	l.until_us = clock_us() + (int64_t)b->seconds * 1000000;
+static enum load_verdict sellout_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	static const char *const names[] = {"code", "lines"}, *const line_names[] = {"requested", "available"};
+	struct visit            *v = arg;
+	struct span              values[2], line[2], item;
+	size_t                   at = 0;
+
+	if (answer->status == 201)
+		return reserve_check(arg, call, answer);
+	/* One unit is asked for, so short means that none is left; and then all have been sold, or soon will be. */
+	return answer->status == 409 && answer_members(answer->body, names, values, 2) &&
+	                       answer_is(values[0], "short", 5) && answer_item(values[1], &at, &item) &&
+	                       answer_members(item, line_names, line, 2) && answer_int(line[0]) == 1 &&
+	                       answer_int(line[1]) == 0 && v->load->ledger->asked[0] >= v->load->ledger->received
+	               ? LOAD_DONE
+	               : LOAD_WRONG;
+}
+
+/* ---- availability from memory, alone and among orders */
+
+static bool read_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+	char          code[CODE_SIZE];
+
+	if (!numbers_take(v, call, 1))
+		return false;
+	ledger_code(v->load->ledger, zipf_sku(number_spread(call->number)), code);
+	text_add(&v->body, "/v1/skus/");
+	text_add(&v->body, code);
+	text_add(&v->body, "?max_age_ms=");
+	text_int(&v->body, AGE_MAX_MS);
+	load_request(request, "GET", v->body.data, "", 0);
+	return true;
+}
+
+/* The header Age-Ms; -1: none. */
+static int64_t answer_age_ms(const struct load_answer *answer)
+{
+	static const char name[] = "\nage-ms:";
+	const char       *end = answer->head.at + answer->head.len;
+
+	for (const char *at = answer->head.at; at + strlen(name) < end; at++)
+		if (*at == '\n' && strncasecmp(at, name, strlen(name)) == 0)
+			return strtoll(at + strlen(name), NULL, 10);
+	return -1;
+}
+
+static enum load_verdict read_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	static const char *const names[] = {"sku", "available", "reserved", "on_hand"};
+	struct visit            *v = arg;
+	struct ledger           *l = v->load->ledger;
+	int                      sku = zipf_sku(number_spread(call->number));
+	int64_t                  age_ms = answer_age_ms(answer), reserved;
+	struct span              values[4];
+	char                     code[CODE_SIZE];
+
+	ledger_code(l, sku, code);
+	if (answer->status != 200 || age_ms < 0 || age_ms > AGE_MAX_MS ||
+	    !answer_members(answer->body, names, values, 4) || !answer_is(values[0], code, strlen(code)))
+		return LOAD_WRONG;
+	reserved = answer_int(values[2]);
+	return answer_int(values[1]) + reserved == l->received && answer_int(values[3]) == l->received &&
+	                       ledger_reading_right(l, sku, reserved, answer->now_us)
+	               ? LOAD_DONE
+	               : LOAD_WRONG;
+}
+
+static bool mix_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	return v->bench->order_next % MIX_RESERVES == 0 ? reserve_next(arg, call, request)
+	                                                : read_next(arg, call, request);
+}
+
+static enum load_verdict mix_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	return call->number % MIX_RESERVES == 0 ? reserve_check(arg, call, answer) : read_check(arg, call, answer);
+}
+
+/* ---- the loads */
+
+static struct ledger ledger_sellout = {.prefix = "SELLOUT", .count = 1};
+
+static const struct load_plan reserve = {reserve_next, reserve_check, NULL};
+static const struct load_plan pair = {pair_next, pair_check, NULL};
+static const struct load_plan batch = {batch_next, batch_check, NULL};
+static const struct load_plan sellout = {reserve_next, sellout_check, NULL};
+static const struct load_plan read_only = {read_next, read_check, NULL};
+static const struct load_plan mix = {mix_next, mix_check, NULL};
+
+const struct http_load load_reserve = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one};
+const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = true};
+const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
+const struct http_load load_batch = {
+	.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
+const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
+const struct http_load load_three = {
+	.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};
+const struct http_load load_sellout = {
+	.plan = &sellout, .ledger = &ledger_sellout, .lines = lines_single, .sells_out = true};
+const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
+const struct http_load load_mix = {.plan = &mix, .ledger = &ledger_shop, .lines = lines_basket};
+
+static bool http_open(struct bench *b, const struct contender *c)
+{
+	const struct http_load *load = c->what;
+
+	if (load->sells_out)
+		load->ledger->received = b->buyers / 10;
+	return service_start(b) && ledger_receive(b, load->ledger);
+}
+
+void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out)
+{
+	struct visit v = {.bench = b, .load = load, .left = orders};
+	struct load  l = {.port = b->port, .connections = connections, .plan = load->plan, .arg = &v};
+
+	l.rate = load->paced ? b->top_rate / 2 : 0;
+	l.until_us = orders < INT64_MAX ? bench_until_us(b, 1) : clock_us() + (int64_t)b->seconds * 1000000;
 	load_run(&l);
 	*out = (struct round){.seconds = l.seconds,
 	                      .timed = l.timed,
 	                      .orders = l.orders,
-	                      .units = r.units,
+	                      .units = v.units,
 	                      .wrong = l.wrong,
 	                      .samples = l.samples};
-	text_fini(&r.body);
+	text_fini(&v.body);
 }
 
-/* The units promised of the hot sku; false unless what is promised and what is left make up what was received. */
-bool holdfast_taken(struct bench *b, const struct contender *c, int64_t *units)
+/* Half of a top rate that nobody has measured yet: a short round finds it. */
+static void top_rate_find(struct bench *b, int connections)
 {
-	static const char *const names[] = {"available", "reserved", "on_hand"};
-	struct text              answer = {0};
-	struct span              values[3];
-	bool                     right = false;
+	struct round r;
 
-	(void)c;
-	if (load_once(b->port, "GET", "/v1/skus/" HOT, NULL, &answer) == 200 &&
-	    answer_members((struct span){answer.data, answer.len}, names, values, 3)) {
-		*units = answer_int(values[1]);
-		right = answer_int(values[0]) + *units == HOT_QTY && answer_int(values[2]) == HOT_QTY;
-	}
-	if (!right)
-		bench_wrong("the stock of the hot sku reads %.300s", answer.data ? answer.data : "nothing");
-	text_fini(&answer);
-	return right;
+	visit_run(b, &load_reserve, connections, INT64_MAX, &r);
+	b->top_rate = (double)r.timed / r.seconds;
+	free(r.samples.us);
 }
+
+/* Before the figures of a round are read, since this sells as well. */
+static bool http_ready(struct bench *b, const struct contender *c)
+{
+	const struct http_load *load = c->what;
+
+	if (load->paced && b->top_rate == 0)
+		top_rate_find(b, c->connections);
+	return true;
+}
+
+static void http_run(struct bench *b, const struct contender *c, struct round *out)
+{
+	const struct http_load *load = c->what;
+
+	visit_run(b, load, c->connections, load->sells_out ? b->buyers : INT64_MAX, out);
+	if (load->sells_out && out->orders == b->buyers && out->units != load->ledger->received) {
+		bench_wrong("%" PRId64 " units for %" PRId64 " buyers, and %" PRId64 " were sold",
+		            load->ledger->received, b->buyers, out->units);
+		out->wrong++;
+	}
+	if (load == &load_reserve && out->seconds > 0 && (double)out->timed / out->seconds > b->top_rate)
+		b->top_rate = (double)out->timed / out->seconds;
+}
+
+static bool http_taken(struct bench *b, const struct contender *c, int64_t *units)
+{
+	const struct http_load *load = c->what;
+
+	return ledger_check(b, load->ledger, units);
+}
+
+const struct way way_http = {.open = http_open,
+                             .ready = http_ready,
+                             .run = http_run,
+                             .taken = http_taken,
+                             .child = offsetof(struct bench, service)};

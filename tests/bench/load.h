@@ -1,5 +1,6 @@
-/* load.h - an HTTP/1.1 loader: one thread, epoll, keep-alive connections with one call in flight each, as wrk does it.
- * It shares the cores with what it measures, so it does little: no copy of an answer, no tree. */
+/* load.h - a loader: one thread, epoll, keep-alive connections with one call in flight each, as wrk does it. It speaks
+ * HTTP/1.1, or what a plan has a `frame` for. It shares the cores with what it measures, so it does little: no copy of
+ * an answer, no tree. */
 #ifndef LOAD_H
 #define LOAD_H
 
@@ -13,35 +14,53 @@ struct span {
 
 /* Where a connection is in its order: several calls may make one order. The loader's; plans read and set it. */
 struct load_call {
-	int      step;              /* 0: a new order begins */
-	int      count;             /* orders in this call, where there are several */
-	uint64_t number;            /* of the order, or of the first */
-	int64_t  started_us;        /* when the order began */
+	int      step;       /* 0: a new order begins */
+	int      count;      /* orders in this call: 1, unless next() says more */
+	uint64_t number;     /* of the order, or of the first */
+	int64_t  started_us; /* when the order began; paced: when it should have begun */
+};
+
+struct load_answer {
+	int         status;
+	struct span head, body;
+	int64_t     now_us;
 };
 
 enum load_verdict {
-	LOAD_DONE,                  /* the order is complete and right */
-	LOAD_MORE,                  /* right so far; check() has set the next step */
-	LOAD_WRONG,                 /* counted as wrong; a new order begins */
+	LOAD_DONE,  /* the order is complete and right */
+	LOAD_MORE,  /* right so far; check() has set the next step */
+	LOAD_WRONG, /* counted as wrong; a new order begins */
 };
 
-/* What is sent and how answers are judged. `next` writes one whole request (load_request); false: nothing is left. */
+/* What is sent and how answers are judged. */
 struct load_plan {
+	/* Writes one whole request (load_request); false: nothing is left. */
 	bool (*next)(void *arg, struct load_call *call, struct text *request);
-	enum load_verdict (*check)(void *arg, struct load_call *call, int status, struct span body);
+	enum load_verdict (*check)(void *arg, struct load_call *call, const struct load_answer *answer);
+	/* Finds where the answer in `in` ends. Not all of its head is there yet: head.len stays 0. False: this is no
+	 * answer. NULL: HTTP. */
+	bool (*frame)(const struct text *in, struct load_answer *answer);
 };
 
 struct load {
-	unsigned                port;           /* on 127.0.0.1 */
+	unsigned                port; /* on 127.0.0.1 */
 	int                     connections;
-	int64_t                 until_us;       /* no order begins later; those begun are finished */
+	int64_t                 until_us; /* no order begins later; those begun are finished */
+	double                  rate;     /* orders begun a second, at even distances; 0: as fast as answers come */
 	const struct load_plan *plan;
-	void                   *arg;            /* the plan's */
-	double                  seconds;        /* from here: results, as in struct round */
-	int64_t                 timed, orders, wrong;
-	struct samples          samples;
-	int                     epoll, busy;    /* the loader's own: its poller, calls in flight */
-	int64_t                 now_us;
+	void                   *arg;      /* the plan's */
+
+	/* results, as in struct round */
+	double         seconds;
+	int64_t        timed, orders, wrong;
+	struct samples samples;
+
+	/* the loader's own */
+	int           epoll, busy; /* its poller, calls in flight */
+	int64_t       now_us, begun_us;
+	int64_t       paced;       /* orders begun so far */
+	struct conn **idle;        /* connections that wait for the next paced order */
+	int           idle_count;
 };
 
 void load_run(struct load *l);

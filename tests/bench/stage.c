@@ -1,11 +1,10 @@
-/* stage.c - what the contenders stand on: a private MariaDB in build/bench/data, and the service on it. Both are gone
- * at the end, however it comes: the usual way, a signal or the alarm (a thread waits for them and leaves in order), a
- * failed assertion (both are killed by pid). Only kill -9 leaves the database behind: the next run ends and removes
- * it. The folder is always the same one, so two runs cannot disturb each other: the second is refused. */
+/* stage.c - what the contenders stand on: a private MariaDB in build/bench/data, and Holdfast on it. Both are gone at
+ * the end, however it comes: the usual way, a signal or the alarm (a thread waits for them and leaves in order), a
+ * failed assertion (all are killed by pid). Only kill -9 leaves the database behind: the next run ends and removes it.
+ * The folder is always the same one, so two runs cannot disturb each other: the second is refused. */
 #include "bench.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,27 +13,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/embedded.h"
 
-#define FOLDER "build/bench"
-#define DATA   FOLDER "/data"
-#define LOG    FOLDER "/service.log"
+#define DATA FOLDER "/data"
 
-/* Seconds. Nothing new begins after DEADLINE; at ALARM everything is ended, in LEAVE at most, then killed. */
-enum { DEADLINE_S = 480, ALARM_S = 530, LEAVE_S = 55, START_S = 60, DRAIN_S = 15 };
+/* Seconds. LEAVE is what the way out may take after the alarm: then everything is killed. */
+enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 180 };
 
 static struct {
-	pthread_mutex_t  lock;    /* of everything below that is not the semaphore */
-	sem_t            leave;   /* posted by signals */
-	atomic_bool      ending;  /* by a signal; without the lock */
-	bool             leaving; /* no process may be started any more */
+	pthread_mutex_t  lock;   /* of everything below that is not the semaphore */
+	sem_t            leave;  /* posted by signals */
+	atomic_bool      ending; /* by a signal; without the lock */
 	struct embedded *embedded;
-	pid_t            child;  /* migrate or the service; 0: none */
 	pid_t            server; /* mariadbd, for the last resort */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,30 +38,27 @@ static int path_remove(const char *path, const struct stat *st, int kind, struct
 	return remove(path);
 }
 
-static void data_remove(void)
+static void folder_remove(const char *path)
 {
-	nftw(DATA, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* With the lock held. */
 static void stage_end(void)
 {
-	stage.leaving = true;
-	if (stage.child) {
-		kill(stage.child, SIGKILL);
-		waitpid(stage.child, NULL, 0);
-		stage.child = 0;
-	}
+	children_end(true);
 	if (stage.embedded) {
 		embedded_close(stage.embedded);
 		stage.embedded = NULL;
 		stage.server = 0;
-		data_remove();
+		folder_remove(DATA);
+		folder_remove(FOLDER "/redis");
 	}
 }
 
-void stage_close(void)
+void stage_close(struct bench *b)
 {
+	service_stop(b);
 	pthread_mutex_lock(&stage.lock);
 	if (stage.embedded && embedded_restarts(stage.embedded) > 0)
 		bench_wrong("the database was started again %d times: the figures mean nothing",
@@ -91,8 +82,7 @@ static void leave_signal(int signal)
 /* Nothing but system calls: the process is in an unknown state. */
 static void crash_signal(int signal)
 {
-	if (stage.child)
-		kill(stage.child, SIGKILL);
+	children_kill();
 	if (stage.server)
 		kill(stage.server, SIGKILL);
 	_exit(128 + signal);
@@ -115,13 +105,15 @@ static void *leave_main(void *arg)
 		;
 	stage.ending = true;
 	bench_hush();
-	say("bench: ended by a signal, or after %d s", ALARM_S);
+	say("bench: ended by a signal, or because the time for the run is over");
 	signals_set(alarm_only, 1, crash_signal);
 	alarm(LEAVE_S);
 	pthread_mutex_lock(&stage.lock);
 	stage_end();
 	_exit(EXIT_TROUBLE);
 }
+
+/* ---- the database */
 
 static void settings_read(void *arg, const struct db_row *row)
 {
@@ -147,6 +139,48 @@ static bool durable_check(struct bench *b)
 	return durable;
 }
 
+bool database_run(struct bench *b, const char *sql)
+{
+	struct db *db = db_new(&b->database);
+	bool       done;
+
+	db_silence_set(db, 0);
+	done = db_connect(db) && db_text(db, sql, NULL, NULL) == DB_OK;
+	if (!done)
+		say("bench: %s: %.60s", db_error(db), sql);
+	db_free(db);
+	return done;
+}
+
+struct ints {
+	int64_t *to;
+	unsigned count, rows;
+};
+
+static void ints_read(void *arg, const struct db_row *row)
+{
+	struct ints *ints = arg;
+
+	ints->rows++;
+	for (unsigned i = 0; i < ints->count; i++)
+		ints->to[i] = db_int(row, i);
+}
+
+bool database_ints(struct bench *b, const char *sql, int64_t *to, unsigned count)
+{
+	struct ints ints = {to, count, 0};
+	struct db  *db = db_new(&b->database);
+	bool        done;
+
+	memset(to, 0, count * sizeof(*to));
+	db_silence_set(db, 0);
+	done = db_connect(db) && db_text(db, sql, ints_read, &ints) == DB_OK && ints.rows == 1;
+	if (!done)
+		say("bench: %s: %.60s", db_error(db), sql);
+	db_free(db);
+	return done;
+}
+
 static bool data_open(struct bench *b)
 {
 	char  why[512];
@@ -159,7 +193,7 @@ static bool data_open(struct bench *b)
 		}
 		embedded_close(stage.embedded);
 		stage.embedded = NULL;
-		data_remove();
+		folder_remove(DATA);
 	}
 	if (!embedded_open(&stage.embedded, DATA, true, why, sizeof(why))) {
 		stage.embedded = NULL;
@@ -183,7 +217,7 @@ bool stage_open(struct bench *b)
 	pthread_t        thread;
 	bool             opened;
 
-	b->deadline_us = clock_us() + (int64_t)DEADLINE_S * 1000000;
+	b->begun_us = clock_us();
 	if ((mkdir("build", 0777) && errno != EEXIST) || (mkdir(FOLDER, 0777) && errno != EEXIST)) {
 		say("bench: " FOLDER ": %s", strerror(errno));
 		return false;
@@ -195,68 +229,106 @@ bool stage_open(struct bench *b)
 	pthread_detach(thread);
 	signals_set(leave, COUNT(leave), leave_signal);
 	signals_set(crash, COUNT(crash), crash_signal);
-	alarm(ALARM_S);
+	alarm((unsigned)b->minutes * 60 - LEAVE_S);
 	pthread_mutex_lock(&stage.lock);
 	opened = data_open(b);
 	pthread_mutex_unlock(&stage.lock);
-	return opened && durable_check(b);
+	/* Room for a thousand connections, as a team that has so many would make it. */
+	return opened && durable_check(b) && database_run(b, "SET GLOBAL max_connections = 1200") &&
+	       database_run(b, "SET GLOBAL table_open_cache = 8000") &&
+	       database_run(b, "SET GLOBAL thread_cache_size = 1200");
 }
 
-/* ---- the service */
-
-/* Starts a program that writes into LOG and ends with us. Between fork and exec nothing but system calls: other
- * threads may hold any lock. Every file of ours is closed there, or the locks of the database would live on in it. */
-static bool child_start(char *const *argv)
+bool stage_fresh(struct bench *b)
 {
-	int   log = open(LOG, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	pid_t pid = -1, us = getpid();
+	static const char *const databases[] = {"orm", "guarded", "classic", "woo", "single", "backlog"};
+	struct text              sql = {0};
+	bool                     done = true;
 
-	pthread_mutex_lock(&stage.lock);
-	if (log >= 0 && !stage.leaving)
-		pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != us || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
-		    close_range(3, ~0u, 0))
-			_exit(EXIT_TROUBLE);
-		execv(argv[0], argv);
-		_exit(EXIT_CONFIG);
+	service_stop(b);
+	children_end(false);
+	for (size_t i = 0; done && i < COUNT(databases); i++) {
+		text_reset(&sql);
+		text_format(&sql, "DROP DATABASE IF EXISTS %s", databases[i]);
+		done = database_run(b, sql.data);
 	}
-	if (pid > 0)
-		stage.child = pid;
-	pthread_mutex_unlock(&stage.lock);
-	if (log >= 0)
-		close(log);
-	if (pid < 0)
-		say("bench: %s: not started: %s", argv[0], strerror(errno));
-	return pid > 0;
+	text_reset(&sql);
+	text_format(&sql, "CREATE OR REPLACE DATABASE %s", b->database.database);
+	done = done && database_run(b, sql.data);
+	text_fini(&sql);
+	return done;
 }
 
-/* True when the child has ended, or is nobody's any more. */
-static bool child_ended(int *status)
-{
-	bool ended = true;
+/* ---- Holdfast */
 
-	pthread_mutex_lock(&stage.lock);
-	if (stage.child && waitpid(stage.child, status, WNOHANG) == 0)
-		ended = false;
-	if (ended)
-		stage.child = 0;
-	pthread_mutex_unlock(&stage.lock);
-	return ended;
+static void service_url(struct bench *b, struct text *url)
+{
+	text_format(url, "mariadb://%s@localhost/%s?socket=", b->database.user, b->database.database);
+	for (const char *p = b->database.socket; *p; p++)
+		if (*p == '%')
+			text_add(url, "%25");
+		else
+			text_char(url, *p);
 }
 
-static bool child_wait(int seconds, int *status)
+static bool holdfast_start(struct bench *b, struct child *c, char *const *words)
 {
-	int64_t until_ms = clock_ms() + (int64_t)seconds * 1000;
+	enum { WORDS_MAX = 16 };
+	char       *argv[WORDS_MAX + 4] = {b->program};
+	size_t      count = 1;
+	struct text url = {0};
+	bool        started;
 
-	*status = -1;
-	while (!child_ended(status)) {
-		if (clock_ms() > until_ms)
-			return false;
-		usleep(5000);
+	for (; *words; words++) {
+		assert(count <= WORDS_MAX);
+		argv[count++] = *words;
 	}
-	return true;
+	service_url(b, &url);
+	argv[count++] = "--db";
+	argv[count] = url.data;
+	started = child_start(c, argv);
+	text_fini(&url);
+	return started;
+}
+
+bool command_start(struct bench *b, char *const *words)
+{
+	return holdfast_start(b, &b->worker, words);
+}
+
+bool command_run(struct bench *b, char *const *words, double seconds, double *cpu)
+{
+	int  status;
+	bool done = holdfast_start(b, &b->worker, words);
+
+	if (done && child_wait(&b->worker, seconds, &status))
+		done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	else if (done) {
+		say("bench: holdfast %s had no end after %.0f s", words[0], seconds);
+		done = child_stop(&b->worker, DRAIN_S);
+	}
+	if (cpu)
+		*cpu = b->worker.cpu_ended;
+	if (!done)
+		say("bench: holdfast %s did not exit with 0; see " LOG, words[0]);
+	return done;
+}
+
+bool service_audit(struct bench *b)
+{
+	char *words[] = {"audit", NULL};
+
+	if (command_run(b, words, AUDIT_S, NULL))
+		return true;
+	bench_wrong("the audit did not find everything in order; see " LOG);
+	return false;
+}
+
+long log_size(void)
+{
+	struct stat log = {0};
+
+	return stat(LOG, &log) ? 0 : (long)log.st_size;
 }
 
 /* The port that the log names after `from`; 0: none yet. */
@@ -280,145 +352,46 @@ static unsigned port_read(long from)
 	return port;
 }
 
-static void service_url(struct bench *b, struct text *url)
+unsigned program_port(struct child *c, long from)
 {
-	text_format(url, "mariadb://%s@localhost/%s?socket=", b->database.user, b->database.database);
-	for (const char *p = b->database.socket; *p; p++)
-		if (*p == '%')
-			text_add(url, "%25");
-		else
-			text_char(url, *p);
-}
-
-static bool service_migrate(struct bench *b, char *url)
-{
-	char *argv[] = {(char *)b->program, "migrate", "--db", url, NULL};
-	int   status;
-
-	if (!child_start(argv))
-		return false;
-	if (child_wait(START_S, &status) && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return true;
-	say("bench: migrate failed (%d); see " LOG, status);
-	return false;
-}
-
-static bool service_listening(struct bench *b, long from)
-{
-	int64_t until_ms = clock_ms() + START_S * 1000;
-	int     status;
+	int64_t  until_ms = clock_ms() + START_S * 1000;
+	unsigned port;
+	int      status;
 
 	do {
-		b->port = port_read(from);
-		if (b->port) {
-			b->service = stage.child;
-			return true;
-		}
+		port = port_read(from);
+		if (port)
+			return port;
 		usleep(5000);
-	} while (!child_ended(&status) && clock_ms() < until_ms);
-	say("bench: the service does not listen; see " LOG);
-	return false;
+	} while (!child_ended(c, &status) && clock_ms() < until_ms);
+	say("bench: a program does not listen; see " LOG);
+	return 0;
 }
 
 bool service_start(struct bench *b)
 {
-	char        lanes[16];
-	struct text url = {0};
-	struct stat log = {0};
-	bool        started;
+	char  lanes[16];
+	char *migrate[] = {"migrate", NULL};
+	char *serve[] = {"serve", "--listen", "127.0.0.1:0", b->lanes ? "--lanes" : NULL, lanes, NULL};
+	long  from;
 
+	if (b->service.pid)
+		return true;
 	snprintf(lanes, sizeof(lanes), "%d", b->lanes);
-	service_url(b, &url);
-	started = service_migrate(b, url.data);
-	if (started) {
-		char *argv[] = {(char *)b->program,          "serve", "--db", url.data, "--listen", "127.0.0.1:0",
-		                b->lanes ? "--lanes" : NULL, lanes,   NULL};
-
-		stat(LOG, &log);
-		started = child_start(argv) && service_listening(b, log.st_size);
-	}
-	text_fini(&url);
-	return started;
+	b->broken = true;
+	if (!command_run(b, migrate, START_S, NULL))
+		return false;
+	from = log_size();
+	if (!holdfast_start(b, &b->service, serve))
+		return false;
+	b->port = program_port(&b->service, from);
+	b->broken = !b->port;
+	return b->port > 0;
 }
 
 void service_stop(struct bench *b)
 {
-	int status = -1;
-
-	if (!b->service)
-		return;
-	pthread_mutex_lock(&stage.lock);
-	if (stage.child)
-		kill(stage.child, SIGTERM);
-	pthread_mutex_unlock(&stage.lock);
-	if (!child_wait(DRAIN_S, &status) || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		bench_wrong("the service did not drain and exit with 0 (%d); see " LOG, status);
-		pthread_mutex_lock(&stage.lock);
-		if (stage.child)
-			kill(stage.child, SIGKILL);
-		pthread_mutex_unlock(&stage.lock);
-		child_wait(DRAIN_S, &status);
-	}
-	b->service = 0;
+	if (b->service.pid && !child_stop(&b->service, DRAIN_S))
+		bench_wrong("the service did not drain and exit with 0; see " LOG);
 	b->port = 0;
-}
-
-bool database_run(struct bench *b, const char *sql)
-{
-	struct db *db = db_new(&b->database);
-	bool       done = db_connect(db) && db_text(db, sql, NULL, NULL) == DB_OK;
-
-	if (!done)
-		say("bench: %s: %.60s", db_error(db), sql);
-	db_free(db);
-	return done;
-}
-
-/* ---- /proc */
-
-double process_cpu(pid_t pid)
-{
-	char          path[64], line[1024];
-	unsigned long user = 0, system = 0;
-	FILE         *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = pid ? fopen(path, "re") : NULL;
-	if (!file)
-		return 0;
-	if (fgets(line, sizeof(line), file) && strrchr(line, ')')) /* the name before it may hold anything */
-		sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-	fclose(file);
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
-double machine_cpu(void)
-{
-	unsigned long long user = 0, nice = 0, system = 0, idle, wait, irq = 0, softirq = 0;
-	FILE              *file = fopen("/proc/stat", "re");
-
-	if (file && fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq,
-	                   &softirq) != 7)
-		user = nice = system = irq = softirq = 0;
-	if (file)
-		fclose(file);
-	return (double)(user + nice + system + irq + softirq) / (double)sysconf(_SC_CLK_TCK);
-}
-
-int64_t process_kb(pid_t pid, const char *field)
-{
-	char   path[64], line[256];
-	long   kb = 0;
-	size_t len = strlen(field);
-	FILE  *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file))
-		if (strncmp(line, field, len) == 0 && line[len] == ':')
-			kb = strtol(line + len + 1, NULL, 10);
-	fclose(file);
-	return kb;
 }

@@ -1,0 +1,30 @@
+/* holdfast.h - loads on Holdfast. An order's lines follow from its number, so that any answer can be judged without
+ * remembering what was asked. */
+#ifndef HOLDFAST_H
+#define HOLDFAST_H
+
+#include "ledger.h"
+#include "load.h"
+
+struct http_load {
+	const struct load_plan *plan;
+	struct ledger          *ledger;                      /* the skus that it sells */
+	int (*lines)(uint64_t number, struct line *to);      /* what an order wants */
+	int  per_call;                                       /* orders of a batch call */
+	bool sells_out;                                      /* b->buyers orders for a tenth as many units */
+	bool paced;                                          /* at half of the top rate */
+};
+
+/* One round of one load. */
+struct visit {
+	struct bench           *bench;
+	const struct http_load *load;
+	int64_t                 left;  /* orders that may still begin */
+	struct text             body;  /* of the request being written */
+	int64_t                 units; /* acknowledged */
+};
+
+/* Makes `orders` orders, or for b->seconds with INT64_MAX. */
+void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out);
+
+#endif

@@ -1,0 +1,368 @@
+/* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
+ * while somebody keeps a snapshot open. On the statements as the program has them. */
+#include "engine/statement.h"
+#include "jobs/task.h"
+#include "schema/migrate.h"
+#include "tests/scratch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAITING = 20000, LATER = 3000, HOLDS = 3000, LAPSED = 60 };
+
+static struct scratch s;
+
+static void run(struct db *db, const char *sql)
+{
+	cr_assert_eq(db_text(db, sql, NULL, NULL), DB_OK, "%s: %s", sql, db_error(db));
+}
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static int64_t number(struct db *db, const char *sql)
+{
+	int64_t n = -1;
+
+	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s: %s", sql, db_error(db));
+	return n;
+}
+
+static struct db *other_connection(void)
+{
+	struct db_target target = s.target;
+	struct db       *db;
+
+	snprintf(target.database, sizeof(target.database), "%s", s.name);
+	db = db_new(&target);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	run(db, "SET SESSION idle_transaction_timeout = 0");
+	return db;
+}
+
+/* Rows `from` .. `from` + n - 1 in `state`, due `due_s` from now and 100 ms apart. */
+static void fill(int64_t from, int n, int state, int due_s)
+{
+	struct text sql = {0};
+
+	text_format(&sql,
+	            "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+	            " created_at, confirmed_at)"
+	            " SELECT seq, CONCAT('R', seq), '', %d, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
+	            " + INTERVAL (seq - %lld) * 100000 MICROSECOND, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
+	            " + INTERVAL (seq - %lld) * 100000 MICROSECOND, 0, UTC_TIMESTAMP(3), IF(%d = 2, UTC_TIMESTAMP(3), NULL)"
+	            " FROM seq_%lld_to_%lld",
+	            state, due_s, (long long)from, due_s, (long long)from, state, (long long)from,
+	            (long long)from + n - 1);
+	run(s.db, sql.data);
+	text_reset(&sql);
+	text_format(&sql, "INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1 FROM seq_%lld_to_%lld", (long long)from,
+	            (long long)from + n - 1);
+	run(s.db, sql.data);
+	text_fini(&sql);
+}
+
+/* Orders that wait, orders that wait for their next attempt, holds that live, holds that have expired. */
+static void fill_tables(void)
+{
+	char why[300];
+
+	scratch_open(&s);
+	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
+	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	fill(1, WAITING, CONFIRMED, -4000);
+	fill(100001, LATER, CONFIRMED, 5);
+	fill(200001, HOLDS, HELD, 5);
+	fill(300001, LAPSED, HELD, -1000);
+}
+
+/* ---- locks */
+
+/* The statement of the program, with `sql` before its UPDATE of the task or in the place of its COMMIT. */
+static void claim_with(struct text *to, enum task_kind kind, int limit, const char *mark, const char *sql)
+{
+	struct text whole = {0}, worker = {0};
+	char       *at;
+
+	row_hex(&worker, "w", 1);
+	statement_add(&whole, TASK_CLAIM,
+	              &(struct fill){.rows = &worker,
+	                             .kind = kind,
+	                             .state = kind == TASK_SETTLE ? CONFIRMED : HELD,
+	                             .count = limit,
+	                             .lease = 30});
+	at = strstr(whole.data, mark);
+	cr_assert(at, "task_claim has no %s", mark);
+	text_bytes(to, whole.data, (size_t)(at - whole.data));
+	text_add(to, sql);
+	text_add(to, at + (*sql == '/' ? strlen(mark) : 0));
+	text_fini(&whole);
+	text_fini(&worker);
+}
+
+struct claimed {
+	int64_t locked, orders;
+};
+
+static void claimed_read(void *arg, const struct db_row *row)
+{
+	struct claimed *c = arg;
+
+	if (row->columns == 1)
+		c->locked = db_int(row, 0);
+	else
+		c->orders = db_int(row, 1);
+}
+
+/* How many locks a claim has once it has its orders. information_schema.innodb_trx is cached for 100 ms. */
+static struct claimed claim_locks(enum task_kind kind, int limit)
+{
+	struct claimed c = {-1, -1};
+	struct text    sql = {0};
+
+	claim_with(&sql, kind, limit, "UPDATE task SET claimed",
+	           "DO SLEEP(0.15); SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	           " WHERE trx_mysql_thread_id = CONNECTION_ID(); ");
+	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+	text_fini(&sql);
+	return c;
+}
+
+Test(claim, locks_as_many_entries_and_rows_as_it_takes)
+{
+	static const int limits[] = {1, 7, 500, 5000, 500};
+
+	fill_tables();
+	for (size_t i = 0; i < COUNT(limits); i++) {
+		struct claimed c = claim_locks(TASK_SETTLE, limits[i]);
+
+		cr_expect_eq(c.orders, limits[i]);
+		cr_expect_eq(c.locked, 2 * limits[i], "a claim of %d locked %lld", limits[i], (long long)c.locked);
+	}
+	cr_expect_eq(number(s.db, "SELECT MAX(reservation_id) FROM reservation WHERE task_id IS NOT NULL"), 6008,
+	             "the oldest come first");
+	scratch_close(&s);
+}
+
+/* Fewer are due than asked for: what is not due is not locked. */
+Test(claim, locks_nothing_that_is_not_due)
+{
+	struct claimed c;
+
+	fill_tables();
+	c = claim_locks(TASK_EXPIRE, 500);
+	cr_expect_eq(c.orders, LAPSED);
+	cr_expect_eq(c.locked, 2 * LAPSED);
+	run(s.db, "DELETE FROM reservation WHERE state = 2 AND reservation_id BETWEEN 51 AND 20000");
+	c = claim_locks(TASK_SETTLE, 5000);
+	cr_expect_eq(c.orders, 50);
+	cr_expect_eq(c.locked, 100);
+	c = claim_locks(TASK_SETTLE, 5000);
+	cr_expect_eq(c.orders, 0);
+	cr_expect_eq(c.locked, -1, "nothing is due: there is no transaction");
+	cr_expect_eq(number(s.db, "SELECT COUNT(*) FROM task"), 2);
+	scratch_close(&s);
+}
+
+/* While a claim is not committed yet, live holds are confirmed and extended, and new ones come in. */
+Test(claim, holds_up_nobody)
+{
+	struct db  *other;
+	struct text sql = {0};
+
+	fill_tables();
+	other = other_connection();
+	run(other, "SET SESSION innodb_lock_wait_timeout = 1");
+	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
+		text_reset(&sql);
+		claim_with(&sql, (enum task_kind)k, 5000, "COMMIT;", "/* not yet */ ");
+		cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+		cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+		                           " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
+		             LATER + HOLDS);
+		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, confirmed_at = UTC_TIMESTAMP(3),"
+		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 200001 AND state = 1");
+		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = due_at - INTERVAL 1 SECOND,"
+		           " expires_at = due_at WHERE reservation_id BETWEEN 200002 AND 200400");
+		run(other, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+		           " created_at) SELECT 1000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
+		           " SECOND + INTERVAL seq SECOND, UTC_TIMESTAMP(3), 0, UTC_TIMESTAMP(3) FROM seq_1_to_100");
+		run(other, "DELETE FROM reservation WHERE reservation_id > 1000000");
+		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 1, confirmed_at = NULL, due_at = expires_at"
+		           " WHERE reservation_id = 200001");
+		run(s.db, "ROLLBACK");
+	}
+	text_fini(&sql);
+	db_free(other);
+	scratch_close(&s);
+}
+
+/* ---- plans */
+
+static const struct plan {
+	enum statement statement;
+	const char    *rows;
+} plans[] = {
+	{TASK_ROWS, ""},        {TASK_READ, ""},        {TASK_LIST, ""},         {TASK_SETTLE_ROWS, "1,2,3"},
+	{TASK_EXPIRE_ROWS, "1,2,3"}, {TASK_COMPLETED, ""},   {TASK_RETRY, "x'65'"},   {TASK_BURY, "x'65'"},
+	{TASK_FAILED, ""},      {TASK_GIVE_BACK, "1,2"}, {TASK_MARK_RETURNED, ""}, {TASK_HEARTBEAT, ""},
+	{TASK_OVERDUE, ""},     {TASK_REAP, ""},        {TASK_ORPHANS, ""},      {TASK_FIGURES, ""},
+	{BURIED_PAGE, ""},      {BURIED_KICK, "1,2,3"}, {PURGE_PAGE, ""},        {PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
+	{PURGE_LINES, "1,2,3"},
+};
+
+struct explained {
+	const char *name;
+	int         rows;
+};
+
+/* id, select_type, table, type, possible_keys, key, key_len, ref, rows, Extra */
+static void plan_read(void *arg, const struct db_row *row)
+{
+	struct explained *e = arg;
+	const char       *table = row->col[2], *type = row->col[3], *extra = row->col[9];
+	bool              stored = table && table[0] != '<' && type;
+
+	e->rows++;
+	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s", e->name, table);
+	cr_expect(!stored || row->col[5], "%s has no key for %s", e->name, table);
+	cr_expect(!extra || !strstr(extra, "filesort"), "%s sorts: %s", e->name, extra);
+	cr_expect(!type || !strstr(type, "index_merge"), "%s merges indexes", e->name);
+}
+
+static void plan_check(const char *name, const char *statement, size_t len, bool declared)
+{
+	struct explained e = {name, 0};
+	struct text      sql = {0};
+
+	text_format(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); %s EXPLAIN %.*s; END",
+	            declared ? "DECLARE due INT DEFAULT 7; DECLARE token BIGINT UNSIGNED DEFAULT 9;" : "", (int)len,
+	            statement);
+	cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s\n%s", name, db_error(s.db), sql.data);
+	cr_expect_gt(e.rows, 0);
+	text_fini(&sql);
+}
+
+static void plans_check(void)
+{
+	for (size_t i = 0; i < COUNT(plans); i++) {
+		struct text rows = {0}, sql = {0};
+		size_t      len;
+
+		text_add(&rows, plans[i].rows);
+		statement_add(&sql, plans[i].statement,
+		              &(struct fill){.rows = &rows,
+		                             .task = 1,
+		                             .kind = 1,
+		                             .state = CONFIRMED,
+		                             .id = 1,
+		                             .low = 1 << 20,
+		                             .count = 10,
+		                             .lease = 30});
+		len = strlen(sql.data);
+		while (len > 0 && strchr("; \n", sql.data[len - 1]))
+			len--;
+		plan_check(statement_name(plans[i].statement), sql.data, len, false);
+		text_fini(&rows);
+		text_fini(&sql);
+	}
+}
+
+/* The statements inside of the claim's compound that read or write reservations. */
+static void plans_of_a_claim_check(enum task_kind kind)
+{
+	static const char *const begins[] = {"SELECT COUNT(*) INTO", "UPDATE reservation"};
+	struct text              sql = {0};
+
+	claim_with(&sql, kind, 100, "UPDATE task SET claimed", "");
+	for (size_t i = 0; i < COUNT(begins); i++) {
+		const char *at = strstr(sql.data, begins[i]);
+
+		cr_assert(at, "task_claim has no %s", begins[i]);
+		plan_check(begins[i], at, strcspn(at, ";"), true);
+	}
+	text_fini(&sql);
+}
+
+Test(claim, no_scan_and_no_sort)
+{
+	char why[300];
+
+	fill_tables();
+	run(s.db, "INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
+	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM seq_1_to_2000");
+	plans_check();
+	plans_of_a_claim_check(TASK_SETTLE);
+	plans_of_a_claim_check(TASK_EXPIRE);
+	run(s.db, "ANALYZE TABLE reservation, task");
+	plans_check();
+	plans_of_a_claim_check(TASK_SETTLE);
+	plans_of_a_claim_check(TASK_EXPIRE);
+	scratch_close(&s);
+	scratch_open(&s); /* tables with next to nothing in them, where plans go wrong */
+	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
+	fill(1, 40, CONFIRMED, -10);
+	plans_check();
+	plans_of_a_claim_check(TASK_SETTLE);
+	plans_of_a_claim_check(TASK_EXPIRE);
+	scratch_close(&s);
+}
+
+/* ---- with a snapshot open elsewhere, old entries stay in the index */
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* The shortest of `n` claims of 50; each with a new memory (NULL), or all with one. */
+static int64_t claims_us(struct catalogue *c, struct claimer *claimer, int n)
+{
+	int64_t shortest = INT64_MAX;
+
+	for (int i = 0; i < n; i++) {
+		struct claimer       nothing = {0};
+		struct task          task = {.kind = TASK_SETTLE, .worker = "w"};
+		struct reservation **orders;
+		size_t               count;
+		int64_t              since = now_us(), took;
+
+		cr_assert_eq(task_claim(s.db, c, claimer ? claimer : &nothing, &task, 50, 30, &orders, &count), DB_OK,
+		             "%s", db_error(s.db));
+		cr_assert_eq(count, 50);
+		took = now_us() - since;
+		shortest = took < shortest ? took : shortest;
+		reservations_free(orders, count);
+	}
+	return shortest;
+}
+
+/* A worker knows where it was; one that does not walks over all that was claimed. */
+Test(claim, is_not_slowed_down_by_a_snapshot)
+{
+	struct catalogue *c = catalogue_new();
+	struct claimer    claimer = {0};
+	struct db        *dump;
+	int64_t           with, without;
+
+	fill_tables();
+	dump = other_connection();
+	run(dump, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+	run(dump, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
+	claims_us(c, &claimer, 340);
+	with = claims_us(c, &claimer, 30);
+	without = claims_us(c, NULL, 10);
+	cr_expect_lt(2 * with, without, "%lld us, %lld us when all is walked", (long long)with, (long long)without);
+	db_free(dump);
+	catalogue_free(c);
+	scratch_close(&s);
+}
