@@ -30,7 +30,10 @@ enum {
 };
 
 /* The methods that evhttp reads a body of; of the others it takes one for the next request. */
-enum { WITH_BODY = EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH };
+enum {
+	WITH_BODY = EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH | EVHTTP_REQ_GET | EVHTTP_REQ_DELETE |
+	            EVHTTP_REQ_OPTIONS
+};
 
 struct service {
 	struct service_options      options;

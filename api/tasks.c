@@ -164,11 +164,12 @@ static void answer_fail(struct request *r)
 
 static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 {
-	struct task_call *call = arg;
-	struct claimer    claimer = {0};
+	static struct claimer claimers[TASK_KINDS]; /* the clerk's thread alone runs this */
+	struct task_call     *call = arg;
 
 	reservations_free(call->orders, call->orders_count);
-	return task_claim(db, c, &claimer, &call->task, call->limit, call->lease_s, &call->orders, &call->orders_count);
+	return task_claim(db, c, &claimers[call->task.kind], &call->task, call->limit, call->lease_s, &call->orders,
+	                  &call->orders_count);
 }
 
 static void order_write(struct json_writer *w, const struct reservation *r)

@@ -327,8 +327,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 static void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
 {
 	r->read_at = now;
-	r->attempts = 0;
-	r->task_id = 0;
+	r->attempts = op->kind == OP_RELEASE ? r->attempts : 0;
 	switch (op->kind) {
 	case OP_CONFIRM:
 		r->confirmed_at = now;

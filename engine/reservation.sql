@@ -54,12 +54,13 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
     UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({rows});
 
 -- name: reservation_release_held
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, task_id = NULL, attempts = 0, released_at = t
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = t
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
 
 -- name: reservation_release_from
--- From {state}, confirmed or buried, also while a worker has claimed it: the worker finds it lost.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, task_id = NULL, attempts = 0, released_at = t
+-- From {state}, confirmed or buried, also while a worker has claimed it: the task's number stays, and the worker is told that
+-- the order is lost.
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = t
      WHERE reservation_id IN ({rows}) AND state = {state};
 
 -- name: reservation_extend
@@ -82,7 +83,7 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id > 0 AND expires_at <= UTC_TIMESTAMP(3));
+                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3));
 
 -- name: expired_of_skus
 -- Expired holds that occupy these skus. {rows}: sku numbers.
@@ -92,7 +93,7 @@ SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
 UNION
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
-  WHERE r.state = 1 AND r.task_id > 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
+  WHERE r.state = 1 AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
 
 -- name: reservation_list
 -- A page of ids, newest first. {low}: the id before which it begins.
@@ -118,9 +119,9 @@ SELECT reservation_id, task_id, due_at FROM reservation FORCE INDEX (claim)
 -- name: reservation_counts
 -- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so it is run
 -- every few seconds at most.
-SELECT state, task_id IS NOT NULL, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
+SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
-  FROM reservation FORCE INDEX (claim) GROUP BY state, task_id IS NOT NULL;
+  FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
 
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.

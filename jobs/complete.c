@@ -48,6 +48,22 @@ static enum db_result complete_write(struct db *db, const struct task *task, str
 	return result;
 }
 
+/* Nothing of what was named is left: the task is done if nothing else is. Without a guard: a task that was closed
+ * meanwhile stays as it is. */
+static enum db_result nothing_write(struct db *db, const struct task *task, int *verdict)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	guard_begin(&sql);
+	statement_add(
+		&sql, TASK_COMPLETED,
+		&(struct fill){.task = (int64_t)task->task_id, .state = task_kind_from(task->kind), .lease = LEASE_S});
+	result = guard_run(db, &sql, verdict);
+	text_fini(&sql);
+	return result;
+}
+
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -85,6 +101,18 @@ static bool rows_have(const struct reservation_reader *in, const char *order_id)
 	return false;
 }
 
+/* Orders that were released while the task had them keep its number: lost. */
+static enum db_result released_read(struct db *db, struct catalogue *c, struct task_answer *a)
+{
+	struct reservation_reader released;
+	enum db_result            result = task_rows(db, c, a->task.task_id, RELEASED, &released);
+
+	for (size_t i = 0; result == DB_OK && i < released.count; i++)
+		lost_add(a, released.list[i]->order_id);
+	reservations_free(released.list, released.count);
+	return result;
+}
+
 /* Reads the task and what it has; counts what was completed before and what is lost. */
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                             size_t count, struct task_answer *a, struct reservation_reader *open)
@@ -107,7 +135,24 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
 		if (!rows_have(&done, orders[i].order_id) && !rows_have(open, orders[i].order_id))
 			lost_add(a, orders[i].order_id);
+	if (result == DB_OK && !a->lease_lost && count == 0)
+		result = released_read(db, c, a);
 	reservations_free(done.list, done.count);
+	return result;
+}
+
+/* Nothing is left of it: no reaper should call its worker silent. */
+static enum db_result task_close(struct db *db, const struct task *task)
+{
+	struct text    sql = {0};
+	int            verdict;
+	enum db_result result;
+
+	guard_begin(&sql);
+	statement_add(&sql, TASK_COMPLETED,
+	              &(struct fill){.task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
+	result = guard_run(db, &sql, &verdict);
+	text_fini(&sql);
 	return result;
 }
 
@@ -122,14 +167,17 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
 		verdict = GUARD_DONE;
-		if (result == DB_OK && !a->lease_lost && open.count > 0) {
-			result = complete_write(db, &a->task, open.list, open.count, &verdict);
+		if (result == DB_OK && a->task.state == TASK_OPEN) {
+			result = open.count > 0 ? complete_write(db, &a->task, open.list, open.count, &verdict)
+			                        : nothing_write(db, &a->task, &verdict);
 			a->completed += (int64_t)open.count;
 			if (result == DB_DUPLICATE || result == DB_RETRY || result == DB_LOCKED) {
 				verdict = ROWS_MOVED; /* undone; read and write anew */
 				result = DB_OK;
 			}
 		}
+		if (result == DB_OK && open.count == 0 && a->task.state == TASK_OPEN)
+			result = task_close(db, &a->task);
 		reservations_free(open.list, open.count);
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
@@ -185,10 +233,9 @@ static void fail_row(struct text *sql, const struct task *task, const struct res
 		row_hex(&words, error, strlen(error));
 	else
 		row_null(&words);
-	/* A hold that failed to expire stays due: an order that would be short looks for it by its time. */
 	statement_add(sql,
 	              bury                        ? TASK_BURY
-	              : task->kind == TASK_EXPIRE ? TASK_RETRY_NOW
+	              : task->kind == TASK_EXPIRE ? TASK_RETRY_HELD
 	                                          : TASK_RETRY,
 	              &(struct fill){.rows = &words,
 	                             .id = (int64_t)r->reservation_id,
@@ -260,8 +307,9 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
 		verdict = GUARD_DONE;
 		a->lease_lost |= a->task.task_id && a->task.state != TASK_OPEN;
-		if (result == DB_OK && !a->lease_lost && open.count > 0)
-			result = fail_write(db, &open, orders, count, attempts_max, a, &verdict);
+		if (result == DB_OK && a->task.state == TASK_OPEN)
+			result = open.count > 0 ? fail_write(db, &open, orders, count, attempts_max, a, &verdict)
+			                        : nothing_write(db, &a->task, &verdict);
 		if (result == DB_RETRY || result == DB_LOCKED) {
 			verdict = ROWS_MOVED;
 			result = DB_OK;

@@ -243,10 +243,12 @@ static void output_flow(struct exec *x)
 	char    buffer[8192];
 	ssize_t n = read(x->from, buffer, sizeof(buffer));
 
-	if (n > 0)
+	if (n > 0) {
 		bytes_take(x, buffer, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
 		pipe_close(&x->from);
+	}
 }
 
 /* Until the program closes its output, falls silent for a lease, or the lease is lost. Trouble with the database is no
@@ -318,6 +320,8 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 	for (int i = 0; i < 100 && !x.lost && (result = answers_write(&x)) != DB_OK; i++)
 		if (!db_connected(db) && !db_connect(db))
 			usleep(100000);
+	if (x.lost)
+		log_event(LOG_WARN, "orders_lost", "task=%llu lease_lost=1", (unsigned long long)task->task_id);
 	for (size_t i = 0; i < count; i++)
 		free(x.reasons[i]);
 	free(x.reasons);

@@ -139,10 +139,29 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->lease_until = time_parse(row->col[2]);
 }
 
+static enum db_result claim_run(struct db *db, struct task *task, int64_t limit, int64_t lease_s, int64_t low_ms)
+{
+	struct text    sql = {0}, worker = {0};
+	enum db_result result;
+
+	row_hex(&worker, task->worker, strlen(task->worker));
+	statement_add(&sql, TASK_CLAIM,
+	              &(struct fill){.rows = &worker,
+	                             .kind = task->kind,
+	                             .state = kinds[task->kind].from,
+	                             .count = limit,
+	                             .lease = lease_s,
+	                             .low = low_ms});
+	task->task_id = 0;
+	result = db_run(db, &sql, claim_read, task);
+	text_fini(&sql);
+	text_fini(&worker);
+	return result;
+}
+
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count)
 {
-	struct text               sql = {0}, worker = {0};
 	struct reservation_reader in = {0};
 	enum db_result            result;
 
@@ -152,18 +171,11 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	}
 	*orders = NULL;
 	*count = 0;
-	row_hex(&worker, task->worker, strlen(task->worker));
-	statement_add(&sql, TASK_CLAIM,
-	              &(struct fill){.rows = &worker,
-	                             .kind = task->kind,
-	                             .state = kinds[task->kind].from,
-	                             .count = limit,
-	                             .lease = lease_s,
-	                             .low = claimer->low_ms});
-	task->task_id = 0;
-	result = db_run(db, &sql, claim_read, task);
-	text_fini(&sql);
-	text_fini(&worker);
+	result = claim_run(db, task, limit, lease_s, claimer->low_ms);
+	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) { /* something older may have come back */
+		claimer->low_ms = 0;
+		result = claim_run(db, task, limit, lease_s, 0);
+	}
 	if (result != DB_OK || task->task_id == 0)
 		return result;
 	task->state = TASK_OPEN;

@@ -13,6 +13,8 @@ BEGIN NOT ATOMIC
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
   SET t = UTC_TIMESTAMP(3);
+  UPDATE reservation FORCE INDEX (claim) SET task_id = NULL
+   WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {count};
   SELECT COUNT(*) INTO due FROM (
     SELECT 1 FROM reservation FORCE INDEX (claim)
      WHERE state = {state} AND task_id IS NULL
@@ -80,8 +82,10 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
        SET task_id = NULL, due_at = t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
 
--- name: task_retry_now
-    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, last_error = {rows}
+-- name: task_retry_held
+-- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim brings it back.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET task_id = 0, due_at = t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
 
 -- name: task_bury
@@ -140,7 +144,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
 
 -- name: purge_page
 -- A walk over the primary key: {count} ids from {low} on, and which of them were resolved more than {lease} days ago.
-SELECT reservation_id, state IN (3, 4, 5) AND GREATEST(COALESCE(settled_at, released_at, expires_at), due_at)
+SELECT reservation_id, state IN (3, 4, 5) AND COALESCE(settled_at, released_at, expires_at)
                        < UTC_TIMESTAMP(3) - INTERVAL {lease} DAY
   FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {low} ORDER BY reservation_id LIMIT {count};
 

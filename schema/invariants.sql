@@ -76,13 +76,13 @@ SELECT r.order_id, r.state, r.confirmed_at, r.released_at, r.settled_at
 -- name: held_is_due_at_expiry
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r
- WHERE r.state = 1 AND r.due_at <> r.expires_at;
+ WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at;
 
 -- name: claim_has_task
 -- A claimed reservation names a task that was made for its kind, and has been charged an attempt.
 SELECT r.order_id, r.state, r.task_id, r.attempts
   FROM reservation r LEFT JOIN task t ON t.task_id = r.task_id
- WHERE r.state IN (1, 2) AND r.task_id IS NOT NULL
+ WHERE r.state IN (1, 2) AND r.task_id > 0
    AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2));
 
 -- name: task_counts

@@ -1,0 +1,125 @@
+/* test_found.c - faults that were found once, by reading and by attack; each of these failed before it was mended. */
+#include "tests/flow.h"
+
+#include <stdio.h>
+
+/* The second look-up left the lines of what it found without a balance of their own. */
+Test(found, reacquiring_many_lines)
+{
+	flow("receipt  A +10 B +10 C +10   -> 201",
+	     "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201",
+	     "tick     61",
+	     "expire",
+	     "wait get R1                   -> expired",
+	     "wait sku B                    -> available=10",
+	     "reserve  R2 B=4               -> 201",
+	     "confirm  R1 reacquire         -> 409 short B requested=7 available=6",
+	     "release  R2                   -> 200",
+	     "confirm  R1 reacquire         -> 200 confirmed reacquired A=5 B=7 C=3",
+	     "sku      A                    -> available=5 reserved=5",
+	     "sku      B                    -> available=3 reserved=7",
+	     "sku      C                    -> available=7 reserved=3");
+}
+
+/* Their lines, which nobody knew of when the batch was filled, overran it. */
+Test(found, releases_of_very_long_orders_at_once)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1");
+	flow_repeat("receipt M1", " S# +100", 1000, " -> 201");
+	for (int i = 0; i < 12; i++) {
+		char before[32];
+
+		snprintf(before, sizeof(before), "reserve R%d", i);
+		flow_repeat(before, " S#=1", 1000, " -> 201");
+	}
+	flow_steps("sku S7                   -> available=88 reserved=12",
+	           "race 12 release R#       -> 12x 200 released",
+	           "sku S7                   -> available=100 reserved=0");
+	flow_end();
+}
+
+/* Its check is no secret, so a cursor may hold anything. */
+Test(found, cursors_made_by_hand)
+{
+	flow("raw GET /v1/reservations?state=held&cursor=r.1.0.-5.0.562563c8  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.99.0.0.5b932e50  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.0.0.-7.b5d88d36  -> 400 invalid_request field=cursor",
+	     "raw GET /livez                -> 200");
+}
+
+/* The lane was chosen by a hash that was always odd. */
+Test(found, every_lane_has_work)
+{
+	flow("serve    --lanes 4",
+	     "receipt  A +100               -> 201",
+	     "race 8*8 reserve R# A=1       -> 64x 201 held",
+	     "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
+}
+
+/* One empty look for a sku kept the lane from looking for the others. */
+Test(found, an_empty_sweep_is_of_its_sku_only)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +1 B +1 C +1       -> 201",
+	     "reserve  R1 A=1               -> 201",
+	     "reserve  R2 B=1 ttl=60        -> 201",
+	     "reserve  R3 C=1 ttl=60        -> 201",
+	     "tick     61",
+	     "reserve  Q1 A=1               -> 409 short",
+	     "reserve  Q2 B=1               -> 201 held",
+	     "reserve  Q3 A=1               -> 409 short",
+	     "reserve  Q4 C=1               -> 201 held");
+}
+
+/* The id was looked up before the locks, and the twin came in between. */
+Test(found, a_count_sent_twice_at_once)
+{
+	flow("second   --slot 1",
+	     "receipt  A +5                 -> 201",
+	     "race 8   count M1 A=7 expected=5 -> 1x 201 | 7x 200 replayed",
+	     "sku      A                    -> on_hand=7");
+}
+
+/* Hints outlived what they were hints of. */
+Test(found, a_gather_without_an_own_row_moves_nothing)
+{
+	flow("serve    --lanes 1 --slot 0",
+	     "second   --lanes 1 --slot 1",
+	     "receipt  A +10                -> 201",
+	     "@2 receipt B +10              -> 201",
+	     "@2 reserve R1 A=2             -> 201",
+	     "sql DELETE FROM stock_slot WHERE slot = 1 AND available = 0 AND reserved = 0 -> ",
+	     "@2 reserve R2 A=8             -> 201",
+	     "sku      A                    -> available=0 reserved=10 on_hand=10");
+}
+
+/* A new row of the lane has number 0, and so had the lane by then. */
+Test(found, a_lane_whose_row_was_removed)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +10                -> 201",
+	     "sql DELETE FROM lane          -> ",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sql DELETE FROM lane          -> ",
+	     "cut",
+	     "reserve  R2 A=1               -> 201 held created_at=~0",
+	     "get      R2                   -> held",
+	     "sku      A                    -> available=8 reserved=2");
+}
+
+/* Two readers must not see two lengths. */
+Test(found, frames_that_are_not_clear)
+{
+	flow("raw POST /v1/reservations/R1/release Transfer-Encoding:gzip {} -> 400",
+	     "raw GET /livez Content-Length:4 abcd -> 200",
+	     "raw POST /v1/reservations/R1/release Content-Encoding:gzip {} -> 415 unsupported_media_type",
+	     "raw GET /livez                -> 200");
+}
+
+Test(found, metrics_name_a_sample_once)
+{
+	flow("reserve  R1 GHOST=1           -> 422 unknown_sku GHOST",
+	     "sku      GHOST                -> 404 unknown_sku",
+	     "raw GET /metrics              -> 200 holdfast_refusals_total{code=unknown_sku}=1");
+}
