@@ -40,6 +40,7 @@ check: install-packages tidy
 	  build/asan/holdfast build/asan/test
 	HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
 
+bench: PACKAGES += redis-server
 bench: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
 	$(B)/bench-holdfast $(BENCH_FLAGS)
@@ -68,7 +69,7 @@ $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
 $(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lm
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	@mkdir -p $(@D)

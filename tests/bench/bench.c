@@ -2,271 +2,212 @@
 #include "bench.h"
 
 #include <getopt.h>
-#include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
-/* The first row is what the others are compared with. */
 static const struct contender contenders[] = {
-	{"classic slotted in one trip", 16, false, NULL, classic_open, classic_run, classic_taken},
-	{"Holdfast reserve", 64, true, &plan_reserve, holdfast_open, holdfast_run, holdfast_taken},
-	{"Holdfast reserve", 256, true, &plan_reserve, holdfast_open, holdfast_run, holdfast_taken},
-	{"Holdfast reserve + confirm", 256, true, &plan_pair, holdfast_open, holdfast_run, holdfast_taken},
+	/* one after the other, while the database is fresh */
+	{"Holdfast reserve", 1, &way_http, &load_reserve},
+	{"one durable row", 1, &way_sql, &sql_single},
+	/* one hot sku, by connections */
+	{"ORM style", 16, &way_sql, &sql_orm},
+	{"ORM style", 64, &way_sql, &sql_orm},
+	{"ORM style", 256, &way_sql, &sql_orm},
+	{"ORM style", 1000, &way_sql, &sql_orm},
+	{"guarded update", 16, &way_sql, &sql_guarded},
+	{"guarded update", 64, &way_sql, &sql_guarded},
+	{"guarded update", 256, &way_sql, &sql_guarded},
+	{"guarded update", 1000, &way_sql, &sql_guarded},
+	{"classic slotted", 16, &way_sql, &sql_classic},
+	{"classic slotted", 64, &way_sql, &sql_classic},
+	{"classic slotted", 256, &way_sql, &sql_classic},
+	{"classic slotted", 1000, &way_sql, &sql_classic},
+	{"WooCommerce-like", 16, &way_sql, &sql_woo},
+	{"WooCommerce-like", 64, &way_sql, &sql_woo},
+	{"WooCommerce-like", 256, &way_sql, &sql_woo},
+	{"WooCommerce-like", 1000, &way_sql, &sql_woo},
+	{"Redis Lua", 64, &way_redis, NULL},
+	{"Redis Lua", 256, &way_redis, NULL},
+	{"evhttp constant", 256, &way_constant, &constant_orders},
+	{"Holdfast reserve", 16, &way_http, &load_reserve},
+	{"Holdfast reserve", 64, &way_http, &load_reserve},
+	{"Holdfast reserve", 256, &way_http, &load_reserve},
+	{"Holdfast reserve", 1000, &way_http, &load_reserve},
+	{"Holdfast batch of 500", 8, &way_http, &load_batch},
+	{"Holdfast reserve, half speed", 64, &way_http, &load_paced},
+	/* other loads */
+	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
+	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},
+	{"Holdfast baskets of 1 to 8 lines", 256, &way_http, &load_basket},
+	{"Holdfast batch, 3 lines", 8, &way_http, &load_three},
+	{"Holdfast sell-out", 256, &way_http, &load_sellout},
+	{"Holdfast mix, 80 % reads", 256, &way_http, &load_mix},
+	{"Holdfast availability", 64, &way_http, &load_read},
+	{"evhttp constant, GET", 64, &way_constant, &constant_readings},
+};
+
+static const struct contender jobs[] = {
+	{"settle, order by order", 4, &way_settle_plain, NULL},
+	{"work settle", 4, &way_settle, NULL},
+	{"work expire", 4, &way_expire, NULL},
+};
+
+enum { TURNS_SECTION, JOBS_SECTION, SECTIONS };
+
+static struct standing contender_standings[COUNT(contenders)], job_standings[COUNT(jobs)];
+
+static struct section sections[SECTIONS] = {
+	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, COUNT(contenders), 3, 0.65},
+	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, COUNT(jobs), 1, 0.8},
 };
 
 static const char usage[] = "usage: bench-holdfast [options], in the project's folder after make\n"
-			    "  --seconds S        of one round (5)\n"
+			    "  --seconds S        of one round (3)\n"
 			    "  --turns N          rounds of each contender (3)\n"
-			    "  --only TEXT        contenders whose name holds TEXT\n"
+			    "  --only TEXT        contenders whose name holds TEXT; no memory section\n"
+			    "  --quick            a look at everything: one short turn, small sizes\n"
+			    "  --minutes N        for all of it, at most (15)\n"
 			    "  --lanes N          lanes of the service (its own default)\n"
+			    "  --buyers N         of the sell-out (100000)\n"
+			    "  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
 			    "  --reservations N   of the memory section (1000000; 0: none)\n"
 			    "  --skus N           of the memory section (100000; 0: none)\n"
-			    "  --program PATH     the service (build/holdfast)\n"
+			    "  --program PATH     the service (holdfast, beside this program)\n"
 			    "Exit status: 0, 1 if anything was wrong, 64 usage, 69 no database or no service.\n";
 
-uint64_t number_spread(uint64_t number)
+/* ---- options */
+
+/* Options that are a number. */
+static const struct number {
+	const char *name;
+	size_t      at; /* in struct bench */
+	bool        wide;
+	int64_t     least, most, usual, quick;
+} numbers[] = {
+	{"seconds", offsetof(struct bench, seconds), false, 1, SECONDS_MAX, 3, 1},
+	{"turns", offsetof(struct bench, turns), false, 1, TURNS_MAX, 3, 1},
+	{"minutes", offsetof(struct bench, minutes), false, 1, 600, 15, 15},
+	{"lanes", offsetof(struct bench, lanes), false, 1, 64, 0, 0},
+	{"buyers", offsetof(struct bench, buyers), true, 10, 10000000, 100000, 20000},
+	{"jobs", offsetof(struct bench, jobs), true, 0, 10000000, 1000000, 60000},
+	{"reservations", offsetof(struct bench, reservations), true, 0, 10000000, 1000000, 100000},
+	{"skus", offsetof(struct bench, skus), true, 0, 1000000, 100000, 20000},
+};
+
+static void number_set(struct bench *b, const struct number *n, int64_t value)
 {
-	number += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, S. Vigna */
-	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-	return number ^ number >> 31;
+	void *at = (char *)b + n->at;
+
+	if (n->wide)
+		*(int64_t *)at = value;
+	else
+		*(int *)at = (int)value;
 }
 
-void order_write(struct text *to, uint64_t number)
+static bool number_read(struct bench *b, const struct number *n)
 {
-	uint64_t      spread = number_spread(number);
-	unsigned char bytes[8];
+	char   *end;
+	int64_t value = strtoll(optarg, &end, 10);
 
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)(spread >> (8 * i));
-	text_bytes(to, "O-", 2);
-	text_hex(to, bytes, sizeof(bytes));
+	number_set(b, n, value);
+	if (*optarg && !*end && value >= n->least && value <= n->most)
+		return true;
+	say("bench: --%s is %lld to %lld", n->name, (long long)n->least, (long long)n->most);
+	return false;
 }
 
-int64_t order_qty(uint64_t number)
+/* The program that was built with this one. */
+static void program_find(struct bench *b)
 {
-	return 1 + (int64_t)(number % QTY_KINDS);
-}
+	ssize_t len = readlink("/proc/self/exe", b->program, sizeof(b->program) - sizeof("holdfast"));
 
-void samples_add(struct samples *s, int64_t us)
-{
-	if (s->count == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 1 << 16;
-		s->us = mem_resize(s->us, s->cap * sizeof(*s->us));
-	}
-	s->us[s->count++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
-}
-
-void samples_join(struct samples *to, const struct samples *from)
-{
-	for (size_t i = 0; i < from->count; i++)
-		samples_add(to, from->us[i]);
-}
-
-static int us_compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-double samples_ms(struct samples *s, double share)
-{
-	if (!s->count)
-		return 0;
-	qsort(s->us, s->count, sizeof(*s->us), us_compare);
-	return s->us[(size_t)(share * (double)(s->count - 1))] / 1000.0;
-}
-
-enum { WRONGS_TOLD = 20 };
-
-static atomic_int wrongs;
-
-void bench_hush(void)
-{
-	atomic_store(&wrongs, WRONGS_TOLD);
-}
-
-void bench_wrong(const char *format, ...)
-{
-	char    line[1024];
-	va_list ap;
-
-	if (atomic_fetch_add(&wrongs, 1) >= WRONGS_TOLD)
-		return;
-	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
-	va_end(ap);
-	say("bench: wrong: %s", line);
-}
-
-static double own_cpu(void)
-{
-	struct rusage r;
-
-	getrusage(RUSAGE_SELF, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
-}
-
-static void round_run(struct bench *b, struct standing *s)
-{
-	const struct contender *c = s->contender;
-	struct round            r = {0};
-	int64_t                 before = 0, after = 0;
-	double                  service, database, own, all;
-	int64_t                 begun_us;
-
-	if (!c->taken(b, c, &before))
-		r.wrong++;
-	service = process_cpu(b->service);
-	database = process_cpu(b->server);
-	own = own_cpu();
-	all = machine_cpu();
-	begun_us = clock_us();
-	c->run(b, c, &r);
-	stage_check();
-	s->cpu_service += process_cpu(b->service) - service;
-	s->cpu_database += process_cpu(b->server) - database;
-	s->cpu_load += own_cpu() - own;
-	s->cpu_all += machine_cpu() - all;
-	s->seconds += (double)(clock_us() - begun_us) / 1e6;
-	if (!c->taken(b, c, &after))
-		r.wrong++;
-	if (after - before != r.units) {
-		bench_wrong("%s: %" PRId64 " units acknowledged, %" PRId64 " gone from the stock", c->name, r.units,
-		            after - before);
-		r.wrong++;
-	}
-	s->rate[s->rounds++] = r.seconds > 0 ? (double)r.timed / r.seconds : 0;
-	s->orders += r.orders;
-	s->wrong += r.wrong;
-	samples_join(&s->samples, &r.samples);
-	free(r.samples.us);
-	fprintf(stderr, "%-36s %5d  %10.0f/s\n", c->name, c->connections, s->rate[s->rounds - 1]);
-}
-
-static bool contender_picked(const struct bench *b, const struct contender *c)
-{
-	return !b->only || strstr(c->name, b->only);
-}
-
-/* Everyone who is picked is ready: the service runs if somebody needs it. */
-static bool contenders_open(struct bench *b)
-{
-	for (size_t i = 0; i < COUNT(contenders); i++) {
-		const struct contender *c = &contenders[i];
-
-		if (!contender_picked(b, c))
-			continue;
-		if (c->service && !b->service && !service_start(b))
-			return false;
-		if (c->open && !c->open(b, c))
-			return false;
-	}
-	return true;
-}
-
-/* In turns, so that whatever changes on the machine meanwhile meets everybody. */
-static void turns_run(struct bench *b, struct standing *standings)
-{
-	for (int turn = 0; turn < b->turns; turn++)
-		for (size_t i = 0; i < COUNT(contenders); i++) {
-			standings[i].contender = &contenders[i];
-			if (!contender_picked(b, &contenders[i]))
-				continue;
-			if (clock_us() + (int64_t)b->seconds * 1000000 > b->deadline_us) {
-				say("bench: no time is left for turn %d", turn + 1);
-				return;
-			}
-			round_run(b, &standings[i]);
-		}
-}
-
-static bool number_read(int64_t *to, int64_t least, int64_t most)
-{
-	char *end;
-
-	*to = strtoll(optarg, &end, 10);
-	return *optarg && !*end && *to >= least && *to <= most;
+	b->program[len > 0 ? len : 0] = '\0';
+	strcpy(strrchr(b->program, '/') ? strrchr(b->program, '/') + 1 : b->program, "holdfast");
 }
 
 static bool options_read(struct bench *b, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"seconds", 1, NULL, 's'}, {"turns", 1, NULL, 't'},        {"only", 1, NULL, 'o'},
-		{"lanes", 1, NULL, 'l'},   {"reservations", 1, NULL, 'r'}, {"skus", 1, NULL, 'k'},
-		{"program", 1, NULL, 'p'}, {"help", 0, NULL, 'h'},         {0},
+	enum { ONLY = COUNT(numbers), QUICK, PROGRAM, HELP };
+	struct option options[COUNT(numbers) + 5] = {
+		[ONLY] = {"only", 1, NULL, ONLY},
+		[QUICK] = {"quick", 0, NULL, QUICK},
+		[PROGRAM] = {"program", 1, NULL, PROGRAM},
+		[HELP] = {"help", 0, NULL, HELP},
 	};
-	int64_t n = 0;
-	bool    right = true;
 
-	for (int o; right && (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-		switch (o) {
-		case 's':
-			right = number_read(&n, 1, SECONDS_MAX);
-			b->seconds = (int)n;
-			break;
-		case 't':
-			right = number_read(&n, 1, TURNS_MAX);
-			b->turns = (int)n;
-			break;
-		case 'l':
-			right = number_read(&n, 1, 64);
-			b->lanes = (int)n;
-			break;
-		case 'r':
-			right = number_read(&b->reservations, 0, 10000000);
-			break;
-		case 'k':
-			right = number_read(&b->skus, 0, 1000000);
-			break;
-		case 'o':
+	program_find(b);
+	for (int i = 0; i < (int)COUNT(numbers); i++) {
+		options[i] = (struct option){numbers[i].name, 1, NULL, i};
+		number_set(b, &numbers[i], numbers[i].usual);
+	}
+	for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+		if (o >= 0 && o < ONLY) {
+			if (!number_read(b, &numbers[o]))
+				return false;
+		} else if (o == ONLY) {
 			b->only = optarg;
-			break;
-		case 'p':
-			b->program = optarg;
-			break;
-		case 'h':
+		} else if (o == QUICK) {
+			for (size_t i = 0; i < COUNT(numbers); i++)
+				number_set(b, &numbers[i], numbers[i].quick);
+		} else if (o == PROGRAM) {
+			snprintf(b->program, sizeof(b->program), "%s", optarg);
+		} else if (o == HELP) {
 			fputs(usage, stdout);
 			exit(EXIT_DONE);
-		default:
+		} else {
 			return false;
 		}
-	if (!right || optind < argc)
-		say("bench: a number is out of range, or an argument too many");
-	return right && optind == argc;
+	if (optind < argc)
+		say("bench: an argument too many: %s", argv[optind]);
+	return optind == argc;
+}
+
+/* ---- the run */
+
+/* Each table is printed as soon as it is there: what comes later may run out of time. */
+static void bench_run(struct bench *b)
+{
+	struct memory memory = {0};
+
+	sections[TURNS_SECTION].turns = b->turns;
+	sections[JOBS_SECTION].turns = b->jobs > 0;
+	for (size_t i = 0; i < SECTIONS && !b->broken; i++) {
+		section_run(b, &sections[i]);
+		report_section(b, &sections[i], sections);
+	}
+	if (!b->only && !b->broken)
+		memory_run(b, &memory);
+	stage_check();
+	if (b->broken)
+		return;
+	report_memory(&memory);
+	goals_report(sections, SECTIONS);
+	plot_write(&sections[TURNS_SECTION], FOLDER "/rounds.svg");
+	printf("\n%.0f s. The tables are in " FOLDER "/*.csv, the plot is " FOLDER "/rounds.svg\n",
+	       (double)(clock_us() - b->begun_us) / 1e6);
 }
 
 int main(int argc, char **argv)
 {
-	static struct standing standings[COUNT(contenders)];
-	struct memory          memory = {0};
-	struct bench           b = {.seconds = 5, .turns = 3, .reservations = 1000000, .skus = 100000};
+	static struct bench b;
 
-	b.program = "build/holdfast";
-
+	if (argc == 2 && strcmp(argv[1], "constant") == 0)
+		return constant_main();
 	if (!options_read(&b, argc, argv)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!stage_open(&b) || !contenders_open(&b)) {
-		stage_check();
-		stage_close();
-		return EXIT_UNAVAILABLE;
-	}
-	turns_run(&b, standings);
-	if (b.service)
-		memory_run(&b, &memory);
+	if (stage_open(&b))
+		bench_run(&b);
+	else
+		b.broken = true;
 	stage_check();
-	report_rounds(&b, standings, COUNT(contenders), &memory);
-	stage_close();
-	for (size_t i = 0; i < COUNT(contenders); i++)
-		free(standings[i].samples.us);
-	return atomic_load(&wrongs) ? EXIT_TROUBLE : EXIT_DONE;
+	stage_close(&b);
+	for (size_t i = 0; i < SECTIONS; i++)
+		for (size_t k = 0; k < sections[i].count; k++)
+			free(sections[i].standings[k].samples.us);
+	return b.broken ? EXIT_UNAVAILABLE : bench_was_wrong() ? EXIT_TROUBLE : EXIT_DONE;
 }

@@ -49,7 +49,7 @@ struct child {
 /* Everything that a run of the benchmark knows. One thread unless said. */
 struct bench {
 	/* options */
-	int         seconds;      /* of a round */
+	int         seconds; /* of a round */
 	int         turns;
 	int         minutes;      /* for all of it */
 	int         lanes;        /* 0: as the service decides */
@@ -65,9 +65,9 @@ struct bench {
 	uint64_t         order_next; /* number of the next order; no number is used twice */
 	double           top_rate;   /* of single reservations in this run so far, orders a second */
 	int64_t          begun_us;
-	bool             broken;     /* the database or the service does not start: nothing goes on */
-	struct db_target database;   /* the private MariaDB */
-	pid_t            server;     /* its process */
+	bool             broken;   /* the database or the service does not start: nothing goes on */
+	struct db_target database; /* the private MariaDB */
+	pid_t            server;   /* its process */
 	struct child     service, redis, constant, worker;
 	unsigned         port, redis_port, constant_port; /* on 127.0.0.1 */
 };
@@ -100,9 +100,9 @@ struct standing {
 	bool                    absent; /* cannot take part */
 	int                     rounds;
 	double                  rate[TURNS_MAX];
-	double                  median, least, most; /* of them; report_sum */
+	double                  median, least, most; /* of them; report_section */
 	struct samples          samples;
-	double                  p50_ms, p99_ms; /* report_sum */
+	double                  p50_ms, p99_ms; /* report_section */
 	int64_t                 orders;
 	int64_t                 wrong;
 	double                  cpu_service, cpu_database, cpu_load; /* seconds */
@@ -129,11 +129,11 @@ struct memory {
 
 /* ---- orders.c. order_write adds ORDER_LEN bytes: ids spread like random ones, as real order ids do. */
 void     order_write(struct text *to, uint64_t number);
-int64_t  order_qty(uint64_t number);                     /* 1 to QTY_KINDS */
-uint64_t number_spread(uint64_t number);                 /* a bijection that looks random */
-void     samples_add(struct samples *s, int64_t us);     /* not two threads at once */
+int64_t  order_qty(uint64_t number);                 /* 1 to QTY_KINDS */
+uint64_t number_spread(uint64_t number);             /* a bijection that looks random */
+void     samples_add(struct samples *s, int64_t us); /* not two threads at once */
 void     samples_join(struct samples *to, const struct samples *from);
-double   samples_ms(struct samples *s, double share);    /* share 0.5 is the median; sorts */
+double   samples_ms(struct samples *s, double share); /* share 0.5 is the median; sorts */
 /* A wrong answer or a broken promise: told on stderr, after a few of them only noted. Once called, the exit status
  * is 1. Any thread. */
 void bench_wrong(const char *format, ...) PRINTF(1, 2);
@@ -145,15 +145,15 @@ void    section_run(struct bench *b, struct section *s);
 int64_t bench_until_us(const struct bench *b, double share); /* when that share of the time for the run has passed */
 
 /* ---- process.c. A child ends with us, and is ended before us. */
-bool    child_start(struct child *c, char *const *argv) MUST_CHECK;      /* its output goes to LOG */
-bool    child_ended(struct child *c, int *status);                       /* true, too, if it does not run */
+bool    child_start(struct child *c, char *const *argv) MUST_CHECK; /* its output goes to LOG */
+bool    child_ended(struct child *c, int *status);                  /* true, too, if it does not run */
 bool    child_wait(struct child *c, double seconds, int *status) MUST_CHECK;
-bool    child_stop(struct child *c, double seconds) MUST_CHECK;          /* SIGTERM, then SIGKILL; it ended with 0 */
-void    children_end(bool for_good);                                     /* kills; for good: none is started any more */
-void    children_kill(void);                                             /* the same from a signal handler */
-double  process_cpu(pid_t pid);                                          /* user and system seconds; 0: no process */
-double  machine_cpu(void);                                               /* of everybody, since it was started */
-int64_t process_kb(pid_t pid, const char *field);                        /* VmRSS, VmHWM */
+bool    child_stop(struct child *c, double seconds) MUST_CHECK; /* SIGTERM, then SIGKILL; it ended with 0 */
+void    children_end(bool for_good);                            /* kills; for good: none is started any more */
+void    children_kill(void);                                    /* the same from a signal handler */
+double  process_cpu(pid_t pid);                                 /* user and system seconds; 0: no process */
+double  machine_cpu(void);                                      /* of everybody, since it was started */
+int64_t process_kb(pid_t pid, const char *field);               /* VmRSS, VmHWM */
 #define FOLDER "build/bench"
 #define LOG    FOLDER "/service.log"
 
@@ -163,7 +163,7 @@ bool stage_fresh(struct bench *b) MUST_CHECK; /* no program runs, and the databa
 void stage_check(void);                       /* does not return once the end has begun */
 void stage_close(struct bench *b);            /* ends what was started, removes the database */
 bool service_start(struct bench *b) MUST_CHECK;
-void service_stop(struct bench *b);           /* that it drains and exits with 0 is checked */
+void service_stop(struct bench *b); /* that it drains and exits with 0 is checked */
 /* Runs `holdfast WORDS.. --db ..` to its end, for `seconds` at most, then asks it to end. The words end with NULL. */
 bool command_run(struct bench *b, char *const *words, double seconds, double *cpu) MUST_CHECK;
 bool command_start(struct bench *b, char *const *words) MUST_CHECK; /* as b->worker */
@@ -183,13 +183,14 @@ extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
 	load_batch, load_paced;
-void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, struct round *out);
+/* Buyers for b->seconds, or until they have placed so many orders. */
+void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
+               struct round *out);
 int  constant_main(void); /* the program itself */
 
 /* ---- memory.c, report.c, goals.c, plot.c */
 void memory_run(struct bench *b, struct memory *out);
-void report_sum(struct section *s); /* medians and percentiles: before everything below */
-void report_section(const struct bench *b, const struct section *s, const struct section *all);
+void report_section(const struct bench *b, struct section *s, const struct section *all);
 void report_memory(const struct memory *memory);
 /* The row of that name; connections 0: the fastest of them. NULL: it was not measured. */
 const struct standing *standing_find(const struct section *sections, size_t count, const char *name, int connections);

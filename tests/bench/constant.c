@@ -12,9 +12,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const char reservation[] = "{\"order_id\":\"O-0123456789ABCDEF\",\"state\":\"held\",\"lines\":[{\"sku\":\"HOT-0000\","
-				  "\"location\":\"main\",\"qty\":2}],\"created_at\":\"2026-11-20T08:47:00.000Z\","
-				  "\"expires_at\":\"2026-11-20T09:02:00.000Z\",\"attempts\":0}";
+static const char reservation[] =
+	"{\"order_id\":\"O-0123456789ABCDEF\",\"state\":\"held\",\"lines\":[{\"sku\":\"HOT-0000\","
+	"\"location\":\"main\",\"qty\":2}],\"created_at\":\"2026-11-20T08:47:00.000Z\","
+	"\"expires_at\":\"2026-11-20T09:02:00.000Z\",\"attempts\":0}";
 static const char reading[] = "{\"sku\":\"SHOP-0000\",\"available\":999999998,\"reserved\":2,\"on_hand\":1000000000,"
 			      "\"locations\":[{\"location\":\"main\",\"available\":999999998,\"reserved\":2,"
 			      "\"on_hand\":1000000000}]}";
@@ -91,7 +92,9 @@ static bool reading_next(void *arg, struct load_call *call, struct text *request
 static enum load_verdict is_constant(const struct load_answer *answer, int status, const char *body)
 {
 	return answer->status == status && answer->body.len == strlen(body) &&
-		memcmp(answer->body.at, body, answer->body.len) == 0 ? LOAD_DONE : LOAD_WRONG;
+	                       memcmp(answer->body.at, body, answer->body.len) == 0
+	               ? LOAD_DONE
+	               : LOAD_WRONG;
 }
 
 static enum load_verdict order_check(void *arg, struct load_call *call, const struct load_answer *answer)
@@ -119,5 +122,4 @@ static void constant_run(struct bench *b, const struct contender *c, struct roun
 		.seconds = l.seconds, .timed = l.timed, .orders = l.orders, .wrong = l.wrong, .samples = l.samples};
 }
 
-const struct way way_constant = {
-	.open = constant_open, .run = constant_run, .child = offsetof(struct bench, constant)};
+const struct way way_constant = {.open = constant_open, .run = constant_run, .child = offsetof(struct bench, constant)};

@@ -115,7 +115,7 @@ static bool reserve_next(void *arg, struct load_call *call, struct text *request
 static enum load_verdict reserve_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
 	return answer->status == 201 && order_right(arg, call->number, answer->body, "held", true) ? LOAD_DONE
-												   : LOAD_WRONG;
+	                                                                                           : LOAD_WRONG;
 }
 
 /* ---- reserve, then confirm on the same connection */
@@ -143,7 +143,7 @@ static enum load_verdict pair_check(void *arg, struct load_call *call, const str
 		return LOAD_MORE;
 	}
 	return answer->status == 200 && order_right(arg, call->number, answer->body, "confirmed", false) ? LOAD_DONE
-													 : LOAD_WRONG;
+	                                                                                                 : LOAD_WRONG;
 }
 
 /* ---- a batch call */
@@ -168,9 +168,9 @@ static bool batch_next(void *arg, struct load_call *call, struct text *request)
 static enum load_verdict batch_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
 	static const char *const names[] = {"results"}, *const item_names[] = {"status"};
-	struct span              results, item, status;
-	size_t                   at = 0;
-	int                      right = 0;
+	struct span results, item, status;
+	size_t      at = 0;
+	int         right = 0;
 
 	if (answer->status != 200 || !answer_members(answer->body, names, &results, 1))
 		return LOAD_WRONG;
@@ -188,9 +188,9 @@ static enum load_verdict batch_check(void *arg, struct load_call *call, const st
 static enum load_verdict sellout_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
 	static const char *const names[] = {"code", "lines"}, *const line_names[] = {"requested", "available"};
-	struct visit            *v = arg;
-	struct span              values[2], line[2], item;
-	size_t                   at = 0;
+	struct visit *v = arg;
+	struct span   values[2], line[2], item;
+	size_t        at = 0;
 
 	if (answer->status == 201)
 		return reserve_check(arg, call, answer);
@@ -281,11 +281,9 @@ static const struct load_plan mix = {mix_next, mix_check, NULL};
 const struct http_load load_reserve = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one};
 const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = true};
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
-const struct http_load load_batch = {
-	.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
+const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
-const struct http_load load_three = {
-	.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};
+const struct http_load load_three = {.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};
 const struct http_load load_sellout = {
 	.plan = &sellout, .ledger = &ledger_sellout, .lines = lines_single, .sells_out = true};
 const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
@@ -306,7 +304,7 @@ void visit_run(struct bench *b, const struct http_load *load, int connections, i
 	struct load  l = {.port = b->port, .connections = connections, .plan = load->plan, .arg = &v};
 
 	l.rate = load->paced ? b->top_rate / 2 : 0;
-	l.until_us = orders < INT64_MAX ? bench_until_us(b, 1) : clock_us() + (int64_t)b->seconds * 1000000;
+	l.until_us = orders < INT64_MAX ? bench_until_us(b, 0.92) : clock_us() + (int64_t)b->seconds * 1000000;
 	load_run(&l);
 	*out = (struct round){.seconds = l.seconds,
 	                      .timed = l.timed,

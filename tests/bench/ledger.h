@@ -8,14 +8,14 @@
 enum { LINES_MAX = 8, SHOP_SKUS = 4000, CODE_SIZE = 32 };
 
 struct ledger {
-	const char *prefix;          /* of the codes, then a number */
+	const char *prefix; /* of the codes, then a number */
 	int         count;
-	int64_t     received;        /* units of each */
-	int         turn;            /* in which they were received last */
-	int64_t    *asked, *sold;    /* of each: units that a request named, and those that were acknowledged */
-	int64_t    *sold_before;     /* some time longer than AGE_MAX_MS ago: no reading may know less */
-	int64_t    *sold_recently;   /* what becomes sold_before next */
-	int64_t     recently_us;     /* when that was copied */
+	int64_t     received;      /* units of each */
+	int         turn;          /* in which they were received last */
+	int64_t    *asked, *sold;  /* of each: units that a request named, and those that were acknowledged */
+	int64_t    *sold_before;   /* some time longer than AGE_MAX_MS ago: no reading may know less */
+	int64_t    *sold_recently; /* what becomes sold_before next */
+	int64_t     recently_us;   /* when that was copied */
 };
 
 struct line {

@@ -176,8 +176,7 @@ static void conn_judge(struct load *l, struct conn *c)
 static void conn_read(struct load *l, struct conn *c)
 {
 	ssize_t n = recv(c->fd, text_room(&c->in, READ_SIZE), READ_SIZE, 0);
-	bool (*frame)(const struct text *in, struct load_answer *answer) =
-		l->plan->frame ? l->plan->frame : http_frame;
+	bool (*frame)(const struct text *in, struct load_answer *answer) = l->plan->frame ? l->plan->frame : http_frame;
 	size_t whole;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))

@@ -48,7 +48,7 @@ struct load {
 	int64_t                 until_us; /* no order begins later; those begun are finished */
 	double                  rate;     /* orders begun a second, at even distances; 0: as fast as answers come */
 	const struct load_plan *plan;
-	void                   *arg;      /* the plan's */
+	void                   *arg; /* the plan's */
 
 	/* results, as in struct round */
 	double         seconds;
@@ -58,8 +58,8 @@ struct load {
 	/* the loader's own */
 	int           epoll, busy; /* its poller, calls in flight */
 	int64_t       now_us, begun_us;
-	int64_t       paced;       /* orders begun so far */
-	struct conn **idle;        /* connections that wait for the next paced order */
+	int64_t       paced; /* orders begun so far */
+	struct conn **idle;  /* connections that wait for the next paced order */
 	int           idle_count;
 };
 
@@ -72,8 +72,8 @@ int load_once(unsigned port, const char *method, const char *path, const struct 
 /* Finds members of an object by name, in one pass; missing ones get at = NULL. False: not an object. */
 bool answer_members(struct span object, const char *const *names, struct span *values, int count);
 /* The items of an array: *at begins as 0. False: no more, or not an array. */
-bool answer_item(struct span array, size_t *at, struct span *item);
-bool answer_is(struct span value, const char *string, size_t len);      /* value is that string, in quotes */
-int64_t answer_int(struct span value);                                  /* -1: no natural number */
+bool    answer_item(struct span array, size_t *at, struct span *item);
+bool    answer_is(struct span value, const char *string, size_t len); /* value is that string, in quotes */
+int64_t answer_int(struct span value);                                /* -1: no natural number */
 
 #endif

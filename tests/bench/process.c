@@ -17,9 +17,9 @@
 enum { CHILDREN_MAX = 8 };
 
 static struct {
-	pthread_mutex_t lock;                /* of everything below */
-	bool            leaving;             /* none is started any more */
-	struct child   *list[CHILDREN_MAX];  /* those that run */
+	pthread_mutex_t lock;               /* of everything below */
+	bool            leaving;            /* none is started any more */
+	struct child   *list[CHILDREN_MAX]; /* those that run */
 } children = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct child **child_place(const struct child *c)

@@ -19,12 +19,13 @@
 enum { START_MS = 10000, SHA_LEN = 40 };
 
 /* KEYS: the stock, the order. ARGV: quantity, when it expires. */
-static const char script[] = "local qty = tonumber(ARGV[1])\n"
-			     "local left = tonumber(redis.call('GET', KEYS[1])) - qty\n"
-			     "if left < 0 then return -1 end\n"
-			     "redis.call('DECRBY', KEYS[1], qty)\n"
-			     "redis.call('HSET', KEYS[2], 'sku', 'HOT', 'qty', qty, 'state', 'held', 'expires_at', ARGV[2])\n"
-			     "return left";
+static const char script[] =
+	"local qty = tonumber(ARGV[1])\n"
+	"local left = tonumber(redis.call('GET', KEYS[1])) - qty\n"
+	"if left < 0 then return -1 end\n"
+	"redis.call('DECRBY', KEYS[1], qty)\n"
+	"redis.call('HSET', KEYS[2], 'sku', 'HOT', 'qty', qty, 'state', 'held', 'expires_at', ARGV[2])\n"
+	"return left";
 
 static char script_sha[SHA_LEN + 1];
 
@@ -111,8 +112,7 @@ static unsigned port_free(void)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t          len = sizeof(at);
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool               found = bind(fd, (struct sockaddr *)&at, len) == 0 &&
-	             getsockname(fd, (struct sockaddr *)&at, &len) == 0;
+	bool found = bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0;
 
 	close(fd);
 	return found ? ntohs(at.sin_port) : 0;
@@ -141,10 +141,24 @@ static bool redis_listens(struct bench *b)
 static bool redis_start(struct bench *b)
 {
 	char  port[16];
-	char *argv[] = {"redis-server", "--port",       port,     "--bind",   "127.0.0.1",
-	                "--dir",        DATA,           "--save", "",         "--appendonly",
-	                "yes",          "--appendfsync", "always", "--auto-aof-rewrite-percentage",
-	                "0",            "--logfile",    "",       NULL};
+	char *argv[] = {"redis-server",
+	                "--port",
+	                port,
+	                "--bind",
+	                "127.0.0.1",
+	                "--dir",
+	                DATA,
+	                "--save",
+	                "",
+	                "--appendonly",
+	                "yes",
+	                "--appendfsync",
+	                "always",
+	                "--auto-aof-rewrite-percentage",
+	                "0",
+	                "--logfile",
+	                "",
+	                NULL};
 
 	if (mkdir(DATA, 0700) && errno != EEXIST)
 		return false;
@@ -160,14 +174,14 @@ static bool redis_open(struct bench *b, const struct contender *c)
 {
 	const char *const load[] = {"SCRIPT", "LOAD", script}, *const empty[] = {"FLUSHALL"},
 			  *const stock[] = {"SET", "stock:HOT", "1000000000"};
-	struct text answer = {0};
-	bool        ready;
+	struct text              answer = {0};
+	bool                     ready;
 
 	(void)c;
 	if (b->redis.pid)
 		return true;
 	ready = redis_start(b) && redis_ask(b, empty, 1, &answer) && redis_ask(b, stock, 3, &answer) &&
-		redis_ask(b, load, 3, &answer) && answer.len == SHA_LEN;
+	        redis_ask(b, load, 3, &answer) && answer.len == SHA_LEN;
 	if (ready)
 		memcpy(script_sha, answer.data, SHA_LEN);
 	text_fini(&answer);

@@ -4,18 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define ROUNDS_CSV "build/bench/rounds.csv"
-#define MEMORY_CSV "build/bench/memory.csv"
-
-/* A contender's line, computed once for both forms. */
-struct line {
-	double median, least, most; /* orders per second */
-	double p50_ms, p99_ms;
-	double service, database, load; /* CPU seconds per 1,000 orders */
-	double others;                  /* cores that somebody else was busy on */
-	double times;                   /* as many orders per second as the first row; 0: unknown */
-};
+#define MEMORY_CSV FOLDER "/memory.csv"
 
 static int rate_compare(const void *a, const void *b)
 {
@@ -24,42 +15,124 @@ static int rate_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static struct line line_make(struct standing *s, double first)
+/* Medians and percentiles, for everybody who reads standings. */
+static void section_sum(struct section *section)
 {
-	double      per = s->orders ? 1000.0 / (double)s->orders : 0;
-	struct line l = {.p50_ms = samples_ms(&s->samples, 0.5),
-	                 .p99_ms = samples_ms(&s->samples, 0.99),
-	                 .service = s->cpu_service * per,
-	                 .database = s->cpu_database * per,
-	                 .load = s->cpu_load * per};
-	int         n = s->rounds;
+	for (size_t i = 0; i < section->count; i++) {
+		struct standing *s = &section->standings[i];
+		int              n = s->rounds;
 
-	l.others = s->seconds > 0 ? (s->cpu_all - s->cpu_service - s->cpu_database - s->cpu_load) / s->seconds : 0;
-	if (l.others < 0)
-		l.others = 0; /* the kernel's ticks are coarse */
-	qsort(s->rate, (size_t)n, sizeof(s->rate[0]), rate_compare);
-	l.least = s->rate[0];
-	l.most = s->rate[n - 1];
-	l.median = (s->rate[(n - 1) / 2] + s->rate[n / 2]) / 2;
-	l.times = first > 0 ? l.median / first : 0;
-	return l;
+		if (n == 0)
+			continue;
+		qsort(s->rate, (size_t)n, sizeof(s->rate[0]), rate_compare);
+		s->least = s->rate[0];
+		s->most = s->rate[n - 1];
+		s->median = (s->rate[(n - 1) / 2] + s->rate[n / 2]) / 2;
+		s->p50_ms = samples_ms(&s->samples, 0.5);
+		s->p99_ms = samples_ms(&s->samples, 0.99);
+	}
 }
 
-static void line_print(const struct standing *s, const struct line *l, FILE *csv)
+const struct standing *standing_find(const struct section *sections, size_t count, const char *name, int connections)
 {
-	printf("%-28s %5d %10.0f %8.0f %8.0f %8.2f %8.2f %9.4f %9.4f %9.4f %6.2f %7" PRId64, s->contender->name,
-	       s->contender->connections, l->median, l->least, l->most, l->p50_ms, l->p99_ms, l->service, l->database,
-	       l->load, l->others, s->wrong);
-	if (l->times > 0)
-		printf(" %7.2f", l->times);
+	const struct standing *found = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < sections[i].count; k++) {
+			const struct standing *s = &sections[i].standings[k];
+
+			if (s->rounds && strcmp(s->contender->name, name) == 0 &&
+			    (connections == 0 || connections == s->contender->connections) &&
+			    (!found || s->median > found->median))
+				found = s;
+		}
+	return found;
+}
+
+static FILE *csv_open(const char *path)
+{
+	FILE *csv = fopen(path, "we");
+
+	if (!csv)
+		say("bench: %s cannot be written", path);
+	return csv;
+}
+
+static void csv_close(FILE *csv)
+{
+	if (csv && fclose(csv))
+		say("bench: a CSV file is not complete");
+}
+
+/* ---- rows */
+
+static void line_print(const struct standing *s, double classic, FILE *csv)
+{
+	double per = s->orders ? 1000.0 / (double)s->orders : 0, others = 0;
+
+	if (s->seconds > 0)
+		others = (s->cpu_all - s->cpu_service - s->cpu_database - s->cpu_load) / s->seconds;
+	if (others < 0)
+		others = 0; /* the kernel's ticks are coarse */
+	printf("%-34s %5d %10.0f %8.0f %8.0f", s->contender->name, s->contender->connections, s->median, s->least,
+	       s->most);
+	if (s->samples.count)
+		printf(" %8.2f %8.2f", s->p50_ms, s->p99_ms);
+	else
+		printf(" %8s %8s", "-", "-");
+	printf(" %8.4f %8.4f %8.4f %6.2f %6" PRId64, s->cpu_service * per, s->cpu_database * per, s->cpu_load * per,
+	       others, s->wrong);
+	if (classic > 0)
+		printf(" %7.2f", s->median / classic);
+	if (s->beside > 0)
+		printf("  (beside it %.0f settled a second)", s->beside);
 	putchar('\n');
 	if (!csv)
 		return;
 	fprintf(csv, "\"%s\",%d,%d,%.1f,%.1f,%.1f,%.3f,%.3f,%.5f,%.5f,%.5f,%.2f,%" PRId64 ",%" PRId64 ",",
-	        s->contender->name, s->contender->connections, s->rounds, l->median, l->least, l->most, l->p50_ms,
-	        l->p99_ms, l->service, l->database, l->load, l->others, s->orders, s->wrong);
-	fprintf(csv, l->times > 0 ? "%.3f\n" : "\n", l->times);
+	        s->contender->name, s->contender->connections, s->rounds, s->median, s->least, s->most, s->p50_ms,
+	        s->p99_ms, s->cpu_service * per, s->cpu_database * per, s->cpu_load * per, others, s->orders, s->wrong);
+	fprintf(csv, classic > 0 ? "%.3f," : ",", s->median / classic);
+	fprintf(csv, s->beside > 0 ? "%.1f\n" : "\n", s->beside);
 }
+
+static bool section_empty(const struct section *section)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (section->standings[i].rounds)
+			return false;
+	return true;
+}
+
+void report_section(const struct bench *b, struct section *section, const struct section *all)
+{
+	const struct standing *classic;
+	FILE                  *csv;
+
+	remove(section->file); /* an earlier run's */
+	if (section_empty(section))
+		return;
+	section_sum(section);
+	classic = standing_find(all, 1, "classic slotted", 0);
+	csv = csv_open(section->file);
+	printf("\n%s: %d s a round, %d turn%s. Orders per second: median, least and most of the turns. Milliseconds: "
+	       "all turns together.\nCPU seconds per 1,000 orders: service, database, loader. others: cores busy with "
+	       "something else. times: median against the\nclassic statement at its best.\n\n",
+	       section->title, b->seconds, section->turns, section->turns > 1 ? "s" : "");
+	printf("%-34s %5s %10s %8s %8s %8s %8s %8s %8s %8s %6s %6s %7s\n", "contender", "conns", "per second", "least",
+	       "most", "p50 ms", "p99 ms", "service", "database", "loader", "others", "wrong", "times");
+	if (csv)
+		fprintf(csv, "contender,connections,turns,per_s_median,per_s_min,per_s_max,p50_ms,p99_ms,"
+		             "service_cpu_s_per_1000,database_cpu_s_per_1000,loader_cpu_s_per_1000,others_cores,"
+		             "orders,wrong,times_classic,beside_per_s\n");
+	for (size_t i = 0; i < section->count; i++)
+		if (section->standings[i].rounds)
+			line_print(&section->standings[i], classic ? classic->median : 0, csv);
+	csv_close(csv);
+	fflush(stdout);
+}
+
+/* ---- memory */
 
 static void memory_print(const struct memory *m, FILE *csv)
 {
@@ -85,56 +158,15 @@ static void memory_print(const struct memory *m, FILE *csv)
 		        m->rss_after, m->hwm_before, m->hwm_after);
 }
 
-static FILE *csv_open(const char *path)
+void report_memory(const struct memory *memory)
 {
-	FILE *csv = fopen(path, "we");
+	FILE *csv;
 
-	if (!csv)
-		say("bench: %s cannot be written", path);
-	return csv;
-}
-
-static void csv_close(FILE *csv)
-{
-	if (csv && fclose(csv))
-		say("bench: a CSV file is not complete");
-}
-
-void report_rounds(struct bench *b, struct standing *standings, size_t count, const struct memory *memory)
-{
-	FILE  *csv = csv_open(ROUNDS_CSV);
-	double first = 0;
-
-	printf("\n%d s a round, up to %d turns. Orders per second: median, least and most of the turns. CPU seconds "
-	       "per\n"
-	       "1,000 orders: service, database, loader. others: cores busy with something else. times: median "
-	       "against\n"
-	       "the first row.\n\n",
-	       b->seconds, b->turns);
-	printf("%-28s %5s %10s %8s %8s %8s %8s %9s %9s %9s %6s %7s %7s\n", "contender", "conns", "per second", "least",
-	       "most", "p50 ms", "p99 ms", "service", "database", "loader", "others", "wrong", "times");
-	if (csv)
-		fprintf(csv, "contender,connections,turns,per_s_median,per_s_min,per_s_max,p50_ms,p99_ms,"
-		             "service_cpu_s_per_1000,database_cpu_s_per_1000,loader_cpu_s_per_1000,others_cores,"
-		             "orders,wrong,times_first\n");
-	for (size_t i = 0; i < count; i++) {
-		struct line line;
-
-		if (!standings[i].rounds)
-			continue;
-		line = line_make(&standings[i], first);
-		if (i == 0) {
-			first = line.median;
-			line.times = first > 0 ? 1 : 0;
-		}
-		line_print(&standings[i], &line, csv);
-	}
-	csv_close(csv);
 	remove(MEMORY_CSV); /* an earlier run's */
-	if (memory->skus || memory->reservations) {
-		csv = csv_open(MEMORY_CSV);
-		memory_print(memory, csv);
-		csv_close(csv);
-	}
+	if (!memory->skus && !memory->reservations)
+		return;
+	csv = csv_open(MEMORY_CSV);
+	memory_print(memory, csv);
+	csv_close(csv);
 	fflush(stdout);
 }

@@ -40,9 +40,8 @@ static bool order_place(struct buyer *w, int64_t *units)
 		if (result == DB_OK && *units > 0)
 			return true;
 		if (result != DB_RETRY && result != DB_LOCKED) {
-			bench_wrong("%s: %" PRId64 " units, error %u %s",
-			            w->way->database ? w->way->database : "plain", *units, db_errno(w->db),
-			            db_error(w->db));
+			bench_wrong("%s: %" PRId64 " units, error %u %s", w->way->database ? w->way->database : "plain",
+			            *units, db_errno(w->db), db_error(w->db));
 			return false;
 		}
 		w->retries++;
@@ -59,7 +58,7 @@ static void *buyer_main(void *arg)
 	pthread_barrier_wait(w->start);
 	now_us = clock_us();
 	until_us = now_us + w->window_us;
-	while (now_us < until_us && w->round.wrong < WRONG_MAX) {
+	while (now_us < until_us && w->round.wrong < WRONG_MAX && w->left-- > 0) {
 		int64_t from_us = now_us;
 		bool    placed = order_place(w, &units);
 
@@ -94,7 +93,7 @@ static void buyer_join(struct buyer *w, struct round *out)
 	free(w->round.samples.us);
 }
 
-static void buyers_run(struct bench *b, struct buyer *buyers, int count, struct round *out)
+static void buyers_run(struct bench *b, struct buyer *buyers, int count, int64_t orders, struct round *out)
 {
 	pthread_barrier_t start;
 	int64_t           retries = 0;
@@ -106,6 +105,7 @@ static void buyers_run(struct bench *b, struct buyer *buyers, int count, struct 
 		w->start = &start;
 		w->number = b->order_next + (uint64_t)i;
 		w->stride = (uint64_t)count;
+		w->left = orders / count;
 		w->window_us = (int64_t)b->seconds * 1000000;
 		if (pthread_create(&w->thread, NULL, buyer_main, w))
 			abort(); /* the others would wait at the barrier for ever */
@@ -121,7 +121,8 @@ static void buyers_run(struct bench *b, struct buyer *buyers, int count, struct 
 	pthread_barrier_destroy(&start);
 }
 
-void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, struct round *out)
+void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
+               struct round *out)
 {
 	struct buyer    *buyers = mem_alloc((size_t)connections * sizeof(*buyers));
 	struct db_target target = b->database;
@@ -135,7 +136,7 @@ void sql_round(struct bench *b, const char *database, const struct sql_way *way,
 		connected += buyer_connect(&buyers[i], &target);
 	}
 	if (connected == connections) {
-		buyers_run(b, buyers, connections, out);
+		buyers_run(b, buyers, connections, orders, out);
 	} else {
 		bench_wrong("no connection %d: %s", connected, db_error(buyers[connected].db));
 		out->wrong++;
@@ -151,7 +152,7 @@ static void sql_run(struct bench *b, const struct contender *c, struct round *ou
 {
 	const struct sql_way *way = c->what;
 
-	sql_round(b, way->database, way, c->connections, out);
+	sql_round(b, way->database, way, c->connections, INT64_MAX, out);
 }
 
 static bool sql_taken(struct bench *b, const struct contender *c, int64_t *units)

@@ -17,6 +17,7 @@ struct buyer {
 	uint64_t              number; /* of its next order */
 	uint64_t              stride;
 	int64_t               window_us;
+	int64_t               left;    /* orders that it may still place */
 	int64_t               retries; /* deadlocks and lock waits that ran out: tried again, part of the latency */
 	struct round          round;
 };

@@ -5,20 +5,20 @@
 
 #include <inttypes.h>
 
-#define SKU            "1"
-#define QTY            "1000000000" /* HOT_QTY */
-#define STOCK_COLUMNS  "(sku INT NOT NULL, slot INT NOT NULL, qty BIGINT NOT NULL, PRIMARY KEY (sku, slot)) ENGINE=InnoDB"
-#define RESERVATION_COLUMNS                                                                                    \
-	"(reservation_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, order_id VARBINARY(64) NOT NULL UNIQUE,"  \
-	" sku INT NOT NULL, qty BIGINT NOT NULL, state TINYINT NOT NULL, created_at DATETIME(3) NOT NULL,"     \
+#define SKU "1"
+#define QTY "1000000000" /* HOT_QTY */
+#define STOCK_COLUMNS \
+	"(sku INT NOT NULL, slot INT NOT NULL, qty BIGINT NOT NULL, PRIMARY KEY (sku, slot)) ENGINE=InnoDB"
+#define RESERVATION_COLUMNS                                                                                   \
+	"(reservation_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, order_id VARBINARY(64) NOT NULL UNIQUE," \
+	" sku INT NOT NULL, qty BIGINT NOT NULL, state TINYINT NOT NULL, created_at DATETIME(3) NOT NULL,"    \
 	" expires_at DATETIME(3) NOT NULL) ENGINE=InnoDB"
 /* The tables of one contender, filled once a turn: the rounds of a turn go on from one another. */
-#define TABLES(database)                                                               \
-	"CREATE DATABASE IF NOT EXISTS " database,                                     \
-		"CREATE TABLE IF NOT EXISTS " database ".stock " STOCK_COLUMNS,        \
+#define TABLES(database)                                                                                           \
+	"CREATE DATABASE IF NOT EXISTS " database, "CREATE TABLE IF NOT EXISTS " database ".stock " STOCK_COLUMNS, \
 		"CREATE TABLE IF NOT EXISTS " database ".reservation " RESERVATION_COLUMNS
-#define TAKEN(database)                                                   \
-	"SELECT " QTY " - (SELECT SUM(qty) FROM " database ".stock),"     \
+#define TAKEN(database)                                               \
+	"SELECT " QTY " - (SELECT SUM(qty) FROM " database ".stock)," \
 	" (SELECT COALESCE(SUM(qty), 0) FROM " database ".reservation)"
 
 static const char undo_on_error[] = "BEGIN NOT ATOMIC\n"
@@ -94,8 +94,8 @@ static enum db_result guarded_order(struct buyer *w, int64_t *units)
 	return compound_run(w, units);
 }
 
-static const char *const guarded_schema[] = {
-	TABLES("guarded"), "INSERT IGNORE INTO guarded.stock VALUES (" SKU ", 0, " QTY ")", NULL};
+static const char *const guarded_schema[] = {TABLES("guarded"),
+                                             "INSERT IGNORE INTO guarded.stock VALUES (" SKU ", 0, " QTY ")", NULL};
 
 const struct sql_way sql_guarded = {
 	.database = "guarded", .schema = guarded_schema, .order = guarded_order, .taken = TAKEN("guarded")};
@@ -154,7 +154,8 @@ static enum db_result woo_order(struct buyer *w, int64_t *units)
 	            " SELECT %" PRIu64 ", " SKU ", %" PRId64 ", NOW(), NOW() + INTERVAL 60 MINUTE FROM DUAL"
 	            " WHERE (SELECT qty FROM stock WHERE sku = " SKU " AND slot = 0 FOR UPDATE)"
 	            " - (SELECT COALESCE(SUM(stock_quantity), 0) FROM reserved_stock"
-	            " WHERE product_id = " SKU " AND expires > NOW() AND order_id <> %" PRIu64 " FOR UPDATE) >= %" PRId64
+	            " WHERE product_id = " SKU " AND expires > NOW() AND order_id <> %" PRIu64
+	            " FOR UPDATE) >= %" PRId64
 	            " ON DUPLICATE KEY UPDATE expires = VALUES(expires), stock_quantity = VALUES(stock_quantity)",
 	            w->number, qty, w->number, qty);
 	result = db_run(w->db, &w->sql, NULL, NULL);
