@@ -77,7 +77,7 @@ static bool program_start(struct exec *x)
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
 	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
-	sigset_t                   none;
+	sigset_t                   none, pipes;
 	bool                       ok;
 
 	if (pipe2(in, O_CLOEXEC) < 0)
@@ -88,12 +88,15 @@ static bool program_start(struct exec *x)
 		return false;
 	}
 	sigemptyset(&none);
+	sigemptyset(&pipes);
+	sigaddset(&pipes, SIGPIPE);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored by us, and that would be inherited */
 	ok = posix_spawn(&x->pid, "/bin/sh", &files, &attributes, argv, environ) == 0;
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);

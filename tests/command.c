@@ -212,8 +212,8 @@ static const struct {
 	const char *name;
 	void (*run)(struct commands *c, const struct step *s, struct text *why);
 } steps[] = {
-	{"run", step_run},       {"work", step_work}, {"start", step_start}, {"signal", step_signal},
-	{"end", step_end},       {"exec", step_exec}, {"sql", step_sql},
+	{"run", step_run}, {"work", step_work}, {"start", step_start}, {"signal", step_signal},
+	{"end", step_end}, {"exec", step_exec}, {"sql", step_sql},
 };
 
 bool command_knows(const struct step *s)

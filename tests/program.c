@@ -120,7 +120,8 @@ void program_start(struct program *p, const char *log, const char *url, const ch
 	int         status;
 
 	assert(!p->pid);
-	snprintf(command, sizeof(command), "serve %s %s --listen 127.0.0.1:0 %s", url ? "--db" : "", url ? url : "", options);
+	snprintf(command, sizeof(command), "serve %s %s --listen 127.0.0.1:0 %s", url ? "--db" : "", url ? url : "",
+	         options);
 	p->pid = program_fork(log, command);
 	for (p->port = 0; !p->port; usleep(PAUSE_US)) {
 		log_read(log, from, &said);

@@ -51,15 +51,15 @@ static void fill(int64_t from, int n, int state, int due_s)
 {
 	struct text sql = {0};
 
-	text_format(&sql,
-	            "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
-	            " created_at, confirmed_at)"
-	            " SELECT seq, CONCAT('R', seq), '', %d, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
-	            " + INTERVAL (seq - %lld) * 100000 MICROSECOND, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
-	            " + INTERVAL (seq - %lld) * 100000 MICROSECOND, 0, UTC_TIMESTAMP(3), IF(%d = 2, UTC_TIMESTAMP(3), NULL)"
-	            " FROM seq_%lld_to_%lld",
-	            state, due_s, (long long)from, due_s, (long long)from, state, (long long)from,
-	            (long long)from + n - 1);
+	text_format(
+		&sql,
+		"INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+		" created_at, confirmed_at)"
+		" SELECT seq, CONCAT('R', seq), '', %d, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
+		" + INTERVAL (seq - %lld) * 100000 MICROSECOND, UTC_TIMESTAMP(3) + INTERVAL %d SECOND"
+		" + INTERVAL (seq - %lld) * 100000 MICROSECOND, 0, UTC_TIMESTAMP(3), IF(%d = 2, UTC_TIMESTAMP(3), NULL)"
+		" FROM seq_%lld_to_%lld",
+		state, due_s, (long long)from, due_s, (long long)from, state, (long long)from, (long long)from + n - 1);
 	run(s.db, sql.data);
 	text_reset(&sql);
 	text_format(&sql, "INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1 FROM seq_%lld_to_%lld", (long long)from,
@@ -76,6 +76,8 @@ static void fill_tables(void)
 	scratch_open(&s);
 	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1, 'A', UTC_TIMESTAMP(3))");
+	run(s.db, "INSERT INTO location (location_id, code) VALUES (1, 'main') ON DUPLICATE KEY UPDATE code = code");
 	fill(1, WAITING, CONFIRMED, -4000);
 	fill(100001, LATER, CONFIRMED, 5);
 	fill(200001, HOLDS, HELD, 5);
@@ -190,12 +192,15 @@ Test(claim, holds_up_nobody)
 		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 200001 AND state = 1");
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = due_at - INTERVAL 1 SECOND,"
 		           " expires_at = due_at WHERE reservation_id BETWEEN 200002 AND 200400");
-		run(other, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
-		           " created_at) SELECT 1000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
-		           " SECOND + INTERVAL seq SECOND, UTC_TIMESTAMP(3), 0, UTC_TIMESTAMP(3) FROM seq_1_to_100");
+		run(other,
+		    "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, "
+		    "attempts,"
+		    " created_at) SELECT 1000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
+		    " SECOND + INTERVAL seq SECOND, UTC_TIMESTAMP(3), 0, UTC_TIMESTAMP(3) FROM seq_1_to_100");
 		run(other, "DELETE FROM reservation WHERE reservation_id > 1000000");
-		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 1, confirmed_at = NULL, due_at = expires_at"
-		           " WHERE reservation_id = 200001");
+		run(other,
+		    "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 1, confirmed_at = NULL, due_at = expires_at"
+		    " WHERE reservation_id = 200001");
 		run(s.db, "ROLLBACK");
 	}
 	text_fini(&sql);
@@ -209,11 +214,26 @@ static const struct plan {
 	enum statement statement;
 	const char    *rows;
 } plans[] = {
-	{TASK_ROWS, ""},        {TASK_READ, ""},        {TASK_LIST, ""},         {TASK_SETTLE_ROWS, "1,2,3"},
-	{TASK_EXPIRE_ROWS, "1,2,3"}, {TASK_COMPLETED, ""},   {TASK_RETRY, "x'65'"},   {TASK_BURY, "x'65'"},
-	{TASK_FAILED, ""},      {TASK_GIVE_BACK, "1,2"}, {TASK_MARK_RETURNED, ""}, {TASK_HEARTBEAT, ""},
-	{TASK_OVERDUE, ""},     {TASK_REAP, ""},        {TASK_ORPHANS, ""},      {TASK_FIGURES, ""},
-	{BURIED_PAGE, ""},      {BURIED_KICK, "1,2,3"}, {PURGE_PAGE, ""},        {PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
+	{TASK_ROWS, ""},
+	{TASK_READ, ""},
+	{TASK_LIST, ""},
+	{TASK_SETTLE_ROWS, "1,2,3"},
+	{TASK_EXPIRE_ROWS, "1,2,3"},
+	{TASK_COMPLETED, ""},
+	{TASK_RETRY, "x'65'"},
+	{TASK_BURY, "x'65'"},
+	{TASK_FAILED, ""},
+	{TASK_GIVE_BACK, "1,2"},
+	{TASK_MARK_RETURNED, ""},
+	{TASK_HEARTBEAT, ""},
+	{TASK_OVERDUE, "x'323032302d30312d3031'"},
+	{TASK_REAP, ""},
+	{TASK_ORPHANS, ""},
+	{TASK_FIGURES, ""},
+	{BURIED_PAGE, ""},
+	{BURIED_KICK, "1,2,3"},
+	{PURGE_PAGE, ""},
+	{PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
 	{PURGE_LINES, "1,2,3"},
 };
 
@@ -296,7 +316,8 @@ Test(claim, no_scan_and_no_sort)
 
 	fill_tables();
 	run(s.db, "INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
-	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM seq_1_to_2000");
+	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
+	          "seq_1_to_2000");
 	plans_check();
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);

@@ -13,16 +13,18 @@
 
 enum { LONG_S = 3600 };
 
-#define EACH(body)  "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
-#define SETTLED     "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
-#define UNSETTLED   "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define OPEN        "sql SELECT COUNT(*) FROM task WHERE state = 1 -> "
-#define REAPED      "sql SELECT COUNT(*) > 0 FROM task WHERE state = 4 -> "     /* a drill without any proves nothing */
+#define EACH(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
+#define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
+#define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
+#define OPEN       "sql SELECT COUNT(*) FROM task WHERE state = 1 -> "
+#define REAPED     "sql SELECT COUNT(*) > 0 FROM task WHERE state = 4 -> " /* a drill without any proves nothing */
 /* A unit leaves the house for each settled order: what is left, and what the movements say. */
-#define LEFT        "sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-                    " FROM stock_slot -> "
-#define MOVED       "sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-                    " FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
+#define LEFT                                                                                        \
+	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
+	" FROM stock_slot -> "
+#define MOVED                                                                       \
+	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
+	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
 
 static int rounds(void)
 {
@@ -52,24 +54,15 @@ Test(drills, freeze)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("exec sleep 0.3; " EACH("echo $id done"),
-	           "start A work settle --lease 1 --batch 20 --once",
-	           "wait task 1               -> open claimed=20",
-	           "signal A STOP");
+	flow_steps("exec sleep 0.3; " EACH("echo $id done"), "start A work settle --lease 1 --batch 20 --once",
+	           "wait task 1               -> open claimed=20", "signal A STOP");
 	pause_ms(1300);
-	flow_steps("run reap                  -> 0 '~20 orders freed'",
-	           "exec",
-	           "tick 3",
-	           "work settle               -> 0",
-	           "task 2                    -> done completed=20",
-	           "mark",
-	           "signal A CONT",
-	           "end A                     -> 0 ~event=orders_lost ~lease_lost=1",
-	           "unchanged",
-	           "task 1                    -> reaped claimed=20 completed=0",
-	           SETTLED "20",
-	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0",
-	           MOVED "1", "sku A -> on_hand=0 reserved=0", "run audit -> 0");
+	flow_steps("run reap                  -> 0 '~20 orders freed'", "exec", "tick 3",
+	           "work settle               -> 0", "task 2                    -> done completed=20", "mark",
+	           "signal A CONT", "end A                     -> 0 ~event=orders_lost ~lease_lost=1", "unchanged",
+	           "task 1                    -> reaped claimed=20 completed=0", SETTLED "20",
+	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0", MOVED "1",
+	           "sku A -> on_hand=0 reserved=0", "run audit -> 0");
 	flow_end();
 }
 
@@ -78,16 +71,12 @@ Test(drills, freeze_of_a_worker_over_http)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20",
-	           "complete 1 R3 R4          -> completed=2",
-	           "tick 40",
-	           "run reap                  -> 0 '~18 orders freed'",
-	           "tick 3",
-	           "work settle               -> 0",
-	           "complete 1                -> 409 lease_lost",
+	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20", "complete 1 R3 R4          -> completed=2",
+	           "tick 40", "run reap                  -> 0 '~18 orders freed'", "tick 3",
+	           "work settle               -> 0", "complete 1                -> 409 lease_lost",
 	           "complete 1 R5             -> 409 lease_lost",
-	           "raw GET /metrics          -> holdfast_fenced_total=2",
-	           SETTLED "20", MOVED "1", "sku A -> on_hand=0", "run audit -> 0");
+	           "raw GET /metrics          -> holdfast_fenced_total=2", SETTLED "20", MOVED "1",
+	           "sku A -> on_hand=0", "run audit -> 0");
 	flow_end();
 }
 
@@ -153,7 +142,8 @@ Test(drills, kill, .timeout = LONG_S)
 		}
 		snprintf(name, sizeof(name), "K%d-", i);
 		flow_orders(name, 150);
-		flow_steps(i % 2 ? "exec " EACH("case $id in *7) echo $id bury seven;; *) echo $id done;; esac") : "exec");
+		flow_steps(i % 2 ? "exec " EACH("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
+		                 : "exec");
 		flow_step("start W work settle --batch 7 --workers 2 --lease 1 --max-attempts 50");
 		pause_ms(10 + chance(120));
 		flow_steps("signal W KILL", "end W -> 137");
@@ -372,7 +362,8 @@ Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
 	house_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
 		kill(house.beside[i], SIGTERM);
-		cr_expect(program_wait(house.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i, status);
+		cr_expect(program_wait(house.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,
+		          status);
 	}
 	house_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
 	house_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);

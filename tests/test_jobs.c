@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off: the steps are tables */
+
 /* A program that does `body` for every order of its batch, whose id is $id. */
 #define EACH(body) "exec while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define EACH_FORMAT(body) "exec while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
@@ -150,7 +152,8 @@ Test(jobs, exec_is_told_the_orders)
 	char        path[300], line[500];
 	FILE       *file;
 	int         lines = 0;
-	const char *want = "{\"order_id\":\"R1\",\"attempts\":1,\"lines\":[{\"sku\":\"A\",\"location\":\"main\",\"qty\":3},"
+	const char *want = "{\"order_id\":\"R1\",\"attempts\":1,"
+	                   "\"lines\":[{\"sku\":\"A\",\"location\":\"main\",\"qty\":3},"
 	                   "{\"sku\":\"B\",\"location\":\"paris\",\"qty\":1}]}\n";
 
 	flow_begin();
@@ -215,6 +218,15 @@ Test(jobs, exec_dies_in_the_middle)
 	     "work     settle             -> 0",
 	     "get      R2                 -> confirmed attempts=3",
 	     TASKS "2,3");
+}
+
+/* It finds the signals as a shell would give them to it: SIGPIPE ends it. */
+Test(jobs, exec_has_no_signal_ignored)
+{
+	flow(THREE,
+	     EACH("echo $id done; kill -PIPE $$"),
+	     "work     settle             -> 0",
+	     STATES "2,2 3,1");
 }
 
 /* Silent for the lease: killed with all that it started; what it had answered counts, the rest is tried again. */
@@ -284,8 +296,23 @@ Test(jobs, exec_retries_for_a_while)
 	     "get      R3                 -> confirmed attempts=0",
 	     "sql UPDATE reservation SET attempts = 11 WHERE order_id = 'R3'",
 	     "work     settle --max-attempts 20 -> 0",
-	     "sql SELECT due_at BETWEEN UTC_TIMESTAMP(3) + INTERVAL 530 SECOND AND UTC_TIMESTAMP(3) + INTERVAL 660 SECOND"
-	     " FROM reservation WHERE order_id = 'R3' -> 1");
+	     "sql SELECT due_at BETWEEN UTC_TIMESTAMP(3) + INTERVAL 530 SECOND AND UTC_TIMESTAMP(3)"
+	     " + INTERVAL 660 SECOND FROM reservation WHERE order_id = 'R3' -> 1");
+}
+
+/* An expiry that fails is tried again, but not again and again at once. */
+Test(jobs, exec_of_an_expiry_that_fails)
+{
+	flow_begin();
+	flow_steps("receipt A +10 -> 201", "reserve R1 A=1 ttl=60 -> 201", "tick 61",
+	           EACH("echo $id retry"),
+	           "start W work expire --once");
+	usleep(1000000);
+	flow_steps("sql SELECT COUNT(*) < 5 FROM task -> 1",
+	           "signal W TERM", "end W -> 0",
+	           "get R1 -> expired !released_at",
+	           "exec", "tick 1000", "work expire -> 0", "sku A -> available=10");
+	flow_end();
 }
 
 /* ---- signals */
