@@ -1,6 +1,6 @@
 /* blocked.c - rows that somebody outside has locked. A lane waits for such a row once; then the operations that need it
- * are parked and the others go on. The pairs are remembered, so that the next operation on them is probed before the
- * lane waits again. */
+ * are parked and the others go on. Slots and reservations are remembered, so that the next operation on them is probed
+ * before the lane waits again. */
 #include "lane.h"
 
 #include <string.h>
@@ -18,22 +18,32 @@ static uint64_t *blocked_place(struct lane *l, uint64_t key)
 	return NULL;
 }
 
-/* Does the batch touch a pair that was locked lately and still is? One probe, which waits for nothing. */
+/* What is free again is forgotten. */
+static bool blocked_still(struct lane *l, uint64_t key, bool locked)
+{
+	uint64_t *place = blocked_place(l, key);
+
+	if (place && !locked)
+		*place = 0;
+	return place && locked;
+}
+
+/* Does the batch touch what was locked lately and still is? Probes wait for nothing. */
 bool lane_is_blocked(struct lane *l)
 {
-	bool touched = false, locked = false;
+	struct batch *b = &l->batch;
+	bool          pairs = false, rows = false, locked = false;
 
-	for (size_t i = 0; i < l->batch.pairs_count; i++)
-		touched |= blocked_place(l, pair_key(&l->batch.pairs[i])) != NULL;
-	if (!touched || pairs_probe(l) != DB_OK)
+	for (size_t i = 0; i < b->pairs_count; i++)
+		pairs |= blocked_place(l, pair_key(&b->pairs[i])) != NULL;
+	for (size_t i = 0; i < b->count; i++)
+		rows |= b->ops[i]->found && blocked_place(l, b->ops[i]->id_hash) != NULL;
+	if ((pairs && pairs_probe(l) != DB_OK) || (rows && reservation_probe(l) != DB_OK))
 		return false;
-	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		uint64_t *place = blocked_place(l, pair_key(&l->batch.pairs[i]));
-
-		if (place && !l->batch.pairs[i].locked)
-			*place = 0;
-		locked |= place && l->batch.pairs[i].locked;
-	}
+	for (size_t i = 0; pairs && i < b->pairs_count; i++)
+		locked |= blocked_still(l, pair_key(&b->pairs[i]), b->pairs[i].locked);
+	for (size_t i = 0; rows && i < b->count; i++)
+		locked |= blocked_still(l, b->ops[i]->id_hash, b->ops[i]->locked);
 	return locked;
 }
 
@@ -48,15 +58,22 @@ static bool op_is_locked(const struct lane *l, const struct op *op)
 	return op->locked;
 }
 
-static void pairs_block(struct lane *l)
+static void blocked_enter(struct lane *l, uint64_t key)
 {
-	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		const struct pair *p = &l->batch.pairs[i];
-		uint64_t          *place = p->locked && !blocked_place(l, pair_key(p)) ? blocked_place(l, 0) : NULL;
+	uint64_t *place = blocked_place(l, key) ? NULL : blocked_place(l, 0);
 
-		if (place)
-			*place = pair_key(p);
-	}
+	if (place)
+		*place = key;
+}
+
+static void blocked_enter_all(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.pairs_count; i++)
+		if (l->batch.pairs[i].locked)
+			blocked_enter(l, pair_key(&l->batch.pairs[i]));
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->locked)
+			blocked_enter(l, l->batch.ops[i]->id_hash);
 }
 
 /* A lock was not given in time, or would not be: find out which operations need it and park those. */
@@ -72,7 +89,7 @@ void lane_set_aside(struct lane *l)
 	}
 	if (!l->parked)
 		memset(l->blocked, 0, sizeof(l->blocked));
-	pairs_block(l);
+	blocked_enter_all(l);
 	for (size_t i = 0; i < b->count; i++) {
 		fresh += op_is_locked(l, b->ops[i]) && b->ops[i]->busy_since_ms == 0;
 		if (op_is_locked(l, b->ops[i]))

@@ -235,11 +235,17 @@ bool op_is_refused(const struct op *op)
 	return false;
 }
 
+/* A refusal names every line that fell short, so every line's balance has to be new, and where it fell short swept. */
+static bool pair_is_certain(const struct pair *p, bool fault, unsigned looked_at)
+{
+	return p->read_at > 0 && p->read_at <= looked_at && (p->swept || !fault);
+}
+
 static bool lines_certain(const struct batch *b, const struct line *lines, size_t count, unsigned looked_at)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lines[i].fault && lines[i].sku && lines[i].location &&
-		    (b->pairs[lines[i].pair].read_at == 0 || b->pairs[lines[i].pair].read_at > looked_at))
+		if (lines[i].sku && lines[i].location &&
+		    !pair_is_certain(&b->pairs[lines[i].pair], lines[i].fault, looked_at))
 			return false;
 	return true;
 }

@@ -18,6 +18,7 @@ struct pair {
 	bool     wanted;     /* somebody in the batch needs to know the balance */
 	bool     known;      /* own and total were read, some time ago perhaps */
 	unsigned read_at;    /* the moment of the batch when they were read; 0: before it began */
+	bool     swept;      /* expired holds on it were looked for in this batch */
 	int64_t  swept_ms;   /* clock_ms: when expired holds on it were last looked for in vain */
 	bool     doubted;    /* a refusal rests on it that is not certain yet */
 	bool     locked;     /* somebody outside holds a slot of it */

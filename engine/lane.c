@@ -54,7 +54,7 @@ static enum db_result batch_prepare(struct lane *l)
 static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lines[i].fault && lines[i].sku && lines[i].location)
+		if (lines[i].sku && lines[i].location)
 			b->pairs[lines[i].pair].doubted = true;
 }
 

@@ -88,7 +88,7 @@ struct lane {
 	struct op        *parked;           /* waiting for a row that somebody outside holds */
 	int64_t           parked_ms;        /* when they were last tried */
 	size_t            limit;            /* of the next batch; halved while conflicts go on */
-	uint64_t          blocked[BLOCKED]; /* pairs that were locked from outside; 0: free place */
+	uint64_t          blocked[BLOCKED]; /* pairs and ids that were locked from outside; 0: free place */
 	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
 	struct text       sql, rows; /* scratch */

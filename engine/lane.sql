@@ -49,14 +49,16 @@ BEGIN NOT ATOMIC
 END
 
 -- name: lane_open
--- The one kind of transaction that a lane keeps open while C thinks: a movement that must see every slot of its skus. Repeatable
--- read, so that the ranges it read are locked too and no slot row appears in them.
+-- The one kind of transaction that a lane keeps open while C thinks: a movement that must see every slot of its skus.
+-- Repeatable read, so that the ranges it read are locked too and no slot row appears in them. One row: the verdict.
 BEGIN NOT ATOMIC
+  DECLARE verdict INT DEFAULT 0;
   ROLLBACK;
   SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
   START TRANSACTION;
   UPDATE lane SET batch_no = {batch}, batch_at = SYSDATE(3) WHERE lane_id = {lane} AND epoch = {epoch};
-  IF ROW_COUNT() <> 1 THEN ROLLBACK; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the lane was fenced'; END IF;
+  IF ROW_COUNT() <> 1 THEN ROLLBACK; SET verdict = 1; END IF;
+  SELECT verdict;
 END
 
 -- name: lane_continue

@@ -351,16 +351,22 @@ static void alone_write(struct lane *l, struct op *op, struct slot_rows *s, stru
 	text_fini(&lines);
 }
 
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	*(enum verdict *)arg = (enum verdict)db_int(row, 0);
+}
+
 /* Opens the transaction and reads every slot of the op's skus under locks. */
-static enum db_result alone_open(struct lane *l, struct op *op, struct slot_rows *s)
+static enum db_result alone_open(struct lane *l, struct op *op, struct slot_rows *s, enum verdict *verdict)
 {
 	enum db_result result;
 
+	*verdict = VERDICT_DONE;
 	text_reset(&l->sql);
 	statement_add(&l->sql, LANE_OPEN,
 	              &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = ++l->batch_no});
-	result = db_run(l->db, &l->sql, NULL, NULL);
-	if (result != DB_OK)
+	result = db_run(l->db, &l->sql, verdict_read, verdict);
+	if (result != DB_OK || *verdict != VERDICT_DONE)
 		return result;
 	text_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
@@ -382,28 +388,33 @@ static enum db_result alone_look_again(struct lane *l, struct op *op)
 	return result;
 }
 
-enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now)
+/* Decides under the locks, or finds the twin. Only reads: a connection that is lost takes all of it back. */
+static enum db_result alone_prepare(struct lane *l, struct op *op, struct slot_rows *s, enum verdict *verdict)
 {
-	struct slot_rows s = {0};
-	enum db_result   result = alone_open(l, op, &s);
+	enum db_result result = alone_open(l, op, s, verdict);
 
-	*verdict = VERDICT_DONE;
-	if (result == DB_OK) {
-		op->outcome = alone_decide(op, &s);
+	op->writes = false;
+	if (result == DB_OK && *verdict == VERDICT_DONE) {
+		op->outcome = alone_decide(op, s);
 		op->writes = op->outcome == OUTCOME_OK;
 		if (!op->writes)
 			result = alone_look_again(l, op);
-		if (op->writes) {
-			text_reset(&l->sql);
-			statement_add(&l->sql, LANE_CONTINUE, &(struct fill){.lane = l->lane_id});
-			alone_write(l, op, &s, &l->sql);
-			result = lane_commit(l, &l->sql, verdict, now);
-		}
 	}
-	if (db_connected(l->db) && !(result == DB_OK && op->writes)) {
-		enum db_result undone = db_text(l->db, "ROLLBACK", NULL, NULL);
+	return result == DB_UNKNOWN ? DB_AWAY : result;
+}
 
-		result = result == DB_OK ? undone : result;
+enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now)
+{
+	struct slot_rows s = {0};
+	enum db_result   result = alone_prepare(l, op, &s, verdict);
+
+	if (result == DB_OK && op->writes) {
+		text_reset(&l->sql);
+		statement_add(&l->sql, LANE_CONTINUE, &(struct fill){.lane = l->lane_id});
+		alone_write(l, op, &s, &l->sql);
+		result = lane_commit(l, &l->sql, verdict, now);
+	} else if (db_connected(l->db) && db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK && result == DB_OK) {
+		result = DB_AWAY;
 	}
 	free(s.list);
 	return result;

@@ -378,7 +378,7 @@ enum db_result reservation_probe(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->locked = op->writes && op->found;
+		op->locked = op->found && op->kind != OP_RESERVE;
 		if (op->locked)
 			row_int(&l->rows, (int64_t)op->found->reservation_id);
 	}

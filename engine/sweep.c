@@ -80,8 +80,9 @@ static size_t sweep_skus(struct lane *l)
 
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
+		struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
+		p->swept |= p->doubted;
 		if (p->doubted && now_ms - p->swept_ms > SWEEP_AGAIN_MS)
 			row_int(&l->rows, p->sku_id);
 	}

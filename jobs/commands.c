@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 64, KICK_BATCH = 500, PURGE_BATCH = 500 };
+enum { WORKERS_MAX = 64, KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
 /* ---- signals: the first one ends the work in order, the second one at once. */
 
@@ -129,6 +129,23 @@ int reap_run(int argc, char **argv)
 
 /* ---- kick */
 
+/* What lost a conflict with the service was undone, and is done again. */
+static bool is_conflict(enum db_result result, int tries)
+{
+	return (result == DB_RETRY || result == DB_LOCKED) && tries < CONFLICTS_MAX;
+}
+
+static enum db_result run_again(struct db *db, const struct text *sql)
+{
+	enum db_result result;
+	int            tries = 0;
+
+	do
+		result = db_run(db, sql, NULL, NULL);
+	while (is_conflict(result, ++tries));
+	return result;
+}
+
 static void id_read(void *arg, const struct db_row *row)
 {
 	row_int(arg, db_int(row, 0));
@@ -149,7 +166,7 @@ static int kick_all(struct db *db, int64_t *kicked)
 			break;
 		text_reset(&sql);
 		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &rows});
-		if (db_run(db, &sql, NULL, NULL) != DB_OK)
+		if (run_again(db, &sql) != DB_OK)
 			status = EXIT_UNAVAILABLE;
 		else
 			*kicked += db_changed(db);
@@ -188,7 +205,7 @@ static int kick_one(struct db *db, const char *order_id)
 	} else {
 		text_reset(&sql);
 		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &in.id});
-		status = db_run(db, &sql, NULL, NULL) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+		status = run_again(db, &sql) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 		if (status == EXIT_DONE)
 			printf("%s is confirmed again\n", order_id);
 	}
@@ -244,7 +261,7 @@ static void purge_read(void *arg, const struct db_row *row)
 }
 
 /* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
-static enum db_result purge_batch(struct db *db, struct purge *p)
+static enum db_result purge_try(struct db *db, struct purge *p)
 {
 	struct text    sql = {0};
 	int64_t        count = 1;
@@ -264,6 +281,17 @@ static enum db_result purge_batch(struct db *db, struct purge *p)
 	return result;
 }
 
+static enum db_result purge_batch(struct db *db, struct purge *p)
+{
+	enum db_result result;
+	int            tries = 0;
+
+	do
+		result = p->rows.len > 0 ? purge_try(db, p) : DB_OK;
+	while (is_conflict(result, ++tries));
+	return result;
+}
+
 static int purge_reservations(struct db *db, struct purge *p)
 {
 	struct text sql = {0};
@@ -274,7 +302,7 @@ static int purge_reservations(struct db *db, struct purge *p)
 		text_reset(&p->rows);
 		text_reset(&sql);
 		statement_add(&sql, PURGE_PAGE, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
-		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows.len > 0 && purge_batch(db, p) != DB_OK))
+		if (db_run(db, &sql, purge_read, p) != DB_OK || purge_batch(db, p) != DB_OK)
 			status = EXIT_UNAVAILABLE;
 	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
 	text_fini(&sql);
@@ -288,7 +316,7 @@ static int purge_tasks(struct db *db, const struct purge *p, int64_t *removed)
 
 	statement_add(&sql, PURGE_TASKS, &(struct fill){.count = PURGE_BATCH, .lease = p->days});
 	for (*removed = 0; of_batch > 0; *removed += of_batch)
-		of_batch = db_run(db, &sql, NULL, NULL) == DB_OK ? db_changed(db) : -1;
+		of_batch = run_again(db, &sql) == DB_OK ? db_changed(db) : -1;
 	text_fini(&sql);
 	*removed += of_batch < 0;
 	return of_batch < 0 ? EXIT_UNAVAILABLE : EXIT_DONE;
@@ -300,7 +328,7 @@ static int purge_lanes(struct db *db, const struct purge *p)
 	int         status;
 
 	statement_add(&sql, LANE_PURGE, &(struct fill){.count = p->days});
-	status = db_run(db, &sql, NULL, NULL) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+	status = run_again(db, &sql) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 	text_fini(&sql);
 	return status;
 }

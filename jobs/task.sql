@@ -66,7 +66,7 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 2;
 
 -- name: task_expire_rows
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 5
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 5, attempts = 0
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 1 AND expires_at <= SYSDATE(3);
 
 -- name: task_completed

@@ -13,13 +13,13 @@ enum { TIME_SLACK_S = 5 };
 
 /* Where the judging of one answer, or of one result of a batch, has got to. */
 struct judge {
-	const struct answer *answer;     /* for headers and text */
-	const cJSON         *root;       /* the answer's object, or the result's */
-	const cJSON         *rows;       /* the array that bare words choose from */
-	const cJSON         *row;        /* what the last bare word chose; NULL: the root itself */
+	const struct answer *answer; /* for headers and text */
+	const cJSON         *root;   /* the answer's object, or the result's */
+	const cJSON         *rows;   /* the array that bare words choose from */
+	const cJSON         *row;    /* what the last bare word chose; NULL: the root itself */
 	int                  status;
-	bool                 coded;      /* the problem's code was compared */
-	bool                 replayed;   /* as expected; it has to be as expected in every answer */
+	bool                 coded;    /* the problem's code was compared */
+	bool                 replayed; /* as expected; it has to be as expected in every answer */
 	struct text         *why;
 };
 
@@ -88,7 +88,8 @@ static const cJSON *row_find(const cJSON *rows, const char *word)
 	const cJSON *row;
 
 	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - word) : (int)strlen(word), word);
-	cJSON_ArrayForEach(row, rows) {
+	cJSON_ArrayForEach(row, rows)
+	{
 		bool placed = !member(row, "location") || strcmp(string_of(row, "location"), location) == 0;
 
 		if (placed && (!name[0] || row_is_called(row, name)))
@@ -111,7 +112,8 @@ static void rows_join(const cJSON *rows, struct text *to)
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach(row, rows) {
+	cJSON_ArrayForEach(row, rows)
+	{
 		const cJSON *task = member(row, "task_id");
 
 		if (cJSON_IsNumber(task))
@@ -260,8 +262,8 @@ static bool judge_text(struct judge *j, const char *word)
 
 static bool is_state(const char *word)
 {
-	static const char *const states[] = {"held", "confirmed", "settled", "released", "expired", "buried",
-	                                     "open", "done", "returned", "reaped"};
+	static const char *const states[] = {"held",   "confirmed", "settled", "released", "expired",
+	                                     "buried", "open",      "done",    "returned", "reaped"};
 
 	for (size_t i = 0; i < COUNT(states); i++)
 		if (strcmp(word, states[i]) == 0)
@@ -302,7 +304,7 @@ static bool judge_bare(struct judge *j, const char *word)
 		j->rows = member(j->root, "lines");
 		return strcmp(string_of(j->root, "code"), word) == 0 || refuse(j, "the code is not %s", word);
 	}
-	if (j->status == 422 && !j->rows)       /* the naming of unknown skus: somewhere in the problem */
+	if (j->status == 422 && !j->rows) /* the naming of unknown skus: somewhere in the problem */
 		return strstr(string_of(j->root, "detail"), word) || refuse(j, "%s is not named", word);
 	if (*word == '@')
 		j->row = row_find(member(j->root, "locations"), word);
@@ -388,7 +390,7 @@ static bool judge_batch(char *words, const struct answer *a, struct text *why)
 			text_add(why, "there are more results");
 			return false;
 		}
-		copy = mem_copy(part);          /* judging cuts it up */
+		copy = mem_copy(part); /* judging cuts it up */
 		good = judge_result(copy, result, a, why);
 		if (!good)
 			text_format(why, " (result %d)", i);

@@ -23,13 +23,13 @@ struct runner {
 
 /* The flow that runs; Criterion gives each test a process of its own, so there is one. */
 static struct {
-	struct scratch scratch;
-	struct runner  runner[PROGRAMS];
-	char           log[300];         /* what the programs say */
-	struct text    cursor;           /* of the last list that had one */
-	struct text     mark;            /* the checksum taken by `mark` */
+	struct scratch  scratch;
+	struct runner   runner[PROGRAMS];
+	char            log[300]; /* what the programs say */
+	struct text     cursor;   /* of the last list that had one */
+	struct text     mark;     /* the checksum taken by `mark` */
 	struct commands commands;
-	int            failures;
+	int             failures;
 } f;
 
 /* ---- telling what went wrong */
@@ -194,11 +194,13 @@ static void run_unchanged(int who, const char *words)
 
 static const struct control {
 	const char *name;
-	void      (*run)(int who, const char *words);
+	void (*run)(int who, const char *words);
 } controls[] = {
-	{"serve", run_serve}, {"second", run_second}, {"restart", run_restart}, {"kill", run_kill},
-	{"expire", run_expire}, {"tick", run_tick}, {"lock", run_lock}, {"unlock", run_unlock}, {"cut", run_cut},
-	{"away", run_away}, {"back", run_back}, {"mark", run_mark}, {"unchanged", run_unchanged},
+	{"serve", run_serve},         {"second", run_second}, {"restart", run_restart},
+	{"kill", run_kill},           {"expire", run_expire}, {"tick", run_tick},
+	{"lock", run_lock},           {"unlock", run_unlock}, {"cut", run_cut},
+	{"away", run_away},           {"back", run_back},     {"mark", run_mark},
+	{"unchanged", run_unchanged},
 };
 
 static bool control_run(int who, const struct step *s)
@@ -285,7 +287,7 @@ static void cursor_keep(const struct answer *a)
 /* Sends until the answer is as expected, at least once, for `wait_s` seconds at most. */
 static void request_run(int who, const struct step *s, int wait_s, const char *text)
 {
-	const char   *expectation = s->expectation ? s->expectation : "";
+	const char    *expectation = s->expectation ? s->expectation : "";
 	struct runner *r = runner_need(who);
 	struct call    call = {0};
 	struct answer  answer = {0};

@@ -45,7 +45,8 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 		text_add(why, "on_hand is not available + reserved");
 		return false;
 	}
-	cJSON_ArrayForEach(child, node) {
+	cJSON_ArrayForEach(child, node)
+	{
 		const char *name = child->string ? child->string : "";
 
 		if ((ends_with(name, "_at") || ends_with(name, "_until")) &&
@@ -122,7 +123,7 @@ bool expect_form(const struct call *call, const struct answer *a, struct text *w
 	char        value[256];
 
 	if (a->status == 0)
-		return true;                    /* no answer has no form; the words decide whether that may be */
+		return true; /* no answer has no form; the words decide whether that may be */
 	if (!answer_header(a, "X-Request-Id", value, sizeof(value)) || !value[0]) {
 		text_add(why, "X-Request-Id is missing");
 		return false;

@@ -66,7 +66,7 @@ bool client_connect(struct client *c)
 	char               byte;
 
 	if (c->fd >= 0 && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
-		return true;                    /* silent, so it stands; an end or stray bytes mean: a new one */
+		return true; /* silent, so it stands; an end or stray bytes mean: a new one */
 	client_close(c);
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert(c->fd >= 0);

@@ -12,20 +12,20 @@
 /* One request as the test wants it. Zero-initialised is a GET of nothing. */
 struct call {
 	char        method[16];
-	struct text path;        /* with the query, sent as it stands */
-	struct text headers;     /* complete lines, each with its CRLF */
+	struct text path;    /* with the query, sent as it stands */
+	struct text headers; /* complete lines, each with its CRLF */
 	struct text body;
-	bool        has_type;    /* the step named a Content-Type itself, perhaps none; otherwise JSON is said */
-	bool        raw_body;    /* framing (Content-Length or Transfer-Encoding) is in `headers` already */
+	bool        has_type; /* the step named a Content-Type itself, perhaps none; otherwise JSON is said */
+	bool        raw_body; /* framing (Content-Length or Transfer-Encoding) is in `headers` already */
 };
 void call_fini(struct call *c);
 
 /* What came back. Status 0: nothing did, and `body` says why. */
 struct answer {
 	int         status;
-	struct text head;        /* the status line and the headers as they came */
+	struct text head; /* the status line and the headers as they came */
 	struct text body;
-	cJSON      *json;        /* the body as JSON; NULL if it is not */
+	cJSON      *json; /* the body as JSON; NULL if it is not */
 };
 void answer_fini(struct answer *a);
 /* The value of a header, without regard to case. false: it is not there. */
@@ -33,9 +33,9 @@ bool answer_header(const struct answer *a, const char *name, char *value, size_t
 
 struct client {
 	int port;
-	int fd;                  /* -1: not connected */
+	int fd; /* -1: not connected */
 };
-void client_open(struct client *c, int port);        /* connects at the first call */
+void client_open(struct client *c, int port); /* connects at the first call */
 void client_close(struct client *c);
 /* True if the connection stands, false if nobody listens there. */
 bool client_connect(struct client *c);

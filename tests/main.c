@@ -50,7 +50,7 @@ static void run_child(char **argv)
 	}
 	child = pid;
 	while (waitpid(pid, &status, 0) != pid)
-		;                               /* interrupted by a signal: the child decides when it ends */
+		; /* interrupted by a signal: the child decides when it ends */
 	child = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_TROUBLE;
 }
 
@@ -67,7 +67,7 @@ static int supervise(char **argv)
 		return EXIT_UNAVAILABLE;
 	}
 	snprintf(data, sizeof(data), "%s/data", dir);
-	if (chmod(dir, 0711) != 0)              /* the server's own user, where we are root, has to get to its folder */
+	if (chmod(dir, 0711) != 0) /* the server's own user, where we are root, has to get to its folder */
 		say("cannot open the way into %s", dir);
 	log_level = LOG_WARN; /* so that the last line of a run is Criterion's */
 	if (!embedded_open(&server, data, false, why, sizeof(why))) {

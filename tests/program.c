@@ -83,6 +83,7 @@ static void log_read(const char *log, off_t from, struct text *to)
 	ssize_t n;
 
 	text_reset(to);
+	text_add(to, ""); /* so that it ends in a NUL when nothing has been said yet */
 	while ((n = pread(fd, text_room(to, 4096), 4096, from)) > 0) {
 		to->len += (size_t)n;
 		to->data[to->len] = '\0';

@@ -9,12 +9,12 @@
 
 #include <sys/types.h>
 
-#define PROGRAM_BIN "HOLDFAST_BIN"      /* the program's path, by environment; build/holdfast where it is not set */
+#define PROGRAM_BIN "HOLDFAST_BIN" /* the program's path, by environment; build/holdfast where it is not set */
 
 struct program {
-	pid_t pid;           /* 0: not running */
-	bool  ending;        /* SIGTERM was sent */
-	int   port;          /* where it listens */
+	pid_t pid;    /* 0: not running */
+	bool  ending; /* SIGTERM was sent */
+	int   port;   /* where it listens */
 };
 
 /* `holdfast serve --db URL --listen 127.0.0.1:0 OPTIONS`, up to its line event=listening; its outputs are added to the

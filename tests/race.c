@@ -20,11 +20,11 @@ struct racer {
 struct race {
 	int               threads, each;
 	int               port[PORTS_MAX], ports;
-	char             *text, *step[STEPS_MAX];       /* step[] points into text */
+	char             *text, *step[STEPS_MAX]; /* step[] points into text */
 	int               steps;
 	pthread_barrier_t start;
 	struct racer     *racer;
-	struct call      *call;                         /* one for each number; written by its thread alone */
+	struct call      *call; /* one for each number; written by its thread alone */
 	struct answer    *answer;
 };
 
@@ -37,7 +37,7 @@ static void *racer_run(void *arg)
 
 	client_open(&client, r->port[me->index % r->ports]);
 	if (!client_connect(&client))
-		client_close(&client);          /* tried again by the call, which then says so */
+		client_close(&client); /* tried again by the call, which then says so */
 	pthread_barrier_wait(&r->start);
 	for (int i = 0; i < r->each; i++) {
 		int number = me->index * r->each + i;
@@ -104,7 +104,7 @@ struct race *race_start(const int *port, int ports, const char *shape, const cha
 	for (int i = 0; i < r->threads; i++) {
 		r->racer[i] = (struct racer){.race = r, .index = i};
 		if (pthread_create(&r->racer[i].thread, &attr, racer_run, &r->racer[i]) != 0)
-			abort();                        /* the others wait at the barrier for ever */
+			abort(); /* the others wait at the barrier for ever */
 	}
 	pthread_attr_destroy(&attr);
 	return r;
@@ -136,7 +136,7 @@ void race_free(struct race *r)
 /* ---- judging */
 
 struct alternative {
-	int   want;              /* EVERY: any number */
+	int   want; /* EVERY: any number */
 	int   got;
 	char *words;
 };

@@ -114,7 +114,8 @@ void scratch_tick(struct scratch *s, int seconds)
 	         " GROUP_CONCAT('`', column_name, '` = `', column_name, '` - INTERVAL %d SECOND'))"
 	         " FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)"
 	         " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
-	         " AND data_type IN ('datetime', 'timestamp') GROUP BY table_name", seconds);
+	         " AND data_type IN ('datetime', 'timestamp') GROUP BY table_name",
+	         seconds);
 	must(s->db, sql, list_add, &updates);
 	for (int try = 0; result != DB_OK && try < TRIES_MAX; try++) {
 		must(s->db, "START TRANSACTION", NULL, NULL);
@@ -137,8 +138,9 @@ void scratch_lock(struct scratch *s)
 	assert(!s->holder);
 	s->holder = connection_new(&s->target, s->name);
 	must(s->holder, "SET SESSION idle_transaction_timeout = 0", NULL, NULL);
-	must(s->db, "SELECT CONCAT('SELECT * FROM `', table_name, '` FOR UPDATE') FROM information_schema.tables"
-	            " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name",
+	must(s->db,
+	     "SELECT CONCAT('SELECT * FROM `', table_name, '` FOR UPDATE') FROM information_schema.tables"
+	     " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name",
 	     list_add, &selects);
 	for (int try = 0; result != DB_OK && try < TRIES_MAX; try++) {
 		must(s->holder, "ROLLBACK", NULL, NULL);
@@ -163,9 +165,11 @@ void scratch_cut(struct scratch *s)
 {
 	struct list kills = {0};
 
-	must(s->db, "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
-	            " WHERE db = DATABASE() AND id <> CONNECTION_ID()", list_add, &kills);
-	for (size_t i = 0; i < kills.n; i++)            /* one that has gone meanwhile is an error, and fine */
+	must(s->db,
+	     "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
+	     " WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+	     list_add, &kills);
+	for (size_t i = 0; i < kills.n; i++) /* one that has gone meanwhile is an error, and fine */
 		if (db_text(s->db, kills.item[i], NULL, NULL) == DB_UNKNOWN)
 			cr_assert_fail("kill: %s", db_error(s->db));
 	list_fini(&kills);
@@ -196,9 +200,11 @@ void scratch_checksum(struct scratch *s, struct text *out)
 {
 	struct list sql = {0};
 
-	must(s->db, "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('`', table_name, '`' ORDER BY table_name))"
-	            " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
-	            " AND table_name NOT IN ('lane', 'location', 'stock_slot')", list_add, &sql);
+	must(s->db,
+	     "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('`', table_name, '`' ORDER BY table_name))"
+	     " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
+	     " AND table_name NOT IN ('lane', 'location', 'stock_slot')",
+	     list_add, &sql);
 	text_reset(out);
 	must(s->db, sql.item[0], row_write, out);
 	list_fini(&sql);

@@ -13,16 +13,16 @@
 #define SCRATCH_DIR    "HOLDFAST_TEST_DIR"
 
 struct scratch {
-	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */
-	char             link[256];     /* leads to the server's socket */
-	char             url[512];      /* for --db */
+	char             name[32];  /* of the database, t_<random>; the test's files are called so, too */
+	char             link[256]; /* leads to the server's socket */
+	char             url[512];  /* for --db */
 	struct db_target target;
-	struct db       *db;            /* ours, not through the link */
-	struct db       *holder;        /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
+	struct db       *db;     /* ours, not through the link */
+	struct db       *holder; /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
 };
 
-void scratch_open(struct scratch *s);
-void scratch_close(struct scratch *s);
+void        scratch_open(struct scratch *s);
+void        scratch_close(struct scratch *s);
 const char *scratch_dir(void);
 
 /* Every stored time of every table `seconds` back: for the service that much time has passed. */

@@ -12,10 +12,8 @@ Test(batch, each_is_judged_on_its_own)
 	     " | 201 held order_id=R3 A=2 B=1"
 	     " | 422 unknown_sku order_id=R4 GHOST"
 	     " | 409 short order_id=R5 A requested=1 available=0",
-	     "sku      A                  -> available=0 reserved=10",
-	     "get      R1                 -> held A=8",
-	     "get      R2                 -> 404 unknown_order",
-	     "confirm  R3                 -> confirmed");
+	     "sku      A                  -> available=0 reserved=10", "get      R1                 -> held A=8",
+	     "get      R2                 -> 404 unknown_order", "confirm  R3                 -> confirmed");
 }
 
 Test(batch, options_of_each)
@@ -25,15 +23,12 @@ Test(batch, options_of_each)
 	     "   201 held expires_at=~60"
 	     " | 201 held A=6 short A requested=7 available=6"
 	     " | 409 short A requested=1 available=0",
-	     "tick     61",
-	     "get      R1                 -> expired",
-	     "get      R2                 -> held");
+	     "tick     61", "get      R1                 -> expired", "get      R2                 -> held");
 }
 
 Test(batch, replays)
 {
-	flow("receipt  A +10              -> 201",
-	     "reserve  R1 A=4             -> 201",
+	flow("receipt  A +10              -> 201", "reserve  R1 A=4             -> 201",
 	     "batch    R1 A=4 | R2 A=1 | R2 A=1 | R2 A=2 | R1 A=3 A=1 | R1 A=3 ->"
 	     "   200 held order_id=R1 A=4 replayed"
 	     " | 201 held"
@@ -41,8 +36,7 @@ Test(batch, replays)
 	     " | 422 order_id_reused order_id=R2"
 	     " | 200 held replayed"
 	     " | 422 order_id_reused",
-	     "release  R1                 -> released",
-	     "confirm  R2                 -> confirmed",
+	     "release  R1                 -> released", "confirm  R2                 -> confirmed",
 	     "batch    R1 A=4 | R2 A=1    -> 200 released replayed | 200 confirmed replayed",
 	     "batch    R1 A=4 | R2 A=1    -> 200 released replayed | 200 confirmed replayed",
 	     "sku      A                  -> available=9 reserved=1");
@@ -51,53 +45,46 @@ Test(batch, replays)
 /* A repeat within the call of one that was refused is judged anew. */
 Test(batch, repeats_of_a_refused_one)
 {
-	flow("receipt  A +10              -> 201",
-	     "batch    R1 A=11 | R1 A=10 | R2 A=1 | R2 A=1 ->"
-	     " 409 short | 201 held A=10 | 409 short | 409 short");
+	flow("receipt  A +10              -> 201", "batch    R1 A=11 | R1 A=10 | R2 A=1 | R2 A=1 ->"
+	                                           " 409 short | 201 held A=10 | 409 short | 409 short");
 }
 
 Test(batch, sold_out_replays_before_short)
 {
-	flow("receipt  A +2               -> 201",
-	     "batch    R1 A=1 | R2 A=1 | R3 A=1 -> 201 | 201 | 409 short",
+	flow("receipt  A +2               -> 201", "batch    R1 A=1 | R2 A=1 | R3 A=1 -> 201 | 201 | 409 short",
 	     "batch    R1 A=1 | R2 A=1 | R3 A=1 -> 200 held replayed | 200 held replayed | 409 short A available=0");
 }
 
-#define GOOD  "{'order_id':'GOOD','lines':[{'sku':'A','qty':1}]}"
+#define GOOD        "{'order_id':'GOOD','lines':[{'sku':'A','qty':1}]}"
 #define AMONG(item) BATCH "{'reservations':[" item "," GOOD "]} -> 200 results=2 results[1].status=* "
-#define FAULT "results[0].status=400 results[0].code=invalid_request "
+#define FAULT       "results[0].status=400 results[0].code=invalid_request "
 
 Test(batch, a_malformed_item_is_its_own_fault)
 {
 	flow("receipt  A +10              -> 201",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':0}]}")           FAULT "results[0].field=lines[0].qty",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':-1}]}")          FAULT "results[0].order_id=R1",
-	     "mark",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1.0}]}")         FAULT "results[0].field=lines[0].qty",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':'1'}]}")         FAULT "results[0].field=lines[0].qty",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1e0}]}")         FAULT "results[0].field=lines[0].qty",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1,'qty':1}]}")   FAULT "results[0].field=lines[0].qty",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1,'x':1}]}")     FAULT "results[0].field=lines[0].x",
-	     AMONG("{'order_id':'R1','lines':[{'sku':'','qty':1}]}")            FAULT "results[0].field=lines[0].sku",
-	     AMONG("{'order_id':'R1','lines':[]}")                              FAULT "results[0].field=lines",
-	     AMONG("{'order_id':'R1'}")                                         FAULT "results[0].field=lines",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':0}]}") FAULT "results[0].field=lines[0].qty",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':-1}]}") FAULT "results[0].order_id=R1", "mark",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1.0}]}") FAULT "results[0].field=lines[0].qty",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':'1'}]}") FAULT "results[0].field=lines[0].qty",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1e0}]}") FAULT "results[0].field=lines[0].qty",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1,'qty':1}]}") FAULT "results[0].field=lines[0].qty",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1,'x':1}]}") FAULT "results[0].field=lines[0].x",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'','qty':1}]}") FAULT "results[0].field=lines[0].sku",
+	     AMONG("{'order_id':'R1','lines':[]}") FAULT "results[0].field=lines",
+	     AMONG("{'order_id':'R1'}") FAULT "results[0].field=lines",
 	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'ttl_s':0}") FAULT "results[0].field=ttl_s",
 	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'mode':''}") FAULT "results[0].field=mode",
-	     AMONG("{'lines':[{'sku':'A','qty':1}]}")                           FAULT "results[0].field=order_id",
-	     AMONG("{'order_id':7,'lines':[{'sku':'A','qty':1}]}")              FAULT "results[0].field=order_id",
+	     AMONG("{'lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
+	     AMONG("{'order_id':7,'lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
 	     AMONG("{'order_id':'R1','order_id':'R1','lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
-	     AMONG("{}") FAULT,   AMONG("[]") FAULT, AMONG("null") FAULT,
-	     AMONG("'R1'") FAULT, AMONG("1") FAULT,  AMONG("1.5") FAULT,
-	     "unchanged",
-	     "get      R1                 -> 404 unknown_order",
-	     "get      GOOD               -> held A=1",
-	     "sku      A                  -> available=9 reserved=1");
+	     AMONG("{}") FAULT, AMONG("[]") FAULT, AMONG("null") FAULT, AMONG("'R1'") FAULT, AMONG("1") FAULT,
+	     AMONG("1.5") FAULT, "unchanged", "get      R1                 -> 404 unknown_order",
+	     "get      GOOD               -> held A=1", "sku      A                  -> available=9 reserved=1");
 }
 
 Test(batch, a_malformed_call)
 {
-	flow("receipt  A +10              -> 201",
-	     "mark",
+	flow("receipt  A +10              -> 201", "mark",
 	     BATCH "                                     -> 400 invalid_request field=reservations",
 	     BATCH "{}                                   -> 400 invalid_request field=reservations",
 	     BATCH "{'reservations':[]}                  -> 400 invalid_request field=reservations",
@@ -108,8 +95,7 @@ Test(batch, a_malformed_call)
 	     BATCH GOOD "                                -> 400 invalid_request",
 	     BATCH "{'reservations':[" GOOD "],'x':1}    -> 400 invalid_request field=x",
 	     BATCH "{'reservations':[" GOOD "]           -> 400 invalid_request",
-	     BATCH "{'reservations':[" GOOD ",]}         -> 400 invalid_request",
-	     "unchanged");
+	     BATCH "{'reservations':[" GOOD ",]}         -> 400 invalid_request", "unchanged");
 }
 
 Test(batch, a_thousand)

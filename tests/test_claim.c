@@ -86,7 +86,7 @@ static void fill_tables(void)
 
 /* ---- locks */
 
-/* The statement of the program, with `sql` before its UPDATE of the task or in the place of its COMMIT. */
+/* The statement of the program, with `sql` before the words `mark`, or in their place if it is a comment. */
 static void claim_with(struct text *to, enum task_kind kind, int limit, const char *mark, const char *sql)
 {
 	struct text whole = {0}, worker = {0};

@@ -17,7 +17,7 @@
 
 static char             dir[64];
 static struct embedded *server;
-static struct db       *one, *two;      /* connected */
+static struct db       *one, *two; /* connected */
 
 static struct db *connection(void)
 {
@@ -114,10 +114,10 @@ static long server_pid(void)
 /* ---- a statement in a second thread */
 
 struct errand {
-	struct db      *db;
-	const char     *sql;
-	enum db_result  result;
-	pthread_t       thread;
+	struct db     *db;
+	const char    *sql;
+	enum db_result result;
+	pthread_t      thread;
 };
 
 static void *errand_run(void *arg)
@@ -223,19 +223,19 @@ Test(db, kills)
 	struct errand errand = {.db = two, .sql = "BEGIN NOT ATOMIC SELECT 1 FROM t WHERE SLEEP(5); END"};
 	long          id = connection_id(two);
 
-	errand_start(&errand);                                  /* the statement is interrupted .. */
+	errand_start(&errand); /* the statement is interrupted .. */
 	kill_sql("QUERY", id);
 	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two), "%u %s", db_errno(two), db_error(two));
 	cr_assert(db_connect(two));
-	errand.sql = "DO SLEEP(5)";                             /* .. or its connection .. */
+	errand.sql = "DO SLEEP(5)"; /* .. or its connection .. */
 	kill_sql("HARD", connection_id(two));
 	cr_expect(db_text(two, "SELECT 1", NULL, NULL) >= DB_AWAY && !db_connected(two));
 	cr_assert(db_connect(two));
-	errand_start(&errand);                                  /* .. or the whole server while it runs .. */
+	errand_start(&errand); /* .. or the whole server while it runs .. */
 	cr_assert(kill((pid_t)server_pid(), SIGKILL) == 0);
 	cr_expect(errand_end(&errand) == DB_UNKNOWN && !db_connected(two));
 	usleep(200000);
-	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY && !db_connected(one));  /* .. or between two */
+	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY && !db_connected(one)); /* .. or between two */
 	while (!db_connect(one))
 		usleep(10000);
 	says("SELECT COUNT(*) FROM t", "3");
@@ -249,7 +249,7 @@ Test(db, a_silent_server)
 	db_silence_set(one, 1);
 	cr_assert(db_connect(one));
 	cr_assert(kill((pid_t)pid, SIGSTOP) == 0);
-	usleep(200000);                                         /* until all its threads have stopped */
+	usleep(200000); /* until all its threads have stopped */
 	began = clock_ms();
 	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(one));
 	cr_expect(clock_ms() - began < 2500, "%d ms", (int)(clock_ms() - began));
@@ -305,7 +305,7 @@ Test(db_alone, targets)
 	static const struct {
 		const char *url, *host;
 		unsigned    port;
-		const char *socket, *user, *database;           /* user NULL: refused */
+		const char *socket, *user, *database; /* user NULL: refused */
 	} cases[] = {
 		{"mariadb://app@db.example:3307/shop", "db.example", 3307, "", "app", "shop"},
 		{"mariadb://app@10.0.0.1/shop", "10.0.0.1", 3306, "", "app", "shop"},

@@ -242,6 +242,8 @@ Test(decide, refusals_wait_for_the_database)
 	t.pairs[0].read_at = 2;
 	cr_assert(!op_is_certain(op, &t.batch), "a twin may have taken the last units between look-up and balance");
 	op->looked_at = 3;
+	cr_assert(!op_is_certain(op, &t.batch), "an expired hold may still occupy it");
+	t.pairs[0].swept = true;
 	cr_assert(op_is_certain(op, &t.batch));
 	op->looked_at = 0;
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char home[256];           /* what the test may fill, mode 0755; removed at its end */
-static char dir[1024];           /* DIR, in it */
+static char home[256]; /* what the test may fill, mode 0755; removed at its end */
+static char dir[1024]; /* DIR, in it */
 static char why[1024];
 
 /* ---- looking at the server from outside */
@@ -202,7 +202,7 @@ static void home_remove(void)
 {
 	long pid = server_pid();
 
-	if (pid && alive(pid)) {                /* the test failed */
+	if (pid && alive(pid)) { /* the test failed */
 		kill((pid_t)pid, SIGKILL);
 		gone_within(pid, 2000);
 	}
@@ -240,7 +240,7 @@ Test(embedded, is_made_started_and_stopped)
 	struct embedded *e;
 	long             pid;
 
-	cr_assert(pipe(inherited) == 0);        /* not marked close-on-exec */
+	cr_assert(pipe(inherited) == 0); /* not marked close-on-exec */
 	e = open_or_fail(true);
 	pid = server_pid();
 	cr_expect(ask(e, "SELECT @@innodb_flush_log_at_trx_commit = 1 AND @@innodb_doublewrite = 1 AND @@log_bin = 0"
@@ -330,7 +330,7 @@ Test(embedded, runs_as_root_with_one_warning_where_its_user_is_shut_out)
 	int              warnings = 0;
 
 	if (geteuid() != 0) {
-		home_remove();                  /* a skipped test is not cleaned up after */
+		home_remove(); /* a skipped test is not cleaned up after */
 		cr_skip("needs root");
 	}
 	cr_assert(chmod(home, 0700) == 0);
@@ -403,7 +403,7 @@ Test(embedded, outlives_a_killed_user_and_is_adopted)
 	e = open_or_fail(true);
 	cr_expect(server_pid() == pid);
 	cr_expect(ask(e, "SELECT 1") == 1);
-	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, 1000));    /* an adopted one is watched too */
+	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, 1000)); /* an adopted one is watched too */
 	cr_expect(answers_within(e, 5000));
 	pid = server_pid();
 	embedded_close(e);
@@ -420,7 +420,7 @@ Test(embedded, is_healed_by_one_of_two_users)
 	cr_assert(kill((pid_t)pid, SIGKILL) == 0 && gone_within(pid, 1000));
 	cr_assert(answers_within(e, 5000));
 	cr_expect(restarts_within(e, 1, 5000));
-	pause_ms(300);                          /* the second process may start another now, which would be wrong */
+	pause_ms(300); /* the second process may start another now, which would be wrong */
 	pid = server_pid();
 	embedded_close(e);
 	cr_expect(alive(pid));
@@ -437,7 +437,7 @@ Test(embedded, is_opened_by_many_at_once)
 	for (size_t i = 0; i < COUNT(h); i++)
 		helper_open(&h[i], false);
 	for (size_t i = 0; i < COUNT(h); i++)
-		helper_close(&h[i]);            /* each ends in order, whether it opened first or last */
+		helper_close(&h[i]); /* each ends in order, whether it opened first or last */
 	cr_expect(!exists("mariadbd.sock"));
 }
 
@@ -452,7 +452,7 @@ Test(embedded, survives_a_kill_while_it_is_made)
 	pause_ms(250);
 	helper_kill(&h);
 	cr_expect(!exists("db"));
-	for (int i = 0; i < 2; i++) {           /* the second finds what the orphan of the killed one still wrote */
+	for (int i = 0; i < 2; i++) { /* the second finds what the orphan of the killed one still wrote */
 		e = open_or_fail(true);
 		cr_expect(ask(e, "SELECT COUNT(*) FROM mysql.user WHERE User = 'root'") > 0);
 		embedded_close(e);

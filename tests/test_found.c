@@ -6,12 +6,8 @@
 /* The second look-up left the lines of what it found without a balance of their own. */
 Test(found, reacquiring_many_lines)
 {
-	flow("receipt  A +10 B +10 C +10   -> 201",
-	     "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201",
-	     "tick     61",
-	     "expire",
-	     "wait get R1                   -> expired",
-	     "wait sku B                    -> available=10",
+	flow("receipt  A +10 B +10 C +10   -> 201", "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201", "tick     61", "expire",
+	     "wait get R1                   -> expired", "wait sku B                    -> available=10",
 	     "reserve  R2 B=4               -> 201",
 	     "confirm  R1 reacquire         -> 409 short B requested=7 available=6",
 	     "release  R2                   -> 200",
@@ -51,32 +47,23 @@ Test(found, cursors_made_by_hand)
 /* The lane was chosen by a hash that was always odd. */
 Test(found, every_lane_has_work)
 {
-	flow("serve    --lanes 4",
-	     "receipt  A +100               -> 201",
-	     "race 8*8 reserve R# A=1       -> 64x 201 held",
-	     "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
+	flow("serve    --lanes 4", "receipt  A +100               -> 201",
+	     "race 8*8 reserve R# A=1       -> 64x 201 held", "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
 }
 
 /* One empty look for a sku kept the lane from looking for the others. */
 Test(found, an_empty_sweep_is_of_its_sku_only)
 {
-	flow("serve    --lanes 1",
-	     "receipt  A +1 B +1 C +1       -> 201",
-	     "reserve  R1 A=1               -> 201",
-	     "reserve  R2 B=1 ttl=60        -> 201",
-	     "reserve  R3 C=1 ttl=60        -> 201",
-	     "tick     61",
-	     "reserve  Q1 A=1               -> 409 short",
-	     "reserve  Q2 B=1               -> 201 held",
-	     "reserve  Q3 A=1               -> 409 short",
-	     "reserve  Q4 C=1               -> 201 held");
+	flow("serve    --lanes 1", "receipt  A +1 B +1 C +1       -> 201", "reserve  R1 A=1               -> 201",
+	     "reserve  R2 B=1 ttl=60        -> 201", "reserve  R3 C=1 ttl=60        -> 201", "tick     61",
+	     "reserve  Q1 A=1               -> 409 short", "reserve  Q2 B=1               -> 201 held",
+	     "reserve  Q3 A=1               -> 409 short", "reserve  Q4 C=1               -> 201 held");
 }
 
 /* The id was looked up before the locks, and the twin came in between. */
 Test(found, a_count_sent_twice_at_once)
 {
-	flow("second   --slot 1",
-	     "receipt  A +5                 -> 201",
+	flow("second   --slot 1", "receipt  A +5                 -> 201",
 	     "race 8   count M1 A=7 expected=5 -> 1x 201 | 7x 200 replayed",
 	     "sku      A                    -> on_hand=7");
 }
@@ -84,11 +71,8 @@ Test(found, a_count_sent_twice_at_once)
 /* Hints outlived what they were hints of. */
 Test(found, a_gather_without_an_own_row_moves_nothing)
 {
-	flow("serve    --lanes 1 --slot 0",
-	     "second   --lanes 1 --slot 1",
-	     "receipt  A +10                -> 201",
-	     "@2 receipt B +10              -> 201",
-	     "@2 reserve R1 A=2             -> 201",
+	flow("serve    --lanes 1 --slot 0", "second   --lanes 1 --slot 1", "receipt  A +10                -> 201",
+	     "@2 receipt B +10              -> 201", "@2 reserve R1 A=2             -> 201",
 	     "sql DELETE FROM stock_slot WHERE slot = 1 AND available = 0 AND reserved = 0 -> ",
 	     "@2 reserve R2 A=8             -> 201",
 	     "sku      A                    -> available=0 reserved=10 on_hand=10");
@@ -97,14 +81,9 @@ Test(found, a_gather_without_an_own_row_moves_nothing)
 /* A new row of the lane has number 0, and so had the lane by then. */
 Test(found, a_lane_whose_row_was_removed)
 {
-	flow("serve    --lanes 1",
-	     "receipt  A +10                -> 201",
-	     "sql DELETE FROM lane          -> ",
-	     "reserve  R1 A=1               -> 201 held",
-	     "sql DELETE FROM lane          -> ",
-	     "cut",
-	     "reserve  R2 A=1               -> 201 held created_at=~0",
-	     "get      R2                   -> held",
+	flow("serve    --lanes 1", "receipt  A +10                -> 201", "sql DELETE FROM lane          -> ",
+	     "reserve  R1 A=1               -> 201 held", "sql DELETE FROM lane          -> ", "cut",
+	     "reserve  R2 A=1               -> 201 held created_at=~0", "get      R2                   -> held",
 	     "sku      A                    -> available=8 reserved=2");
 }
 

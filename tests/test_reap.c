@@ -8,59 +8,41 @@
 
 #define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
 #define TASKS  "sql SELECT state, COUNT(*) FROM task GROUP BY state -> "
-#define THREE "receipt A +10 -> 201", "reserve R1 A=1 -> 201", "reserve R2 A=1 -> 201", "reserve R3 A=1 -> 201", \
-	"confirm R1 -> 200", "confirm R2 -> 200", "confirm R3 -> 200"
+#define THREE                                                                                              \
+	"receipt A +10 -> 201", "reserve R1 A=1 -> 201", "reserve R2 A=1 -> 201", "reserve R3 A=1 -> 201", \
+		"confirm R1 -> 200", "confirm R2 -> 200", "confirm R3 -> 200"
 
 /* ---- reap */
 
 Test(reap, reap)
 {
-	flow(THREE,
-	     "run      reap                 -> 0",
-	     "claim    settle a limit=2 lease=10 -> 201 orders=2",
-	     "claim    settle b limit=2 lease=50 -> 201 orders=1",
-	     "reserve  H1 A=1 ttl=60        -> 201",
-	     "tick     61",
-	     "claim    expire c lease=10    -> 201 task_id=3",
-	     "tick     11",
-	     "mark",
-	     "run      reap --stale-after 100 -> 0",
-	     "run      reap --dry-run --stale-after 100 -> 0",
-	     "unchanged",
+	flow(THREE, "run      reap                 -> 0", "claim    settle a limit=2 lease=10 -> 201 orders=2",
+	     "claim    settle b limit=2 lease=50 -> 201 orders=1", "reserve  H1 A=1 ttl=60        -> 201",
+	     "tick     61", "claim    expire c lease=10    -> 201 task_id=3", "tick     11", "mark",
+	     "run      reap --stale-after 100 -> 0", "run      reap --dry-run --stale-after 100 -> 0", "unchanged",
 	     "run      reap --dry-run       -> 0 '~task 1 of a (settle): 2 orders would be freed'"
 	     "                                   '~task 2 of b (settle): 1 orders would be freed'"
 	     "                                   '~task 3 of c (expire): 1 orders would be freed'",
-	     "unchanged",
-	     "run      reap --stale-after 40 -> 0 '~task 1 of a (settle): 2 orders freed'",
-	     "task     1                    -> reaped",
-	     "task     2                    -> open",
+	     "unchanged", "run      reap --stale-after 40 -> 0 '~task 1 of a (settle): 2 orders freed'",
+	     "task     1                    -> reaped", "task     2                    -> open",
 	     "task     3                    -> open",
 	     "run      reap --once          -> 0 '~task 2 of b (settle): 1 orders freed'"
 	     "                                   '~task 3 of c (expire): 1 orders freed'",
 	     "get      R1                   -> confirmed attempts=1 last_error=*",
-	     "get      H1                   -> expired attempts=1",
-	     "tick     3",
-	     "work     settle               -> 0",
-	     "work     expire               -> 0",
-	     STATES "3,3 5,1",
+	     "get      H1                   -> expired attempts=1", "tick     3", "work     settle               -> 0",
+	     "work     expire               -> 0", STATES "3,3 5,1",
 	     "sku      A                    -> available=7 on_hand=7");
 }
 
 /* The eighth time a worker goes silent over an order, it is buried. A hold is not. */
 Test(reap, reap_buries)
 {
-	flow("receipt  A +10                -> 201",
-	     "reserve  H1 A=1 ttl=60        -> 201", "tick 61",
-	     "reserve  R1 A=1               -> 201", "confirm R1 -> 200",
-	     "sql UPDATE reservation SET attempts = 7",
-	     "claim    settle a lease=1     -> 201", "claim expire a lease=1 -> 201",
-	     "tick     2",
-	     "run      reap                 -> 0",
-	     "get      R1                   -> buried attempts=8 last_error=*",
-	     "get      H1                   -> expired attempts=8",
-	     "kick     R1                   -> confirmed",
-	     "claim    settle a lease=1     -> 201 task_id=3", "tick 2",
-	     "run      reap --max-attempts 1 -> 0",
+	flow("receipt  A +10                -> 201", "reserve  H1 A=1 ttl=60        -> 201", "tick 61",
+	     "reserve  R1 A=1               -> 201", "confirm R1 -> 200", "sql UPDATE reservation SET attempts = 7",
+	     "claim    settle a lease=1     -> 201", "claim expire a lease=1 -> 201", "tick     2",
+	     "run      reap                 -> 0", "get      R1                   -> buried attempts=8 last_error=*",
+	     "get      H1                   -> expired attempts=8", "kick     R1                   -> confirmed",
+	     "claim    settle a lease=1     -> 201 task_id=3", "tick 2", "run      reap --max-attempts 1 -> 0",
 	     "get      R1                   -> buried attempts=1");
 }
 
@@ -82,10 +64,8 @@ Test(reap, many_reapers_at_once)
 	flow_orders("R", 400);
 	for (int i = 0; i < 40; i++)
 		flow_step("claim settle w limit=10 lease=1 -> 201");
-	flow_steps("tick 2",
-	           "start A reap", "start B reap", "start C reap", "start D reap",
-	           "end A -> 0", "end B -> 0", "end C -> 0", "end D -> 0",
-	           TASKS "4,40",
+	flow_steps("tick 2", "start A reap", "start B reap", "start C reap", "start D reap", "end A -> 0", "end B -> 0",
+	           "end C -> 0", "end D -> 0", TASKS "4,40",
 	           "sql SELECT COUNT(*), MIN(attempts), MAX(attempts) FROM reservation WHERE task_id IS NULL"
 	           " -> 400,1,1",
 	           "sql SELECT MAX(due_at) < UTC_TIMESTAMP(3) + INTERVAL 2200 * 1000 MICROSECOND FROM reservation -> 1",
@@ -96,11 +76,8 @@ Test(reap, many_reapers_at_once)
 /* Marked, and then the reaper died; or a worker's return was cut in half. */
 Test(reap, reap_finishes_what_another_began)
 {
-	flow(THREE,
-	     "claim    settle a limit=1     -> 201",
-	     "claim    settle b limit=1     -> 201",
-	     "claim    settle c limit=1     -> 201",
-	     "reserve  H1 A=1 ttl=60        -> 201", "tick 61",
+	flow(THREE, "claim    settle a limit=1     -> 201", "claim    settle b limit=1     -> 201",
+	     "claim    settle c limit=1     -> 201", "reserve  H1 A=1 ttl=60        -> 201", "tick 61",
 	     "claim    expire d             -> 201 task_id=4",
 	     "sql UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3) WHERE task_id IN (1, 4)",
 	     "heartbeat 2                   -> open", "heartbeat 3 -> open",
@@ -108,13 +85,9 @@ Test(reap, reap_finishes_what_another_began)
 	     "                                   '~task 4 of d (expire): 1 orders would be freed'",
 	     "run      reap                 -> 0 '~task 1 of a (settle): 1 orders freed'"
 	     "                                   '~task 4 of d (expire): 1 orders freed'",
-	     "get      R1                   -> confirmed attempts=1",
-	     "task     2                    -> open",
-	     "complete 2                    -> completed=1",
-	     "complete 3                    -> completed=1",
-	     "tick     3",
-	     "work     settle               -> 0",
-	     "work     expire               -> 0",
+	     "get      R1                   -> confirmed attempts=1", "task     2                    -> open",
+	     "complete 2                    -> completed=1", "complete 3                    -> completed=1",
+	     "tick     3", "work     settle               -> 0", "work     expire               -> 0",
 	     STATES "3,3 5,1");
 }
 
@@ -124,55 +97,37 @@ Test(reap, kick)
 {
 	flow_begin();
 	flow_orders("R", 1200);
-	flow_steps("exec cat > /dev/null",
-	           "work settle --max-attempts 1 --batch 5000 -> 0", STATES "6,1200",
+	flow_steps("exec cat > /dev/null", "work settle --max-attempts 1 --batch 5000 -> 0", STATES "6,1200",
 	           "run kick R7                -> 0 '~R7 is confirmed again'",
 	           "get R7                     -> confirmed attempts=0 last_error=*",
-	           "run kick R7                -> 1 '~R7 is confirmed'",
-	           "run kick GHOST             -> 1 ~GHOST",
-	           "release R8                 -> released",
-	           "run kick R8                -> 1 '~R8 is released'",
-	           STATES "2,1 4,1 6,1198",
-	           "run kick --all             -> 0 '~1198 reservations'",
-	           "run kick --all             -> 0 '~0 reservations'",
-	           "exec", "work settle -> 0", STATES "3,1199 4,1");
+	           "run kick R7                -> 1 '~R7 is confirmed'", "run kick GHOST             -> 1 ~GHOST",
+	           "release R8                 -> released", "run kick R8                -> 1 '~R8 is released'",
+	           STATES "2,1 4,1 6,1198", "run kick --all             -> 0 '~1198 reservations'",
+	           "run kick --all             -> 0 '~0 reservations'", "exec", "work settle -> 0",
+	           STATES "3,1199 4,1");
 	flow_end();
 }
 
 Test(reap, purge)
 {
-	flow(THREE,
-	     "reserve  R4 A=1               -> 201", "release R4 -> 200",
-	     "reserve  R5 A=1 ttl=60        -> 201",
-	     "tick     61", "work expire -> 0",
-	     "reserve  H A=1 ttl=86400      -> 201",
+	flow(THREE, "reserve  R4 A=1               -> 201", "release R4 -> 200", "reserve  R5 A=1 ttl=60        -> 201",
+	     "tick     61", "work expire -> 0", "reserve  H A=1 ttl=86400      -> 201",
 	     "claim    settle w limit=2     -> 201 task_id=2", "complete 2 R1 -> 200", "fail 2 R2=bury -> 200",
-	     "run      purge --keep 1       -> 0 '~0 reservations and 0 tasks'",
-	     "tick     80000",
-	     "work     settle               -> 0",
-	     "get      R3                   -> settled",
-	     "run      audit                -> 0",
-	     "tick     6500",
+	     "run      purge --keep 1       -> 0 '~0 reservations and 0 tasks'", "tick     80000",
+	     "work     settle               -> 0", "get      R3                   -> settled",
+	     "run      audit                -> 0", "tick     6500",
 	     "run      purge --keep 1       -> 0 '~3 reservations and 2 tasks'",
-	     "get      R1                   -> 404 unknown_order",
-	     "get      R4                   -> 404 unknown_order",
-	     "get      R5                   -> 404 unknown_order",
-	     "get      R3                   -> settled",
-	     "get      R2                   -> buried",
-	     "get      H                    -> expired",
-	     "task     1                    -> 404 unknown_task",
-	     "task     3                    -> done",
-	     "run      audit                -> 0",
-	     "movements A                   -> items=3",
+	     "get      R1                   -> 404 unknown_order", "get      R4                   -> 404 unknown_order",
+	     "get      R5                   -> 404 unknown_order", "get      R3                   -> settled",
+	     "get      R2                   -> buried", "get      H                    -> expired",
+	     "task     1                    -> 404 unknown_task", "task     3                    -> done",
+	     "run      audit                -> 0", "movements A                   -> items=3",
 	     "sku      A                    -> available=6 reserved=2 on_hand=8",
 	     "sql SELECT COUNT(*) FROM reservation_line LEFT JOIN reservation USING (reservation_id)"
 	     " WHERE order_id IS NULL -> 0",
-	     "reserve  R1 A=2               -> 201 held",
-	     "reserve  R4 A=3               -> 201 held",
-	     "run      purge --keep 0       -> 0",
-	     "get      R3                   -> 404 unknown_order",
-	     "get      R1                   -> held",
-	     "get      R2                   -> buried",
+	     "reserve  R1 A=2               -> 201 held", "reserve  R4 A=3               -> 201 held",
+	     "run      purge --keep 0       -> 0", "get      R3                   -> 404 unknown_order",
+	     "get      R1                   -> held", "get      R2                   -> buried",
 	     "run      audit                -> 0");
 }
 
@@ -180,13 +135,10 @@ Test(reap, purge_in_batches)
 {
 	flow_begin();
 	flow_orders("R", 1200);
-	flow_steps("work settle --batch 2        -> 0", STATES "3,1200", TASKS "2,600",
-	           "tick 90000",
+	flow_steps("work settle --batch 2        -> 0", STATES "3,1200", TASKS "2,600", "tick 90000",
 	           "run purge --keep 1           -> 0 '~1200 reservations and 600 tasks'",
-	           "sql SELECT COUNT(*) FROM reservation -> 0",
-	           "sql SELECT COUNT(*) FROM reservation_line -> 0",
-	           "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 600",
-	           "run audit -> 0", "sku A -> on_hand=0");
+	           "sql SELECT COUNT(*) FROM reservation -> 0", "sql SELECT COUNT(*) FROM reservation_line -> 0",
+	           "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 600", "run audit -> 0", "sku A -> on_hand=0");
 	flow_end();
 }
 
@@ -225,14 +177,9 @@ Test(reap, serve_expires_behind_a_backlog)
 
 Test(reap, serve_does_everything)
 {
-	flow(THREE,
-	     "claim    settle gone limit=1 lease=1 -> 201",
-	     "reserve  H A=1 ttl=60         -> 201",
-	     "tick     61",
-	     "serve    --lanes 1 --jobs",
-	     "wait:4 get R2                 -> settled",
-	     "wait:12 get R1                -> settled attempts=2",
-	     "wait:4 list state=expired     -> items=H",
+	flow(THREE, "claim    settle gone limit=1 lease=1 -> 201", "reserve  H A=1 ttl=60         -> 201",
+	     "tick     61", "serve    --lanes 1 --jobs", "wait:4 get R2                 -> settled",
+	     "wait:12 get R1                -> settled attempts=2", "wait:4 list state=expired     -> items=H",
 	     "wait:4 sku A                  -> available=7 reserved=0 on_hand=7",
 	     "raw GET /metrics              -> holdfast_reaped_tasks_total=1");
 }
@@ -241,11 +188,8 @@ Test(reap, serve_does_everything)
 
 Test(reap, stats)
 {
-	flow(THREE,
-	     "claim    settle w limit=1     -> 201",
-	     "fail     1 R1=bury            -> 200",
-	     "claim    settle w limit=1     -> 201",
-	     "tick     10",
+	flow(THREE, "claim    settle w limit=1     -> 201", "fail     1 R1=bury            -> 200",
+	     "claim    settle w limit=1     -> 201", "tick     10",
 	     "run      stats --json         -> 0 confirmed=2 confirmed_claimed=1 buried=1 ready=1 tasks_open=1"
 	     "                                   settled=0 on_hand=10 reserved=3",
 	     "run      stats                -> 0 ~oldest_confirmed_ms ~oldest_lease_ms");
@@ -289,23 +233,18 @@ static void clock_off(const char *offset)
 	if (!clock_shift(NULL))
 		cr_skip_test("needs libfaketime (apt-get install libfaketime), and a build without sanitizers");
 	flow_begin();
-	flow_steps("receipt  A +10               -> 201",
-	           "reserve  RETRIED A=1         -> 201", "confirm RETRIED -> 200",
-	           "claim    settle w            -> 201", "fail 1 RETRIED=retry -> 200",
+	flow_steps("receipt  A +10               -> 201", "reserve  RETRIED A=1         -> 201",
+	           "confirm RETRIED -> 200", "claim    settle w            -> 201", "fail 1 RETRIED=retry -> 200",
 	           "sql UPDATE reservation SET due_at = due_at + INTERVAL 1000 SECOND",
-	           "reserve  PAST A=1 ttl=60     -> 201",
-	           "reserve  SOON A=1 ttl=600    -> 201",
+	           "reserve  PAST A=1 ttl=60     -> 201", "reserve  SOON A=1 ttl=600    -> 201",
 	           "reserve  ALIVE A=1           -> 201", "confirm ALIVE -> 200",
-	           "claim    settle w lease=600  -> 201 task_id=2 orders=ALIVE",
-	           "tick     61",
+	           "claim    settle w lease=600  -> 201 task_id=2 orders=ALIVE", "tick     61",
 	           "reserve  DUE A=1             -> 201", "confirm DUE -> 200");
 	clock_shift(offset);
 	flow_steps("run      reap                -> 0", "work settle -> 0", "work expire -> 0");
 	clock_shift(NULL);
-	flow_steps("get      SOON                -> held",
-	           "get      RETRIED             -> confirmed attempts=1",
-	           "task     2                   -> open",
-	           "get      DUE                 -> settled settled_at=~0",
+	flow_steps("get      SOON                -> held", "get      RETRIED             -> confirmed attempts=1",
+	           "task     2                   -> open", "get      DUE                 -> settled settled_at=~0",
 	           "task     3                   -> done created_at=~0 lease_until=~30",
 	           "list     state=expired       -> items=PAST",
 	           "sku      A                   -> available=6 reserved=3",

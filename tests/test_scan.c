@@ -49,19 +49,42 @@ Test(scan, reads_what_is_json)
 		const char *text;
 		size_t      len;
 	} rows[] = {
-		{TEXT("")}, {TEXT(" ")}, {TEXT("\r\n\t ")}, {TEXT("{}")}, {TEXT(" { } ")}, {TEXT("[]")}, {TEXT("[ ]")},
+		{TEXT("")},
+		{TEXT(" ")},
+		{TEXT("\r\n\t ")},
+		{TEXT("{}")},
+		{TEXT(" { } ")},
+		{TEXT("[]")},
+		{TEXT("[ ]")},
 		{TEXT("0")},
-		{TEXT("-1")}, {TEXT("true")}, {TEXT("false")}, {TEXT("null")}, {TEXT("\"\"")}, {TEXT("\"a\"")},
+		{TEXT("-1")},
+		{TEXT("true")},
+		{TEXT("false")},
+		{TEXT("null")},
+		{TEXT("\"\"")},
+		{TEXT("\"a\"")},
 		{TEXT("[1,2,3]")},
-		{TEXT("\t[\n1 ,\r2\t]\n")}, {TEXT("{\"a\":1,\"b\":[{}]}")}, {TEXT("{\"\":1}")},
+		{TEXT("\t[\n1 ,\r2\t]\n")},
+		{TEXT("{\"a\":1,\"b\":[{}]}")},
+		{TEXT("{\"\":1}")},
 		{TEXT("[0.5,-0,1e5,1E+05,2.5e-3]")},
-		{TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"")}, {TEXT("\"\\u0001\\uFFFF\\uabCD\"")},
+		{TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"")},
+		{TEXT("\"\\u0001\\uFFFF\\uabCD\"")},
 		{TEXT("\"\\ud800\\udc00\"")},
-		{TEXT("\"\\uDBFF\\uDFFF\"")}, {TEXT("\"\x7f\"")}, {TEXT("\"\xc2\x80\"")}, {TEXT("\"\xdf\xbf\"")},
-		{TEXT("\"\xe0\xa0\x80\"")}, {TEXT("\"\xed\x9f\xbf\"")}, {TEXT("\"\xee\x80\x80\"")},
+		{TEXT("\"\\uDBFF\\uDFFF\"")},
+		{TEXT("\"\x7f\"")},
+		{TEXT("\"\xc2\x80\"")},
+		{TEXT("\"\xdf\xbf\"")},
+		{TEXT("\"\xe0\xa0\x80\"")},
+		{TEXT("\"\xed\x9f\xbf\"")},
+		{TEXT("\"\xee\x80\x80\"")},
 		{TEXT("\"\xf0\x90\x80\x80\"")},
-		{TEXT("\"\xf4\x8f\xbf\xbf\"")}, {TEXT("[[[[[[[[]]]]]]]]")}, {TEXT("[[[[[[[{\"a\":1}]]]]]]]")},
-		{TEXT("{\"a\":1,\"A\":2}")}, {TEXT("[9223372036854775808]")}, {TEXT("[1e400,-1e400]")},
+		{TEXT("\"\xf4\x8f\xbf\xbf\"")},
+		{TEXT("[[[[[[[[]]]]]]]]")},
+		{TEXT("[[[[[[[{\"a\":1}]]]]]]]")},
+		{TEXT("{\"a\":1,\"A\":2}")},
+		{TEXT("[9223372036854775808]")},
+		{TEXT("[1e400,-1e400]")},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++)
@@ -101,7 +124,7 @@ static const struct {
 	{TEXT("{\"a\":1]"), ": is not JSON: ',' or '}' is expected, at byte 7"},
 	{TEXT("{\"lines\":[{\"qty\":x}]}"), "lines[0].qty: is not JSON: a value is expected, at byte 18"},
 	{TEXT("{\"lines\":[{},{\"sku\":\"A\",\"qty\":}]}"),
-	 "lines[1].qty: is not JSON: a value is expected, at byte 31"},
+         "lines[1].qty: is not JSON: a value is expected, at byte 31"},
 	{TEXT("[[0],[1,x]]"), "[1][1]: is not JSON: a value is expected, at byte 9"},
 	/* numbers */
 	{TEXT("01"), ": is not JSON: a number does not start with 0, at byte 1"},
@@ -159,7 +182,7 @@ Test(scan, refuses_what_is_not_json)
 		                 said_of(refused[i].text, refused[i].len));
 }
 
-#define PLAIN "must be an integer written as plain digits"
+#define PLAIN  "must be an integer written as plain digits"
 #define BEYOND "is an integer beyond 64 bits"
 
 Test(scan, finds_flaws)
@@ -167,15 +190,22 @@ Test(scan, finds_flaws)
 	static const struct {
 		const char *text, *said;
 	} rows[] = {
-		{"{\"a\":0}", ""}, {"{\"a\":-1}", ""}, {"{\"a\":10}", ""},
-		{"{\"a\":9223372036854775807}", ""}, {"{\"a\":-9223372036854775808}", ""},
+		{"{\"a\":0}", ""},
+		{"{\"a\":-1}", ""},
+		{"{\"a\":10}", ""},
+		{"{\"a\":9223372036854775807}", ""},
+		{"{\"a\":-9223372036854775808}", ""},
 		{"{\"a\":9223372036854775808}", "a: " BEYOND},
 		{"{\"a\":-9223372036854775809}", "a: " BEYOND},
 		{"{\"a\":18446744073709551616}", "a: " BEYOND},
 		{"{\"a\":10000000000000000000}", "a: " BEYOND},
 		{"{\"a\":1234567890123456789012345678901234567890123456789012345678901234567890}", "a: " BEYOND},
-		{"{\"a\":1.0}", "a: " PLAIN}, {"{\"a\":1e0}", "a: " PLAIN}, {"{\"a\":1E5}", "a: " PLAIN},
-		{"{\"a\":1e-1}", "a: " PLAIN}, {"{\"a\":-0}", "a: " PLAIN}, {"{\"a\":0.0}", "a: " PLAIN},
+		{"{\"a\":1.0}", "a: " PLAIN},
+		{"{\"a\":1e0}", "a: " PLAIN},
+		{"{\"a\":1E5}", "a: " PLAIN},
+		{"{\"a\":1e-1}", "a: " PLAIN},
+		{"{\"a\":-0}", "a: " PLAIN},
+		{"{\"a\":0.0}", "a: " PLAIN},
 		{"{\"a\":1e99999999999999999999}", "a: " PLAIN},
 		{"{\"a\":0.00000000000000000000000000000000000000000000000000000000000000000000001}", "a: " PLAIN},
 		/* the same name however it is spelled */
@@ -193,9 +223,12 @@ Test(scan, finds_flaws)
 		{"{\"\\u001F\":1,\"\\u001f\":1}", "\\u001f: appears twice"},
 		{"{\"\\u0001x\\u0001\":1,\"\\u0001x\\u0001\":1}", "\\u0001x\\u0001: appears twice"},
 		/* not the same */
-		{"{\"a\":1,\"A\":1}", ""}, {"{\"a\":1,\"aa\":1}", ""}, {"{\"a\":{\"a\":1}}", ""},
+		{"{\"a\":1,\"A\":1}", ""},
+		{"{\"a\":1,\"aa\":1}", ""},
+		{"{\"a\":{\"a\":1}}", ""},
 		{"{\"a\":[{\"b\":1},{\"b\":1}]}", ""},
-		{"{\"\\\\n\":1,\"\\n\":1}", ""}, {"{\"\\\\u0061\":1,\"a\":1}", ""},
+		{"{\"\\\\n\":1,\"\\n\":1}", ""},
+		{"{\"\\\\u0061\":1,\"a\":1}", ""},
 		{"{\"e\xcc\x81\":1,\"\xc3\xa9\":1}", ""},
 		/* where, and which first */
 		{"{\"lines\":[{\"qty\":1},{\"qty\":1.5}]}", "lines[1].qty: " PLAIN},
@@ -206,8 +239,12 @@ Test(scan, finds_flaws)
 		{"{\"a\":1.0,\"b\":-0}", "a: " PLAIN},
 		{"{\"a\":[1.0],\"b\":[-0]}", "a[0]: " PLAIN},
 		/* a body that is no object */
-		{"[]", ": must be an object"}, {"1.0", ": must be an object"}, {"null", ": must be an object"},
-		{"\"{}\"", ": must be an object"}, {"", ""}, {" \n", ""},
+		{"[]", ": must be an object"},
+		{"1.0", ": must be an object"},
+		{"null", ": must be an object"},
+		{"\"{}\"", ": must be an object"},
+		{"", ""},
+		{" \n", ""},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++)
@@ -256,7 +293,7 @@ Test(scan, has_limits)
 /* A name of 200 characters of two bytes, cut at 191 or fewer bytes, never inside of a character. */
 Test(scan, cuts_long_paths)
 {
-	char path[12] = "";
+	char        path[12] = "";
 	struct text t = {0};
 
 	text_add(&t, "{\"a\":{\"");

@@ -4,17 +4,13 @@
 
 Test(service, unknown_paths)
 {
-	flow("raw GET  /                       -> 404 not_found",
-	     "raw GET  /v1                     -> 404 not_found",
-	     "raw GET  /v2/skus                -> 404 not_found",
-	     "raw GET  /v1/sku                 -> 404 not_found",
-	     "raw GET  /V1/skus                -> 404 not_found",
-	     "raw GET  /v1/skus/A/lines        -> 404 not_found",
+	flow("raw GET  /                       -> 404 not_found", "raw GET  /v1                     -> 404 not_found",
+	     "raw GET  /v2/skus                -> 404 not_found", "raw GET  /v1/sku                 -> 404 not_found",
+	     "raw GET  /V1/skus                -> 404 not_found", "raw GET  /v1/skus/A/lines        -> 404 not_found",
 	     "raw GET  /v1/skus/A/movements/1  -> 404 not_found",
 	     "raw POST /v1/reservations/R1/settle {} -> 404 not_found",
 	     "raw POST /v1/reservations/R1/confirm/now {} -> 404 not_found",
-	     "raw GET  /livezz                 -> 404 not_found",
-	     "raw GET  /openapi.json           -> 404 not_found",
+	     "raw GET  /livezz                 -> 404 not_found", "raw GET  /openapi.json           -> 404 not_found",
 	     "raw PUT  /nowhere                -> 404 not_found");
 }
 
@@ -41,8 +37,7 @@ Test(service, wrong_methods)
 	     "raw PUT    /metrics                 -> 405 method_not_allowed Allow:GET",
 	     "raw DELETE /openapi.yaml            -> 405 method_not_allowed Allow:GET",
 	     "raw OPTIONS /v1/skus                -> 405 method_not_allowed Allow:GET",
-	     "raw TRACE  /v1/skus                 -> 405 method_not_allowed Allow:GET",
-	     "unchanged");
+	     "raw TRACE  /v1/skus                 -> 405 method_not_allowed Allow:GET", "unchanged");
 }
 
 #define RESERVE "raw POST /v1/reservations "
@@ -50,26 +45,23 @@ Test(service, wrong_methods)
 
 Test(service, content_types)
 {
-	flow("receipt  A +10 -> 201", "mark",
-	     RESERVE "Content-Type:" ORDER                                     "-> 415 unsupported_media_type",
-	     RESERVE "Content-Type:text/plain" ORDER                           "-> 415 unsupported_media_type",
-	     RESERVE "Content-Type:application/jsonx" ORDER                    "-> 415 unsupported_media_type",
-	     RESERVE "Content-Type:text/json" ORDER                            "-> 415 unsupported_media_type",
+	flow("receipt  A +10 -> 201", "mark", RESERVE "Content-Type:" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:text/plain" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:application/jsonx" ORDER "-> 415 unsupported_media_type",
+	     RESERVE "Content-Type:text/json" ORDER "-> 415 unsupported_media_type",
 	     RESERVE "Content-Type:application/x-www-form-urlencoded order_id=X -> 415 unsupported_media_type",
 	     "raw POST /v1/movements Content-Type:text/csv sku,qty             -> 415 unsupported_media_type",
 	     "raw POST /v1/availability Content-Type:text/plain {'skus':['A']} -> 415 unsupported_media_type",
 	     "raw POST /v1/reservations/batch Content-Type:text/plain {}       -> 415 unsupported_media_type",
-	     "unchanged",
-	     RESERVE "Content-Type:application/json;charset=utf-8" ORDER       "-> 201 held",
-	     RESERVE "content-type:Application/JSON" ORDER                     "-> 200 held replayed",
+	     "unchanged", RESERVE "Content-Type:application/json;charset=utf-8" ORDER "-> 201 held",
+	     RESERVE "content-type:Application/JSON" ORDER "-> 200 held replayed",
 	     "raw POST /v1/reservations/X/confirm                              -> 200 confirmed",
 	     "raw POST /v1/reservations/X/release Content-Type:                -> 200 released");
 }
 
 Test(service, queries)
 {
-	flow("receipt  A +10                     -> 201",
-	     "mark",
+	flow("receipt  A +10                     -> 201", "mark",
 	     "raw GET /v1/skus/A?x=1             -> 400 invalid_request field=x",
 	     "raw GET /v1/skus/A?max_age         -> 400 invalid_request field=max_age",
 	     "raw GET /v1/skus/A?limit=1         -> 400 invalid_request field=limit",
@@ -88,17 +80,14 @@ Test(service, queries)
 	     "sku      A max_age=1s              -> 400 invalid_request field=max_age_ms",
 	     "sku      A max_age=1.0             -> 400 invalid_request field=max_age_ms",
 	     "sku      A max_age=18446744073709551616 -> 400 invalid_request field=max_age_ms",
-	     "sku      A max_age=60000           -> 200",
-	     "unchanged");
+	     "sku      A max_age=60000           -> 200", "unchanged");
 }
 
 Test(service, paths_are_decoded_once)
 {
 #define SIXTY "012345678901234567890123456789012345678901234567890123456789"
-	flow("receipt  A +10                     -> 201",
-	     "reserve  R1 A=1                    -> 201",
-	     "raw GET /v1/skus/%41               -> 200 sku=A",
-	     "raw GET /v1/reservations/R%31      -> 200 order_id=R1",
+	flow("receipt  A +10                     -> 201", "reserve  R1 A=1                    -> 201",
+	     "raw GET /v1/skus/%41               -> 200 sku=A", "raw GET /v1/reservations/R%31      -> 200 order_id=R1",
 	     "raw POST /v1/reservations/%521/confirm -> 200 confirmed",
 	     "raw GET /v1/skus/%2541             -> 400 invalid_request",
 	     "raw GET /v1/skus/A%2FB             -> 400 invalid_request",
@@ -124,12 +113,9 @@ Test(service, head_is_get)
 {
 	flow("receipt  A +10                     -> 201",
 	     "raw HEAD /v1/skus/A                -> 200 Content-Type:application/json",
-	     "raw HEAD /v1/skus                  -> 200",
-	     "raw HEAD /v1/skus/GHOST            -> 404",
-	     "raw HEAD /v1/skus/A?x=1            -> 400",
-	     "raw HEAD /v1/reservations          -> 200",
-	     "raw HEAD /livez                    -> 200",
-	     "raw HEAD /metrics                  -> 200",
+	     "raw HEAD /v1/skus                  -> 200", "raw HEAD /v1/skus/GHOST            -> 404",
+	     "raw HEAD /v1/skus/A?x=1            -> 400", "raw HEAD /v1/reservations          -> 200",
+	     "raw HEAD /livez                    -> 200", "raw HEAD /metrics                  -> 200",
 	     "sku      A                         -> available=10");
 }
 
@@ -152,12 +138,9 @@ Test(service, chunked_bodies)
 
 Test(service, health)
 {
-	flow("raw GET /livez                     -> 200",
-	     "raw GET /livez?verbose             -> 200",
-	     "raw GET /readyz                    -> 200",
-	     "raw GET /readyz?verbose            -> 200",
-	     "run     migrate --check            -> 0",
-	     "run     migrate                    -> 0",
+	flow("raw GET /livez                     -> 200", "raw GET /livez?verbose             -> 200",
+	     "raw GET /readyz                    -> 200", "raw GET /readyz?verbose            -> 200",
+	     "run     migrate --check            -> 0", "run     migrate                    -> 0",
 	     "raw GET /readyz                    -> 200");
 }
 
@@ -172,11 +155,9 @@ Test(service, document)
 
 Test(service, metrics)
 {
-	flow("receipt  A +10                     -> 201",
-	     "reserve  R1 A=4                    -> 201",
+	flow("receipt  A +10                     -> 201", "reserve  R1 A=4                    -> 201",
 	     "reserve  R1 A=4                    -> 200 held replayed",
-	     "reserve  R2 A=7                    -> 409 short",
-	     "reserve  R2 A=8                    -> 409 short",
+	     "reserve  R2 A=7                    -> 409 short", "reserve  R2 A=8                    -> 409 short",
 	     "reserve  R2 GHOST=1                -> 422 unknown_sku",
 	     "raw GET /metrics                   -> 200 Content-Type:text/plain Content-Type:version=0.0.4"
 	     "  '~# TYPE holdfast_requests_total counter'    ~holdfast_requests_total{route="
@@ -194,10 +175,8 @@ Test(service, metrics)
 /* What must be counted in the database may be 15 s old. */
 Test(service, counted_gauges)
 {
-	flow("receipt  A +10                     -> 201",
-	     "reserve  R1 A=4                    -> 201",
-	     "reserve  R2 A=1                    -> 201",
-	     "confirm  R2                        -> confirmed",
+	flow("receipt  A +10                     -> 201", "reserve  R1 A=4                    -> 201",
+	     "reserve  R2 A=1                    -> 201", "confirm  R2                        -> confirmed",
 	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held}=1"
 	     "                                      holdfast_reservations{state=confirmed}=1");
 }

@@ -371,7 +371,7 @@ static void raw_header(struct call *to, const char *word, size_t len)
 	to->has_type = to->has_type || type;
 	to->raw_body = to->raw_body || strncasecmp(word, "Content-Length:", 15) == 0 ||
 	               strncasecmp(word, "Transfer-Encoding:", 18) == 0;
-	if (!type || len > strlen("Content-Type:"))             /* `Content-Type:` alone: none is sent */
+	if (!type || len > strlen("Content-Type:")) /* `Content-Type:` alone: none is sent */
 		text_format(&to->headers, "%.*s\r\n", (int)len, word);
 }
 
@@ -399,8 +399,8 @@ static bool write_raw(const struct step *s, struct call *to)
 /* ---- the table */
 
 static const struct verb {
-	const char *name, *method, *path;        /* path NULL: write adds it */
-	bool      (*write)(const struct step *s, struct call *to);
+	const char *name, *method, *path; /* path NULL: write adds it */
+	bool (*write)(const struct step *s, struct call *to);
 } verbs[] = {
 	{"receipt", "POST", "/v1/movements", write_movement},
 	{"adjust", "POST", "/v1/movements", write_movement},

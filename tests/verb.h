@@ -6,9 +6,9 @@
 
 /* A step, cut up. */
 struct step {
-	char       *text;        /* the step; rest and expectation point into it */
-	char       *cut;         /* another copy; the words point into it */
-	char      **word;        /* the words before the arrow; word[0] is the verb */
+	char       *text; /* the step; rest and expectation point into it */
+	char       *cut;  /* another copy; the words point into it */
+	char      **word; /* the words before the arrow; word[0] is the verb */
 	size_t      words;
 	const char *rest;        /* everything before the arrow, from the verb on, as it was written */
 	const char *expectation; /* after the arrow; NULL: none */

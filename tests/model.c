@@ -1,0 +1,338 @@
+/* model.c - see model.h. */
+#include "tests/model.h"
+
+#include <string.h>
+
+static const int64_t total_max = INT64_C(9000000000000000);
+
+const char *order_state_name(enum order_state state)
+{
+	static const char *const names[] = {"none", "held", "confirmed", "released", "expired"};
+
+	return names[state];
+}
+
+static bool cells_equal(const struct cells *a, const struct cells *b)
+{
+	EACH_CELL(s, p)
+	if (a->named[s][p] != b->named[s][p] || (a->named[s][p] && a->qty[s][p] != b->qty[s][p]))
+		return false;
+	return true;
+}
+
+static void refuse(struct verdict *out, int status, const char *code)
+{
+	out->status = status;
+	out->code = code;
+}
+
+/* ---- what refusals show */
+
+static void fault_set(struct verdict *out, int s, int p, int64_t first, int64_t second)
+{
+	out->fault.named[s][p] = true;
+	out->fault.qty[s][p] = first;
+	out->second.qty[s][p] = second;
+}
+
+static void faults_named(struct verdict *out, const char *first, const char *second)
+{
+	out->first_name = first;
+	out->second_name = second;
+}
+
+static bool has_fault(const struct verdict *out)
+{
+	EACH_CELL(s, p)
+	if (out->fault.named[s][p])
+		return true;
+	return false;
+}
+
+static bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out)
+{
+	EACH_CELL(s, p)
+	if (ask->lines.named[s][p] && !m->known[s])
+		fault_set(out, s, p, 0, 0);
+	if (has_fault(out))
+		refuse(out, 422, "unknown_sku");
+	return has_fault(out);
+}
+
+/* ---- units of an order */
+
+static void units_hold(struct model *m, const struct cells *held)
+{
+	EACH_CELL(s, p)
+	{
+		m->available[s][p] -= held->qty[s][p];
+		m->reserved[s][p] += held->qty[s][p];
+	}
+}
+
+static void units_return(struct model *m, const struct cells *held)
+{
+	EACH_CELL(s, p)
+	{
+		m->available[s][p] += held->qty[s][p];
+		m->reserved[s][p] -= held->qty[s][p];
+	}
+}
+
+/* From here on it is known where the units of an expired order are. */
+static void order_is_swept(struct model *m, struct order *o)
+{
+	if (o->unswept)
+		EACH_CELL(s, p)
+	m->unswept[s][p] -= o->held.qty[s][p];
+	o->unswept = false;
+}
+
+void model_tick(struct model *m, int64_t seconds)
+{
+	m->now_s += seconds;
+	for (int i = 0; i < MODEL_IDS; i++) {
+		struct order *o = &m->order[i];
+
+		if (o->state != ORDER_HELD || o->expires_s > m->now_s)
+			continue;
+		o->state = ORDER_EXPIRED;
+		o->unswept = true;
+		units_return(m, &o->held);
+		EACH_CELL(s, p)
+		m->unswept[s][p] += o->held.qty[s][p];
+	}
+}
+
+/* A hold is swept as a whole: where all is available, none of those that have units there waits to be swept. */
+bool model_sees(struct model *m, int sku, int place, int64_t available)
+{
+	int64_t most = m->available[sku][place];
+
+	if (available > most || available < most - m->unswept[sku][place])
+		return false;
+	for (int i = 0; available == most && m->unswept[sku][place] > 0 && i < MODEL_IDS; i++)
+		if (m->order[i].unswept && m->order[i].held.qty[sku][place] > 0)
+			order_is_swept(m, &m->order[i]);
+	return true;
+}
+
+/* ---- reservations */
+
+static void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+	struct cells  held = {0};
+	bool          any = false;
+
+	if (o->state != ORDER_NONE) {
+		out->replayed = cells_equal(&o->asked, &ask->lines);
+		out->status = 200;
+		out->order = o;
+		if (!out->replayed)
+			refuse(out, 422, "order_id_reused");
+		return;
+	}
+	if (refuse_unknown(m, ask, out))
+		return;
+	faults_named(out, "requested", "available");
+	EACH_CELL(s, p)
+	{
+		int64_t asked = ask->lines.qty[s][p], there = m->available[s][p];
+
+		if (!ask->lines.named[s][p])
+			continue;
+		if (asked > there)
+			fault_set(out, s, p, asked, there);
+		held.qty[s][p] = asked < there ? asked : there;
+		held.named[s][p] = held.qty[s][p] > 0;
+		any |= held.named[s][p];
+	}
+	if ((has_fault(out) && !ask->best_effort) || !any) {
+		refuse(out, 409, "short");
+		return;
+	}
+	*o = (struct order){.state = ORDER_HELD, .asked = ask->lines, .held = held, .expires_s = m->now_s + ask->ttl_s};
+	units_hold(m, &held);
+	out->status = 201;
+	out->order = o;
+}
+
+static void confirm_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	if (o->state == ORDER_CONFIRMED) {
+		out->replayed = true;
+		return;
+	}
+	if (o->state == ORDER_RELEASED || (o->state == ORDER_EXPIRED && ask->what == ASK_CONFIRM)) {
+		refuse(out, 409, order_state_name(o->state));
+		return;
+	}
+	if (o->state == ORDER_EXPIRED) {
+		faults_named(out, "requested", "available");
+		EACH_CELL(s, p)
+		if (o->held.qty[s][p] > m->available[s][p])
+			fault_set(out, s, p, o->held.qty[s][p], m->available[s][p]);
+		if (has_fault(out)) {
+			refuse(out, 409, "short");
+			return;
+		}
+		order_is_swept(m, o);
+		units_hold(m, &o->held);
+		out->reacquired = true;
+	}
+	o->state = ORDER_CONFIRMED;
+	o->confirmed = true;
+}
+
+static void release_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	if (o->state == ORDER_EXPIRED) {
+		refuse(out, 409, "expired");
+		return;
+	}
+	out->replayed = o->state == ORDER_RELEASED;
+	if (out->replayed)
+		return;
+	units_return(m, &o->held);
+	o->state = ORDER_RELEASED;
+}
+
+static void extend_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	if (o->state == ORDER_HELD)
+		o->expires_s = m->now_s + ask->ttl_s;
+	else
+		refuse(out, 409, order_state_name(o->state));
+}
+
+/* Nothing is ever buried here, because that takes workers. */
+static void kick_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	refuse(out, 409, order_state_name(m->order[ask->id].state));
+}
+
+static void get_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	out->order = &m->order[ask->id];
+	out->status = 200;
+}
+
+/* ---- movements */
+
+static bool moved_equal(const struct ask *a, const struct ask *b)
+{
+	return a->what == b->what && a->reason == b->reason && cells_equal(&a->lines, &b->lines) &&
+	       cells_equal(&a->expected, &b->expected);
+}
+
+static bool refuse_mismatch(const struct model *m, const struct ask *ask, struct verdict *out)
+{
+	EACH_CELL(s, p)
+	{
+		int64_t on_hand = m->available[s][p] + m->reserved[s][p];
+
+		if (ask->expected.named[s][p] && ask->expected.qty[s][p] != on_hand)
+			fault_set(out, s, p, ask->expected.qty[s][p], on_hand);
+	}
+	if (!has_fault(out))
+		return false;
+	faults_named(out, "expected", "on_hand");
+	refuse(out, 409, "count_mismatch");
+	return true;
+}
+
+/* What a movement changes, or which lines would take more than there is. */
+static bool refuse_short(const struct model *m, const struct ask *ask, struct cells *change, struct verdict *out)
+{
+	bool count = ask->what == ASK_COUNT;
+
+	EACH_CELL(s, p)
+	{
+		if (!ask->lines.named[s][p])
+			continue;
+		change->named[s][p] = true;
+		change->qty[s][p] = ask->lines.qty[s][p] - (count ? m->available[s][p] + m->reserved[s][p] : 0);
+		if (m->available[s][p] + change->qty[s][p] >= 0)
+			continue;
+		fault_set(out, s, p, count ? ask->lines.qty[s][p] : -change->qty[s][p],
+		          count ? m->reserved[s][p] : m->available[s][p]);
+		out->slack.qty[s][p] = count ? m->unswept[s][p] : 0;
+	}
+	if (!has_fault(out))
+		return false;
+	faults_named(out, count ? "counted" : "requested", count ? "reserved" : "available");
+	refuse(out, 409, "short");
+	return true;
+}
+
+static bool refuse_limit(const struct model *m, const struct cells *change, struct verdict *out)
+{
+	for (int s = 0; s < MODEL_SKUS; s++) {
+		int64_t total = 0;
+
+		for (int p = 0; p < MODEL_PLACES; p++)
+			total += m->available[s][p] + m->reserved[s][p] + change->qty[s][p];
+		if (total > total_max) {
+			refuse(out, 409, "limit");
+			return true;
+		}
+	}
+	return false;
+}
+
+static void move_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct moved *v = &m->moved[ask->id];
+	struct cells  change = {0};
+
+	if (v->made) {
+		out->replayed = moved_equal(&v->ask, ask);
+		out->status = 200;
+		out->moved = v;
+		if (!out->replayed)
+			refuse(out, 422, "movement_id_reused");
+		return;
+	}
+	if ((ask->what != ASK_RECEIPT && refuse_unknown(m, ask, out)) || refuse_mismatch(m, ask, out) ||
+	    refuse_short(m, ask, &change, out) || refuse_limit(m, &change, out))
+		return;
+	EACH_CELL(s, p)
+	{
+		m->known[s] |= ask->lines.named[s][p];
+		m->available[s][p] += change.qty[s][p];
+	}
+	*v = (struct moved){.made = true, .ask = *ask, .lines = change};
+	out->status = 201;
+	out->moved = v;
+}
+
+void model_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	static void (*const deeds[ASKED])(struct model *, const struct ask *, struct verdict *) = {
+		[ASK_RECEIPT] = move_do,      [ASK_ADJUSTMENT] = move_do, [ASK_RETURN] = move_do,
+		[ASK_COUNT] = move_do,        [ASK_RESERVE] = reserve_do, [ASK_CONFIRM] = confirm_do,
+		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
+		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,
+	};
+
+	*out = (struct verdict){0};
+	if (ask->wrong)
+		refuse(out, 400, "invalid_request");
+	else if (ask->what >= ASK_CONFIRM && m->order[ask->id].state == ORDER_NONE)
+		refuse(out, 404, "unknown_order");
+	else
+		deeds[ask->what](m, ask, out);
+}

@@ -1,0 +1,95 @@
+/* model.h - what the service has to answer, in the simplest words: full tables in memory, one request after the other.
+ *
+ * Written from interface.md alone and sharing nothing with the engine. There are no slots, no lanes and no sweeps here:
+ * a hold gives its units back at the moment it expires. The service may sweep later, so only the split of on_hand into
+ * available and reserved is uncertain by what is expired and perhaps not swept yet (`unswept`); no decision is. */
+#ifndef TESTS_MODEL_H
+#define TESTS_MODEL_H
+
+#include "engine/base.h"
+
+enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_IDS = 20000 };
+
+/* A number for each sku and location, and whether a line names it. */
+struct cells {
+	int64_t qty[MODEL_SKUS][MODEL_PLACES];
+	bool    named[MODEL_SKUS][MODEL_PLACES];
+};
+#define EACH_CELL(s, p)                      \
+	for (int s = 0; s < MODEL_SKUS; s++) \
+		for (int p = 0; p < MODEL_PLACES; p++)
+
+enum asked {
+	ASK_RECEIPT,
+	ASK_ADJUSTMENT,
+	ASK_RETURN,
+	ASK_COUNT,
+	ASK_RESERVE,
+	ASK_CONFIRM,
+	ASK_REACQUIRE,
+	ASK_RELEASE,
+	ASK_EXTEND,
+	ASK_KICK,
+	ASK_GET,
+	ASKED
+};
+
+/* One request. */
+struct ask {
+	enum asked   what;
+	int          id;       /* of the order or movement */
+	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
+	struct cells expected; /* of a count: named where the line gives `expected` */
+	int          reason;   /* 0: none */
+	int          ttl_s;
+	bool         best_effort;
+	int          wrong; /* 0: well-formed; otherwise which fault its body has */
+};
+
+enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDER_EXPIRED };
+
+struct order {
+	enum order_state state;
+	struct cells     asked, held;
+	int64_t          expires_s; /* by the model's clock */
+	bool             confirmed; /* at any time */
+	bool             unswept;   /* expired, and its units may still be in `reserved` */
+};
+
+struct moved {
+	bool         made;
+	struct ask   ask;
+	struct cells lines; /* what it changed */
+};
+
+struct model {
+	int64_t      now_s; /* the sum of all ticks; the run itself takes no time */
+	bool         known[MODEL_SKUS];
+	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
+	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
+	struct order order[MODEL_IDS];
+	struct moved moved[MODEL_IDS];
+};
+
+/* What has to come back. */
+struct verdict {
+	int                 status;
+	const char         *code; /* of a refusal; otherwise NULL */
+	bool                replayed, reacquired;
+	const struct order *order;  /* NULL: the answer shows none */
+	const struct moved *moved;  /* likewise */
+	struct cells        fault;  /* the rows of a refusal, or of `short`; the first number of each */
+	struct cells        second; /* their second number */
+	struct cells        slack;  /* by how much the second number may be more */
+	const char         *first_name, *second_name; /* NULL: the rows have no numbers */
+};
+
+/* Decides and does it. */
+void model_do(struct model *m, const struct ask *ask, struct verdict *out);
+/* Time passes. */
+void model_tick(struct model *m, int64_t seconds);
+/* The service showed so many units available at this place. false: that cannot be. */
+bool        model_sees(struct model *m, int sku, int place, int64_t available) MUST_CHECK;
+const char *order_state_name(enum order_state state);
+
+#endif

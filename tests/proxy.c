@@ -1,0 +1,236 @@
+/* proxy.c - see proxy.h. */
+#include "tests/proxy.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20 };
+
+/* One connection. A side that is closed is -1. */
+struct pair {
+	int  client, server;
+	bool mute; /* the next answer ends it */
+};
+
+struct proxy {
+	char            server[512]; /* the real socket */
+	int             listener;
+	pthread_t       thread;
+	char           *chunk;
+	struct pair     pair[PAIRS];
+	pthread_mutex_t lock; /* for what follows */
+	bool            ends, armed, struck;
+	enum breach     breach;
+	char            text[100];
+	struct text     late; /* kept back, for late_server */
+	int             late_server;
+};
+
+static int socket_open(const char *path, bool listens)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert(fd >= 0 && strlen(path) < sizeof(at.sun_path));
+	strcpy(at.sun_path, path);
+	if (listens ? bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, PAIRS) == 0
+	            : connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void side_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void pair_close(struct pair *pair)
+{
+	side_close(&pair->client);
+	side_close(&pair->server);
+	pair->mute = false;
+}
+
+static void send_all(int fd, const char *data, size_t len)
+{
+	for (ssize_t n; len > 0; data += n, len -= (size_t)n)
+		if ((n = send(fd, data, len, MSG_NOSIGNAL)) <= 0)
+			return;
+}
+
+static void accept_one(struct proxy *p)
+{
+	int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	for (int i = 0; client >= 0 && i < PAIRS; i++)
+		if (p->pair[i].client < 0 && p->pair[i].server < 0) {
+			p->pair[i] = (struct pair){.client = client, .server = socket_open(p->server, false)};
+			if (p->pair[i].server < 0)
+				pair_close(&p->pair[i]);
+			return;
+		}
+	side_close(&client);
+}
+
+/* Is it the statement that is waited for? Then the breach. */
+static bool strikes(struct proxy *p, struct pair *pair, size_t len)
+{
+	bool hit;
+
+	pthread_mutex_lock(&p->lock);
+	hit = p->armed && memmem(p->chunk, len, p->text, strlen(p->text));
+	if (hit) {
+		p->armed = false;
+		p->struck = true;
+		if (p->breach == BREACH_LATE) {
+			text_bytes(&p->late, p->chunk, len);
+			p->late_server = pair->server;
+			pair->server = -1;
+		} else {
+			send_all(pair->server, p->chunk, len);
+		}
+		pair->mute = p->breach == BREACH_MUTE;
+		if (!pair->mute)
+			side_close(&pair->client);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return hit;
+}
+
+static void pass_client(struct proxy *p, struct pair *pair)
+{
+	ssize_t n = recv(pair->client, p->chunk, CHUNK, 0);
+
+	if (n <= 0)
+		pair_close(pair);
+	else if (!strikes(p, pair, (size_t)n))
+		send_all(pair->server, p->chunk, (size_t)n);
+}
+
+static void pass_server(struct proxy *p, struct pair *pair)
+{
+	ssize_t n = recv(pair->server, p->chunk, CHUNK, 0);
+
+	if (n <= 0 || pair->mute || pair->client < 0)
+		pair_close(pair);
+	else
+		send_all(pair->client, p->chunk, (size_t)n);
+}
+
+static bool proxy_ends(struct proxy *p)
+{
+	bool ends;
+
+	pthread_mutex_lock(&p->lock);
+	ends = p->ends;
+	pthread_mutex_unlock(&p->lock);
+	return ends;
+}
+
+static void *proxy_run(void *arg)
+{
+	struct proxy *p = arg;
+	struct pollfd fds[1 + 2 * PAIRS];
+
+	while (!proxy_ends(p)) {
+		fds[0] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+		for (int i = 0; i < PAIRS; i++) {
+			fds[1 + 2 * i] = (struct pollfd){.fd = p->pair[i].client, .events = POLLIN};
+			fds[2 + 2 * i] = (struct pollfd){.fd = p->pair[i].server, .events = POLLIN};
+		}
+		if (poll(fds, COUNT(fds), POLL_MS) <= 0)
+			continue;
+		for (int i = 0; i < PAIRS; i++) {
+			if (fds[1 + 2 * i].revents && p->pair[i].client >= 0)
+				pass_client(p, &p->pair[i]);
+			if (fds[2 + 2 * i].revents && p->pair[i].server >= 0)
+				pass_server(p, &p->pair[i]);
+		}
+		if (fds[0].revents)
+			accept_one(p);
+	}
+	return NULL;
+}
+
+struct proxy *proxy_open(struct scratch *s)
+{
+	struct proxy *p = mem_alloc(sizeof(*p));
+	int           error;
+
+	snprintf(p->server, sizeof(p->server), "%s", s->target.socket);
+	p->chunk = mem_alloc(CHUNK);
+	for (int i = 0; i < PAIRS; i++)
+		p->pair[i] = (struct pair){.client = -1, .server = -1};
+	p->late_server = -1;
+	pthread_mutex_init(&p->lock, NULL);
+	unlink(s->link);
+	p->listener = socket_open(s->link, true);
+	assert(p->listener >= 0);
+	error = pthread_create(&p->thread, NULL, proxy_run, p);
+	assert(error == 0);
+	return p;
+}
+
+void proxy_close(struct proxy *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->ends = true;
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->thread, NULL);
+	for (int i = 0; i < PAIRS; i++)
+		pair_close(&p->pair[i]);
+	side_close(&p->listener);
+	side_close(&p->late_server);
+	text_fini(&p->late);
+	pthread_mutex_destroy(&p->lock);
+	free(p->chunk);
+	free(p);
+}
+
+void proxy_arm(struct proxy *p, enum breach breach, const char *text)
+{
+	pthread_mutex_lock(&p->lock);
+	p->armed = true;
+	p->struck = false;
+	p->breach = breach;
+	snprintf(p->text, sizeof(p->text), "%s", text);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool proxy_struck(struct proxy *p)
+{
+	bool struck = false;
+
+	for (int64_t until = clock_ms() + WAIT_MS; !struck && clock_ms() < until; usleep(2000)) {
+		pthread_mutex_lock(&p->lock);
+		struck = p->struck;
+		pthread_mutex_unlock(&p->lock);
+	}
+	return struck;
+}
+
+bool proxy_deliver(struct proxy *p)
+{
+	struct pollfd answer;
+	bool          kept;
+
+	pthread_mutex_lock(&p->lock);
+	kept = p->late_server >= 0;
+	if (kept) {
+		answer = (struct pollfd){.fd = p->late_server, .events = POLLIN};
+		send_all(p->late_server, p->late.data, p->late.len);
+		kept = poll(&answer, 1, WAIT_MS) == 1;
+		side_close(&p->late_server);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kept;
+}

@@ -1,0 +1,30 @@
+/* proxy.h - stands between the service and its database and breaks one connection at a chosen statement.
+ *
+ *   service ──▶ proxy ──▶ MariaDB      the statement is known by a text that stands in it; it has to be in one packet
+ *
+ * A thread of its own; the functions below are for the test's thread. */
+#ifndef TESTS_PROXY_H
+#define TESTS_PROXY_H
+
+#include "tests/scratch.h"
+
+/* What becomes of the connection when the statement comes: its client always loses it at once. */
+enum breach {
+	BREACH_LATE, /* the statement is kept back until proxy_deliver */
+	BREACH_DEAF, /* the server gets it, and notices nothing until it wants to answer */
+	BREACH_MUTE, /* the server gets it, and answers; only then is the connection gone, and the answer with it */
+};
+
+struct proxy;
+
+/* From here on the way to the database leads through the proxy: before any program is started. */
+struct proxy *proxy_open(struct scratch *s);
+void          proxy_close(struct proxy *p);
+/* Lies in wait for one statement. */
+void proxy_arm(struct proxy *p, enum breach breach, const char *text);
+/* Waits 10 s at most until it came. */
+bool proxy_struck(struct proxy *p) MUST_CHECK;
+/* Sends what BREACH_LATE kept back, and waits until the server has answered it. false: nothing was kept. */
+bool proxy_deliver(struct proxy *p) MUST_CHECK;
+
+#endif

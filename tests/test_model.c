@@ -1,0 +1,463 @@
+/* test_model.c - thousands of requests made up by chance, each answer held against the model (model.h).
+ *
+ * One client, so that there is one order of things and the model is exact. HOLDFAST_MODEL_SEED repeats a run,
+ * HOLDFAST_MODEL_STEPS makes it longer or shorter. The first answer that differs ends the run. */
+#include "tests/expect.h"
+#include "tests/flow.h"
+#include "tests/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS = 3000, BATCH_MAX = 60, TICK_S = 600, WAIT_MS = 8000, BIG = MODEL_SKUS - 1 };
+
+static struct {
+	struct model *model;
+	uint64_t      seed, chance;
+	int           step, orders, moves; /* numbers given so far */
+	struct client client[2];
+	int           clients;
+	struct call   call;
+	struct answer answer;
+	struct ask    ask[BATCH_MAX];
+	bool          failed;
+} run;
+
+static unsigned chance(unsigned n)
+{
+	return chance_of(&run.chance, n);
+}
+
+/* ---- made up by chance */
+
+static void cells_make(struct cells *to, int64_t most, bool negative)
+{
+	int n = 1 + (int)chance(chance(20) ? 3 : 12);
+
+	for (int i = 0; i < n; i++) {
+		int     s = (int)chance(MODEL_SKUS), p = chance(3) ? 0 : (int)chance(MODEL_PLACES);
+		int64_t qty = 1 + chance((unsigned)(s == BIG ? 1000000000 : most));
+
+		to->named[s][p] = true;
+		to->qty[s][p] = negative && chance(3) ? -qty : qty;
+	}
+}
+
+/* One that no order has, or one that was refused: those are not remembered. */
+static int order_id_make(void)
+{
+	int old = run.orders ? (int)chance((unsigned)run.orders) : 0;
+
+	return run.orders && chance(5) == 0 && run.model->order[old].state == ORDER_NONE ? old : run.orders++;
+}
+
+static int move_id_make(void)
+{
+	int old = run.moves ? (int)chance((unsigned)run.moves) : 0;
+
+	return run.moves && chance(5) == 0 && !run.model->moved[old].made ? old : run.moves++;
+}
+
+/* Mostly one of late. */
+static int id_find(int ids)
+{
+	if (ids == 0)
+		return 0;
+	return chance(5) ? ids - 1 - (int)chance(ids < 40 ? (unsigned)ids : 40) : (int)chance((unsigned)ids);
+}
+
+static int wrong_make(void)
+{
+	return chance(40) ? 0 : 1 + (int)chance(WIRE_WRONGS);
+}
+
+/* Far from any tick, so that it does not matter how long the run takes. */
+static int ttl_make(void)
+{
+	return TICK_S / 2 + TICK_S * (int)chance(5);
+}
+
+static void reserve_make(struct ask *a)
+{
+	*a = (struct ask){.what = ASK_RESERVE, .ttl_s = ttl_make(), .best_effort = chance(3) == 0};
+	a->wrong = wrong_make();
+	a->id = order_id_make();
+	cells_make(&a->lines, chance(8) ? 12 : 80, false);
+}
+
+/* The same id again, mostly with the same lines. */
+static void reserve_again(struct ask *a)
+{
+	reserve_make(a);
+	a->id = id_find(run.orders);
+	if (run.model->order[a->id].state == ORDER_NONE || chance(4) == 0)
+		return;
+	a->lines = run.model->order[a->id].asked;
+	if (chance(5) == 0)
+		EACH_CELL(s, p)
+	a->lines.qty[s][p] += a->lines.named[s][p];
+}
+
+static void move_make(struct ask *a, enum asked what)
+{
+	*a = (struct ask){.what = what, .id = move_id_make(), .reason = chance(3) ? 0 : (int)chance(100)};
+	a->wrong = wrong_make();
+	cells_make(&a->lines, what == ASK_RECEIPT ? 40 : 15, what == ASK_ADJUSTMENT);
+	EACH_CELL(s, p)
+	if (what == ASK_ADJUSTMENT && a->lines.named[s][p] && chance(30) == 0)
+		a->lines.qty[s][p] = 0; /* wire_ask makes two lines of it */
+}
+
+static void receipt_make(struct ask *a)
+{
+	move_make(a, ASK_RECEIPT);
+}
+
+static void adjustment_make(struct ask *a)
+{
+	move_make(a, ASK_ADJUSTMENT);
+}
+
+static void return_make(struct ask *a)
+{
+	move_make(a, ASK_RETURN);
+}
+
+/* Never a number for which it matters whether an expired hold was swept already: that is left open. */
+static void count_make(struct ask *a)
+{
+	const struct model *m = run.model;
+
+	move_make(a, ASK_COUNT);
+	EACH_CELL(s, p)
+	{
+		int64_t on_hand = m->available[s][p] + m->reserved[s][p], *counted = &a->lines.qty[s][p];
+
+		if (!a->lines.named[s][p])
+			continue;
+		*counted = chance(6) ? m->reserved[s][p] + m->unswept[s][p] + chance(25) : (int64_t)chance(40);
+		if (s == BIG && chance(2))
+			*counted = INT64_C(9000000000000000) - chance(4);
+		if (*counted >= m->reserved[s][p] && *counted < m->reserved[s][p] + m->unswept[s][p])
+			*counted = m->reserved[s][p] + m->unswept[s][p];
+		a->expected.named[s][p] = chance(3) == 0;
+		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand + 1;
+	}
+}
+
+static void move_again(struct ask *a)
+{
+	const struct moved *v = &run.model->moved[id_find(run.moves)];
+
+	receipt_make(a);
+	if (!v->made)
+		return;
+	*a = v->ask;
+	if (chance(5) == 0)
+		a->reason++;
+}
+
+static void change_make(struct ask *a, enum asked what)
+{
+	*a = (struct ask){.what = what, .id = id_find(run.orders), .ttl_s = ttl_make()};
+	a->wrong = what == ASK_EXTEND && chance(20) == 0;
+}
+
+static void confirm_make(struct ask *a)
+{
+	change_make(a, ASK_CONFIRM);
+}
+
+static void reacquire_make(struct ask *a)
+{
+	change_make(a, ASK_REACQUIRE);
+	for (int i = 0; i < 30 && run.model->order[a->id].state != ORDER_EXPIRED; i++)
+		a->id = id_find(run.orders);
+}
+
+static void release_make(struct ask *a)
+{
+	change_make(a, ASK_RELEASE);
+}
+
+static void extend_make(struct ask *a)
+{
+	change_make(a, ASK_EXTEND);
+}
+
+static void kick_make(struct ask *a)
+{
+	change_make(a, ASK_KICK);
+}
+
+static void get_make(struct ask *a)
+{
+	change_make(a, ASK_GET);
+}
+
+/* ---- sent and judged */
+
+static void differs(const struct text *why)
+{
+	run.failed = true;
+	flow_fail("HOLDFAST_MODEL_SEED=%" PRIu64 " step %d\n%.1200s\nsent    %s %s %.1500s\nanswer  %d %.1500s",
+	          run.seed, run.step, why->data ? why->data : "", run.call.method, run.call.path.data,
+	          run.call.body.data ? run.call.body.data : "", run.answer.status,
+	          run.answer.body.data ? run.answer.body.data : "");
+}
+
+static void send(void)
+{
+	struct text why = {0};
+
+	client_call(&run.client[chance((unsigned)run.clients)], &run.call, &run.answer);
+	if (!expect_form(&run.call, &run.answer, &why))
+		differs(&why);
+	text_fini(&why);
+}
+
+static void ask_run(void (*make)(struct ask *a))
+{
+	struct verdict v;
+	struct text    why = {0};
+
+	make(&run.ask[0]);
+	wire_ask(&run.call, &run.ask[0], &run.chance);
+	send();
+	model_do(run.model, &run.ask[0], &v);
+	if (!run.failed && !wire_meets(&run.answer, &run.ask[0], &v, run.model, &why))
+		differs(&why);
+	text_fini(&why);
+}
+
+/* Some orders of the call repeat one before them, which was taken or refused just now. */
+static int batch_make(void)
+{
+	int n = 1 + (int)chance(chance(10) ? 8 : BATCH_MAX);
+
+	for (int i = 0; i < n; i++) {
+		if (chance(8) == 0)
+			reserve_again(&run.ask[i]);
+		else
+			reserve_make(&run.ask[i]);
+		if (i > 0 && chance(10) == 0)
+			run.ask[i] = run.ask[chance((unsigned)i)];
+		if (i > 0 && chance(20) == 0)
+			run.ask[i].id = run.ask[i - 1].id;
+	}
+	return n;
+}
+
+static void batch_run(void)
+{
+	int            n = batch_make();
+	struct verdict v;
+	struct text    why = {0};
+	const cJSON   *results, *result;
+
+	wire_batch(&run.call, run.ask, n, &run.chance);
+	send();
+	results = cJSON_GetObjectItemCaseSensitive(run.answer.json, "results");
+	result = results ? results->child : NULL;
+	if (run.answer.status != 200 || cJSON_GetArraySize(results) != n)
+		text_add(&why, "a result for each");
+	for (int i = 0; !run.failed && !why.len && i < n; i++, result = result->next) {
+		model_do(run.model, &run.ask[i], &v);
+		if (!wire_batch_meets(result, &run.ask[i], &v, run.model, &why))
+			break;
+	}
+	if (why.len)
+		differs(&why);
+	text_fini(&why);
+}
+
+static void sku_run(int sku, bool exactly)
+{
+	struct text why = {0};
+	int64_t     until = clock_ms() + (exactly ? WAIT_MS : 0);
+	bool        good;
+
+	snprintf(run.call.method, sizeof(run.call.method), "GET");
+	text_format(&run.call.path, "/v1/skus/%s", wire_sku(sku));
+	do {
+		text_reset(&why);
+		send();
+		good = run.failed || wire_sku_meets(&run.answer, run.model, sku, exactly, &why);
+	} while (!good && clock_ms() < until);
+	if (!good)
+		differs(&why);
+	text_fini(&why);
+}
+
+static void availability_run(void)
+{
+	struct text  why = {0};
+	const cJSON *item;
+	int          s = 0;
+
+	snprintf(run.call.method, sizeof(run.call.method), "POST");
+	text_add(&run.call.path, "/v1/availability");
+	for (; s < MODEL_SKUS; s++)
+		text_format(&run.call.body, "%s\"%s\"", s ? "," : "{\"skus\":[", wire_sku(s));
+	text_add(&run.call.body, "]}");
+	send();
+	s = 0;
+	cJSON_ArrayForEach(item,
+	                   cJSON_GetObjectItemCaseSensitive(run.answer.json, "items")) if (s < MODEL_SKUS && !why.len)
+		s += wire_availability_meets(item, run.model, s, &why);
+	if (s != MODEL_SKUS && !run.failed)
+		differs(&why);
+	text_fini(&why);
+}
+
+/* ---- what happens around the service */
+
+/* A program that was started anew has another port. */
+static void clients_again(void)
+{
+	for (int i = 0; i < run.clients; i++) {
+		client_close(&run.client[i]);
+		client_open(&run.client[i], flow_port(i));
+	}
+}
+
+static void around_run(void)
+{
+	switch (chance(12)) {
+	case 0:
+		flow_step(run.clients == 2 && chance(2) ? "@2 restart" : "restart");
+		clients_again();
+		break;
+	case 1:
+		flow_step("cut");
+		break;
+	default:
+		/* A lane that looked for expired holds of a sku in vain does not look again for 0.1 s. */
+		usleep(120000);
+		model_tick(run.model, TICK_S);
+		flow_step("tick %d", TICK_S);
+	}
+}
+
+static void step_run(void)
+{
+	static void (*const makes[])(struct ask *) = {
+		receipt_make, receipt_make,  adjustment_make, adjustment_make, return_make,    count_make,
+		count_make,   reserve_make,  reserve_make,    reserve_make,    reserve_make,   reserve_make,
+		reserve_make, reserve_again, reserve_again,   move_again,      confirm_make,   confirm_make,
+		confirm_make, release_make,  release_make,    release_make,    reacquire_make, reacquire_make,
+		extend_make,  extend_make,   kick_make,       get_make,
+	};
+
+	if (chance(60) == 0)
+		around_run();
+	if (chance(12) == 0)
+		batch_run();
+	else if (chance(10) == 0)
+		sku_run((int)chance(MODEL_SKUS), false);
+	else if (chance(50) == 0)
+		availability_run();
+	else
+		ask_run(makes[chance(COUNT(makes))]);
+	call_fini(&run.call);
+}
+
+/* ---- at the end */
+
+/* Every reservation, page by page. */
+static void orders_compare(void)
+{
+	struct text  why = {0}, cursor = {0};
+	const cJSON *item, *next;
+	int          shown = 0, made = 0, id;
+
+	do {
+		snprintf(run.call.method, sizeof(run.call.method), "GET");
+		text_format(&run.call.path, "/v1/reservations?limit=1000%s%s", cursor.len ? "&cursor=" : "",
+		            cursor.len ? cursor.data : "");
+		send();
+		cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(
+						 run.answer.json,
+						 "items")) if (!why.len && wire_item_meets(item, run.model, &id, &why))
+			shown++;
+		next = cJSON_GetObjectItemCaseSensitive(run.answer.json, "next_cursor");
+		text_reset(&cursor);
+		text_add(&cursor, cJSON_IsString(next) ? next->valuestring : "");
+		call_fini(&run.call);
+	} while (cursor.len && !run.failed && !why.len);
+	for (int i = 0; i < MODEL_IDS; i++)
+		made += run.model->order[i].state != ORDER_NONE;
+	if (shown != made)
+		text_format(&why, "; %d reservations of %d are listed", shown, made);
+	if (why.len)
+		differs(&why);
+	text_fini(&why);
+	text_fini(&cursor);
+}
+
+/* With everything swept that has expired, nothing is uncertain any more. */
+static void end_compare(void)
+{
+	flow_step("expire");
+	clients_again();
+	for (int s = 0; s < MODEL_SKUS && !run.failed; s++) {
+		sku_run(s, true);
+		call_fini(&run.call);
+	}
+	if (!run.failed)
+		orders_compare();
+	flow_step("run audit -> 0");
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void model_run(const char *first, const char *second, int steps)
+{
+	uint64_t dice;
+
+	random_bytes(&dice, sizeof(dice));
+	run.seed = run.chance = number_from("HOLDFAST_MODEL_SEED", dice % 1000000);
+	steps = (int)number_from("HOLDFAST_MODEL_STEPS", (uint64_t)steps);
+	printf("model: HOLDFAST_MODEL_SEED=%" PRIu64 " HOLDFAST_MODEL_STEPS=%d\n", run.seed, steps);
+	fflush(stdout);
+	run.model = mem_alloc(sizeof(*run.model));
+	flow_begin();
+	flow_step("serve %s", first);
+	if (second)
+		flow_step("second %s", second);
+	run.clients = second ? 2 : 1;
+	for (int i = 0; i < run.clients; i++)
+		client_open(&run.client[i], flow_port(i));
+	cr_assert(!second || flow_port(0) != flow_port(1), "both programs say the same port");
+	for (; run.step < steps && !run.failed && run.orders < MODEL_IDS - BATCH_MAX; run.step++)
+		step_run();
+	end_compare();
+	answer_fini(&run.answer);
+	flow_end();
+	free(run.model);
+}
+
+Test(model, one_process)
+{
+	model_run("--lanes 2", NULL, STEPS);
+}
+
+/* Equal slot numbers cost speed only; and neither process knows what the other one does. */
+Test(model, two_processes_of_one_slot)
+{
+	model_run("--lanes 2", "--lanes 2", STEPS / 3);
+}
+
+/* While a job sweeps: no answer is another one for it. */
+Test(model, swept_meanwhile)
+{
+	model_run("--lanes 2 --jobs=expire", "--lanes 1 --slot 7", STEPS / 3);
+}

@@ -1,0 +1,24 @@
+/* trap.h - what the tests of the traps need besides flow: rows that somebody else locks, for as long as the test likes,
+ * statements and figures of the database, races that go on meanwhile. On the test's main thread, inside of a flow. */
+#ifndef TESTS_TRAP_H
+#define TESTS_TRAP_H
+
+#include "tests/flow.h"
+
+/* SQL in the test's database, by itself. A number: the first column of the first row, 0 without one. */
+void    trap_sql(const char *format, ...) PRINTF(1, 2);
+int64_t trap_number(const char *format, ...) PRINTF(1, 2);
+/* Locks what the statement locks, in a transaction of somebody else that stays open until trap_unlock commits it. */
+void trap_lock(const char *format, ...) PRINTF(1, 2);
+void trap_unlock(void);
+/* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
+ * lock; gives the number of its connection. Otherwise the test fails. */
+int64_t trap_waiter(void);
+/* Waits for the end of a race, judges it and frees it. */
+void trap_raced(struct race *race, const char *expectation);
+/* A race of which all calls come in one batch: the lane's own row is locked until all of them wait. With one lane. */
+struct race *trap_race_in_one_batch(const char *shape, const char *steps);
+/* The value of a sample of /metrics of a program (0 is the first); -1: it is not there. */
+int64_t trap_metric(int program, const char *name);
+
+#endif

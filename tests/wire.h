@@ -1,0 +1,29 @@
+/* wire.h - what the model was asked as an HTTP request, and what came back held against the model's verdict. Pure. */
+#ifndef TESTS_WIRE_H
+#define TESTS_WIRE_H
+
+#include "tests/http.h"
+#include "tests/model.h"
+
+enum { WIRE_WRONGS = 4 }; /* faults that a body can have, 1 to this */
+
+/* Chance that can be repeated: the whole run hangs on one seed. */
+unsigned chance_of(uint64_t *chance, unsigned n); /* 0 to n - 1 */
+
+/* Lines go in any order and perhaps in two parts, because that makes no difference. */
+void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance);
+/* Reservations in one call. */
+void        wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *chance);
+const char *wire_sku(int sku);
+
+bool wire_meets(const struct answer *a, const struct ask *ask, const struct verdict *v, const struct model *m,
+                struct text *why);
+bool wire_batch_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,
+                      struct text *why);
+/* A reservation of a list. *id: which it is. */
+bool wire_item_meets(const cJSON *item, const struct model *m, int *id, struct text *why);
+/* GET /v1/skus/{sku}, and one item of POST /v1/availability. `exactly`: nothing waits to be swept. */
+bool wire_sku_meets(const struct answer *a, struct model *m, int sku, bool exactly, struct text *why);
+bool wire_availability_meets(const cJSON *item, const struct model *m, int sku, struct text *why);
+
+#endif
