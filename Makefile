@@ -1,5 +1,5 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
-PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libcsv-dev libssl-dev libcriterion-dev \
+PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libcsv-dev libssl-dev libcriterion-dev libfaketime \
            clang libclang-rt-14-dev curl python3
 
 B       ?= build
