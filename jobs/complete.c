@@ -142,21 +142,6 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	return result;
 }
 
-/* Nothing is left of it: no reaper should call its worker silent. */
-static enum db_result task_close(struct db *db, const struct task *task)
-{
-	struct text    sql = {0};
-	int            verdict;
-	enum db_result result;
-
-	guard_begin(&sql);
-	statement_add(&sql, TASK_COMPLETED,
-	              &(struct fill){.task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
-	result = guard_run(db, &sql, &verdict);
-	text_fini(&sql);
-	return result;
-}
-
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                              size_t count, struct task_answer *a)
 {
@@ -177,8 +162,6 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 				result = DB_OK;
 			}
 		}
-		if (result == DB_OK && open.count == 0 && a->task.state == TASK_OPEN)
-			result = task_close(db, &a->task);
 		reservations_free(open.list, open.count);
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
