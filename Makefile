@@ -38,7 +38,7 @@ check: install-packages tidy
 	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
 	@$(MAKE) --no-print-directory B=build/asan CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
 	  build/asan/holdfast build/asan/test
-	HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
+	LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
 
 bench: PACKAGES += redis-server
 bench: install-packages
