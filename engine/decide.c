@@ -81,6 +81,8 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 
 	if (op->found_movement)
 		return movement_outcome(op);
+	if (op->over_limit)
+		return LIMIT;
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
 		return out;

@@ -165,6 +165,7 @@ struct op {
 	bool                suspect;   /* its id may exist: look it up before anything is sent */
 	bool                look_up;   /* now */
 	bool                alone, writes, locked;
+	bool                over_limit; /* a total would pass 9e15, seen before new skus were made */
 	/* ---- the starter's own */
 	bool         ended;    /* it came back */
 	enum outcome given_up; /* what was said of it when it did not come back in time */

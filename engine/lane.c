@@ -181,7 +181,7 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (!batch_writes(b))
 		return DB_OK;
-	if (b->ops[0]->alone)
+	if (b->ops[0]->alone && b->ops[0]->writes)
 		return movement_alone(l, b->ops[0], verdict, now);
 	return batch_write(l, verdict, now);
 }

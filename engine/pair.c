@@ -85,7 +85,8 @@ static size_t list_new(struct lane *l, bool locations)
 			struct line *line = &op->lines[k];
 			const char  *code = locations ? line->location_code : line->sku_code;
 
-			if (op->found_movement || !(locations ? makes_location(op, line) : makes_sku(op, line)))
+			if (op->found_movement || op->over_limit ||
+			    !(locations ? makes_location(op, line) : makes_sku(op, line)))
 				continue;
 			row_begin(&l->rows);
 			row_hex(&l->rows, code, strlen(code));
@@ -104,9 +105,66 @@ bool op_makes_codes(const struct op *op)
 	return false;
 }
 
+static void total_add(void *arg, const struct db_row *row)
+{
+	struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct line *line = &l->batch.ops[i]->lines[k];
+
+			if (line->sku && sku_id(line->sku) == (uint32_t)db_int(row, 0))
+				line->reserved += db_int(row, 3) + db_int(row, 4);
+		}
+}
+
+static bool passes_limit(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++) {
+		int64_t total = op->lines[k].reserved;
+
+		for (size_t i = 0; i < op->lines_count && op->lines[k].sku; i++)
+			if (op->lines[i].sku == op->lines[k].sku)
+				total += op->lines[i].qty;
+		if (total > QTY_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
+ * never received is not known. Totals are summed in line->reserved, which is scratch here. */
+static enum db_result receipts_limit(struct lane *l)
+{
+	enum db_result result = DB_OK;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; op_makes_codes(op) && !op->found_movement && k < op->lines_count; k++) {
+			op->lines[k].reserved = 0;
+			if (op->lines[k].sku)
+				row_int(&l->rows, sku_id(op->lines[k].sku));
+		}
+	}
+	if (l->rows.len > 0) {
+		text_reset(&l->sql);
+		statement_add(&l->sql, STOCK_TOTALS, &(struct fill){.rows = &l->rows});
+		result = db_run(l->db, &l->sql, total_add, l);
+	}
+	for (size_t i = 0; i < l->batch.count; i++)
+		l->batch.ops[i]->over_limit = op_makes_codes(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
+	return result;
+}
+
 enum db_result pairs_make_codes(struct lane *l)
 {
-	bool made = false;
+	bool           made = false;
+	enum db_result checked = receipts_limit(l);
+
+	if (checked != DB_OK)
+		return checked;
 
 	for (int locations = 0; locations <= 1; locations++) {
 		enum db_result result;

@@ -87,6 +87,16 @@ Test(found, a_lane_whose_row_was_removed)
 	     "sku      A                    -> available=8 reserved=2");
 }
 
+/* What was refused has received nothing. */
+Test(found, a_refused_receipt_makes_no_sku)
+{
+	flow("receipt  A +1                 -> 201",
+	     "count    A=9000000000000000   -> 201",
+	     "receipt  M1 NEW +1 A +1       -> 409 limit",
+	     "sku      NEW                  -> 404 unknown_sku",
+	     "reserve  R1 NEW=1             -> 422 unknown_sku NEW");
+}
+
 /* Two readers must not see two lengths. */
 Test(found, frames_that_are_not_clear)
 {
