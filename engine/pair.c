@@ -132,6 +132,14 @@ static bool passes_limit(const struct op *op)
 	return false;
 }
 
+static bool makes_skus(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (makes_sku(op, &op->lines[k]))
+			return true;
+	return false;
+}
+
 /* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
  * never received is not known. Totals are summed in line->reserved, which is scratch here. */
 static enum db_result receipts_limit(struct lane *l)
@@ -142,7 +150,7 @@ static enum db_result receipts_limit(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op_makes_codes(op) && !op->found_movement && k < op->lines_count; k++) {
+		for (size_t k = 0; makes_skus(op) && !op->found_movement && k < op->lines_count; k++) {
 			op->lines[k].reserved = 0;
 			if (op->lines[k].sku)
 				row_int(&l->rows, sku_id(op->lines[k].sku));
@@ -154,7 +162,7 @@ static enum db_result receipts_limit(struct lane *l)
 		result = db_run(l->db, &l->sql, total_add, l);
 	}
 	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->over_limit = op_makes_codes(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
+		l->batch.ops[i]->over_limit = makes_skus(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
 	return result;
 }
 

@@ -97,6 +97,15 @@ Test(found, a_refused_receipt_makes_no_sku)
 	     "reserve  R1 NEW=1             -> 422 unknown_sku NEW");
 }
 
+/* A count says a total, not an addition; only a receipt has to be asked before it makes a sku. */
+Test(found, a_count_at_a_new_location_is_no_addition)
+{
+	flow("receipt  A +5                 -> 201",
+	     "receipt  B +5                 -> 201",
+	     "count    A=9000000000000000 B@Paris=3 expected=1 -> 409 count_mismatch",
+	     "count    A=8999999999999999 A@Paris=1 -> 201");
+}
+
 /* Two readers must not see two lengths. */
 Test(found, frames_that_are_not_clear)
 {

@@ -39,7 +39,7 @@ static void cells_make(struct cells *to, int64_t most, bool negative)
 
 	for (int i = 0; i < n; i++) {
 		int     s = (int)chance(MODEL_SKUS), p = chance(3) ? 0 : (int)chance(MODEL_PLACES);
-		int64_t qty = 1 + chance((unsigned)(s == BIG ? 1000000000 : most));
+		int64_t qty = 1 + chance((unsigned)(s != BIG ? most : chance(3) ? 1000000000 : 4));
 
 		to->named[s][p] = true;
 		to->qty[s][p] = negative && chance(3) ? -qty : qty;
@@ -336,7 +336,7 @@ static void around_run(void)
 		break;
 	default:
 		/* A lane that looked for expired holds of a sku in vain does not look again for 0.1 s. */
-		usleep(120000);
+		usleep(110000);
 		model_tick(run.model, TICK_S);
 		flow_step("tick %d", TICK_S);
 	}
@@ -352,7 +352,7 @@ static void step_run(void)
 		extend_make,  extend_make,   kick_make,       get_make,
 	};
 
-	if (chance(60) == 0)
+	if (chance(100) == 0)
 		around_run();
 	if (chance(12) == 0)
 		batch_run();

@@ -215,8 +215,9 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 		return differs(why, order_state_name(o->state), member(root, "state"));
 	if (!expires_as(root, o->expires_s - m->now_s))
 		return differs(why, "expires_at", member(root, "expires_at"));
-	if (!number_is(root, "attempts", 0, 0) || !member(root, "created_at") || member(root, "settled_at") ||
-	    (member(root, "confirmed_at") != NULL) != o->confirmed ||
+	/* A job that expires a hold claims it first, and that is an attempt. */
+	if (!number_is(root, "attempts", 0, o->state == ORDER_EXPIRED) || !member(root, "created_at") ||
+	    member(root, "settled_at") || (member(root, "confirmed_at") != NULL) != o->confirmed ||
 	    (member(root, "released_at") != NULL) != (o->state == ORDER_RELEASED))
 		return differs(why, "attempts or a time", root);
 	return rows_meet(member(root, "lines"), "qty", &o->held, NULL, NULL, NULL, why);
