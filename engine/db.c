@@ -1,5 +1,6 @@
-/* db.c - see db.h. The only file that includes mysql.h. */
+/* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
 #include "db.h"
+#include "prepared.h"
 
 #include <ctype.h>
 #include <errmsg.h>
@@ -19,6 +20,7 @@ enum { CONNECT_S = 3, SILENCE_S = 30, WRITE_S = 30 };
 struct db {
 	struct db_target target;
 	MYSQL           *mysql; /* NULL: not connected */
+	struct prepared  prepared;
 	unsigned         silence_s;
 	bool             running; /* a statement's rows are being read */
 	int64_t          changed;
@@ -191,6 +193,7 @@ void db_free(struct db *db)
 
 void db_close(struct db *db)
 {
+	prepared_close(&db->prepared);
 	if (db->mysql)
 		mysql_close(db->mysql);
 	db->mysql = NULL;
@@ -320,11 +323,23 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 	return false;
 }
 
+/* An error after a whole result set came after a COMMIT, perhaps. */
+static enum db_result failed(struct db *db, unsigned code, const char *error, int sets)
+{
+	enum db_result result;
+
+	error_keep(db, code, error);
+	result = sets ? DB_UNKNOWN : class_of(code);
+	if (result == DB_UNKNOWN)
+		db_close(db);
+	return result;
+}
+
 static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
                           void *arg)
 {
-	enum db_result result;
-	int            sets = 0;
+	int  sets = 0;
+	bool ok;
 
 	assert(!db->running);
 	db->changed = 0;
@@ -337,16 +352,9 @@ static enum db_result run(struct db *db, const char *sql, size_t len, void (*eac
 		return DB_AWAY;
 	}
 	db->running = true;
-	if (answer_read(db, &sets, each, arg)) {
-		db->running = false;
-		return DB_OK;
-	}
+	ok = answer_read(db, &sets, each, arg);
 	db->running = false;
-	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
-	result = sets ? DB_UNKNOWN : class_of(db->code);
-	if (result == DB_UNKNOWN)
-		db_close(db);
-	return result;
+	return ok ? DB_OK : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
 }
 
 enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
@@ -358,6 +366,29 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	return run(db, sql, strlen(sql), each, arg);
+}
+
+enum db_result db_execute(struct db *db, const char *sql, const struct db_values *values,
+                          void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_STMT *stmt;
+	char        error[sizeof(db->error)];
+	unsigned    code;
+	int         sets = 0;
+	bool        ok;
+
+	assert(!db->running);
+	db->changed = 0;
+	if (!db->mysql)
+		return DB_AWAY;
+	stmt = prepared_find(&db->prepared, db->mysql, sql, &code, error, sizeof(error));
+	if (!stmt)
+		return failed(db, code, error, sets);
+	db->running = true;
+	ok = prepared_run(stmt, values, &sets, each, arg);
+	db->running = false;
+	db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
+	return ok ? DB_OK : failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets);
 }
 
 int64_t db_int(const struct db_row *row, unsigned column)

@@ -61,6 +61,31 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
                       void *arg) MUST_CHECK;
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
                        void *arg) MUST_CHECK;
+/* ---- values for the question marks of a statement: rows of as many columns as the first one has, filled in order. A
+ * column has one type. Bytes stay the caller's, and stay as they are until the statement has been run. */
+enum { DB_COLUMNS_MAX = 10 };
+enum db_type { DB_INT, DB_BYTES, DB_TIME };
+struct db_value {
+	enum db_type type;
+	int64_t      number; /* the number, the milliseconds since 1970, or how many bytes */
+	const void  *bytes;
+};
+struct db_values {
+	unsigned         columns;
+	struct db_value *list;
+	size_t           count, max;
+};
+void   db_values_begin(struct db_values *v, unsigned columns); /* empty; the memory stays */
+void   db_values_fini(struct db_values *v);
+void   db_values_int(struct db_values *v, int64_t n);
+void   db_values_bytes(struct db_values *v, const void *bytes, size_t len);
+void   db_values_time(struct db_values *v, int64_t ms);
+size_t db_values_rows(const struct db_values *v);
+
+/* The same as db_run, for one row of values or, where the statement gives no rows, for many in one trip. `sql` is
+ * prepared once for a connection, and known by its address. Columns of an answer are cut at 64 bytes. */
+enum db_result db_execute(struct db *db, const char *sql, const struct db_values *values,
+                          void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 const char    *db_error(const struct db *db); /* of the last db_connect or statement that failed */
 unsigned       db_errno(const struct db *db);
 int64_t        db_changed(const struct db *db); /* rows changed by the last statement without a result set */

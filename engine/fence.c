@@ -23,7 +23,7 @@ static void lane_made(void *arg, const struct db_row *row)
 	r->now = time_parse(row->col[1]);
 }
 
-static void lane_read(void *arg, const struct db_row *row)
+static void row_read(void *arg, const struct db_row *row)
 {
 	struct lane_row *r = arg;
 
@@ -68,7 +68,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 	if (l->lane_id) {
 		result = lane_statement(l, LANE_RAISE, NULL, NULL);
 		if (result == DB_OK)
-			result = lane_statement(l, LANE_READ, lane_read, last);
+			result = lane_statement(l, LANE_READ, row_read, last);
 		if (result == DB_OK && last->epoch == 0)
 			l->lane_id = 0; /* somebody removed the row: begin anew. A new row has batch_no 0, which no
 			                 * batch has, so what was under way is not taken for committed */
@@ -111,26 +111,76 @@ uint64_t lane_new_id(struct lane *l)
 
 /* ---- one guarded transaction */
 
-void lane_begin(struct lane *l, struct text *sql)
+bool lane_goes_on(const struct lane *l)
 {
-	l->batch_no++;
-	statement_add(sql, LANE_BEGIN, &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = l->batch_no});
+	return l->step.result == DB_OK && l->step.verdict == VERDICT_DONE;
 }
 
-struct verdict_row {
-	int64_t verdict, now;
-};
-
-static void verdict_read(void *arg, const struct db_row *row)
+static void lane_text(struct lane *l, const char *sql)
 {
-	struct verdict_row *v = arg;
+	if (lane_goes_on(l))
+		l->step.result = db_text(l->db, sql, NULL, NULL);
+}
 
-	v->verdict = db_int(row, 0);
-	v->now = time_parse(row->col[1]);
+static void entered_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = time_parse(row->col[0]);
+}
+
+void lane_begin(struct lane *l, bool repeatable)
+{
+	l->step = (struct step){DB_OK, VERDICT_DONE, TIME_NONE};
+	if (repeatable)
+		lane_text(l, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+	lane_text(l, "START TRANSACTION");
+	db_values_begin(&l->values, 3);
+	db_values_int(&l->values, ++l->batch_no);
+	db_values_int(&l->values, l->lane_id);
+	db_values_int(&l->values, l->epoch);
+	if (lane_goes_on(l))
+		l->step.result = db_execute(l->db, statement_text(LANE_ENTER), &l->values, entered_read, &l->step.now);
+	if (lane_goes_on(l) && l->step.now == TIME_NONE)
+		lane_refuse(l, VERDICT_FENCED);
+}
+
+void lane_read(struct lane *l, enum statement name, const struct fill *fill,
+               void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	struct fill with = fill ? *fill : (struct fill){0};
+
+	if (!lane_goes_on(l))
+		return;
+	with.now = l->step.now;
+	text_reset(&l->sql);
+	statement_add(&l->sql, name, &with);
+	l->step.result = db_run(l->db, &l->sql, each, arg);
+}
+
+void lane_run(struct lane *l, enum statement name, const struct fill *fill)
+{
+	lane_read(l, name, fill, NULL, NULL);
+}
+
+void lane_execute(struct lane *l, enum statement name)
+{
+	if (lane_goes_on(l))
+		l->step.result = db_execute(l->db, statement_text(name), &l->values, NULL, NULL);
+}
+
+void lane_refuse(struct lane *l, enum verdict verdict)
+{
+	if (lane_goes_on(l))
+		l->step.verdict = verdict;
+}
+
+void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
+{
+	if (db_changed(l->db) != count)
+		lane_refuse(l, verdict);
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
-static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
+static enum db_result outcome_find(struct lane *l, int64_t *now)
 {
 	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
 	struct lane_row last;
@@ -143,23 +193,30 @@ static enum db_result outcome_find(struct lane *l, struct verdict_row *v)
 			return DB_UNKNOWN;
 		usleep(50000);
 	}
-	if (last.batch_no != l->batch_no)
-		return DB_AWAY; /* not committed, and never will be */
-	*v = (struct verdict_row){VERDICT_DONE, last.batch_at};
-	return DB_OK;
+	*now = last.batch_at;
+	return last.batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
-enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now)
+/* Nothing was committed, whatever became of the connection: a new one waits for the end of the old one's transaction.
+ */
+static void lane_roll_back(struct lane *l)
 {
-	struct verdict_row v = {-1, TIME_NONE};
-	enum db_result     result;
+	if (db_connected(l->db) && db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK)
+		db_close(l->db);
+	if (l->step.result == DB_UNKNOWN)
+		l->step.result = DB_AWAY;
+}
 
-	statement_add(sql, LANE_END, NULL);
-	result = db_run(l->db, sql, verdict_read, &v);
-	if (result == DB_UNKNOWN)
-		result = outcome_find(l, &v);
-	assert(result != DB_OK || v.verdict >= 0);
-	*verdict = (enum verdict)v.verdict;
-	*now = v.now;
-	return result;
+enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now)
+{
+	bool commits = lane_goes_on(l);
+
+	lane_text(l, "COMMIT");
+	if (commits && l->step.result == DB_UNKNOWN)
+		l->step.result = outcome_find(l, &l->step.now);
+	else if (!lane_goes_on(l))
+		lane_roll_back(l);
+	*verdict = l->step.verdict;
+	*now = l->step.now;
+	return l->step.result;
 }

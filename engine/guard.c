@@ -4,12 +4,12 @@
 
 void guard_begin(struct text *sql)
 {
-	statement_add(sql, FREE_BEGIN, NULL);
+	statement_add(sql, GUARD_BEGIN, NULL);
 }
 
 void guard_expect(struct text *sql, int64_t count, int verdict)
 {
-	statement_add(sql, LANE_EXPECT, &(struct fill){.count = count, .verdict = verdict});
+	statement_add(sql, GUARD_EXPECT, &(struct fill){.count = count, .verdict = verdict});
 }
 
 static void verdict_read(void *arg, const struct db_row *row)
@@ -22,7 +22,7 @@ enum db_result guard_run(struct db *db, struct text *sql, int *verdict)
 	enum db_result result;
 
 	*verdict = -1;
-	statement_add(sql, LANE_END, NULL);
+	statement_add(sql, GUARD_END, NULL);
 	result = db_run(db, sql, verdict_read, verdict);
 	assert(result != DB_OK || *verdict >= 0);
 	return result;

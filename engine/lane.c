@@ -156,13 +156,12 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
-	text_reset(&l->sql);
-	lane_begin(l, &l->sql);
-	reservation_change(l, &l->sql);
-	stock_write(l, &l->sql, inside);
-	reservation_insert(l, &l->sql);
-	movement_insert(l, &l->sql);
-	return lane_commit(l, &l->sql, verdict, now);
+	lane_begin(l, false);
+	reservation_change(l);
+	stock_write(l, inside);
+	reservation_insert(l);
+	movement_insert(l);
+	return lane_commit(l, verdict, now);
 }
 
 static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *now)
@@ -395,6 +394,7 @@ void lane_close(struct lane *l)
 	db_free(l->db);
 	text_fini(&l->sql);
 	text_fini(&l->rows);
+	db_values_fini(&l->values);
 	free(l->batch.pairs);
 	free(l->batch.order);
 	free(l);

@@ -38,7 +38,7 @@ enum {
  * a batch adds at most 5,000 lines of 1e9 units, which 200 lanes do not bring past 9e15. */
 #define LIMIT_NEAR INT64_C(8000000000000000)
 
-/* Why a guarded transaction undid itself; the numbers stand in lane.sql and in the statements below. */
+/* Why a guarded transaction was undone. */
 enum verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
 
 /* A bounded queue of operations. push: any thread. */
@@ -67,6 +67,13 @@ struct hint {
 	int64_t  swept_ms; /* when expired holds on it were last looked for in vain */
 };
 
+/* The transaction under way. Once something went wrong its further steps are not run. */
+struct step {
+	enum db_result result;  /* of the first step that failed */
+	enum verdict   verdict; /* of the first guard that missed */
+	int64_t        now;     /* the transaction's time, by the database's clock */
+};
+
 struct lane {
 	struct engine    *engine;
 	struct catalogue *catalogue;
@@ -91,7 +98,9 @@ struct lane {
 	uint64_t          blocked[BLOCKED]; /* pairs and ids that were locked from outside; 0: free place */
 	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
+	struct step       step;
 	struct text       sql, rows; /* scratch */
+	struct db_values  values;    /* likewise */
 };
 
 /* The engine's own view of itself; engine.c. */
@@ -118,12 +127,21 @@ bool         lane_connected(struct lane *l);
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
-/* Begins the text of a guarded transaction, numbered anew. */
-void lane_begin(struct lane *l, struct text *sql);
-/* Ends the text, runs it and finds out what came of it, whatever happens to the connection. DB_OK: see *verdict; done
- * at *now by the database's clock. DB_UNKNOWN: the database did not come back in time. Anything else: nothing was done.
- */
-enum db_result lane_commit(struct lane *l, struct text *sql, enum verdict *verdict, int64_t *now) MUST_CHECK;
+/* A guarded transaction: begun, run step by step, ended. Each step is a trip; the rows it writes belong to this lane,
+ * so that nobody waits for the time between. Repeatable: ranges that it reads under locks are locked too. */
+void lane_begin(struct lane *l, bool repeatable);
+bool lane_goes_on(const struct lane *l); /* nothing went wrong so far */
+/* {now} is filled in with the transaction's time. `fill` and `each` may be NULL. */
+void lane_run(struct lane *l, enum statement name, const struct fill *fill);
+void lane_read(struct lane *l, enum statement name, const struct fill *fill,
+               void (*each)(void *arg, const struct db_row *row), void *arg);
+void lane_execute(struct lane *l, enum statement name); /* prepared, with l->values */
+/* The step before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise all is undone. */
+void lane_expect(struct lane *l, int64_t count, enum verdict verdict);
+void lane_refuse(struct lane *l, enum verdict verdict);
+/* Ends it and finds out what came of it, whatever happens to the connection. DB_OK: see *verdict; done at *now by the
+ * database's clock. DB_UNKNOWN: the database did not come back in time. Anything else: nothing was done. */
+enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now) MUST_CHECK;
 
 /* ---- batch.c */
 void batch_trim(struct lane *l);     /* puts back what does not fit after the look-up */
@@ -157,11 +175,11 @@ void           pairs_forget(struct lane *l);           /* a guard missed: the hi
 /* Fills own slots that have too little: in a transaction of its own, or (commits false) only makes the rows ready for
  * the gather that stock_write puts before the deduction. */
 enum db_result stock_gather(struct lane *l, bool commits) MUST_CHECK;
-void           stock_write(struct lane *l, struct text *sql, bool gather);
+void           stock_write(struct lane *l, bool gather);
 
 /* ---- movement.c */
 enum db_result movement_look_up(struct lane *l) MUST_CHECK;
-void           movement_insert(struct lane *l, struct text *sql); /* appends the new movements and their lines */
+void           movement_insert(struct lane *l); /* writes the new movements and their lines */
 /* One under locks on every slot of its skus: decided there, and written as lane_commit does. */
 enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now) MUST_CHECK;
 void           movement_answer(struct op *op, int64_t now); /* op->movement as it is after the commit at `now` */
@@ -177,8 +195,8 @@ void movement_read(void *arg, const struct db_row *row);
 
 /* ---- reservation.c */
 enum db_result reservation_look_up(struct lane *l) MUST_CHECK;
-void           reservation_change(struct lane *l, struct text *sql); /* appends the changes of state */
-void           reservation_insert(struct lane *l, struct text *sql); /* appends the new reservations and their lines */
+void           reservation_change(struct lane *l);             /* writes the changes of state */
+void           reservation_insert(struct lane *l);             /* writes the new reservations and their lines */
 enum db_result reservation_sweep(struct lane *l) MUST_CHECK;   /* gives back expired holds on skus that fell short */
 enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
 void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */

@@ -121,14 +121,14 @@ enum db_result movement_look_up(struct lane *l)
 
 /* ---- writing */
 
-static void movement_row(struct text *rows, const struct op *op)
+static void movement_row(struct text *rows, const struct op *op, int64_t now)
 {
 	row_begin(rows);
 	row_int(rows, (int64_t)op->new_id);
 	row_hex(rows, op->id, strlen(op->id));
 	row_int(rows, op->movement_kind);
 	row_hex(rows, op->lines_hash, sizeof(op->lines_hash));
-	row_now(rows, 0);
+	row_time(rows, now);
 	if (op->reason)
 		row_hex(rows, op->reason, strlen(op->reason));
 	else
@@ -151,20 +151,22 @@ static void line_row(struct text *rows, const struct op *op, const struct line *
 	row_end(rows);
 }
 
-void movement_insert(struct lane *l, struct text *sql)
+void movement_insert(struct lane *l)
 {
+	if (!lane_goes_on(l))
+		return;
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (op->writes && op->kind == OP_MOVE) {
 			op->new_id = lane_new_id(l);
-			movement_row(&l->rows, op);
+			movement_row(&l->rows, op, l->step.now);
 		}
 	}
 	if (l->rows.len == 0)
 		return;
-	statement_add(sql, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
@@ -172,7 +174,7 @@ void movement_insert(struct lane *l, struct text *sql)
 		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->lines_count; k++)
 			line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
-	statement_add(sql, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
+	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
 void movement_answer(struct op *op, int64_t now)
@@ -323,7 +325,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 	assert(left == 0);
 }
 
-static void alone_write(struct lane *l, struct op *op, struct slot_rows *s, struct text *sql)
+static void alone_write(struct lane *l, struct op *op, struct slot_rows *s)
 {
 	struct text lines = {0};
 	int64_t     takes = 0;
@@ -333,7 +335,7 @@ static void alone_write(struct lane *l, struct op *op, struct slot_rows *s, stru
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
 	if (l->rows.len > 0)
-		statement_add(sql, STOCK_ADD, &(struct fill){.rows = &l->rows});
+		lane_run(l, STOCK_ADD, &(struct fill){.rows = &l->rows});
 	text_reset(&l->rows);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].change < 0) {
@@ -341,81 +343,43 @@ static void alone_write(struct lane *l, struct op *op, struct slot_rows *s, stru
 			takes++;
 		}
 	if (takes > 0) {
-		statement_add(sql, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
-		statement_add(sql, LANE_EXPECT, &(struct fill){.count = 2 * takes, .verdict = VERDICT_SHORT});
+		lane_run(l, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
+		lane_expect(l, 2 * takes, VERDICT_SHORT);
 	}
 	text_reset(&l->rows);
-	movement_row(&l->rows, op);
-	statement_add(sql, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	statement_add(sql, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
+	movement_row(&l->rows, op, l->step.now);
+	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	text_fini(&lines);
 }
 
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	*(enum verdict *)arg = (enum verdict)db_int(row, 0);
-}
-
-/* Opens the transaction and reads every slot of the op's skus under locks. */
-static enum db_result alone_open(struct lane *l, struct op *op, struct slot_rows *s, enum verdict *verdict)
-{
-	enum db_result result;
-
-	*verdict = VERDICT_DONE;
-	text_reset(&l->sql);
-	statement_add(&l->sql, LANE_OPEN,
-	              &(struct fill){.lane = l->lane_id, .epoch = l->epoch, .batch = ++l->batch_no});
-	result = db_run(l->db, &l->sql, verdict_read, verdict);
-	if (result != DB_OK || *verdict != VERDICT_DONE)
-		return result;
-	text_reset(&l->rows);
-	for (size_t k = 0; k < op->lines_count; k++)
-		row_int(&l->rows, sku_id(op->lines[k].sku));
-	text_reset(&l->sql);
-	statement_add(&l->sql, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows});
-	return db_run(l->db, &l->sql, slot_read, s);
-}
-
 /* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
-static enum db_result alone_look_again(struct lane *l, struct op *op)
+static void alone_look_again(struct lane *l, struct op *op)
 {
-	enum db_result result;
-
 	op->look_up = true;
-	result = movement_look_up(l);
-	if (result == DB_OK && op->found_movement)
+	l->step.result = movement_look_up(l);
+	if (l->step.result == DB_OK && op->found_movement)
 		op->outcome = movement_outcome(op);
-	return result;
-}
-
-/* Decides under the locks, or finds the twin. Only reads: a connection that is lost takes all of it back. */
-static enum db_result alone_prepare(struct lane *l, struct op *op, struct slot_rows *s, enum verdict *verdict)
-{
-	enum db_result result = alone_open(l, op, s, verdict);
-
-	op->writes = false;
-	if (result == DB_OK && *verdict == VERDICT_DONE) {
-		op->outcome = alone_decide(op, s);
-		op->writes = op->outcome == OUTCOME_OK;
-		if (!op->writes)
-			result = alone_look_again(l, op);
-	}
-	return result == DB_UNKNOWN ? DB_AWAY : result;
 }
 
 enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now)
 {
 	struct slot_rows s = {0};
-	enum db_result   result = alone_prepare(l, op, &s, verdict);
 
-	if (result == DB_OK && op->writes) {
-		text_reset(&l->sql);
-		statement_add(&l->sql, LANE_CONTINUE, &(struct fill){.lane = l->lane_id});
-		alone_write(l, op, &s, &l->sql);
-		result = lane_commit(l, &l->sql, verdict, now);
-	} else if (db_connected(l->db) && db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK && result == DB_OK) {
-		result = DB_AWAY;
+	lane_begin(l, true);
+	text_reset(&l->rows);
+	for (size_t k = 0; k < op->lines_count; k++)
+		row_int(&l->rows, sku_id(op->lines[k].sku));
+	lane_read(l, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
+	op->writes = false;
+	if (lane_goes_on(l)) {
+		op->outcome = alone_decide(op, &s);
+		op->writes = op->outcome == OUTCOME_OK;
+		if (op->writes)
+			alone_write(l, op, &s);
+		else
+			alone_look_again(l, op);
 	}
 	free(s.list);
-	return result;
+	return lane_commit(l, verdict, now);
 }

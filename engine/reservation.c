@@ -226,7 +226,7 @@ static const struct change {
 	{kicks, RESERVATION_KICK, BURIED},
 };
 
-static void change_write(struct lane *l, struct text *sql, const struct change *change)
+static void change_write(struct lane *l, const struct change *change)
 {
 	int64_t count = 0;
 
@@ -238,16 +238,16 @@ static void change_write(struct lane *l, struct text *sql, const struct change *
 		}
 	if (count == 0)
 		return;
-	statement_add(sql, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
-	statement_add(sql, LANE_EXPECT, &(struct fill){.count = count, .verdict = VERDICT_STATE});
+	lane_run(l, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
+	lane_expect(l, count, VERDICT_STATE);
 	if (change->from == EXPIRED)
-		statement_add(sql, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+		lane_run(l, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
 
-void reservation_change(struct lane *l, struct text *sql)
+void reservation_change(struct lane *l)
 {
 	for (size_t i = 0; i < COUNT(changes); i++)
-		change_write(l, sql, &changes[i]);
+		change_write(l, &changes[i]);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -255,53 +255,62 @@ void reservation_change(struct lane *l, struct text *sql)
 			continue;
 		text_reset(&l->rows);
 		row_int(&l->rows, (int64_t)op->found->reservation_id);
-		statement_add(sql, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = op->ttl_s});
-		statement_add(sql, LANE_EXPECT, &(struct fill){.count = 1, .verdict = VERDICT_STATE});
+		lane_run(l, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = op->ttl_s});
+		lane_expect(l, 1, VERDICT_STATE);
 	}
 }
 
 /* ---- new reservations */
 
-void reservation_insert(struct lane *l, struct text *sql)
+static bool holds(const struct op *op)
 {
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
+	return op->writes && op->kind == OP_RESERVE;
+}
 
-		if (!op->writes || op->kind != OP_RESERVE)
-			continue;
-		op->new_id = lane_new_id(l);
-		row_begin(&l->rows);
-		row_int(&l->rows, (int64_t)op->new_id);
-		row_hex(&l->rows, op->id, strlen(op->id));
-		row_hex(&l->rows, op->lines_hash, sizeof(op->lines_hash));
-		row_int(&l->rows, HELD);
-		row_now(&l->rows, op->ttl_s);
-		row_now(&l->rows, op->ttl_s);
-		row_int(&l->rows, 0);
-		row_now(&l->rows, 0);
-		row_end(&l->rows);
-	}
-	if (l->rows.len == 0)
-		return;
-	statement_add(sql, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
-	text_reset(&l->rows);
+static void lines_insert(struct lane *l)
+{
+	db_values_begin(&l->values, 5);
 	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
+		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && op->kind == OP_RESERVE && k < op->lines_count; k++) {
+		for (size_t k = 0; holds(op) && k < op->lines_count; k++) {
 			if (op->lines[k].granted == 0)
 				continue;
-			row_begin(&l->rows);
-			row_int(&l->rows, (int64_t)op->new_id);
-			row_int(&l->rows, sku_id(op->lines[k].sku));
-			row_int(&l->rows, op->lines[k].location->location_id);
-			row_int(&l->rows, l->slot);
-			row_int(&l->rows, op->lines[k].granted);
-			row_end(&l->rows);
+			db_values_int(&l->values, (int64_t)op->new_id);
+			db_values_int(&l->values, sku_id(op->lines[k].sku));
+			db_values_int(&l->values, op->lines[k].location->location_id);
+			db_values_int(&l->values, l->slot);
+			db_values_int(&l->values, op->lines[k].granted);
 		}
 	}
-	statement_add(sql, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
+	lane_execute(l, RESERVATION_LINE_ADD);
+}
+
+void reservation_insert(struct lane *l)
+{
+	int64_t now = l->step.now;
+
+	if (!lane_goes_on(l))
+		return;
+	db_values_begin(&l->values, 7);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!holds(op))
+			continue;
+		op->new_id = lane_new_id(l);
+		db_values_int(&l->values, (int64_t)op->new_id);
+		db_values_bytes(&l->values, op->id, strlen(op->id));
+		db_values_bytes(&l->values, op->lines_hash, sizeof(op->lines_hash));
+		db_values_int(&l->values, HELD);
+		db_values_time(&l->values, now + op->ttl_s * 1000);
+		db_values_time(&l->values, now + op->ttl_s * 1000);
+		db_values_time(&l->values, now);
+	}
+	if (l->values.count == 0)
+		return;
+	lane_execute(l, RESERVATION_ADD);
+	lines_insert(l);
 }
 
 /* ---- answers */

@@ -22,8 +22,8 @@ static const struct {
 	{                                    \
 #n, offsetof(struct fill, n) \
 	}
-	NUMBER(batch), NUMBER(count), NUMBER(epoch), NUMBER(id),   NUMBER(kind),  NUMBER(lane), NUMBER(lapsed),
-	NUMBER(lease), NUMBER(low),   NUMBER(sku),   NUMBER(slot), NUMBER(state), NUMBER(task), NUMBER(verdict),
+	NUMBER(count), NUMBER(id),  NUMBER(kind), NUMBER(lane),  NUMBER(lapsed), NUMBER(lease),
+	NUMBER(low),   NUMBER(sku), NUMBER(slot), NUMBER(state), NUMBER(task),   NUMBER(verdict),
 #undef NUMBER
 };
 
@@ -35,6 +35,18 @@ static void number_add(struct text *sql, const struct fill *fill, const char *na
 			return;
 		}
 	assert(!"a brace in a .sql file that struct fill does not know");
+}
+
+/* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
+static void time_add(struct text *sql, int64_t ms)
+{
+	struct text stamp = {0};
+
+	time_write(&stamp, ms);
+	text_add(sql, "x'");
+	text_hex(sql, stamp.data, stamp.len - 1);
+	text_char(sql, '\'');
+	text_fini(&stamp);
 }
 
 void statement_add(struct text *sql, enum statement name, const struct fill *fill)
@@ -50,6 +62,8 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 		assert(brace && fill);
 		if (strncmp(word, "rows}", 5) == 0)
 			text_bytes(sql, fill->rows->data, fill->rows->len);
+		else if (strncmp(word, "now}", 4) == 0)
+			time_add(sql, fill->now);
 		else
 			number_add(sql, fill, word, (size_t)(brace - word));
 	}
@@ -60,6 +74,11 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 const char *statement_name(enum statement name)
 {
 	return blocks[name].name;
+}
+
+const char *statement_text(enum statement name)
+{
+	return blocks[name].text;
 }
 
 /* Between two values of a row, or two rows, stands a comma. */
@@ -100,15 +119,10 @@ void row_null(struct text *rows)
 	text_add(rows, "NULL");
 }
 
-void row_now(struct text *rows, int64_t plus_s)
+void row_t(struct text *rows)
 {
 	comma(rows);
 	text_char(rows, 't');
-	if (plus_s) {
-		text_add(rows, "+INTERVAL ");
-		text_int(rows, plus_s);
-		text_add(rows, " SECOND");
-	}
 }
 
 void row_utc_now(struct text *rows)
@@ -119,9 +133,6 @@ void row_utc_now(struct text *rows)
 
 void row_time(struct text *rows, int64_t ms)
 {
-	struct text stamp = {0};
-
-	time_write(&stamp, ms); /* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
-	row_hex(rows, stamp.data, stamp.len - 1);
-	text_fini(&stamp);
+	comma(rows);
+	time_add(rows, ms);
 }

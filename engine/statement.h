@@ -13,13 +13,15 @@
 #undef STATEMENT_ENUM
 
 struct fill {
-	int64_t            batch, count, epoch, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
+	int64_t            count, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
+	int64_t            now; /* {now}: milliseconds since 1970, written as a DATETIME(3) */
 	const struct text *rows;
 };
 
 /* Appends the block to `sql`; `fill` may be NULL where the block has no braces. */
 void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
+const char *statement_text(enum statement name); /* as it stands, with question marks, for db_execute */
 
 /* ---- lists for {rows}: "(1,2,x'6162'),(..)", or plain "1,2" when the row is neither begun nor ended. */
 void row_begin(struct text *rows);
@@ -27,8 +29,8 @@ void row_end(struct text *rows);
 void row_int(struct text *rows, int64_t n);
 void row_hex(struct text *rows, const void *data, size_t len); /* an empty string is x'' */
 void row_null(struct text *rows);
-void row_now(struct text *rows, int64_t plus_s); /* t, the compound's time, plus seconds */
-void row_utc_now(struct text *rows);             /* outside of a compound */
-void row_time(struct text *rows, int64_t ms);    /* a DATETIME(3) */
+void row_t(struct text *rows);                /* t, the time of a compound made by guard.h */
+void row_utc_now(struct text *rows);          /* outside of a transaction */
+void row_time(struct text *rows, int64_t ms); /* a DATETIME(3) */
 
 #endif

@@ -37,7 +37,8 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	return result;
 }
 
-static bool gather_add(struct lane *l, struct text *sql, bool all)
+/* Into l->rows; false: there are none. */
+static bool gather_rows(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
 
@@ -53,11 +54,13 @@ static bool gather_add(struct lane *l, struct text *sql, bool all)
 		row_int(&l->rows, p->take > p->add ? p->take - p->add : 0);
 		row_end(&l->rows);
 	}
-	if (l->rows.len == 0)
-		return false;
-	statement_add(sql, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	return l->rows.len > 0;
+}
+
+static void gather_run(struct lane *l)
+{
+	lane_run(l, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
 	atomic_fetch_add(&l->engine->figures.gathers, 1);
-	return true;
 }
 
 enum db_result stock_gather(struct lane *l, bool commits)
@@ -67,13 +70,11 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	int64_t        now;
 	enum db_result result = gather_prepare(l, !commits);
 
-	if (result != DB_OK || !commits)
+	if (result != DB_OK || !commits || !gather_rows(l, false))
 		return result;
-	text_reset(&l->sql);
-	lane_begin(l, &l->sql);
-	if (!gather_add(l, &l->sql, false))
-		return DB_OK;
-	result = lane_commit(l, &l->sql, &verdict, &now);
+	lane_begin(l, false);
+	gather_run(l);
+	result = lane_commit(l, &verdict, &now);
 	for (size_t i = 0; i < b->pairs_count; i++)
 		b->pairs[i].known &= !b->pairs[i].gathers;
 	return result == DB_OK && verdict == VERDICT_DONE ? pairs_load(l, WANTED) : result;
@@ -133,19 +134,24 @@ static void shares_of(struct shares *s, const struct reservation *r)
 }
 
 /* Rows of (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
+static void shares_rows(struct text *rows, const struct shares *s, enum statement name)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		row_begin(rows);
+		row_int(rows, s->list[i].sku_id);
+		row_int(rows, s->list[i].location_id);
+		row_int(rows, s->list[i].slot);
+		row_int(rows, name == STOCK_GIVE_BACK ? s->list[i].qty : 0);
+		row_int(rows, s->list[i].qty);
+		row_end(rows);
+	}
+}
+
 static void shares_write(struct text *sql, const struct shares *s, enum statement name, int verdict)
 {
 	struct text rows = {0};
 
-	for (size_t i = 0; i < s->count; i++) {
-		row_begin(&rows);
-		row_int(&rows, s->list[i].sku_id);
-		row_int(&rows, s->list[i].location_id);
-		row_int(&rows, s->list[i].slot);
-		row_int(&rows, name == STOCK_GIVE_BACK ? s->list[i].qty : 0);
-		row_int(&rows, s->list[i].qty);
-		row_end(&rows);
-	}
+	shares_rows(&rows, s, name);
 	if (s->count > 0) {
 		statement_add(sql, name, &(struct fill){.rows = &rows});
 		guard_expect(sql, 2 * (int64_t)s->count, verdict);
@@ -184,7 +190,7 @@ static void settlement_header(struct text *rows, const struct settlement *settle
 	row_hex(rows, id.data, id.len);
 	row_int(rows, SETTLEMENT);
 	row_hex(rows, no_hash, sizeof(no_hash));
-	row_now(rows, 0);
+	row_t(rows);
 	row_null(rows);
 	row_hex(rows, reference.data, reference.len);
 	row_end(rows);
@@ -216,7 +222,7 @@ void stock_settle(struct text *sql, struct reservation **list, size_t count, con
 	free(s.list);
 }
 
-static void lock_add(struct lane *l, struct text *sql, const struct shares *given)
+static void slots_lock(struct lane *l, const struct shares *given)
 {
 	struct shares all = {0};
 
@@ -237,7 +243,7 @@ static void lock_add(struct lane *l, struct text *sql, const struct shares *give
 		row_int(&l->rows, all.list[i].slot);
 		row_end(&l->rows);
 	}
-	statement_add(sql, STOCK_LOCK, &(struct fill){.rows = &l->rows});
+	lane_run(l, STOCK_LOCK, &(struct fill){.rows = &l->rows});
 	free(all.list);
 }
 
@@ -264,21 +270,41 @@ static int64_t add_rows(struct lane *l, struct text *skus)
 	return count;
 }
 
-static void adds_write(struct lane *l, struct text *sql)
+static void over_read(void *arg, const struct db_row *row)
+{
+	*(bool *)arg = db_int(row, 0) > 0;
+}
+
+static void adds_write(struct lane *l)
 {
 	struct text skus = {0};
+	bool        over = false;
 
 	if (add_rows(l, &skus) > 0) {
-		statement_add(sql, STOCK_ADD, &(struct fill){.rows = &l->rows});
-		statement_add(sql, STOCK_OVER_LIMIT,
-		              &(struct fill){.rows = &skus, .count = LIMIT_NEAR, .verdict = VERDICT_LIMIT});
+		lane_run(l, STOCK_ADD, &(struct fill){.rows = &l->rows});
+		lane_read(l, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .count = LIMIT_NEAR}, over_read, &over);
+		if (over)
+			lane_refuse(l, VERDICT_LIMIT);
 	}
 	text_fini(&skus);
 }
 
-static void takes_write(struct lane *l, struct text *sql)
+static void take_one(struct lane *l, const struct pair *p)
 {
-	int64_t count = 0;
+	db_values_begin(&l->values, 6);
+	db_values_int(&l->values, p->take);
+	db_values_int(&l->values, p->hold);
+	db_values_int(&l->values, p->sku_id);
+	db_values_int(&l->values, p->location_id);
+	db_values_int(&l->values, l->slot);
+	db_values_int(&l->values, p->take);
+	lane_execute(l, STOCK_DEDUCT_ONE);
+}
+
+static void takes_write(struct lane *l)
+{
+	const struct pair *last = NULL;
+	int64_t            count = 0;
 
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.pairs_count; i++) {
@@ -292,15 +318,29 @@ static void takes_write(struct lane *l, struct text *sql)
 		row_int(&l->rows, p->take);
 		row_int(&l->rows, p->hold);
 		row_end(&l->rows);
+		last = p;
 		count++;
 	}
 	if (count == 0)
 		return;
-	statement_add(sql, STOCK_DEDUCT, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	statement_add(sql, LANE_EXPECT, &(struct fill){.count = 2 * count, .verdict = VERDICT_SHORT});
+	if (count == 1)
+		take_one(l, last);
+	else
+		lane_run(l, STOCK_DEDUCT, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	lane_expect(l, 2 * count, VERDICT_SHORT);
 }
 
-void stock_write(struct lane *l, struct text *sql, bool gather)
+static void given_write(struct lane *l, const struct shares *given)
+{
+	if (given->count == 0)
+		return;
+	text_reset(&l->rows);
+	shares_rows(&l->rows, given, STOCK_GIVE_BACK);
+	lane_run(l, STOCK_GIVE_BACK, &(struct fill){.rows = &l->rows});
+	lane_expect(l, 2 * (int64_t)given->count, VERDICT_STATE);
+}
+
+void stock_write(struct lane *l, bool gather)
 {
 	struct shares given = {0};
 	bool          adds = false, takes = false;
@@ -313,12 +353,12 @@ void stock_write(struct lane *l, struct text *sql, bool gather)
 		adds |= l->batch.pairs[i].add > 0;
 		takes |= l->batch.pairs[i].take > 0;
 	}
-	if (gather)
-		gather_add(l, sql, true);
+	if (gather && gather_rows(l, true))
+		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)
-		lock_add(l, sql, &given);
-	shares_write(sql, &given, STOCK_GIVE_BACK, VERDICT_STATE);
-	adds_write(l, sql);
-	takes_write(l, sql);
+		slots_lock(l, &given);
+	given_write(l, &given);
+	adds_write(l);
+	takes_write(l);
 	free(given.list);
 }

@@ -43,7 +43,7 @@ INSERT IGNORE INTO stock_slot (sku_id, location_id, slot, available, reserved) V
 
 -- name: stock_lock
 -- Where several statements of a transaction write slots, all of them are locked here first, in order.
-    SELECT COUNT(*) INTO @locked FROM (
+    SELECT COUNT(*) FROM (
       WITH want(sku_id, location_id, slot) AS (VALUES {rows})
       SELECT s.slot FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
           ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot FOR UPDATE) locked;
@@ -62,12 +62,21 @@ SELECT p.sku_id, p.location_id, COUNT(*)
         ON DUPLICATE KEY UPDATE available = available + VALUES(available);
 
 -- name: stock_over_limit
--- Does a total pass {count}? SELECT .. INTO reads without a lock (IF EXISTS would lock); what other lanes add at the same moment
--- is bounded, see LIMIT_NEAR. {rows}: sku numbers.
-    SELECT COUNT(*) INTO @over FROM (
+-- How many totals pass {count}? Without a lock: what other lanes add at the same moment is bounded, see LIMIT_NEAR.
+-- {rows}: sku numbers.
+    SELECT COUNT(*) FROM (
       SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({rows})
        GROUP BY sku_id HAVING SUM(available + reserved) > {count}) totals;
-    IF @over > 0 THEN SET verdict = {verdict}; LEAVE work; END IF;
+
+-- name: stock_deduct_one
+-- The guard of a batch that wants one sku at one location, which is the rule for a hot one. As stock_deduct below, but prepared:
+-- (take, hold, sku, location, slot, take).
+    INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
+      SELECT s.sku_id, s.location_id, s.slot, ?, ? FROM stock_slot s FORCE INDEX (PRIMARY)
+       WHERE s.sku_id = ? AND s.location_id = ? AND s.slot = ?
+      HAVING SUM(s.available) >= ? FOR UPDATE
+      ON DUPLICATE KEY UPDATE available = stock_slot.available - VALUES(available),
+                              reserved = stock_slot.reserved + VALUES(reserved);
 
 -- name: stock_deduct
 -- The guard. One slot, one row for each sku and location: `take` units leave available, `hold` of them are reserved. Rows with

@@ -167,6 +167,48 @@ Test(db, session_and_rows)
 	cr_expect(db_text(one, "SELECT 1; SELECT 2", NULL, NULL) == DB_ERROR, "two statements in one must not run");
 }
 
+/* Rows (n, bytes of s, at) for a prepared statement. */
+static void values_fill(struct db_values *v, const int64_t *numbers, const char *const *texts, size_t rows)
+{
+	db_values_begin(v, 3);
+	for (size_t i = 0; i < rows; i++) {
+		db_values_int(v, numbers[i]);
+		db_values_bytes(v, texts[i], strlen(texts[i]));
+		db_values_time(v, 1798761599999);
+	}
+}
+
+Test(db, prepared_statements)
+{
+	static const char insert[] = "INSERT INTO p VALUES (?, ?, ?)",
+			  raise[] = "UPDATE p SET n = n + ? WHERE s = ? AND at = ?",
+			  returns[] = "INSERT INTO p VALUES (?, ?, ?) RETURNING n, s, at, NULL";
+	struct db_values v = {0};
+	struct text      t = {0};
+
+	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3)) ENGINE=InnoDB",
+	                  NULL, NULL) == DB_OK);
+	values_fill(&v, (int64_t[]){-1, INT64_MAX, 7}, (const char *[]){"", "'\"\\", "seven"}, 3);
+	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
+	says("SELECT n, s, at FROM p ORDER BY n", "-1,,2026-12-31 23:59:59.999 7,seven,2026-12-31 23:59:59.999 "
+	                                          "9223372036854775807,'\"\\,2026-12-31 23:59:59.999");
+	values_fill(&v, (int64_t[]){1}, (const char *[]){"seven"}, 1);
+	cr_expect(db_execute(one, raise, &v, NULL, NULL) == DB_OK && db_changed(one) == 1, "one row after many");
+	values_fill(&v, (int64_t[]){20, 8, 21}, (const char *[]){"a", "twice", "b"}, 3);
+	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
+	values_fill(&v, (int64_t[]){30}, (const char *[]){"thirty"}, 1);
+	cr_expect(db_execute(one, returns, &v, row_write, &t) == DB_OK, "%s", db_error(one));
+	cr_expect_str_eq(t.data, "30,thirty,2026-12-31 23:59:59.999,NULL");
+	db_close(one);
+	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_AWAY);
+	cr_assert(db_connect(one), "%s", db_error(one));
+	values_fill(&v, (int64_t[]){40, 41}, (const char *[]){"x", "y"}, 2);
+	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_OK, "prepared anew on a new connection");
+	cr_expect(db_execute(one, "SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v, NULL, NULL) == DB_ERROR);
+	text_fini(&t);
+	db_values_fini(&v);
+}
+
 Test(db, errors_of_statements)
 {
 	static const struct {

@@ -89,7 +89,7 @@ int64_t trap_waiter(void)
 	while (!id && clock_ms() < until) {
 		usleep(PAUSE_US);
 		id = trap_number("SELECT MAX(id) FROM information_schema.processlist WHERE db = DATABASE()"
-		                 " AND id <> CONNECTION_ID() AND command = 'Query' AND time_ms > 100");
+		                 " AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND time_ms > 100");
 	}
 	if (!id)
 		flow_fail("no statement waits");

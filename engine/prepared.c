@@ -1,0 +1,203 @@
+/* prepared.c - see prepared.h. */
+#include "prepared.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESULT_COLUMNS = 4, RESULT_BYTES = 64 };
+
+void prepared_close(struct prepared *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		mysql_stmt_close(p->list[i].stmt);
+	p->count = 0;
+}
+
+MYSQL_STMT *prepared_find(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
+                          size_t error_size)
+{
+	MYSQL_STMT *stmt;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].sql == sql)
+			return p->list[i].stmt;
+	assert(p->count < PREPARED_MAX);
+	stmt = mysql_stmt_init(mysql);
+	if (!stmt || mysql_stmt_prepare(stmt, sql, strlen(sql)) != 0) {
+		*code = stmt ? mysql_stmt_errno(stmt) : mysql_errno(mysql);
+		snprintf(error, error_size, "%s", stmt ? mysql_stmt_error(stmt) : mysql_error(mysql));
+		if (stmt)
+			mysql_stmt_close(stmt);
+		return NULL;
+	}
+	p->list[p->count].sql = sql;
+	p->list[p->count++].stmt = stmt;
+	return stmt;
+}
+
+/* ---- values, as their maker fills them in: row by row */
+
+void db_values_begin(struct db_values *v, unsigned columns)
+{
+	assert(columns <= DB_COLUMNS_MAX);
+	v->columns = columns;
+	v->count = 0;
+}
+
+void db_values_fini(struct db_values *v)
+{
+	free(v->list);
+	*v = (struct db_values){0};
+}
+
+static void value_add(struct db_values *v, struct db_value value)
+{
+	v->list = mem_reach(v->list, v->count, &v->max, sizeof(*v->list));
+	assert(v->count < v->columns || v->list[v->count - v->columns].type == value.type);
+	v->list[v->count++] = value;
+}
+
+void db_values_int(struct db_values *v, int64_t n)
+{
+	value_add(v, (struct db_value){DB_INT, n, NULL});
+}
+
+void db_values_bytes(struct db_values *v, const void *bytes, size_t len)
+{
+	value_add(v, (struct db_value){DB_BYTES, (int64_t)len, bytes});
+}
+
+void db_values_time(struct db_values *v, int64_t ms)
+{
+	value_add(v, (struct db_value){DB_TIME, ms, NULL});
+}
+
+size_t db_values_rows(const struct db_values *v)
+{
+	assert(v->count > 0 && v->count % v->columns == 0);
+	return v->count / v->columns;
+}
+
+/* ---- and as the server gets them: an array for each column */
+
+struct column {
+	int64_t       *number;
+	const void   **bytes;
+	unsigned long *len;
+	MYSQL_TIME    *time;
+};
+
+static MYSQL_TIME time_of(int64_t ms)
+{
+	struct time_parts at = time_split(ms);
+
+	return (MYSQL_TIME){.year = (unsigned)at.year,
+	                    .month = (unsigned)at.month,
+	                    .day = (unsigned)at.day,
+	                    .hour = (unsigned)at.hour,
+	                    .minute = (unsigned)at.minute,
+	                    .second = (unsigned)at.second,
+	                    .second_part = (unsigned long)at.ms * 1000,
+	                    .time_type = MYSQL_TIMESTAMP_DATETIME};
+}
+
+static void column_fill(struct column *to, const struct db_values *v, size_t column)
+{
+	size_t rows = db_values_rows(v);
+
+	*to = (struct column){
+		.number = mem_alloc(rows * sizeof(*to->number)),
+		.bytes = mem_alloc(rows * sizeof(*to->bytes)),
+		.len = mem_alloc(rows * sizeof(*to->len)),
+		.time = mem_alloc(rows * sizeof(*to->time)),
+	};
+	for (size_t i = 0; i < rows; i++) {
+		const struct db_value *value = &v->list[i * v->columns + column];
+
+		to->number[i] = value->number;
+		to->bytes[i] = value->type == DB_TIME ? (const void *)&to->time[i] : value->bytes;
+		to->len[i] = (unsigned long)value->number;
+		if (value->type == DB_TIME)
+			to->time[i] = time_of(value->number);
+	}
+}
+
+static void column_free(struct column *c)
+{
+	free(c->number);
+	free(c->bytes);
+	free(c->len);
+	free(c->time);
+}
+
+/* One row is bound by itself, several as arrays of pointers, or of numbers. */
+static MYSQL_BIND bind_of(struct column *c, enum db_type type, bool many)
+{
+	MYSQL_BIND bind = {0};
+
+	bind.buffer_type = type == DB_INT    ? MYSQL_TYPE_LONGLONG
+	                   : type == DB_TIME ? MYSQL_TYPE_DATETIME
+	                                     : MYSQL_TYPE_BLOB;
+	bind.buffer = type == DB_INT ? (void *)c->number : many ? (void *)c->bytes : (void *)c->bytes[0];
+	if (type == DB_BYTES)
+		bind.length = c->len;
+	return bind;
+}
+
+static bool values_send(MYSQL_STMT *stmt, const struct db_values *v)
+{
+	struct column columns[DB_COLUMNS_MAX];
+	MYSQL_BIND    binds[DB_COLUMNS_MAX];
+	unsigned      rows = (unsigned)db_values_rows(v), many = rows > 1 ? rows : 0;
+	bool          sent;
+
+	for (size_t i = 0; i < v->columns; i++) {
+		column_fill(&columns[i], v, i);
+		binds[i] = bind_of(&columns[i], v->list[i].type, many > 0);
+	}
+	sent = mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &many) == 0 && mysql_stmt_bind_param(stmt, binds) == 0 &&
+	       mysql_stmt_execute(stmt) == 0;
+	for (size_t i = 0; i < v->columns; i++)
+		column_free(&columns[i]);
+	return sent;
+}
+
+/* ---- and on their way back: as text, like those of other statements */
+
+bool prepared_run(MYSQL_STMT *stmt, const struct db_values *values, int *sets,
+                  void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	char          texts[RESULT_COLUMNS][RESULT_BYTES + 1], *col[RESULT_COLUMNS];
+	unsigned long len[RESULT_COLUMNS];
+	my_bool       null[RESULT_COLUMNS];
+	MYSQL_BIND    binds[RESULT_COLUMNS] = {0};
+	struct db_row row = {.columns = mysql_stmt_field_count(stmt), .col = col, .len = len};
+	int           fetched;
+
+	if (!values_send(stmt, values))
+		return false;
+	row.columns = mysql_stmt_field_count(stmt);
+	if (row.columns == 0)
+		return true;
+	assert(row.columns <= RESULT_COLUMNS);
+	for (unsigned i = 0; i < row.columns; i++)
+		binds[i] = (MYSQL_BIND){.buffer_type = MYSQL_TYPE_STRING,
+		                        .buffer = texts[i],
+		                        .buffer_length = RESULT_BYTES,
+		                        .length = &len[i],
+		                        .is_null = &null[i]};
+	if (mysql_stmt_bind_result(stmt, binds) != 0 || mysql_stmt_store_result(stmt) != 0)
+		return false;
+	while ((fetched = mysql_stmt_fetch(stmt)) == 0) {
+		for (unsigned i = 0; i < row.columns; i++) {
+			col[i] = null[i] ? NULL : texts[i];
+			texts[i][len[i] < RESULT_BYTES ? len[i] : RESULT_BYTES] = '\0';
+		}
+		if (each)
+			each(arg, &row);
+	}
+	++*sets;
+	mysql_stmt_free_result(stmt);
+	return fetched == MYSQL_NO_DATA;
+}

@@ -1,0 +1,30 @@
+/* prepared.h - private to db.c: statements with question marks, prepared once for a connection and then sent as numbers
+ * and bytes. Many rows go in one trip (COM_STMT_BULK_EXECUTE of MariaDB): nothing is parsed, which is most of what a
+ * small transaction costs. */
+#ifndef PREPARED_H
+#define PREPARED_H
+
+#include "db.h"
+
+#include <mysql.h>
+
+enum { PREPARED_MAX = 8 };
+
+/* Those of one connection. Zero-initialised is empty. */
+struct prepared {
+	struct {
+		const char *sql; /* the same pointer every time, so that it names the statement */
+		MYSQL_STMT *stmt;
+	} list[PREPARED_MAX];
+	size_t count;
+};
+
+void prepared_close(struct prepared *p); /* before the connection is closed */
+/* NULL: *code and `error` say why. */
+MYSQL_STMT *prepared_find(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
+                          size_t error_size);
+/* False: mysql_stmt_errno says why. *sets as in db_run. */
+bool prepared_run(MYSQL_STMT *stmt, const struct db_values *values, int *sets,
+                  void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
+
+#endif
