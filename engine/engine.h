@@ -1,7 +1,7 @@
 /* engine.h - what api and jobs may ask of the engine.
  *
  *   loop thread                        lane thread, one per slot              MariaDB
- *   op_new, fill, engine_start ─▶ queue ─▶ take what waits ─▶ decide ─▶ one compound statement
+ *   op_new, fill, engine_start ─▶ queue ─▶ take what waits ─▶ decide ─▶ one transaction
  *   done(arg, op), op_free     ◀─ eventfd ◀── answer each  ◀─ verdict ◀─
  *
  * An operation (struct op) is one allocation with its lines and texts. engine_start hands it over; `done` hands it
