@@ -1,6 +1,5 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
 #include "http.h"
-#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +91,14 @@ struct metrics {
 static void sample(struct metrics *m, int64_t value)
 {
 	text_format(m->to, "%s %lld\n", m->name, (long long)value);
+}
+
+static struct counts last_counts; /* the loop's thread alone; counted_ms 0: never */
+
+/* Of the whole database, as far as it was seen. */
+static void counter(struct metrics *m, enum counter c)
+{
+	sample(m, last_counts.elsewhere[c] + counter_here(c));
 }
 
 static void write_requests(struct metrics *m)
@@ -196,7 +203,7 @@ static void write_replays(struct metrics *m)
 
 static void write_expired(struct metrics *m)
 {
-	sample(m, m->figures->expired);
+	counter(m, COUNT_EXPIRED);
 }
 
 static void write_tasks_open(struct metrics *m)
@@ -213,22 +220,22 @@ static void write_oldest_lease(struct metrics *m)
 
 static void write_fenced(struct metrics *m)
 {
-	sample(m, task_figures.fenced);
+	counter(m, COUNT_FENCED);
 }
 
 static void write_reaped(struct metrics *m)
 {
-	sample(m, task_figures.reaped_tasks);
+	counter(m, COUNT_REAPED_TASKS);
 }
 
 static void write_deadlocks(struct metrics *m)
 {
-	sample(m, m->figures->deadlocks);
+	counter(m, COUNT_DEADLOCKS);
 }
 
 static void write_retries(struct metrics *m)
 {
-	sample(m, m->figures->retries);
+	counter(m, COUNT_RETRIES);
 }
 
 static void write_unknown(struct metrics *m)
@@ -263,8 +270,6 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
 	text_fini(&body);
 }
-
-static struct counts last_counts; /* the loop's thread alone; counted_ms 0: never */
 
 static void metrics_answer_request(struct request *r)
 {

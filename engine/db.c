@@ -1,5 +1,6 @@
 /* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
 #include "db.h"
+#include "counters.h"
 #include "prepared.h"
 
 #include <ctype.h>
@@ -330,6 +331,8 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 
 	error_keep(db, code, error);
 	result = sets ? DB_UNKNOWN : class_of(code);
+	if (result == DB_RETRY)
+		counter_add(COUNT_DEADLOCKS, 1);
 	if (result == DB_UNKNOWN)
 		db_close(db);
 	return result;

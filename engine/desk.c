@@ -113,6 +113,8 @@ static void desk_idle(struct desk *d)
 {
 	if (!db_connected(d->db) || db_text(d->db, "DO 1", NULL, NULL) != DB_OK)
 		atomic_store(&d->connected, db_connect(d->db));
+	if (d == d->engine->clerk)
+		counters_write(d->db);
 }
 
 static void *desk_main(void *arg)

@@ -11,6 +11,7 @@
 #define ENGINE_H
 
 #include "catalogue.h"
+#include "counters.h"
 #include "db.h"
 
 #include <stdatomic.h>
@@ -107,7 +108,8 @@ struct counts {
 	int64_t ready[STATES];           /* of held and confirmed: due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* how long the oldest of these has been due; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
-	int64_t counted_ms; /* clock_ms */
+	int64_t elsewhere[COUNTERS]; /* see counters.h */
+	int64_t counted_ms;          /* clock_ms */
 };
 
 #define LINE_UNITS_MAX INT64_C(1000000000) /* of one line of a request */
@@ -214,14 +216,14 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
  * with DATABASE_AWAY, nothing was done); false when it is in the database and nobody knows what comes of it. */
 bool op_cancel(struct op *op);
 
-/* Counts by walking the claim index once. On a connection of the caller's. */
+/* Counts by walking the claim index once, and brings the counters up to date. On a connection of the caller's. */
 bool engine_count(struct db *db, struct counts *out) MUST_CHECK;
 
 bool engine_ready(struct engine *e); /* every lane and the desk have a connection */
 
 /* ---- figures for /metrics and stats; each may be read at any moment by any thread */
 struct engine_figures {
-	_Atomic int64_t gathers, replays, deadlocks, retries, unknown_outcomes, expired, sweeps;
+	_Atomic int64_t gathers, replays, unknown_outcomes;
 	_Atomic int64_t batch_count, batch_requests, batch_us;
 	_Atomic int64_t batch_requests_bucket[12]; /* up to 1, 2, 4 .. 2048 */
 	_Atomic int64_t refusals[OUTCOMES];

@@ -1,5 +1,6 @@
 /* guard.c - see guard.h. */
 #include "guard.h"
+#include "counters.h"
 #include "statement.h"
 
 void guard_begin(struct text *sql)
@@ -25,5 +26,7 @@ enum db_result guard_run(struct db *db, struct text *sql, int *verdict)
 	statement_add(sql, GUARD_END, NULL);
 	result = db_run(db, sql, verdict_read, verdict);
 	assert(result != DB_OK || *verdict >= 0);
+	if (result == DB_RETRY || result == DB_LOCKED || (result == DB_OK && *verdict != GUARD_DONE))
+		counter_add(COUNT_RETRIES, 1);
 	return result;
 }

@@ -212,7 +212,7 @@ void batch_retry(struct lane *l)
 	struct batch *b = &l->batch;
 	size_t        kept = 0;
 
-	atomic_fetch_add(&l->engine->figures.retries, 1);
+	counter_add(COUNT_RETRIES, 1);
 	if (batch_tries(b) > 0)
 		l->limit = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
@@ -279,7 +279,6 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_retry(l);
 		break;
 	case DB_RETRY:
-		atomic_fetch_add(&l->engine->figures.deadlocks, 1);
 		pause_with_jitter(batch_tries(b));
 		pairs_forget(l);
 		batch_retry(l);

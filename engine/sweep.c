@@ -132,7 +132,7 @@ enum db_result reservation_sweep(struct lane *l)
 		result = sweep_find(l, &ids);
 		if (result == DB_OK && ids.len > 0)
 			result = reservation_expire(l, &ids, &swept);
-		atomic_fetch_add(&l->engine->figures.expired, swept);
+		counter_add(COUNT_EXPIRED, swept);
 	}
 	if (exists && swept == 0)
 		sweep_remember(l);

@@ -245,6 +245,8 @@ bool engine_count(struct db *db, struct counts *out)
 	text_reset(&sql);
 	statement_add(&sql, TASK_FIGURES, NULL);
 	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
+	counters_write(db);
+	ok = ok && counters_read(db, out->elsewhere);
 	text_fini(&sql);
 	return ok;
 }

@@ -76,7 +76,7 @@ static void lost_add(struct task_answer *a, const char *order_id)
 {
 	a->lost_orders = mem_resize(a->lost_orders, (size_t)(a->lost + 1) * sizeof(a->lost_orders[0]));
 	strcpy(a->lost_orders[a->lost++], order_id);
-	atomic_fetch_add(&task_figures.fenced, 1);
+	counter_add(COUNT_FENCED, 1);
 }
 
 /* Keeps the rows that are named, by their order; the others are freed. */
@@ -142,6 +142,12 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	return result;
 }
 
+static void expired_count(const struct task *task, int64_t orders)
+{
+	if (task->kind == TASK_EXPIRE)
+		counter_add(COUNT_EXPIRED, orders);
+}
+
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                              size_t count, struct task_answer *a)
 {
@@ -168,9 +174,9 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 		return DB_RETRY;
 	if (result == DB_OK && a->lease_lost) {
 		a->completed = 0;
-		atomic_fetch_add(&task_figures.fenced, 1);
+		counter_add(COUNT_FENCED, 1);
 	}
-	atomic_fetch_add(&task_figures.completed, a->completed);
+	expired_count(&a->task, a->completed);
 	return result;
 }
 
@@ -183,7 +189,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 
 	*a = (struct task_answer){.task = *task, .completed = (int64_t)count};
 	if (result == DB_OK && verdict == GUARD_DONE) {
-		atomic_fetch_add(&task_figures.completed, (int64_t)count);
+		expired_count(task, (int64_t)count);
 		return DB_OK;
 	}
 	if (result == DB_AWAY || (result == DB_UNKNOWN && !db_connect(db)))
@@ -273,12 +279,6 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	return result;
 }
 
-static void fail_count(const struct task_answer *a)
-{
-	atomic_fetch_add(&task_figures.retried, a->retried);
-	atomic_fetch_add(&task_figures.buried, a->buried);
-}
-
 enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                          size_t count, unsigned attempts_max, struct task_answer *a)
 {
@@ -302,7 +302,6 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
 		return DB_RETRY;
-	fail_count(a);
 	return result;
 }
 
@@ -336,6 +335,5 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
 		return DB_RETRY;
-	fail_count(a);
 	return result;
 }

@@ -65,7 +65,7 @@ static enum db_result task_mark(struct db *db, const struct task *task, int64_t 
 	result = db_run(db, &sql, NULL, NULL);
 	*ours = result == DB_OK && db_changed(db) == 1;
 	if (*ours)
-		atomic_fetch_add(&task_figures.reaped_tasks, 1);
+		counter_add(COUNT_REAPED_TASKS, 1);
 	text_fini(&sql);
 	return result;
 }

@@ -9,8 +9,6 @@
 
 enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000 };
 
-struct task_figures task_figures;
-
 static const struct {
 	const char    *word;
 	enum state     from;
@@ -185,7 +183,6 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	for (size_t i = 0; i < in.count; i++) /* the walk follows due_at, so the last one is the mark */
 		if (in.list[i]->due_at - LOW_MARGIN_MS > claimer->low_ms)
 			claimer->low_ms = in.list[i]->due_at - LOW_MARGIN_MS;
-	atomic_fetch_add(&task_figures.claimed, (int64_t)in.count);
 	return result;
 }
 

@@ -109,10 +109,4 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 void           task_id_rows(struct text *rows, struct reservation **list, size_t count);
 
-/* ---- figures for /metrics, counted by this process */
-struct task_figures {
-	_Atomic int64_t fenced, reaped_tasks, claimed, completed, retried, buried;
-};
-extern struct task_figures task_figures;
-
 #endif

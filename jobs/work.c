@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECONNECT_MS = 200, FAILED_MS = 500 };
+enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
 
 /* ---- stopping */
 
@@ -63,7 +63,8 @@ struct worker {
 	pthread_t      thread;
 	struct claimer claimer;
 	char           name[ID_MAX + 1];
-	int64_t        since_ms; /* when the database was last well */
+	int64_t        since_ms;   /* when the database was last well */
+	int64_t        counted_ms; /* when its counters were last brought there */
 	int            status;
 };
 
@@ -137,12 +138,21 @@ static enum db_result pass(struct worker *w, bool *busy)
 	                 &w->work);
 }
 
+/* What was counted is brought to the database while nothing is to do, and every few seconds while something is. */
+static void worker_counts(struct worker *w, bool at_once)
+{
+	if (!db_connected(w->db) || (!at_once && clock_ms() - w->counted_ms < COUNTED_MS))
+		return;
+	counters_write(w->db);
+	w->counted_ms = clock_ms();
+}
+
 /* What was begun ends; a claim that a lost connection left behind is the reaper's. */
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	int64_t        pause_ms = 0;
-	bool           busy;
+	bool           busy = false;
 
 	while (!stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
@@ -150,6 +160,7 @@ static void *worker_main(void *arg)
 		pause_ms = RECONNECT_MS;
 		if (db_connected(w->db) || db_connect(w->db))
 			result = pass(w, &busy);
+		worker_counts(w, !busy);
 		if (result == DB_OK) {
 			pause_ms = busy ? 0 : w->work.pause_ms;
 			w->since_ms = clock_ms();
@@ -166,6 +177,7 @@ static void *worker_main(void *arg)
 			break;
 		}
 	}
+	worker_counts(w, true);
 	return NULL;
 }
 
