@@ -16,7 +16,18 @@ void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
 	else if (outcome != OUTCOME_OK)
 		atomic_fetch_add_explicit(&l->engine->figures.refusals[outcome], 1, memory_order_relaxed);
-	loop_give(op);
+	op->next = NULL;
+	*l->answered_last = op;
+	l->answered_last = &op->next;
+}
+
+void lane_tell(struct lane *l)
+{
+	struct op *first = l->answered;
+
+	l->answered = NULL;
+	l->answered_last = &l->answered;
+	loop_give_all(first);
 }
 
 static void pending_append(struct lane *l, struct op *op)
@@ -178,5 +189,6 @@ bool batch_take(struct lane *l)
 		pending_append(l, taken[i]);
 	parked_return(l);
 	batch_fill(l);
+	lane_tell(l);
 	return l->batch.count > 0 || l->pending || l->parked || !queue_closed(&l->queue);
 }

@@ -130,11 +130,12 @@ static void entered_read(void *arg, const struct db_row *row)
 void lane_begin(struct lane *l, bool repeatable)
 {
 	l->step = (struct step){DB_OK, VERDICT_DONE, TIME_NONE};
+	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
 	if (repeatable)
 		lane_text(l, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	lane_text(l, "START TRANSACTION");
 	db_values_begin(&l->values, 3);
-	db_values_int(&l->values, ++l->batch_no);
+	db_values_int(&l->values, l->batch_no);
 	db_values_int(&l->values, l->lane_id);
 	db_values_int(&l->values, l->epoch);
 	if (lane_goes_on(l))

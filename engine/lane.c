@@ -330,6 +330,7 @@ static void lane_round(struct lane *l)
 		batch_undone(l, verdict);
 	else
 		batch_answer(l, now);
+	lane_tell(l);
 	atomic_store(&l->connected, db_connected(l->db));
 }
 
@@ -375,6 +376,7 @@ struct lane *lane_open(struct engine *e, unsigned slot)
 	l->slot = slot;
 	l->limit = BATCH_OPS;
 	l->pending_last = &l->pending;
+	l->answered_last = &l->answered;
 	l->batch.ops = l->ops;
 	l->batch.pairs = mem_alloc(PAIRS_MAX * sizeof(*l->batch.pairs));
 	l->batch.order = mem_alloc(PAIRS_MAX * sizeof(*l->batch.order));

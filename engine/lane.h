@@ -92,11 +92,12 @@ struct lane {
 	uint16_t          ids[IDS];                /* index in ops + 1 by hash of the id */
 	struct op        *pending, **pending_last; /* taken, and to be taken again */
 	size_t            pending_count;
-	struct op        *parked;           /* waiting for a row that somebody outside holds */
-	int64_t           parked_ms;        /* when they were last tried */
-	size_t            limit;            /* of the next batch; halved while conflicts go on */
-	uint64_t          blocked[BLOCKED]; /* pairs and ids that were locked from outside; 0: free place */
-	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
+	struct op        *answered, **answered_last; /* their loops are told together, before the lane waits */
+	struct op        *parked;                    /* waiting for a row that somebody outside holds */
+	int64_t           parked_ms;                 /* when they were last tried */
+	size_t            limit;                     /* of the next batch; halved while conflicts go on */
+	uint64_t          blocked[BLOCKED];          /* pairs and ids that were locked from outside; 0: free place */
+	uint64_t          recents[RECENTS];          /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
 	struct step       step;
 	struct text       sql, rows; /* scratch */
@@ -115,7 +116,8 @@ struct engine {
 };
 
 /* ---- op.c */
-void loop_give(struct op *op); /* the op has its outcome; its loop is told */
+void loop_give(struct op *op);        /* the op has its outcome; its loop is told, and owns it from here on */
+void loop_give_all(struct op *first); /* a list of them, by `next` */
 
 /* ---- lane.c */
 struct lane *lane_open(struct engine *e, unsigned slot);
@@ -148,7 +150,8 @@ void batch_trim(struct lane *l);     /* puts back what does not fit after the lo
 bool batch_take(struct lane *l);     /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
 void batch_put_back(struct lane *l); /* nothing was done for them: they are first in the next batch */
 void batch_park(struct lane *l, struct op *op);
-void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the op is its loop's from here on */
+void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the lane is done with the op */
+void lane_tell(struct lane *l);                                        /* what is answered goes to its loops */
 /* The operation of the batch that has this id, or NULL. */
 struct op *batch_find(struct lane *l, bool movement, const char *id);
 uint64_t   op_id_hash(bool movement, const char *id); /* op.c; never 0 */

@@ -13,6 +13,11 @@ UPDATE lane SET epoch = epoch + 1 WHERE lane_id = {lane};
 -- What the lane's last committed batch was. One row.
 SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {lane};
 
+-- name: lanes_work
+-- How much the lanes that wrote lately have done so far: batch_no grows by the operations of a batch. A walk over all lanes, a
+-- handful of rows.
+SELECT COALESCE(SUM(batch_no), 0) FROM lane WHERE batch_at > UTC_TIMESTAMP(3) - INTERVAL 10 SECOND;
+
 -- name: lane_drop
 -- A lane that ends in order takes its row along.
 DELETE FROM lane WHERE lane_id = {lane};

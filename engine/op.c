@@ -262,20 +262,38 @@ int loop_fd(const struct loop *l)
 	return l->fd;
 }
 
-/* From here on the loop owns the op. One write wakes it for however many. */
-void loop_give(struct op *op)
+/* The first of these and those after it that are of the same loop. Returns the rest. */
+static struct op *loop_give_some(struct op *first)
 {
-	struct loop *l = op->loop;
+	struct loop *l = first->loop;
+	struct op   *last = first, *rest;
 	bool         wake;
 
-	op->next = NULL;
+	while (last->next && last->next->loop == l)
+		last = last->next;
+	rest = last->next;
+	last->next = NULL;
 	pthread_mutex_lock(&l->lock);
 	wake = !l->first;
-	*l->last = op;
-	l->last = &op->next;
+	*l->last = first;
+	l->last = &last->next;
 	pthread_mutex_unlock(&l->lock);
 	if (wake)
 		eventfd_write(l->fd, 1);
+	return rest;
+}
+
+/* One lock and one write wake a loop for however many. */
+void loop_give_all(struct op *first)
+{
+	while (first)
+		first = loop_give_some(first);
+}
+
+void loop_give(struct op *op)
+{
+	op->next = NULL;
+	loop_give_all(op);
 }
 
 void loop_run(struct loop *l)

@@ -8,6 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Orders cannot wait, settling can: while the lanes do more than LOAD_OPS a second, a worker that settles rests REST
+ * times as long as it worked. */
+enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
 
 /* ---- stopping */
@@ -63,8 +66,10 @@ struct worker {
 	pthread_t      thread;
 	struct claimer claimer;
 	char           name[ID_MAX + 1];
-	int64_t        since_ms;   /* when the database was last well */
-	int64_t        counted_ms; /* when its counters were last brought there */
+	int64_t        load_ops, load_ms; /* what the lanes had done, and when that was read */
+	bool           load;              /* they are busy */
+	int64_t        since_ms;          /* when the database was last well */
+	int64_t        counted_ms;        /* when its counters were last brought there */
 	int            status;
 };
 
@@ -129,6 +134,40 @@ static void reaped_print(void *arg, const struct task *task, int64_t orders)
 		          task->worker, (long long)orders);
 }
 
+static void load_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static void load_look(struct worker *w)
+{
+	struct text sql = {0};
+	int64_t     ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
+
+	if (passed_ms < LOAD_MS)
+		return;
+	statement_add(&sql, LANES_WORK, NULL);
+	if (db_run(w->db, &sql, load_read, &ops) == DB_OK)
+		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
+	w->load_ops = ops;
+	w->load_ms = now_ms;
+	text_fini(&sql);
+}
+
+/* How long to rest after a batch that took worked_ms. */
+static int64_t rest_ms(struct worker *w, int64_t worked_ms)
+{
+	int64_t ms = worked_ms * REST;
+
+	if (w->work.kind != TASK_SETTLE)
+		return 0;
+	load_look(w);
+	if (!w->load)
+		return 0;
+	log_event(LOG_DEBUG, "rests", "worker=%s ms=%lld", w->name, (long long)ms);
+	return ms < REST_MS_MAX ? ms : REST_MS_MAX;
+}
+
 static enum db_result pass(struct worker *w, bool *busy)
 {
 	*busy = false;
@@ -156,13 +195,14 @@ static void *worker_main(void *arg)
 
 	while (!stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
+		int64_t        began_ms = clock_ms();
 
 		pause_ms = RECONNECT_MS;
 		if (db_connected(w->db) || db_connect(w->db))
 			result = pass(w, &busy);
 		worker_counts(w, !busy);
 		if (result == DB_OK) {
-			pause_ms = busy ? 0 : w->work.pause_ms;
+			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
 			w->since_ms = clock_ms();
 			if (!busy && w->work.once)
 				break;

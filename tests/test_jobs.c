@@ -293,3 +293,18 @@ Test(jobs, second_signal_ends_at_once)
 	           STATES "3,5");
 	flow_end();
 }
+
+/* The lanes say in their rows how much they do: a worker that settles makes way, and is done all the same. */
+Test(jobs, settling_rests_while_the_lanes_are_busy)
+{
+	flow_begin();
+	flow_orders("R", 3000);
+	flow_step("start A work settle --batch 1 --log-level debug");
+	for (int i = 0; i < 4; i++) {
+		usleep(400000);
+		flow_step("sql UPDATE lane SET batch_no = batch_no + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
+	}
+	flow_steps("signal A TERM", "end A                     -> 0 ~event=rests", "work settle               -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state <> 3 -> 0", "run audit -> 0");
+	flow_end();
+}
