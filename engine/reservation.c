@@ -25,6 +25,7 @@ enum column {
 	SETTLED_AT,
 	NOW,
 	DUE_AT,
+	KEY_ID,
 	LINE_SKU_ID,
 	LINE_SKU,
 	LINE_LOCATION_ID,
@@ -74,6 +75,7 @@ static struct reservation *reservation_begin(const struct db_row *row, size_t li
 	r->released_at = time_parse(row->col[RELEASED_AT]);
 	r->settled_at = time_parse(row->col[SETTLED_AT]);
 	r->due_at = time_parse(row->col[DUE_AT]);
+	r->key_id = (uint32_t)db_int(row, KEY_ID);
 	r->read_at = time_parse(row->col[NOW]);
 	return r;
 }
@@ -275,6 +277,10 @@ void reservation_insert(struct lane *l, struct text *sql)
 		row_int(&l->rows, (int64_t)op->new_id);
 		row_hex(&l->rows, op->id, strlen(op->id));
 		row_hex(&l->rows, op->lines_hash, sizeof(op->lines_hash));
+		if (op->key_id)
+			row_int(&l->rows, op->key_id);
+		else
+			row_null(&l->rows);
 		row_int(&l->rows, HELD);
 		row_now(&l->rows, op->ttl_s);
 		row_now(&l->rows, op->ttl_s);
