@@ -17,6 +17,7 @@ struct serve {
 	struct house    house;
 	struct engine  *engine;
 	struct jobs    *jobs;
+	struct keys    *keys; /* NULL: without */
 	struct service *service;
 };
 
@@ -103,6 +104,7 @@ static int doors_open(struct serve *s)
 {
 	struct service_options options = {.listen = option_text(OPTION_listen),
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
+	                                  .keys = s->keys,
 	                                  .ready = serve_ready,
 	                                  .arg = s};
 	char                   why[512];
@@ -133,6 +135,7 @@ int serve_run(int argc, char **argv)
 	struct house_options  house;
 	struct engine_options options;
 	const char           *jobs;
+	char                  why[512];
 	int                   status = options_read(command_find("serve"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
@@ -145,6 +148,13 @@ int serve_run(int argc, char **argv)
 		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000, --max-body at least 1024"
 		                                : "--jobs knows expire, settle and reap");
 		return EXIT_CONFIG;
+	}
+	if (option_text(OPTION_keys)) {
+		s.keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
+		if (!s.keys) {
+			say("%s", why);
+			return EXIT_CONFIG;
+		}
 	}
 	signal(SIGPIPE, SIG_IGN);
 	signals_block(true);
@@ -164,6 +174,7 @@ int serve_run(int argc, char **argv)
 	engine_close(s.engine);
 	if (s.service)
 		service_free(s.service);
+	keys_free(s.keys);
 	house_close(&s.house);
 	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;
