@@ -67,7 +67,7 @@ void keys_answered(const struct request *r, int status);
 
 /* ---- held.c. Reservations that are about to be started for a key: their number, and how they count. */
 void held_begin(struct request *r, struct op *first);
-/* An operation has come back, or never began. */
+/* An operation has come back with its outcome, or never began: BUSY. */
 void held_end(struct request *r, const struct op *op);
 /* Asks for a count, if none is under way and the engine takes it. */
 void held_count(struct keys *k);

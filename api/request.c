@@ -246,8 +246,10 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 		return;
 	}
 	r->ops_left = 0;
-	for (; first; first = first->next)
+	for (; first; first = first->next) {
+		first->outcome = BUSY;
 		held_end(r, first);
+	}
 	reply_refused(r, BUSY, NULL, NULL);
 }
 

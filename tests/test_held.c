@@ -125,6 +125,43 @@ Test(held, in_a_race)
 	     " -> 1");
 }
 
+static void left_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+/* Calls that find the queue full, and those that give up: nothing of them is counted for ever. */
+Test(held, when_the_queue_is_full)
+{
+	struct text  batch = {0};
+	struct race *race;
+	int          count, busy = 0;
+	int64_t      left = 0;
+
+	flow_begin();
+	flow_steps("keys bot order held=300000 | boss admin", "serve --lanes 1", "key boss", "receipt A +300000 -> 201",
+	           "key bot", "reserve R A=1 -> 201", "lock");
+	text_add(&batch, "batch");
+	for (int i = 0; i < 1000; i++)
+		text_format(&batch, "%s B#.%d A=10", i ? " |" : "", i);
+	text_add(&batch, " || confirm R");
+	race = flow_race("16", batch.data);
+	for (const struct answer *a = race_finish(race, &count), *end = a + count; a < end; a++)
+		busy += a->status == 503;
+	cr_expect_gt(busy, 0, "the queue was never full");
+	race_free(race);
+	text_fini(&batch);
+	flow_steps(
+		"unlock", "wait release R -> 200",
+		"wait sql SELECT COUNT(*) FROM key_hold JOIN reservation USING (reservation_id) WHERE state <> 1 -> 0");
+	cr_assert_eq(
+		db_text(flow_scratch()->db, "SELECT 300000 - COALESCE(SUM(units), 0) FROM key_hold", left_read, &left),
+		DB_OK);
+	flow_step("wait reserve L A=%lld -> 201", (long long)left);
+	flow_steps("reserve M A=1 -> 429");
+	flow_end();
+}
+
 /* While the database is away nothing is known; afterwards the limit is where it was. */
 Test(held, after_the_database_was_away)
 {
