@@ -153,27 +153,54 @@ static bool rate_allows(struct key *key)
 	return true;
 }
 
+static bool refuse(struct request *r, int status, const char *code, const char *detail)
+{
+	reply_problem(r, status, code, NULL, detail, NULL, NULL);
+	return false;
+}
+
+/* Asked for by a page that a browser shows, of another origin than this service: the browser says so itself (Fetch
+ * Metadata), an older one names the page's origin (RFC 6454). */
+static bool from_another_site(struct request *r)
+{
+	const char *site = request_header(r, "Sec-Fetch-Site"), *origin = request_header(r, "Origin");
+	const char *host = request_header(r, "Host");
+
+	if (site)
+		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+	if (!origin)
+		return false;
+	origin = strstr(origin, "://");
+	return !origin || !host || strcmp(origin + 3, host) != 0;
+}
+
+/* Whoever reaches the service may call it, but no page may use a person's browser to change something here. */
+static bool admit_without_keys(struct request *r, enum callers callers)
+{
+	if (callers == ANYBODY || callers == READERS || !from_another_site(r))
+		return true;
+	return refuse(r, 403, "forbidden", "a page of another origin changes nothing here");
+}
+
 bool keys_admit(struct request *r, enum callers callers)
 {
 	struct keys *k = service_options(request_service(r))->keys;
 
-	if (!k || callers == ANYBODY)
+	if (!k)
+		return admit_without_keys(r, callers);
+	if (callers == ANYBODY)
 		return true;
 	r->key = key_of(k, request_header(r, "Authorization"));
 	if (!r->key) {
 		reply_header(r, "WWW-Authenticate", "Bearer");
-		reply_problem(r, 401, "unauthorized", NULL,
-		              "this service wants Authorization: Bearer and a key of its own", NULL, NULL);
-	} else if (!(r->key->line.role & callers)) {
-		reply_problem(r, 403, "forbidden", NULL, "the role of this key does not have this call", NULL, NULL);
-	} else if (!rate_allows(r->key)) {
-		reply_problem(r, 429, outcome_code(TOO_MUCH_HELD), NULL, "this key may make fewer requests a second",
-		              NULL, NULL);
-	} else {
-		r->audited = r->key->line.role == ROLE_ADMIN && callers != READERS;
-		return true;
+		return refuse(r, 401, "unauthorized", "this service wants Authorization: Bearer and a key of its own");
 	}
-	return false;
+	if (!(r->key->line.role & callers))
+		return refuse(r, 403, "forbidden", "the role of this key does not have this call");
+	if (!rate_allows(r->key))
+		return refuse(r, 429, outcome_code(TOO_MUCH_HELD), "this key may make fewer requests a second");
+	r->audited = r->key->line.role == ROLE_ADMIN && callers != READERS;
+	return true;
 }
 
 void keys_answered(const struct request *r, int status)

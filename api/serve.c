@@ -59,6 +59,7 @@ static unsigned lanes_standard(void)
 static void banner(const struct serve *s)
 {
 	const char *at = service_address(s->service);
+	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
 
 	if (strncmp(at, "unix:", 5) == 0) {
 		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
@@ -69,12 +70,13 @@ static void banner(const struct serve *s)
 	}
 	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
 	       "  listening  http://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s http://%s/v1/movements -H 'Content-Type: application/json' \\\n"
+	       "  curl -s http://%s/v1/movements%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s http://%s/v1/reservations -H 'Content-Type: application/json' \\\n"
+	       "  curl -s http://%s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s http://%s/v1/skus/MUG\n\n",
-	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, at, at);
+	       "  curl -s http://%s/v1/skus/MUG%s\n\n",
+	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, bearer, at,
+	       bearer, at, bearer);
 	fflush(stdout);
 }
 

@@ -257,6 +257,27 @@ Test(keys, a_hangup_without_keys_ends_it)
 	     "end S -> 0 ~event=draining");
 }
 
+#define OTHER "Origin:http://shop.example "
+
+/* A page in somebody's browser reaches a service on the loopback address. It may ask, but change nothing. */
+Test(keys, without_keys_no_page_changes_anything)
+{
+	flow("receipt A +10 -> 201", "reserve R1 A=1 -> 201", "mark",
+	     "raw POST /v1/reservations/R1/release " OTHER "-> 403 forbidden",
+	     "raw POST /v1/reservations/R1/release Origin:null -> 403 forbidden",
+	     "raw POST /v1/reservations/R1/release Origin:http://127.0.0.1 -> 403 forbidden",
+	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:cross-site -> 403 forbidden",
+	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:same-site -> 403 forbidden",
+	     "raw POST /v1/movements " OTHER "{} -> 403", "raw POST /v1/tasks/1/return " OTHER "-> 403", "unchanged",
+	     "raw GET /v1/skus/A " OTHER "-> 200", "raw POST /v1/availability " OTHER "{'skus':['A']} -> 200",
+	     "raw GET /livez " OTHER "-> 200", "raw POST /nowhere " OTHER "-> 404",
+	     "raw POST /v1/reservations/R1/confirm Sec-Fetch-Site:same-origin " OTHER "-> 200",
+	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:none -> 200",
+	     /* a key is not something that a browser sends by itself */
+	     EVERYBODY, "restart", "raw POST /v1/reservations/R1/release " OTHER "-> 401", "key shop",
+	     "raw POST /v1/reservations/R1/release " OTHER "-> 200 released replayed");
+}
+
 /* ---- limits of requests */
 
 /* Never more than the bucket holds and what came in meanwhile; never less than it holds. */
