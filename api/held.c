@@ -22,6 +22,12 @@ static int64_t units_of(const struct line *lines, size_t count)
 	return units;
 }
 
+/* As far as this process knows. */
+static int64_t held_open(const struct key *key)
+{
+	return key->held + key->grown - key->shrunk;
+}
+
 static void op_judge(struct key *key, struct op *op)
 {
 	int64_t units = units_of(op->lines, op->lines_count);
@@ -29,7 +35,7 @@ static void op_judge(struct key *key, struct op *op)
 	op->key_id = key->line.key_id;
 	if (key->line.held == 0)
 		return;
-	op->over_held = !key->counted || key->held + key->grown - key->shrunk + key->flying + units > key->line.held;
+	op->over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
 	if (op->over_held)
 		return;
 	op->held_units = units;
@@ -75,14 +81,16 @@ void held_end(struct request *r, const struct op *op)
 {
 	struct keys *k = service_options(request_service(r))->keys;
 	struct key  *key;
+	int64_t      units;
 
 	if (op->held_units > 0)
 		reservation_ended(r->key, op);
 	if (!k || k->limited == 0 || !ends_hold(op) || op->arrived_ms <= k->taken_ms)
 		return; /* what was under way when a count came may be in it */
 	key = key_by_number(k, op->reservation->key_id);
-	if (key)
-		key->shrunk += units_of(op->reservation->lines, op->reservation->lines_count);
+	units = units_of(op->reservation->lines, op->reservation->lines_count);
+	if (key) /* never below nothing: another process may have made it since the count */
+		key->shrunk += units < held_open(key) ? units : held_open(key);
 }
 
 /* ---- counting */
