@@ -41,6 +41,13 @@ const struct command commands[] = {
 	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back", "  holdfast kick R1\n", kick_run},
 	{"purge", PURGE, "", "removes reservations and tasks that ended long ago", "  holdfast purge --keep 90\n",
          purge_run},
+	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
+         "  holdfast key new shop order --keys /etc/holdfast/keys\n"
+         "  holdfast key new packers worker --keys /etc/holdfast/keys --json\n"
+         "Roles: order (reservations and reads), worker (tasks and reads), read, admin (all). Limits are written "
+         "behind the\n"
+         "line: rps=N requests a second, held=N units held open. A running service reads the file again at SIGHUP.\n",
+         key_run},
 	{0},
 };
 

@@ -58,8 +58,9 @@ static const struct route_entry {
 	enum evhttp_cmd_type method;
 	const char          *allow, *path, *name;
 	void (*handler)(struct request *r);
+	enum callers callers;
 } routes[] = {
-#define X(method, path, handler) {EVHTTP_REQ_##method, #method, path, #method " " path, handler},
+#define X(method, path, handler, callers) {EVHTTP_REQ_##method, #method, path, #method " " path, handler, callers},
 #include "routes.def"
 #undef X
 };
@@ -166,6 +167,7 @@ static void figures_count(struct request *r, int status)
 	f->latency_us += took_us;
 	log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_name(r->route), status,
 	          (long long)took_us);
+	keys_answered(r, status);
 }
 
 void reply_header(struct request *r, const char *name, const char *value)
@@ -311,16 +313,18 @@ static void dispatch(struct request *r)
 {
 	enum evhttp_cmd_type method = evhttp_request_get_command(r->transport);
 	const char          *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(r->transport)), *param;
-	size_t               len;
+	size_t               len, i = 0;
 
-	for (size_t i = 0; i < COUNT(routes); i++)
-		if (method_fits(method, routes[i].method) && path_fits(routes[i].path, path, &param, &len)) {
-			r->route = (enum route)i;
-			if (read_param(r, param, len) && read_query(r))
-				routes[i].handler(r);
-			return;
-		}
-	method_not_allowed(r, path ? path : "");
+	while (i < COUNT(routes) &&
+	       !(method_fits(method, routes[i].method) && path_fits(routes[i].path, path, &param, &len)))
+		i++;
+	r->route = (enum route)i;
+	if (!keys_admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
+		return; /* what is not there is told to those who have a key */
+	if (r->route == ROUTE_NONE)
+		method_not_allowed(r, path ? path : "");
+	else if (read_param(r, param, len) && read_query(r))
+		routes[i].handler(r);
 }
 
 static void request_came(struct evhttp_request *ev, void *arg)
@@ -372,6 +376,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 		request_give_up(s->oldest);
 	if (s->socket)
 		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
+	keys_tick(s->options.keys);
 	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
@@ -392,9 +397,19 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	s->socket = NULL;
 }
 
+/* Without keys there is nothing to read again: a terminal was closed. */
+static void hung_up(evutil_socket_t fd, short what, void *arg)
+{
+	if (!keys_reload(((struct service *)arg)->options.keys))
+		drain(fd, what, arg);
+}
+
 /* ---- the service */
 
-static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+static const struct {
+	int signal;
+	void (*act)(evutil_socket_t fd, short what, void *arg);
+} signals[] = {{SIGTERM, drain}, {SIGINT, drain}, {SIGHUP, hung_up}};
 
 /* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
 static struct event_base *base_new(void)
@@ -427,19 +442,21 @@ struct service *service_open(const struct service_options *options, struct engin
 	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);
 	evhttp_set_timeout(s->http, IDLE_S);
 	evhttp_set_gencb(s->http, request_came, s);
-	listener = listen_open(s->base, options->listen, &s->listening, why, why_size);
+	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
 	if (listener)
 		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
-	for (size_t i = 0; i < COUNT(ending); i++) {
-		s->signals[i] = evsignal_new(s->base, ending[i], drain, s);
+	for (size_t i = 0; i < COUNT(signals); i++) {
+		s->signals[i] = evsignal_new(s->base, signals[i].signal, signals[i].act, s);
 		event_add(s->signals[i], NULL);
 	}
 	event_add(s->ended, NULL);
 	event_add(s->tick, &tick);
-	if (s->socket)
+	if (s->socket) {
+		keys_start(options->keys, e, s->loop);
 		return s;
+	}
 	service_close(s);
 	service_free(s);
 	return NULL;
@@ -467,7 +484,7 @@ void service_close(struct service *s)
 	}
 	event_free(s->ended);
 	event_free(s->tick);
-	for (size_t i = 0; i < COUNT(ending); i++)
+	for (size_t i = 0; i < COUNT(signals); i++)
 		event_free(s->signals[i]);
 	evhttp_free(s->http);
 	event_base_free(s->base);

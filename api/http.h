@@ -8,12 +8,13 @@
 #define HTTP_H
 
 #include "api/json.h"
+#include "api/keys.h"
 #include "engine/engine.h"
 
 struct service;
 
 enum route {
-#define X(method, path, handler) ROUTE_##handler,
+#define X(method, path, handler, callers) ROUTE_##handler,
 #include "routes.def"
 #undef X
 	ROUTE_NONE,
@@ -27,6 +28,8 @@ struct request {
 	enum route       route;
 	char             param[SKU_MAX + 1]; /* of the path, decoded */
 	char             id[132];            /* X-Request-Id */
+	struct key      *key;                /* who asks; NULL: nobody had to say */
+	bool             audited;            /* an admin key changes something: its answer is logged */
 	struct query    *query;
 	struct json_doc *body;
 	int64_t          began_us;
@@ -90,8 +93,9 @@ void request_free(struct request *r);
 
 /* ---- the service, for serve.c */
 struct service_options {
-	const char *listen; /* ADDR:PORT or unix:PATH */
-	size_t      body_max;
+	const char  *listen; /* ADDR:PORT or unix:PATH */
+	size_t       body_max;
+	struct keys *keys;                                  /* NULL: every call is let in */
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
 	void *arg;
 };
@@ -117,7 +121,7 @@ struct service               *request_service(struct request *r);
 const struct service_options *service_options(const struct service *s);
 
 /* ---- handlers */
-#define X(method, path, handler) void handler(struct request *r);
+#define X(method, path, handler, callers) void handler(struct request *r);
 #include "routes.def"
 #undef X
 

@@ -110,8 +110,8 @@ static void address_name(struct listening *at, evutil_socket_t fd)
 	}
 }
 
-static struct evconnlistener *listen_tcp(struct event_base *base, const char *where, struct listening *at, char *why,
-                                         size_t why_size)
+static struct evconnlistener *listen_tcp(struct event_base *base, const char *where, bool keyed, struct listening *at,
+                                         char *why, size_t why_size)
 {
 	static const char       name[] = "localhost:";
 	struct sockaddr_storage address;
@@ -132,11 +132,14 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", where);
 		return NULL;
 	}
-	if (!is_loopback(&address)) {
+	if (!is_loopback(&address) && !keyed) {
 		why_write(why, why_size,
-		          "--listen %s is open to others and there are no keys: use loopback or unix:PATH", where);
+		          "--listen %s is open to others and there are no keys: use loopback, unix:PATH or --keys",
+		          where);
 		return NULL;
 	}
+	if (!is_loopback(&address))
+		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", where);
 	if (any_port)
 		((struct sockaddr_in *)&address)->sin_port = 0; /* at the same place for IPv6 */
 	listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE);
@@ -147,16 +150,16 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 	return listener;
 }
 
-struct evconnlistener *listen_open(struct event_base *base, const char *where, struct listening *at, char *why,
-                                   size_t why_size)
+struct evconnlistener *listen_open(struct event_base *base, const char *where, bool keyed, struct listening *at,
+                                   char *why, size_t why_size)
 {
 	bool                   is_unix = strncmp(where, "unix:", 5) == 0;
 	struct evconnlistener *listener;
 
 	event_set_log_callback(libevent_says);
 	descriptors_raise();
-	listener =
-		is_unix ? listen_unix(base, where + 5, at, why, why_size) : listen_tcp(base, where, at, why, why_size);
+	listener = is_unix ? listen_unix(base, where + 5, at, why, why_size)
+	                   : listen_tcp(base, where, keyed, at, why, why_size);
 	if (listener)
 		evconnlistener_set_error_cb(listener, accept_failed);
 	return listener;

@@ -20,9 +20,12 @@ enum {
 	REAP = 64,
 	KICK = 128,
 	PURGE = 256,
-	PRINTS = AUDIT | STATS | IMPORT,
+	HOUSED = 511, /* all that work on a database */
+	KEY = 512,
+	SERVE_KEY = SERVE | KEY,
+	PRINTS = AUDIT | STATS | IMPORT | KEY,
 	WORK_REAP = WORK | REAP,
-	ALL = 511
+	ALL = HOUSED | KEY
 };
 
 struct command {
@@ -54,6 +57,7 @@ int                         work_run(int argc, char **argv);
 int                         reap_run(int argc, char **argv);
 int                         kick_run(int argc, char **argv);
 int                         purge_run(int argc, char **argv);
+int                         key_run(int argc, char **argv);
 const struct command       *command_find(const char *name);
 
 #endif

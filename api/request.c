@@ -99,8 +99,8 @@ void reply_no_memory(struct request *r)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-		[DONE] = 200,     [REPEATED] = 200,  [IMPOSSIBLE] = 422,  [ABSENT] = 404,
-		[CONFLICT] = 409, [MALFORMED] = 400, [UNAVAILABLE] = 503,
+		[DONE] = 200,     [REPEATED] = 200,  [IMPOSSIBLE] = 422, [ABSENT] = 404,
+		[CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429,    [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];
@@ -214,6 +214,7 @@ static void request_op_done(void *arg, struct op *op)
 
 	assert(r->magic == REQUEST_MAGIC);
 	op->ended = true;
+	held_end(r, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -239,11 +240,16 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 		answer(r);
 		return;
 	}
+	held_begin(r, first);
 	if (engine_start_batch(request_engine(r), first, r->ops_left, request_loop(r), request_op_done, r)) {
 		request_waits(r, true);
 		return;
 	}
 	r->ops_left = 0;
+	for (; first; first = first->next) {
+		first->outcome = BUSY;
+		held_end(r, first);
+	}
 	reply_refused(r, BUSY, NULL, NULL);
 }
 

@@ -17,6 +17,7 @@ struct serve {
 	struct house    house;
 	struct engine  *engine;
 	struct jobs    *jobs;
+	struct keys    *keys; /* NULL: without */
 	struct service *service;
 };
 
@@ -58,6 +59,7 @@ static unsigned lanes_standard(void)
 static void banner(const struct serve *s)
 {
 	const char *at = service_address(s->service);
+	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
 
 	if (strncmp(at, "unix:", 5) == 0) {
 		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
@@ -68,12 +70,13 @@ static void banner(const struct serve *s)
 	}
 	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
 	       "  listening  http://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s http://%s/v1/movements -H 'Content-Type: application/json' \\\n"
+	       "  curl -s http://%s/v1/movements%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s http://%s/v1/reservations -H 'Content-Type: application/json' \\\n"
+	       "  curl -s http://%s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s http://%s/v1/skus/MUG\n\n",
-	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, at, at);
+	       "  curl -s http://%s/v1/skus/MUG%s\n\n",
+	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, bearer, at,
+	       bearer, at, bearer);
 	fflush(stdout);
 }
 
@@ -103,6 +106,7 @@ static int doors_open(struct serve *s)
 {
 	struct service_options options = {.listen = option_text(OPTION_listen),
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
+	                                  .keys = s->keys,
 	                                  .ready = serve_ready,
 	                                  .arg = s};
 	char                   why[512];
@@ -133,6 +137,7 @@ int serve_run(int argc, char **argv)
 	struct house_options  house;
 	struct engine_options options;
 	const char           *jobs;
+	char                  why[512];
 	int                   status = options_read(command_find("serve"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
@@ -145,6 +150,13 @@ int serve_run(int argc, char **argv)
 		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000, --max-body at least 1024"
 		                                : "--jobs knows expire, settle and reap");
 		return EXIT_CONFIG;
+	}
+	if (option_text(OPTION_keys)) {
+		s.keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
+		if (!s.keys) {
+			say("%s", why);
+			return EXIT_CONFIG;
+		}
 	}
 	signal(SIGPIPE, SIG_IGN);
 	signals_block(true);
@@ -164,6 +176,7 @@ int serve_run(int argc, char **argv)
 	engine_close(s.engine);
 	if (s.service)
 		service_free(s.service);
+	keys_free(s.keys);
 	house_close(&s.house);
 	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;

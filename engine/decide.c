@@ -49,6 +49,8 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
+	if (op->over_held)
+		return TOO_MUCH_HELD;
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
 		return out;

@@ -22,7 +22,7 @@ enum outcome {
 #undef X
 	OUTCOMES
 };
-enum outcome_class { DONE, REPEATED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, UNAVAILABLE };
+enum outcome_class { DONE, REPEATED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
 const char        *outcome_code(enum outcome o);
 const char        *outcome_detail(enum outcome o);
 enum outcome_class outcome_class(enum outcome o);
@@ -54,6 +54,7 @@ struct reservation {
 	int64_t     created_at, expires_at, confirmed_at, released_at, settled_at, due_at; /* ms, or TIME_NONE */
 	int64_t     read_at; /* the database's clock when the row was read */
 	uint64_t    task_id; /* 0: none */
+	uint32_t    key_id;  /* whose key made it; 0: none */
 	enum state  state;   /* as stored; a held one past expires_at reads EXPIRED by reservation_reads */
 	unsigned    attempts;
 	uint8_t     lines_hash[16];
@@ -128,6 +129,9 @@ struct op {
 	enum mode   mode;
 	int64_t     ttl_s;
 	bool        reacquire;
+	uint32_t    key_id;     /* of a new reservation: whose key asks; 0: none */
+	int64_t     held_units; /* likewise: so many count against the limit of that key; 0: it has none */
+	bool        over_held;  /* likewise: that limit is reached, so only what is there already is answered */
 	enum kind   movement_kind;
 	const char *reason, *reference; /* in the op's own text; NULL: none */
 	struct page page;

@@ -6,7 +6,7 @@
  *
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The
  * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
- * location, slot); new reservations and lines; movements. */
+ * location, slot); new reservations, lines and holds of keys; movements. */
 #include "lane.h"
 
 #include <stdlib.h>
@@ -15,14 +15,15 @@
 
 /* ---- a round */
 
-/* Whose id has to be looked up before anything is sent: changes of state, and what may be a replay. */
+/* Whose id has to be looked up before anything is sent: changes of state, what may be a replay, and what is refused
+ * unless it is one. */
 static void batch_mark_suspects(struct lane *l)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->suspect |=
-			op->alone || l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
+		op->suspect |= op->alone || op->over_held || l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash ||
+		               op_makes_codes(op);
 		op->look_up = op->suspect || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
 	}
 }
@@ -160,6 +161,7 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 	reservation_change(l);
 	stock_write(l, inside);
 	reservation_insert(l);
+	key_hold_insert(l);
 	movement_insert(l);
 	return lane_commit(l, verdict, now);
 }

@@ -207,6 +207,9 @@ void           reservation_answer(struct op *op, int64_t now); /* op->reservatio
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
 void lines_sort(struct line *lines, size_t count); /* op.c */
 
+/* ---- key.c */
+void key_hold_insert(struct lane *l); /* writes the holds of keys with a limit */
+
 /* ---- desk.c: the thread for lists and totals. */
 struct desk  *desk_open(struct engine *e);
 void          desk_close(struct desk *d);

@@ -25,6 +25,7 @@ enum column {
 	SETTLED_AT,
 	NOW,
 	DUE_AT,
+	KEY_ID,
 	LINE_SKU_ID,
 	LINE_SKU,
 	LINE_LOCATION_ID,
@@ -74,6 +75,7 @@ static struct reservation *reservation_begin(const struct db_row *row, size_t li
 	r->released_at = time_parse(row->col[RELEASED_AT]);
 	r->settled_at = time_parse(row->col[SETTLED_AT]);
 	r->due_at = time_parse(row->col[DUE_AT]);
+	r->key_id = (uint32_t)db_int(row, KEY_ID);
 	r->read_at = time_parse(row->col[NOW]);
 	return r;
 }
@@ -292,7 +294,7 @@ void reservation_insert(struct lane *l)
 
 	if (!lane_goes_on(l))
 		return;
-	db_values_begin(&l->values, 7);
+	db_values_begin(&l->values, 8);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -302,6 +304,7 @@ void reservation_insert(struct lane *l)
 		db_values_int(&l->values, (int64_t)op->new_id);
 		db_values_bytes(&l->values, op->id, strlen(op->id));
 		db_values_bytes(&l->values, op->lines_hash, sizeof(op->lines_hash));
+		db_values_int(&l->values, op->key_id);
 		db_values_int(&l->values, HELD);
 		db_values_time(&l->values, now + op->ttl_s * 1000);
 		db_values_time(&l->values, now + op->ttl_s * 1000);

@@ -5,7 +5,7 @@
 -- name: reservation_find
 -- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals.
 SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at,
+       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
        l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   FROM reservation r FORCE INDEX (order_id)
   LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
@@ -15,7 +15,7 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
 -- name: reservation_by_id
 -- The same by reservation_id.
 SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at,
+       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
        l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   FROM reservation r FORCE INDEX (PRIMARY)
   LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
@@ -23,9 +23,9 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
  WHERE r.reservation_id IN ({rows});
 
 -- name: reservation_add
--- Prepared: (id, order_id, lines_hash, state, due_at, expires_at, created_at).
-    INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, 0, ?);
+-- Prepared: (id, order_id, lines_hash, key_id or 0, state, due_at, expires_at, created_at).
+    INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, due_at, expires_at, attempts, created_at)
+    VALUES (?, ?, ?, NULLIF(?, 0), ?, ?, ?, 0, ?);
 
 -- name: reservation_line_add
 -- Prepared: (id, sku, location, slot, qty).

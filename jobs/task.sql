@@ -42,7 +42,7 @@ END
 -- name: task_rows
 -- The reservations that a task has claimed and not resolved, with their lines; {state} as above.
 SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at,
+       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
        l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   FROM reservation r FORCE INDEX (claim)
   LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id

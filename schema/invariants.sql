@@ -85,6 +85,14 @@ SELECT r.order_id, r.state, r.task_id, r.attempts
  WHERE r.state IN (1, 2) AND r.task_id > 0
    AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2));
 
+-- name: hold_of_key
+-- What stands there as held with a key is what its reservation was made with and holds.
+SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
+  FROM key_hold h JOIN reservation r ON r.reservation_id = h.reservation_id
+  JOIN reservation_line l ON l.reservation_id = h.reservation_id
+ GROUP BY h.reservation_id, r.order_id, h.key_id, r.key_id, h.units
+HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
+
 -- name: task_counts
 -- A task has completed and failed no more than it claimed, and settled reservations that name it are those it completed.
 SELECT t.task_id, t.claimed, t.completed, t.failed, COUNT(r.reservation_id) AS settled

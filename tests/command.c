@@ -125,7 +125,8 @@ static void step_signal(struct commands *c, const struct step *s, struct text *w
 	static const struct {
 		const char *name;
 		int         number;
-	} signals[] = {{"TERM", SIGTERM}, {"INT", SIGINT}, {"KILL", SIGKILL}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}};
+	} signals[] = {{"TERM", SIGTERM}, {"INT", SIGINT},   {"KILL", SIGKILL},
+	               {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"HUP", SIGHUP}};
 	struct beside *b = beside_need(c, s);
 
 	for (size_t i = 0; i < COUNT(signals); i++)

@@ -3,10 +3,12 @@
 
 #include "tests/command.h"
 #include "tests/expect.h"
+#include "tests/keyring.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
 #include "tests/verb.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,8 @@ static struct {
 	struct text     cursor;   /* of the last list that had one */
 	struct text     mark;     /* the checksum taken by `mark` */
 	struct commands commands;
+	char            keys[300];   /* the file of keys, once `keys` has written it */
+	char            bearer[120]; /* what requests bear; empty: nothing */
 	int             failures;
 } f;
 
@@ -91,6 +95,11 @@ struct scratch *flow_scratch(void)
 int flow_port(int program)
 {
 	return runner_need(program)->program.port;
+}
+
+void flow_said(struct text *to)
+{
+	program_log_all(f.log, to);
 }
 
 void flow_terminate(void)
@@ -192,6 +201,26 @@ static void run_unchanged(int who, const char *words)
 	text_fini(&now);
 }
 
+static void run_keys(int who, const char *words)
+{
+	(void)who;
+	snprintf(f.keys, sizeof(f.keys), "%s/%s.keys", scratch_dir(), f.scratch.name);
+	setenv("HOLDFAST_KEYS", f.keys, 1); /* of the programs that start from now on */
+	keyring_write(f.keys, words);
+}
+
+static void run_key(int who, const char *words)
+{
+	(void)who;
+	snprintf(f.bearer, sizeof(f.bearer), *words ? BEARER : "%s", words);
+}
+
+static void run_hangup(int who, const char *words)
+{
+	(void)words;
+	kill(runner_need(who)->program.pid, SIGHUP);
+}
+
 static const struct control {
 	const char *name;
 	void (*run)(int who, const char *words);
@@ -200,7 +229,8 @@ static const struct control {
 	{"kill", run_kill},           {"expire", run_expire}, {"tick", run_tick},
 	{"lock", run_lock},           {"unlock", run_unlock}, {"cut", run_cut},
 	{"away", run_away},           {"back", run_back},     {"mark", run_mark},
-	{"unchanged", run_unchanged},
+	{"unchanged", run_unchanged}, {"keys", run_keys},     {"key", run_key},
+	{"hangup", run_hangup},
 };
 
 static bool control_run(int who, const struct step *s)
@@ -247,7 +277,7 @@ struct race *flow_race(const char *shape, const char *steps)
 	for (int i = 0; i < PROGRAMS; i++)
 		if (f.runner[i].program.pid)
 			port[ports++] = f.runner[i].program.port;
-	r = race_start(port, ports, shape, steps);
+	r = race_start(port, ports, *f.bearer ? f.bearer : NULL, shape, steps);
 	cr_assert(r, "these steps make no race: %s %s", shape, steps);
 	return r;
 }
@@ -298,6 +328,7 @@ static void request_run(int who, const struct step *s, int wait_s, const char *t
 	if (!good)
 		cr_assert_fail("not a step: %s", text);
 	for (;;) {
+		r->client.bearer = *f.bearer ? f.bearer : NULL;
 		client_call(&r->client, &call, &answer);
 		text_reset(&why);
 		good = expect_form(&call, &answer, &why) && expect_words(expectation, batch, &answer, &why);
@@ -376,6 +407,8 @@ void flow_end(void)
 		program_log_tail(f.log, &said);
 		cr_expect_fail("the programs said at the end:\n%s", said.data);
 	}
+	if (*f.keys)
+		unlink(f.keys);
 	scratch_close(&f.scratch);
 	text_fini(&f.cursor);
 	text_fini(&f.mark);

@@ -14,6 +14,9 @@
  *   complete N [ID ..]    fail N ID=retry[:ERROR] ID=bury[:ERROR] ..
  *   raw METHOD PATH [Header:value ..] [BODY]           as it stands, except that ' in BODY is sent as "
  * Surroundings
+ *   keys NAME ROLE [rps=N] [held=N] | ..     writes the file of keys, for programs that start from now on
+ *   key NAME            requests bear the key of NAME from now on; key alone: none
+ *   hangup              SIGHUP to the program
  *   serve [OPTIONS]     the program again, with these options (as the first step: instead of --lanes 2)
  *   second [OPTIONS]    a second one on the same database; steps that begin with @2 go to it
  *   restart, kill       SIGTERM or kill -9, and the program again as before
@@ -74,6 +77,8 @@ struct race *flow_race(const char *shape, const char *steps);
 struct scratch *flow_scratch(void);
 /* The port of program 0 or 1; it changes with a restart. */
 int flow_port(int program);
+/* Adds all that the programs have said so far. */
+void flow_said(struct text *to);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
 /* Marks the test as failed and goes on. */

@@ -78,11 +78,13 @@ bool client_connect(struct client *c)
 	return false;
 }
 
-static void request_write(struct text *to, const struct call *call, int port)
+static void request_write(struct text *to, const struct call *call, const struct client *c)
 {
 	bool reads = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
 
-	text_format(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n", call->method, call->path.data, port);
+	text_format(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n", call->method, call->path.data, c->port);
+	if (c->bearer)
+		text_format(to, "Authorization: Bearer %s\r\n", c->bearer);
 	if (call->headers.len)
 		text_bytes(to, call->headers.data, call->headers.len);
 	if (call->body.len && !call->has_type)
@@ -224,7 +226,7 @@ void client_call(struct client *c, const struct call *call, struct answer *out)
 		answer_none(out, "nobody listens");
 		return;
 	}
-	request_write(&request, call, c->port);
+	request_write(&request, call, c);
 	request_send(c->fd, &request);
 	if (!receive_head(c->fd, out, &in, deadline)) {
 		answer_none(out, clock_ms() < deadline ? "it ended without an answer" : "no answer in time");

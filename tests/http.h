@@ -32,8 +32,9 @@ void answer_fini(struct answer *a);
 bool answer_header(const struct answer *a, const char *name, char *value, size_t size);
 
 struct client {
-	int port;
-	int fd; /* -1: not connected */
+	int         port;
+	int         fd;     /* -1: not connected */
+	const char *bearer; /* of every call; NULL: none. The caller's */
 };
 void client_open(struct client *c, int port); /* connects at the first call */
 void client_close(struct client *c);

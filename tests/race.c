@@ -20,6 +20,7 @@ struct racer {
 struct race {
 	int               threads, each;
 	int               port[PORTS_MAX], ports;
+	const char       *bearer;
 	char             *text, *step[STEPS_MAX]; /* step[] points into text */
 	int               steps;
 	pthread_barrier_t start;
@@ -36,6 +37,7 @@ static void *racer_run(void *arg)
 	struct step   step;
 
 	client_open(&client, r->port[me->index % r->ports]);
+	client.bearer = r->bearer;
 	if (!client_connect(&client))
 		client_close(&client); /* tried again by the call, which then says so */
 	pthread_barrier_wait(&r->start);
@@ -79,7 +81,7 @@ static void steps_cut(struct race *r)
 	}
 }
 
-struct race *race_start(const int *port, int ports, const char *shape, const char *steps)
+struct race *race_start(const int *port, int ports, const char *bearer, const char *shape, const char *steps)
 {
 	struct race   *r = mem_alloc(sizeof(*r));
 	pthread_attr_t attr;
@@ -87,6 +89,7 @@ struct race *race_start(const int *port, int ports, const char *shape, const cha
 
 	r->each = 1;
 	r->ports = ports;
+	r->bearer = bearer;
 	memcpy(r->port, port, (size_t)ports * sizeof(*port));
 	r->text = mem_copy(steps);
 	steps_cut(r);

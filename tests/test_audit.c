@@ -87,6 +87,13 @@ static const struct breach {
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
 	{"claim_has_task", "CLAIMED 2 3 1", false, "UPDATE task SET kind = 2 WHERE task_id = 3",
          "UPDATE task SET kind = 1 WHERE task_id = 3"},
+	{"hold_of_key", "HELD 7 NULL 1 1", false, /* no key made it */
+         "INSERT INTO key_hold SELECT reservation_id, 7, 1 FROM reservation WHERE order_id = 'HELD'",
+         "DELETE FROM key_hold"},
+	{"hold_of_key", "HELD 7 7 2 1", false, /* nor does it hold as much */
+         "UPDATE reservation SET key_id = 7 WHERE order_id = 'HELD'; "
+         "INSERT INTO key_hold SELECT reservation_id, 7, 2 FROM reservation WHERE order_id = 'HELD'",
+         "UPDATE reservation SET key_id = NULL WHERE order_id = 'HELD'; DELETE FROM key_hold"},
 	{"task_counts", "1 2 0 1 1", false, "UPDATE task SET completed = 0 WHERE task_id = 1",
          "UPDATE task SET completed = 1 WHERE task_id = 1"},
 	{"task_counts", "1 2 2 1 1", false, "UPDATE task SET completed = 2 WHERE task_id = 1",

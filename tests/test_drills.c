@@ -313,7 +313,7 @@ static void house_orders(int n)
 		text_fini(&step);
 	}
 	snprintf(shape, sizeof(shape), "20*%d", n / 20);
-	race = race_start(&house.serve.port, 1, shape, "confirm R#");
+	race = race_start(&house.serve.port, 1, NULL, shape, "confirm R#");
 	race_finish(race, NULL);
 	race_free(race);
 }

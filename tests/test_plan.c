@@ -40,6 +40,7 @@ static void fill_tables(void)
 	run(s.db,
 	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
+	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
 }
@@ -79,6 +80,10 @@ static const struct plan {
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{EXPIRED_EXISTS, "", NO_SORT},
 	{EXPIRED_OF_SKUS, "1,2", NO_SORT},
+	{KEY_HOLD_ENTER, "5,6", SORTS_OWN_ROWS},
+	{KEY_HOLD_COUNT, "5,6", NO_SORT},
+	{KEY_HOLD_OVER, "", NO_SORT},
+	{KEY_HOLD_REMOVE, "1,2,3", NO_SORT},
 	{RESERVATION_LIST, "", NO_SORT},
 	{RESERVATION_LIST_WAITING, "x'323032302d30312d3031'", NO_SORT},
 	{RESERVATION_LIST_TASKED, "x'323032302d30312d3031'", NO_SORT},

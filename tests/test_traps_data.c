@@ -91,7 +91,7 @@ TestSuite(traps_data, .init = own_make, .fini = own_end);
 
 static void own_race(const char *shape, const char *steps, const char *expectation)
 {
-	struct race *race = race_start(&own.program.port, 1, shape, steps);
+	struct race *race = race_start(&own.program.port, 1, NULL, shape, steps);
 	struct text  why = {0};
 
 	race_finish(race, NULL);
@@ -119,7 +119,7 @@ static void server_kill(void)
 static int64_t unknown_outcomes(void)
 {
 	static const char    name[] = "\nholdfast_unknown_outcomes_total ";
-	struct race         *race = race_start(&own.program.port, 1, "1", "raw GET /metrics");
+	struct race         *race = race_start(&own.program.port, 1, NULL, "1", "raw GET /metrics");
 	const struct answer *a = race_finish(race, NULL);
 	const char          *at = a->body.data ? strstr(a->body.data, name) : NULL;
 	int64_t              value = at ? strtoll(at + strlen(name), NULL, 10) : -1;
@@ -137,13 +137,13 @@ static void killed_under_load(const char *name, int kills, useconds_t after_us)
 	const struct answer *then, *now;
 
 	snprintf(steps, sizeof(steps), "reserve %s# A=1 B=2", name);
-	race = race_start(&own.program.port, 1, LOAD, steps);
+	race = race_start(&own.program.port, 1, NULL, LOAD, steps);
 	for (int i = 0; i < kills; i++) {
 		usleep(after_us);
 		server_kill();
 	}
 	then = race_finish(race, NULL);
-	again = race_start(&own.program.port, 1, LOAD, steps);
+	again = race_start(&own.program.port, 1, NULL, LOAD, steps);
 	now = race_finish(again, &count);
 	for (int i = 0; i < count; i++) {
 		acknowledged += then[i].status == 201;

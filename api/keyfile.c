@@ -1,0 +1,229 @@
+/* keyfile.c - see keyfile.h. */
+#include "keyfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 1 << 20, LINE_MAX_BYTES = 512, WORDS_MAX = 5, WORDS_MIN = 3 };
+
+#define RPS_MAX INT64_C(1000000)
+
+static const struct {
+	enum role   role;
+	const char *name;
+} roles[] = {{ROLE_ORDER, "order"}, {ROLE_WORKER, "worker"}, {ROLE_READ, "read"}, {ROLE_ADMIN, "admin"}};
+
+bool role_find(enum role *to, const char *name)
+{
+	for (size_t i = 0; i < COUNT(roles); i++)
+		if (strcmp(roles[i].name, name) == 0) {
+			*to = roles[i].role;
+			return true;
+		}
+	return false;
+}
+
+const char *role_name(enum role role)
+{
+	size_t i = 0;
+
+	while (roles[i].role != role)
+		i++;
+	return roles[i].name;
+}
+
+void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len)
+{
+	int ok = EVP_Digest(key, len, to, NULL, EVP_sha256(), NULL);
+
+	assert(ok);
+}
+
+/* The same in every process and for ever, without asking anybody: the first four bytes of the name's digest. */
+static uint32_t key_number(const char *name)
+{
+	uint8_t  digest[DIGEST_SIZE];
+	uint32_t n;
+
+	key_digest(digest, name, strlen(name));
+	n = (uint32_t)digest[0] << 24 | (uint32_t)digest[1] << 16 | (uint32_t)digest[2] << 8 | digest[3];
+	return n ? n : 1;
+}
+
+/* ---- a line */
+
+static bool digest_read(uint8_t to[DIGEST_SIZE], const char *hex)
+{
+	if (strlen(hex) != 2 * DIGEST_SIZE || strspn(hex, "0123456789abcdefABCDEF") != 2 * DIGEST_SIZE)
+		return false;
+	for (int i = 0; i < DIGEST_SIZE; i++) {
+		const char byte[] = {hex[2 * i], hex[2 * i + 1], '\0'};
+
+		to[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	return true;
+}
+
+/* `name=N`, from 1 to max, once. */
+static bool limit_read(int64_t *to, const char *word, const char *name, int64_t max)
+{
+	size_t      len = strlen(name);
+	const char *digits = word + len;
+
+	if (strncmp(word, name, len) != 0 || *to || !*digits || strlen(digits) > 16 ||
+	    strspn(digits, "0123456789") != strlen(digits))
+		return false;
+	*to = strtoll(digits, NULL, 10);
+	return *to >= 1 && *to <= max;
+}
+
+/* Cut at spaces and tabs; a carriage return at the end belongs to the line's end. */
+static size_t words_cut(char *line, char *word[WORDS_MAX + 1])
+{
+	size_t n = 0;
+	char  *rest = line;
+
+	if (*line && line[strlen(line) - 1] == '\r')
+		line[strlen(line) - 1] = '\0';
+	while (n <= WORDS_MAX && (word[n] = strsep(&rest, " \t")))
+		n += *word[n] != '\0';
+	return n;
+}
+
+static bool line_read(struct key_line *to, char *word[], size_t words, char *why, size_t why_size)
+{
+	if (words < WORDS_MIN || words > WORDS_MAX)
+		return why_write(why, why_size, "a key is NAME ROLE SHA256 [rps=N] [held=N]");
+	if (!code_valid(word[0], strlen(word[0]), ID_MAX))
+		return why_write(why, why_size, "a name is 1 to 64 bytes of printable ASCII without space / ? # %%");
+	if (!role_find(&to->role, word[1]))
+		return why_write(why, why_size, "a role is order, worker, read or admin");
+	if (!digest_read(to->digest, word[2]))
+		return why_write(why, why_size, "SHA256 is the digest of the key, 64 hex digits");
+	for (size_t i = WORDS_MIN; i < words; i++)
+		if (!limit_read(&to->rps, word[i], "rps=", RPS_MAX) &&
+		    !limit_read(&to->held, word[i], "held=", QTY_MAX))
+			return why_write(why, why_size, "limits are rps=1 to 1000000 and held=1 to %lld, each once",
+			                 (long long)QTY_MAX);
+	strcpy(to->name, word[0]);
+	to->key_id = key_number(to->name);
+	return true;
+}
+
+/* ---- a text */
+
+/* No two lines with one name or one key; nor with one number, which two names share once in four thousand million. */
+static bool line_is_new(const struct key_list *list, const struct key_line *line, char *why, size_t why_size)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct key_line *k = &list->keys[i];
+
+		if (strcmp(k->name, line->name) == 0)
+			return why_write(why, why_size, "line %d has the same name", k->number);
+		if (memcmp(k->digest, line->digest, DIGEST_SIZE) == 0)
+			return why_write(why, why_size, "line %d has the same key", k->number);
+		if (k->key_id == line->key_id)
+			return why_write(why, why_size,
+			                 "the name gives the same number as that of line %d: choose another",
+			                 k->number);
+	}
+	return true;
+}
+
+static bool line_add(struct key_list *to, int number, const char *text, size_t len, char *why, size_t why_size)
+{
+	char            line[LINE_MAX_BYTES + 1], *word[WORDS_MAX + 1], what[160];
+	struct key_line key = {.number = number};
+	size_t          words;
+
+	if (len > LINE_MAX_BYTES || memchr(text, '\0', len))
+		return why_write(why, why_size, "line %d: it is longer than %d bytes or has a NUL", number,
+		                 LINE_MAX_BYTES);
+	memcpy(line, text, len);
+	line[len] = '\0';
+	words = words_cut(line, word);
+	if (words == 0 || word[0][0] == '#')
+		return true;
+	if (!line_read(&key, word, words, what, sizeof(what)) || !line_is_new(to, &key, what, sizeof(what)))
+		return why_write(why, why_size, "line %d: %s", number, what);
+	if (to->count == KEYS_MAX)
+		return why_write(why, why_size, "line %d: there may be %d keys", number, KEYS_MAX);
+	to->keys[to->count++] = key;
+	return true;
+}
+
+bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size)
+{
+	const char *end = text + len;
+
+	*to = (struct key_list){.keys = mem_alloc(KEYS_MAX * sizeof(*to->keys))};
+	for (int number = 1; text < end; number++) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text)), *stop = newline ? newline : end;
+
+		if (!line_add(to, number, text, (size_t)(stop - text), why, why_size)) {
+			key_list_fini(to);
+			return false;
+		}
+		text = newline ? newline + 1 : end;
+	}
+	return true;
+}
+
+/* ---- a file */
+
+bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size)
+{
+	struct stat st;
+	char       *text = mem_alloc(FILE_MAX + 1), what[200];
+	size_t      len = 0;
+	ssize_t     n = 0;
+	bool        ok;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		while (len <= FILE_MAX && (n = pread(fd, text + len, FILE_MAX + 1 - len, (off_t)len)) > 0)
+			len += (size_t)n;
+	else
+		n = -1;
+	if (n < 0 || len > FILE_MAX)
+		ok = why_write(what, sizeof(what), "it cannot be read, is no file, or is longer than %d bytes",
+		               FILE_MAX);
+	else
+		ok = key_list_read(to, text, len, what, sizeof(what));
+	free(text);
+	return ok ? true : why_write(why, why_size, "%s: %s", name, what);
+}
+
+bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_size)
+{
+	int  fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ok;
+
+	if (fd < 0)
+		return why_write(why, why_size, "cannot read %s: %s", name, strerror(errno));
+	ok = key_list_read_fd(to, fd, name, why, why_size);
+	close(fd);
+	if (!ok || to->count > 0)
+		return ok;
+	key_list_fini(to);
+	return why_write(why, why_size, "%s has no key; `holdfast key new` makes one", name);
+}
+
+void key_list_fini(struct key_list *list)
+{
+	free(list->keys);
+	*list = (struct key_list){0};
+}
+
+const struct key_line *key_list_find(const struct key_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->keys[i].name, name) == 0)
+			return &list->keys[i];
+	return NULL;
+}

@@ -1,0 +1,41 @@
+/* keyfile.h - the file of keys: a line `NAME ROLE SHA256 [rps=N] [held=N]` for each, blank lines and lines that begin
+ * with # aside. It holds fingerprints only, so who reads it has no key. It is read as a whole or not at all, and what
+ * is wrong with it is told by line number, never by its words: somebody may have put a key there. Any thread. */
+#ifndef KEYFILE_H
+#define KEYFILE_H
+
+#include "engine/base.h"
+
+enum role { ROLE_ORDER = 1, ROLE_WORKER = 2, ROLE_READ = 4, ROLE_ADMIN = 8 };
+enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };
+
+struct key_line {
+	char      name[ID_MAX + 1];
+	uint32_t  key_id; /* follows from the name; never 0 */
+	enum role role;
+	uint8_t   digest[DIGEST_SIZE]; /* SHA-256 of the key */
+	int64_t   rps;                 /* requests a second; 0: no limit */
+	int64_t   held;                /* units held open; 0: no limit */
+	int       number;              /* of the line in the file */
+};
+
+struct key_list {
+	struct key_line *keys;
+	size_t           count;
+};
+
+/* Reads a text. No key at all is fine. false: `why` names the line. The list is the caller's. */
+bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size) MUST_CHECK;
+/* Reads a regular file of at most 1 MiB, from `fd`, which stays the caller's; `name` is for `why`. */
+bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size) MUST_CHECK;
+/* The same by name; here no key at all is wrong, too. */
+bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_size) MUST_CHECK;
+void key_list_fini(struct key_list *list);
+/* The key of this name, or NULL. */
+const struct key_line *key_list_find(const struct key_list *list, const char *name);
+
+bool        role_find(enum role *to, const char *name) MUST_CHECK;
+const char *role_name(enum role role);
+void        key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len);
+
+#endif

@@ -1,0 +1,24 @@
+/* key.h - keys as the database knows them: their names, and the units that those with a limit hold open. Who has a key
+ * and what it may is a matter of api/keys.h. */
+#ifndef KEY_H
+#define KEY_H
+
+#include "engine.h"
+
+/* What is asked and answered by one count. One allocation. */
+struct key_count {
+	bool   anew;  /* note the names, and enter open holds that were made before their key had a limit */
+	bool   more;  /* after the count: more holds that are over wait to be removed */
+	size_t count; /* of keys */
+	struct counted_key {
+		uint32_t key_id;
+		char     name[ID_MAX + 1];
+		bool     limited; /* only such a key is counted */
+		int64_t  units;   /* that it holds open */
+	} keys[];
+};
+
+/* Counts, and removes some of the holds that are over. For op->run of an OP_RUN; `arg` is a struct key_count. */
+enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg);
+
+#endif
