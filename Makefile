@@ -5,7 +5,7 @@ PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libc
 B       ?= build
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
-LDLIBS   = -levent_core -levent_extra -levent_pthreads -lmariadb -lcjson -lcsv -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_extra -levent_pthreads -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
 
 SQL      = $(sort $(wildcard engine/*.sql jobs/*.sql))
 SCHEMA   = $(sort $(wildcard schema/[0-9]*.sql))

@@ -7,6 +7,7 @@
 #include "http.h"
 #include "frame.h"
 #include "listen.h"
+#include "tls.h"
 #include "uri.h"
 
 #include <event2/buffer.h>
@@ -377,12 +378,8 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 		event_base_loopexit(s->base, NULL);
 }
 
-static void drain(evutil_socket_t fd, short what, void *arg)
+static void drain(struct service *s)
 {
-	struct service *s = arg;
-
-	(void)fd;
-	(void)what;
 	if (s->draining)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
@@ -392,9 +389,20 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	s->socket = NULL;
 }
 
+static void signalled(evutil_socket_t sig, short what, void *arg)
+{
+	struct service *s = arg;
+
+	(void)what;
+	if (sig == SIGHUP && s->options.reload)
+		s->options.reload(s->options.arg);
+	else
+		drain(s);
+}
+
 /* ---- the service */
 
-static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 /* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
 static struct event_base *base_new(void)
@@ -427,13 +435,15 @@ struct service *service_open(const struct service_options *options, struct engin
 	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);
 	evhttp_set_timeout(s->http, IDLE_S);
 	evhttp_set_gencb(s->http, request_came, s);
+	if (options->tls)
+		evhttp_set_bevcb(s->http, tls_bufferevent, options->tls);
 	listener = listen_open(s->base, options->listen, &s->listening, why, why_size);
 	if (listener)
 		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
-	for (size_t i = 0; i < COUNT(ending); i++) {
-		s->signals[i] = evsignal_new(s->base, ending[i], drain, s);
+	for (size_t i = 0; i < COUNT(signals); i++) {
+		s->signals[i] = evsignal_new(s->base, signals[i], signalled, s);
 		event_add(s->signals[i], NULL);
 	}
 	event_add(s->ended, NULL);
@@ -467,7 +477,7 @@ void service_close(struct service *s)
 	}
 	event_free(s->ended);
 	event_free(s->tick);
-	for (size_t i = 0; i < COUNT(ending); i++)
+	for (size_t i = 0; i < COUNT(signals); i++)
 		event_free(s->signals[i]);
 	evhttp_free(s->http);
 	event_base_free(s->base);

@@ -2,6 +2,7 @@
  * order. */
 #include "http.h"
 #include "options.h"
+#include "tls.h"
 #include "jobs/jobs.h"
 #include "schema/migrate.h"
 
@@ -17,6 +18,7 @@ struct serve {
 	struct house    house;
 	struct engine  *engine;
 	struct jobs    *jobs;
+	struct tls     *tls; /* NULL: plain text */
 	struct service *service;
 };
 
@@ -48,6 +50,15 @@ static bool serve_ready(void *arg, struct text *checks)
 	return ready;
 }
 
+static void serve_reload(void *arg)
+{
+	struct serve *s = arg;
+	char          why[1024];
+
+	if (!tls_reload(s->tls, why, sizeof(why)))
+		log_event(LOG_ERROR, "reload_failed", "why=\"%s\"", why);
+}
+
 static unsigned lanes_standard(void)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -57,23 +68,24 @@ static unsigned lanes_standard(void)
 
 static void banner(const struct serve *s)
 {
-	const char *at = service_address(s->service);
+	const char *at = service_address(s->service), *scheme = s->tls ? "https" : "http";
 
 	if (strncmp(at, "unix:", 5) == 0) {
 		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
-		       "http://localhost/..)\n",
-		       at, at + 5);
+		       "%s://localhost/..)\n",
+		       at, at + 5, scheme);
 		fflush(stdout);
 		return;
 	}
 	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
-	       "  listening  http://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s http://%s/v1/movements -H 'Content-Type: application/json' \\\n"
+	       "  listening  %s://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
+	       "  curl -s %s://%s/v1/movements -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s http://%s/v1/reservations -H 'Content-Type: application/json' \\\n"
+	       "  curl -s %s://%s/v1/reservations -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s http://%s/v1/skus/MUG\n\n",
-	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, at, at);
+	       "  curl -s %s://%s/v1/skus/MUG\n\n",
+	       scheme, at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", scheme, at,
+	       scheme, at, scheme, at);
 	fflush(stdout);
 }
 
@@ -103,7 +115,9 @@ static int doors_open(struct serve *s)
 {
 	struct service_options options = {.listen = option_text(OPTION_listen),
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
+	                                  .tls = s->tls,
 	                                  .ready = serve_ready,
+	                                  .reload = s->tls ? serve_reload : NULL,
 	                                  .arg = s};
 	char                   why[512];
 	int                    status;
@@ -127,6 +141,21 @@ static int doors_open(struct serve *s)
 	return status;
 }
 
+/* Before anything else is opened: what is wrong here is wrong at once. */
+static bool tls_configure(struct serve *s)
+{
+	const char *cert = option_text(OPTION_tls_cert), *key = option_text(OPTION_tls_key);
+	char        why[1024] = "--tls-cert and --tls-key go together";
+
+	if (!cert && !key)
+		return true;
+	if (cert && key)
+		s->tls = tls_open(cert, key, why, sizeof(why));
+	if (!s->tls)
+		say("%s", why);
+	return s->tls != NULL;
+}
+
 int serve_run(int argc, char **argv)
 {
 	struct serve          s = {0};
@@ -146,13 +175,17 @@ int serve_run(int argc, char **argv)
 		                                : "--jobs knows expire, settle and reap");
 		return EXIT_CONFIG;
 	}
+	if (!tls_configure(&s))
+		return EXIT_CONFIG;
 	signal(SIGPIPE, SIG_IGN);
 	signals_block(true);
 	house = option_house();
 	house.serves = true;
 	status = house_open(&s.house, &house);
-	if (status != EXIT_DONE)
+	if (status != EXIT_DONE) {
+		tls_close(s.tls);
 		return status;
+	}
 	findings_log(&s.house);
 	options.target = s.house.target;
 	s.engine = engine_open(&options);
@@ -164,6 +197,7 @@ int serve_run(int argc, char **argv)
 	engine_close(s.engine);
 	if (s.service)
 		service_free(s.service);
+	tls_close(s.tls);
 	house_close(&s.house);
 	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;

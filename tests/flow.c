@@ -7,6 +7,7 @@
 #include "tests/scratch.h"
 #include "tests/verb.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,11 @@ int flow_port(int program)
 void flow_terminate(void)
 {
 	program_terminate(&runner_need(0)->program);
+}
+
+void flow_signal(int sig)
+{
+	kill(runner_need(0)->program.pid, sig);
 }
 
 /* ---- steps that change the surroundings; `words` is what follows the verb */

@@ -76,6 +76,8 @@ struct scratch *flow_scratch(void);
 int flow_port(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
+/* Another signal to program 0, which goes on. */
+void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);
 
