@@ -2,6 +2,7 @@
 #include "db.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <errmsg.h>
 #include <fcntl.h>
 #include <mysql.h>
@@ -72,20 +73,53 @@ static bool host_parse(struct db_target *to, const char *from, const char *end)
 	return rest == end && to->port >= 1 && to->port <= 65535;
 }
 
-/* The one parameter there is: socket=PATH */
-static bool socket_parse(struct db_target *to, const char *query, char *why, size_t why_size)
-{
-	static const char name[] = "socket=";
-	const char       *path = query + strlen(name);
+static const char *const tls_words[] = {
+	[DB_TLS_OFF] = "off", [DB_TLS_REQUIRED] = "required", [DB_TLS_VERIFY] = "verify"};
 
-	if (strncmp(query, name, strlen(name)) != 0)
-		return why_write(why, why_size, "the database's only parameter is socket=PATH");
-	if (!part_decode(to->socket, sizeof(to->socket), path, path + strlen(path)))
-		return why_write(why, why_size, "the database's socket is not a path of 1 to %zu bytes",
-		                 sizeof(to->socket) - 1);
-	if (strcmp(to->host, "localhost") != 0)
+static bool tls_parse(enum db_tls *to, const char *word, size_t len)
+{
+	for (size_t i = 0; i < COUNT(tls_words); i++)
+		if (strlen(tls_words[i]) == len && strncmp(tls_words[i], word, len) == 0) {
+			*to = (enum db_tls)i;
+			return true;
+		}
+	return false;
+}
+
+/* One NAME=VALUE of those behind the question mark. */
+static bool parameter_parse(struct db_target *to, const char *from, const char *end)
+{
+	const char *equals = memchr(from, '=', (size_t)(end - from)), *value = equals ? equals + 1 : end;
+	size_t      len = equals ? (size_t)(equals - from) : 0;
+
+	if (len == 6 && strncmp(from, "socket", len) == 0)
+		return part_decode(to->socket, sizeof(to->socket), value, end);
+	if (len == 6 && strncmp(from, "tls_ca", len) == 0)
+		return part_decode(to->tls_ca, sizeof(to->tls_ca), value, end);
+	return len == 3 && strncmp(from, "tls", len) == 0 && tls_parse(&to->tls, value, (size_t)(end - value));
+}
+
+static bool parameters_parse(struct db_target *to, const char *from, char *why, size_t why_size)
+{
+	for (const char *end; *from; from = end + (*end == '&')) {
+		end = from + strcspn(from, "&");
+		if (!parameter_parse(to, from, end))
+			return why_write(why, why_size,
+			                 "the database's parameters are socket=PATH, tls=off, tls=required, and "
+			                 "tls=verify with tls_ca=FILE");
+	}
+	if (*to->socket && strcmp(to->host, "localhost") != 0)
 		return why_write(why, why_size, "a database with a socket is on localhost");
-	to->host[0] = '\0';
+	if (*to->socket && to->tls != DB_TLS_OFF)
+		return why_write(why, why_size, "a socket needs no TLS: nobody can listen there");
+	if ((to->tls == DB_TLS_VERIFY) != (*to->tls_ca != '\0'))
+		return why_write(why, why_size,
+		                 "tls=verify and tls_ca=FILE go together (Debian's list of public authorities is "
+		                 "/etc/ssl/certs/ca-certificates.crt)");
+	if (*to->tls_ca && access(to->tls_ca, R_OK) != 0)
+		return why_write(why, why_size, "tls_ca: cannot read %s: %s", to->tls_ca, strerror(errno));
+	if (*to->socket)
+		to->host[0] = '\0';
 	return true;
 }
 
@@ -110,7 +144,7 @@ bool db_target_parse(struct db_target *to, const char *url, char *why, size_t wh
 	if (!part_decode(to->user, sizeof(to->user), user, at) || !host_parse(to, at + 1, slash) ||
 	    !part_decode(to->database, sizeof(to->database), slash + 1, end))
 		return why_write(why, why_size, "%s", target_form);
-	return *end == '\0' || socket_parse(to, end + 1, why, why_size);
+	return *end == '\0' || parameters_parse(to, end + 1, why, why_size);
 }
 
 /* ---- errors */
@@ -224,8 +258,12 @@ static void options_set(MYSQL *mysql, const struct db *db)
 	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &(unsigned){*t->host ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET});
-	if (!*t->host)
-		mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){0});
+	mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){t->tls != DB_TLS_OFF});
+	mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &(my_bool){t->tls == DB_TLS_VERIFY});
+	if (t->tls != DB_TLS_OFF)
+		mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+	if (t->tls == DB_TLS_VERIFY)
+		mysql_options(mysql, MYSQL_OPT_SSL_CA, t->tls_ca);
 	mysql_options(mysql, MYSQL_INIT_COMMAND, session);
 }
 
@@ -269,6 +307,12 @@ bool db_connect(struct db *db)
 		close(folder);
 	if (!connected) {
 		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+		db_close(db);
+		return false;
+	}
+	/* libmariadb goes on in plain text where the server knows no TLS and nothing is to be verified. */
+	if (t->tls != DB_TLS_OFF && !mysql_get_ssl_cipher(db->mysql)) {
+		error_keep(db, CR_SSL_CONNECTION_ERROR, "TLS is required, and the server speaks none");
 		db_close(db);
 		return false;
 	}
@@ -417,6 +461,13 @@ static void exam_row(void *arg, const struct db_row *row)
 	}
 }
 
+/* Is the way to the server open to others? */
+static bool way_is_open(const struct db_target *t)
+{
+	return *t->host && t->tls == DB_TLS_OFF && strcmp(t->host, "localhost") != 0 && strcmp(t->host, "::1") != 0 &&
+	       strncmp(t->host, "127.", 4) != 0;
+}
+
 int db_doctor(struct db *db, struct text *findings)
 {
 	static const char sql[] = "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet,"
@@ -425,6 +476,12 @@ int db_doctor(struct db *db, struct text *findings)
 
 	if (db_text(db, sql, exam_row, &exam) != DB_OK) {
 		text_format(findings, "the server's settings could not be read: %s\n", db_error(db));
+		exam.found++;
+	}
+	if (way_is_open(&db->target)) {
+		text_format(findings,
+		            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE\n",
+		            db->target.host);
 		exam.found++;
 	}
 	return exam.found;

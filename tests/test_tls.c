@@ -219,7 +219,7 @@ Test(tls, versions_ciphers_protocols)
 		{.version = TLS1_VERSION},
 		{.version = TLS1_1_VERSION},
 		{.version = TLS1_2_VERSION, .ciphers = "ECDHE-ECDSA-AES256-SHA384"},
-		{.version = TLS1_2_VERSION, .ciphers = "AES128-SHA"},
+		{.version = TLS1_2_VERSION, .ciphers = "ECDHE-ECDSA-AES128-SHA"},
 		{.alpn = "h2"},
 	};
 	struct peer p;
