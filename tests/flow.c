@@ -365,6 +365,7 @@ void flow_begin(void)
 		program_log_tail(f.log, &said);
 		cr_assert_fail("migrate failed:\n%s", said.data);
 	}
+	scratch_account(&f.scratch);
 }
 
 void flow_end(void)
