@@ -7,6 +7,7 @@
 #include "http.h"
 #include "frame.h"
 #include "listen.h"
+#include "notify.h"
 #include "tls.h"
 #include "uri.h"
 
@@ -373,36 +374,41 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 		request_give_up(s->oldest);
 	if (s->socket)
 		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
+	notify_alive();
 	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
 }
 
-static void drain(struct service *s)
+static void drain(evutil_socket_t fd, short what, void *arg)
 {
+	struct service *s = arg;
+
+	(void)fd;
+	(void)what;
 	if (s->draining)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
 	s->draining = true;
+	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	evhttp_del_accept_socket(s->http, s->socket);
 	s->socket = NULL;
 }
 
-static void signalled(evutil_socket_t sig, short what, void *arg)
+/* Without files to read again: a terminal was closed. */
+static void hung_up(evutil_socket_t fd, short what, void *arg)
 {
-	struct service *s = arg;
-
-	(void)what;
-	if (sig == SIGHUP && s->options.reload)
-		s->options.reload(s->options.arg);
-	else
-		drain(s);
+	if (!tls_reload(((struct service *)arg)->options.tls))
+		drain(fd, what, arg);
 }
 
 /* ---- the service */
 
-static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+static const struct {
+	int signal;
+	void (*act)(evutil_socket_t fd, short what, void *arg);
+} signals[] = {{SIGTERM, drain}, {SIGINT, drain}, {SIGHUP, hung_up}};
 
 /* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
 static struct event_base *base_new(void)
@@ -443,7 +449,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
 	for (size_t i = 0; i < COUNT(signals); i++) {
-		s->signals[i] = evsignal_new(s->base, signals[i], signalled, s);
+		s->signals[i] = evsignal_new(s->base, signals[i].signal, signals[i].act, s);
 		event_add(s->signals[i], NULL);
 	}
 	event_add(s->ended, NULL);

@@ -94,7 +94,6 @@ struct service_options {
 	size_t      body_max;
 	struct tls *tls;                                    /* NULL: plain text */
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
-	void (*reload)(void *arg); /* SIGHUP: reads files again; NULL: there are none, it drains */
 	void *arg;
 };
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);

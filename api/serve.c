@@ -1,6 +1,7 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
  * order. */
 #include "http.h"
+#include "notify.h"
 #include "options.h"
 #include "tls.h"
 #include "jobs/jobs.h"
@@ -48,15 +49,6 @@ static bool serve_ready(void *arg, struct text *checks)
 	json_close_array(&w);
 	free(findings);
 	return ready;
-}
-
-static void serve_reload(void *arg)
-{
-	struct serve *s = arg;
-	char          why[1024];
-
-	if (!tls_reload(s->tls, why, sizeof(why)))
-		log_event(LOG_ERROR, "reload_failed", "why=\"%s\"", why);
 }
 
 static unsigned lanes_standard(void)
@@ -117,7 +109,6 @@ static int doors_open(struct serve *s)
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .tls = s->tls,
 	                                  .ready = serve_ready,
-	                                  .reload = s->tls ? serve_reload : NULL,
 	                                  .arg = s};
 	char                   why[512];
 	int                    status;
@@ -135,6 +126,7 @@ static int doors_open(struct serve *s)
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
 		          "somewhere\"");
 	banner(s);
+	notify_ready();
 	signals_block(false);
 	status = service_run(s->service);
 	service_close(s->service);
@@ -177,6 +169,7 @@ int serve_run(int argc, char **argv)
 	}
 	if (!tls_configure(&s))
 		return EXIT_CONFIG;
+	notify_open();
 	signal(SIGPIPE, SIG_IGN);
 	signals_block(true);
 	house = option_house();

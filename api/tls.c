@@ -154,7 +154,7 @@ static bool files_read(SSL_CTX *context, const struct tls *t, char *why, size_t 
 	return why_write(why, why_size, "--tls-key %s does not belong to --tls-cert %s", t->key_file, t->cert_file);
 }
 
-bool tls_reload(struct tls *t, char *why, size_t why_size)
+static bool context_renew(struct tls *t, char *why, size_t why_size)
 {
 	SSL_CTX *context = context_new();
 
@@ -174,10 +174,19 @@ struct tls *tls_open(const char *cert_file, const char *key_file, char *why, siz
 
 	t->cert_file = mem_copy(cert_file);
 	t->key_file = mem_copy(key_file);
-	if (tls_reload(t, why, why_size))
+	if (context_renew(t, why, why_size))
 		return t;
 	tls_close(t);
 	return NULL;
+}
+
+bool tls_reload(struct tls *t)
+{
+	char why[1024];
+
+	if (t && !context_renew(t, why, sizeof(why)))
+		log_event(LOG_ERROR, "reload_failed", "why=\"%s\"", why);
+	return t != NULL;
 }
 
 void tls_close(struct tls *t)

@@ -17,9 +17,9 @@ struct tls;
 struct tls *tls_open(const char *cert_file, const char *key_file, char *why, size_t why_size) MUST_CHECK;
 /* Connections that still live keep what they need. NULL is fine. */
 void tls_close(struct tls *t);
-/* Reads both files again, for new connections; those that live go on with what they have. False: `why` says what is
- * wrong, and everything stays as it was. */
-bool tls_reload(struct tls *t, char *why, size_t why_size) MUST_CHECK;
+/* Both files again, for new connections; those that live go on with what they have. Files that are wrong change nothing
+ * and are an error in the log. False: there is no TLS. */
+bool tls_reload(struct tls *t) MUST_CHECK;
 /* The server's end of a new connection, still without a socket: a callback of evhttp_set_bevcb, which takes it over.
  * Never NULL, because evhttp would go on in plain text then: without memory the process ends. */
 struct bufferevent *tls_bufferevent(struct event_base *base, void *tls);
