@@ -12,7 +12,8 @@ struct listening {
 	char unix_path[108]; /* to be unlinked at the end; empty for TCP */
 };
 
-/* Listens on ADDR:PORT (a loopback address: there are no keys) or unix:PATH. NULL: `why` says why not. */
+/* Listens on ADDR:PORT (a loopback address: there are no keys) or unix:PATH, a socket of mode 0660. NULL: `why` says
+ * why not. */
 struct evconnlistener *listen_open(struct event_base *base, const char *where, struct listening *at, char *why,
                                    size_t why_size) MUST_CHECK;
 
