@@ -2,13 +2,11 @@
  * and answers; clients that send something else, stop, or go; draining; files that are wrong, and new ones. */
 #include "tests/cert.h"
 #include "tests/flow.h"
+#include "tests/peer.h"
 #include "tests/program.h"
 
-#include <arpa/inet.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
+#include <errno.h>
 #include <openssl/x509v3.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,120 +16,8 @@
 
 enum { WAIT_MS = 15000 };
 
-/* ---- a client. Not connected or refused: ssl NULL. */
-
-struct peer {
-	int      fd;
-	SSL_CTX *context;
-	SSL     *ssl;
-};
-
-/* What a client insists on. Zero or NULL: what OpenSSL does by itself. */
-struct wish {
-	int         version;
-	const char *ciphers; /* of TLS 1.2 */
-	const char *alpn;    /* one name */
-	const char *chosen;  /* the answer to alpn; NULL: the handshake must fail */
-};
-
-static int tcp_connect(void)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)flow_port(0))};
-	struct timeval     wait = {WAIT_MS / 1000, 0};
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	cr_assert(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "nobody listens");
-	return fd;
-}
-
-static SSL_CTX *wish_context(const struct wish *w)
-{
-	SSL_CTX      *context = SSL_CTX_new(TLS_client_method());
-	unsigned char alpn[32] = "";
-
-	SSL_CTX_set_security_level(context, 0); /* what is refused is refused by the service */
-	SSL_CTX_set_min_proto_version(context, w->version);
-	SSL_CTX_set_max_proto_version(context, w->version);
-	if (w->ciphers)
-		cr_assert(SSL_CTX_set_cipher_list(context, w->ciphers));
-	if (w->alpn) {
-		alpn[0] = (unsigned char)strlen(w->alpn);
-		memcpy(alpn + 1, w->alpn, alpn[0]);
-		cr_assert(SSL_CTX_set_alpn_protos(context, alpn, alpn[0] + 1U) == 0);
-	}
-	return context;
-}
-
-static void peer_close(struct peer *p)
-{
-	SSL_free(p->ssl);
-	SSL_CTX_free(p->context);
-	if (p->fd >= 0)
-		close(p->fd);
-	*p = (struct peer){.fd = -1};
-}
-
-static bool peer_open(struct peer *p, const struct wish *w)
-{
-	signal(SIGPIPE, SIG_IGN);
-	p->fd = tcp_connect();
-	p->context = wish_context(w);
-	p->ssl = SSL_new(p->context);
-	SSL_set_fd(p->ssl, p->fd);
-	ERR_clear_error();
-	if (SSL_connect(p->ssl) == 1)
-		return true;
-	peer_close(p);
-	return false;
-}
-
-static void peer_send(struct peer *p, const char *text, size_t len)
-{
-	while (len) {
-		int n = SSL_write(p->ssl, text, len > 1 << 20 ? 1 << 20 : (int)len);
-
-		if (n <= 0)
-			return; /* what comes back, or does not, is judged */
-		text += n;
-		len -= (size_t)n;
-	}
-}
-
-static void peer_ask(struct peer *p, const char *method, const char *path, const char *body)
-{
-	struct text t = {0};
-
-	text_format(&t, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-	            method, path, strlen(body));
-	text_add(&t, body);
-	peer_send(p, t.data, t.len);
-	text_fini(&t);
-}
-
-/* One answer with a Content-Length; its status, 0 if it did not come whole. */
-static int peer_read(struct peer *p, struct text *answer)
-{
-	int   n, status = 0;
-	char *end = NULL, *length;
-
-	text_reset(answer);
-	do {
-		n = SSL_read(p->ssl, text_room(answer, 16384), 16384);
-		if (n <= 0)
-			return 0;
-		answer->len += (size_t)n;
-		answer->data[answer->len] = '\0';
-		end = strstr(answer->data, "\r\n\r\n");
-		length = end ? strstr(answer->data, "Content-Length: ") : NULL;
-	} while (!length || answer->len < (size_t)(end + 4 - answer->data) +
-	                                          strtoul(length + strlen("Content-Length: "), NULL, 10));
-	sscanf(answer->data, "HTTP/1.1 %d", &status);
-	return status;
-}
-
-static int peer_call(struct peer *p, const char *method, const char *path, const char *body, const char *says)
+/* Asks, and expects an answer with `says` in it; its status. */
+static int call(struct peer *p, const char *method, const char *path, const char *body, const char *says)
 {
 	struct text answer = {0};
 	int         status;
@@ -149,8 +35,8 @@ static void well(void)
 {
 	struct peer p;
 
-	cr_assert(peer_open(&p, &(struct wish){0}), "no handshake any more");
-	cr_expect(peer_call(&p, "GET", "/readyz", "", "ok") == 200);
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}), "no handshake any more");
+	cr_expect(call(&p, "GET", "/readyz", "", "ok") == 200);
 	peer_close(&p);
 }
 
@@ -229,15 +115,15 @@ Test(tls, versions_ciphers_protocols)
 		const unsigned char *chosen;
 		unsigned             len;
 
-		cr_assert(peer_open(&p, &good[i]), "good %zu is refused", i);
+		cr_assert(peer_open(&p, flow_port(0), &good[i]), "good %zu is refused", i);
 		SSL_get0_alpn_selected(p.ssl, &chosen, &len);
 		cr_expect(len == (good[i].chosen ? strlen(good[i].chosen) : 0) &&
 		          (!len || memcmp(chosen, good[i].chosen, len) == 0));
-		cr_expect(peer_call(&p, "GET", "/livez", "", "ok") == 200);
+		cr_expect(call(&p, "GET", "/livez", "", "ok") == 200);
 		peer_close(&p);
 	}
 	for (size_t i = 0; i < COUNT(bad); i++)
-		cr_expect(!peer_open(&p, &bad[i]), "bad %zu is accepted", i);
+		cr_expect(!peer_open(&p, flow_port(0), &bad[i]), "bad %zu is accepted", i);
 	end();
 }
 
@@ -247,9 +133,9 @@ Test(tls, no_renegotiation)
 	struct peer p;
 
 	begin();
-	cr_assert(peer_open(&p, &(struct wish){.version = TLS1_2_VERSION}));
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = TLS1_2_VERSION}));
 	cr_expect(SSL_get_secure_renegotiation_support(p.ssl));
-	cr_expect(peer_call(&p, "GET", "/livez", "", "ok") == 200);
+	cr_expect(call(&p, "GET", "/livez", "", "ok") == 200);
 	cr_expect(SSL_renegotiate(p.ssl) == 1);
 	cr_expect(SSL_do_handshake(p.ssl) <= 0, "the service renegotiates");
 	cr_expect(peer_read(&p, &answer) == 0);
@@ -265,19 +151,46 @@ Test(tls, a_connection_of_many_requests)
 	struct peer p;
 
 	begin();
-	cr_assert(peer_open(&p, &(struct wish){0}));
-	cr_expect(peer_call(&p, "POST", "/v1/movements",
-	                    "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":300}]}",
-	                    "\"qty\":300") == 201);
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
+	cr_expect(call(&p, "POST", "/v1/movements",
+	               "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":300}]}",
+	               "\"qty\":300") == 201);
 	for (int i = 0; i < 200; i++) {
 		char body[100];
 
 		snprintf(body, sizeof(body), "{\"order_id\":\"R%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", i);
-		cr_assert(peer_call(&p, "POST", "/v1/reservations", body, "held") == 201);
+		cr_assert(call(&p, "POST", "/v1/reservations", body, "held") == 201);
 	}
-	cr_expect(peer_call(&p, "GET", "/v1/skus/A", "", "\"available\":100,") == 200);
-	cr_expect(peer_call(&p, "POST", "/v1/reservations/R0/confirm", "{}", "confirmed") == 200);
+	cr_expect(call(&p, "GET", "/v1/skus/A", "", "\"available\":100,") == 200);
+	cr_expect(call(&p, "POST", "/v1/reservations/R0/confirm", "{}", "confirmed") == 200);
 	peer_close(&p);
+	end();
+}
+
+/* All in one record, and more than one record holds: what has been decrypted must not be forgotten. */
+Test(tls, pipelined_requests)
+{
+	enum { REQUESTS = 1000 };
+	struct text asks = {0}, answers = {0};
+	struct peer p;
+	int         n, came = 0;
+
+	begin();
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
+	for (int i = 0; i < REQUESTS; i++)
+		text_add(&asks, "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
+	peer_send(&p, asks.data, asks.len);
+	while (came < REQUESTS && (n = SSL_read(p.ssl, text_room(&answers, 16384), 16384)) > 0) {
+		answers.len += (size_t)n;
+		answers.data[answers.len] = '\0';
+		came = 0;
+		for (const char *at = answers.data; (at = strstr(at, "HTTP/1.1 200")) != NULL; at++)
+			came++;
+	}
+	cr_expect(came == REQUESTS, "%d of %d answers", came, REQUESTS);
+	peer_close(&p);
+	text_fini(&asks);
+	text_fini(&answers);
 	end();
 }
 
@@ -287,22 +200,22 @@ Test(tls, long_bodies_and_answers)
 	struct peer p;
 
 	begin();
-	cr_assert(peer_open(&p, &(struct wish){0}));
-	cr_expect(peer_call(&p, "POST", "/v1/movements",
-	                    "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":9000}]}",
-	                    "9000") == 201);
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
+	cr_expect(call(&p, "POST", "/v1/movements",
+	               "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":9000}]}",
+	               "9000") == 201);
 	text_add(&body, "{\"reservations\":[");
 	for (int i = 0; i < 1000; i++)
 		text_format(&body, "%s{\"order_id\":\"R%d\",%8000s\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", i ? "," : "",
 		            i, "");
 	text_add(&body, "]}");
 	cr_assert(body.len > 8000000 && body.len < 8 << 20);
-	cr_expect(peer_call(&p, "POST", "/v1/reservations/batch", body.data, "\"order_id\":\"R999\",") == 200);
+	cr_expect(call(&p, "POST", "/v1/reservations/batch", body.data, "\"order_id\":\"R999\",") == 200);
 	peer_ask(&p, "GET", "/v1/reservations?limit=1000", "");
 	cr_expect(peer_read(&p, &answer) == 200 && answer.len > 100000 && strstr(answer.data, "\"R0\""), "%zu bytes",
 	          answer.len);
 	text_format(&body, "%2000000s", "");
-	cr_expect(peer_call(&p, "POST", "/v1/reservations/batch", body.data, "too_large") == 413);
+	cr_expect(call(&p, "POST", "/v1/reservations/batch", body.data, "too_large") == 413);
 	peer_close(&p);
 	text_fini(&body);
 	text_fini(&answer);
@@ -319,7 +232,7 @@ Test(tls, plain_text_and_garbage)
 	long              came;
 
 	begin();
-	fd = tcp_connect();
+	fd = peer_tcp(flow_port(0));
 	cr_assert(send(fd, plain, strlen(plain), 0) > 0);
 	came = bytes_to_end(fd);
 	cr_expect(came >= 0 && came < 20, "%ld bytes in plain text", came); /* an alert at most */
@@ -329,7 +242,7 @@ Test(tls, plain_text_and_garbage)
 		if (i % 2)
 			memcpy(garbage, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 			       11); /* the head of a ClientHello */
-		fd = tcp_connect();
+		fd = peer_tcp(flow_port(0));
 		cr_expect(send(fd, garbage, sizeof(garbage), MSG_NOSIGNAL) > 0);
 		cr_expect(bytes_to_end(fd) >= 0, "garbage is listened to");
 		close(fd);
@@ -344,8 +257,8 @@ Test(tls, stalled_handshakes)
 	int     silent, half;
 
 	begin();
-	silent = tcp_connect();
-	half = tcp_connect();
+	silent = peer_tcp(flow_port(0));
+	half = peer_tcp(flow_port(0));
 	began = clock_ms();
 	cr_assert(send(half, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11, 0) == 11);
 	well();
@@ -366,10 +279,10 @@ Test(tls, clients_that_go)
 		struct linger reset = {1, 0};
 
 		if (i % 4 == 0) {
-			p = (struct peer){.fd = tcp_connect()};
+			p = (struct peer){.fd = peer_tcp(flow_port(0))};
 			cr_assert(send(p.fd, "\x16\x03\x01\x02\x00\x01", 6, 0) == 6);
 		} else {
-			cr_assert(peer_open(&p, &(struct wish){0}));
+			cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
 			peer_send(&p, "GET /openapi.yaml HTTP/1.1\r\nHost: a\r\n\r\n", i % 4 == 1 ? 11 : 40);
 		}
 		if (i % 8 > 3)
@@ -389,10 +302,11 @@ Test(tls, drain)
 	struct peer waits, reads;
 
 	begin();
-	cr_assert(peer_open(&waits, &(struct wish){0}) && peer_open(&reads, &(struct wish){0}));
-	cr_expect(peer_call(&waits, "POST", "/v1/movements",
-	                    "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":9}]}",
-	                    "\"qty\":9") == 201);
+	cr_assert(peer_open(&waits, flow_port(0), &(struct wish){0}) &&
+	          peer_open(&reads, flow_port(0), &(struct wish){0}));
+	cr_expect(call(&waits, "POST", "/v1/movements",
+	               "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":9}]}",
+	               "\"qty\":9") == 201);
 	flow_step("lock");
 	peer_ask(&waits, "POST", "/v1/reservations", "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}");
 	peer_ask(&reads, "GET", "/openapi.yaml", "");
@@ -443,7 +357,7 @@ static void shown(const char *name)
 	struct peer p;
 	X509       *cert;
 
-	cr_assert(peer_open(&p, &(struct wish){0}));
+	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
 	cert = SSL_get0_peer_certificate(p.ssl);
 	cr_expect(X509_check_host(cert, name, 0, 0, NULL) == 1, "the certificate is not of %s", name);
 	peer_close(&p);
@@ -465,7 +379,7 @@ Test(tls, new_files)
 	char        path[300];
 
 	begin();
-	cr_assert(peer_open(&old, &(struct wish){0}));
+	cr_assert(peer_open(&old, flow_port(0), &(struct wish){0}));
 	cert("DNS:renewed", 0);
 	shown("localhost");
 	hang_up("event=certificate_expired");
@@ -474,7 +388,7 @@ Test(tls, new_files)
 	cr_assert(truncate(path, 20) == 0);
 	hang_up("event=reload_failed");
 	shown("renewed");
-	cr_expect(peer_call(&old, "GET", "/livez", "", "ok") == 200);
+	cr_expect(call(&old, "GET", "/livez", "", "ok") == 200);
 	peer_close(&old);
 	end();
 }
