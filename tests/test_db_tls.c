@@ -33,6 +33,8 @@ static void data_make(void)
 	static const char *const sql[] = {
 		"CREATE USER app@'127.0.0.1' IDENTIFIED BY 'open sesame'",
 		"GRANT ALL ON holdfast.* TO app@'127.0.0.1'",
+		"INSTALL SONAME 'auth_pam_v1'",
+		"CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam",
 	};
 	char             data[80], why[1024];
 	struct embedded *embedded;
@@ -128,18 +130,23 @@ TestSuite(db_tls, .init = setup, .fini = teardown, .timeout = 90);
 /* ---- connections */
 
 /* `tls_ca`: the name of a certificate; NULL: none. */
-static struct db *connection_new(enum db_tls tls, const char *tls_ca)
+static struct db *connection_as(const char *user, enum db_tls tls, const char *tls_ca)
 {
 	struct db_target to = {.host = "127.0.0.1",
 	                       .port = (unsigned)port,
-	                       .user = "app",
 	                       .password = "open sesame",
 	                       .database = "holdfast",
 	                       .tls = tls};
 
+	snprintf(to.user, sizeof(to.user), "%s", user);
 	if (tls_ca)
 		snprintf(to.tls_ca, sizeof(to.tls_ca), "%s/%s.cert", dir, tls_ca);
 	return db_new(&to);
+}
+
+static struct db *connection_new(enum db_tls tls, const char *tls_ca)
+{
+	return connection_as("app", tls, tls_ca);
 }
 
 static void server_wait(void)
@@ -209,6 +216,27 @@ Test(db_tls, a_server_without)
 	connects(DB_TLS_OFF, NULL);
 	refuses(DB_TLS_REQUIRED, NULL, "TLS is required");
 	refuses(DB_TLS_VERIFY, "right", "SSL is required");
+	server_end();
+}
+
+/* PAM wants the password as it is. It is given to a server that has shown who it is, and to no other. */
+Test(db_tls, password_in_the_clear)
+{
+	static const struct {
+		enum db_tls tls;
+		const char *tls_ca;
+		unsigned    code;
+	} cases[] = {{DB_TLS_OFF, NULL, 5010}, {DB_TLS_REQUIRED, NULL, 5010}, {DB_TLS_VERIFY, "right", 1045}};
+
+	server_start("right");
+	server_wait();
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct db *db = connection_as("pam", cases[i].tls, cases[i].tls_ca);
+
+		cr_expect(!db_connect(db) && db_errno(db) == cases[i].code, "tls=%d: %u %s", cases[i].tls, db_errno(db),
+		          db_error(db));
+		db_free(db);
+	}
 	server_end();
 }
 

@@ -299,9 +299,11 @@ Test(tls, clients_that_go)
 Test(tls, drain)
 {
 	struct text answer = {0};
-	struct peer waits, reads;
+	struct peer waits, reads, idle, half = {0};
 
 	begin();
+	half.fd = peer_tcp(flow_port(0));
+	cr_assert(peer_open(&idle, flow_port(0), &(struct wish){0}));
 	cr_assert(peer_open(&waits, flow_port(0), &(struct wish){0}) &&
 	          peer_open(&reads, flow_port(0), &(struct wish){0}));
 	cr_expect(call(&waits, "POST", "/v1/movements",
@@ -320,6 +322,8 @@ Test(tls, drain)
 	peer_close(&reads);
 	text_fini(&answer);
 	flow_end();
+	peer_close(&idle);
+	peer_close(&half);
 }
 
 /* ---- files */
