@@ -12,10 +12,12 @@ const struct command commands[] = {
 	{"serve", SERVE, "", "the service",
          "  holdfast serve --jobs=expire\n"
          "  holdfast serve --db 'mariadb://shop@localhost/holdfast?socket=/run/mysqld/mysqld.sock' --listen "
-         "unix:/run/holdfast.sock\n",
+         "unix:/run/holdfast.sock\n"
+         "  holdfast serve --tls-cert /etc/holdfast/cert.pem --tls-key /etc/holdfast/key.pem\n",
          serve_run},
 	{"migrate", MIGRATE, "", "brings the schema up to date",
-         "  holdfast migrate --db mariadb://admin@10.0.0.5:3306/holdfast --db-password-file /etc/holdfast/password\n"
+         "  holdfast migrate --db 'mariadb://admin@10.0.0.5:3306/holdfast?tls=verify&tls_ca=/etc/holdfast/ca.pem' "
+         "--db-password-file /etc/holdfast/password\n"
          "  holdfast migrate --check\n",
          migrate_run},
 	{"import", IMPORT, "FILE.csv", "receives stock from a CSV file with columns sku, qty and optionally location",

@@ -7,6 +7,8 @@
 #include "http.h"
 #include "frame.h"
 #include "listen.h"
+#include "notify.h"
+#include "tls.h"
 #include "uri.h"
 
 #include <event2/buffer.h>
@@ -377,6 +379,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	if (s->socket)
 		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	keys_tick(s->options.keys);
+	notify_alive();
 	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
@@ -392,15 +395,19 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
 	s->draining = true;
+	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	evhttp_del_accept_socket(s->http, s->socket);
 	s->socket = NULL;
 }
 
-/* Without keys there is nothing to read again: a terminal was closed. */
+/* Without files to read again: a terminal was closed. */
 static void hung_up(evutil_socket_t fd, short what, void *arg)
 {
-	if (!keys_reload(((struct service *)arg)->options.keys))
+	const struct service_options *options = &((struct service *)arg)->options;
+	bool                          keys = keys_reload(options->keys), tls = tls_reload(options->tls);
+
+	if (!keys && !tls)
 		drain(fd, what, arg);
 }
 
@@ -442,7 +449,11 @@ struct service *service_open(const struct service_options *options, struct engin
 	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);
 	evhttp_set_timeout(s->http, IDLE_S);
 	evhttp_set_gencb(s->http, request_came, s);
+	if (options->tls)
+		evhttp_set_bevcb(s->http, tls_bufferevent, options->tls);
 	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
+	if (s->listening.open && !options->tls)
+		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", options->listen);
 	if (listener)
 		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);

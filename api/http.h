@@ -96,6 +96,7 @@ struct service_options {
 	const char  *listen; /* ADDR:PORT or unix:PATH */
 	size_t       body_max;
 	struct keys *keys;                                  /* NULL: every call is let in */
+	struct tls  *tls;                                   /* NULL: plain text */
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
 	void *arg;
 };

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 };
+enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
 
 /* Out of descriptors: the service's next tick tries again, instead of a loop that does nothing else. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
@@ -38,10 +38,26 @@ static void descriptors_raise(void)
 	}
 }
 
-static struct evconnlistener *listen_bind(struct event_base *base, const void *address, int len, unsigned flags)
+static struct evconnlistener *listen_bind(struct event_base *base, const void *address, int len)
 {
-	return evconnlistener_new_bind(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | flags, BACKLOG,
+	return evconnlistener_new_bind(base, NULL, NULL,
+	                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG,
 	                               (const struct sockaddr *)address, len);
+}
+
+/* Who may write to the socket may connect: its mode is set before anybody can. */
+static struct evconnlistener *listen_bind_unix(struct event_base *base, const struct sockaddr_un *sun)
+{
+	int                    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct evconnlistener *listener = NULL;
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)sun, sizeof(*sun)) == 0 &&
+	    chmod(sun->sun_path, SOCKET_MODE) == 0)
+		listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
+		                              fd);
+	if (!listener && fd >= 0)
+		close(fd);
+	return listener;
 }
 
 /* Only a socket that nobody listens on any more is taken away. */
@@ -73,7 +89,7 @@ static struct evconnlistener *listen_unix(struct event_base *base, const char *p
 	strcpy(sun.sun_path, path);
 	if (socket_is_stale(&sun))
 		unlink(path);
-	listener = listen_bind(base, &sun, sizeof(sun), 0);
+	listener = listen_bind_unix(base, &sun);
 	if (!listener) {
 		why_write(why, why_size, "cannot listen on %s: %s", path, strerror(errno));
 		return NULL;
@@ -138,11 +154,10 @@ static struct evconnlistener *listen_tcp(struct event_base *base, const char *wh
 		          where);
 		return NULL;
 	}
-	if (!is_loopback(&address))
-		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", where);
+	at->open = !is_loopback(&address);
 	if (any_port)
 		((struct sockaddr_in *)&address)->sin_port = 0; /* at the same place for IPv6 */
-	listener = listen_bind(base, &address, len, LEV_OPT_REUSEABLE);
+	listener = listen_bind(base, &address, len);
 	if (listener)
 		address_name(at, evconnlistener_get_fd(listener));
 	else

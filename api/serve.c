@@ -1,7 +1,9 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
  * order. */
 #include "http.h"
+#include "notify.h"
 #include "options.h"
+#include "tls.h"
 #include "jobs/jobs.h"
 #include "schema/migrate.h"
 
@@ -18,6 +20,7 @@ struct serve {
 	struct engine  *engine;
 	struct jobs    *jobs;
 	struct keys    *keys; /* NULL: without */
+	struct tls     *tls;  /* NULL: plain text */
 	struct service *service;
 };
 
@@ -58,25 +61,25 @@ static unsigned lanes_standard(void)
 
 static void banner(const struct serve *s)
 {
-	const char *at = service_address(s->service);
+	const char *at = service_address(s->service), *scheme = s->tls ? "https" : "http";
 	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
 
 	if (strncmp(at, "unix:", 5) == 0) {
 		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
-		       "http://localhost/..)\n",
-		       at, at + 5);
+		       "%s://localhost/..)\n",
+		       at, at + 5, scheme);
 		fflush(stdout);
 		return;
 	}
 	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
-	       "  listening  http://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s http://%s/v1/movements%s -H 'Content-Type: application/json' \\\n"
+	       "  listening  %s://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
+	       "  curl -s %s://%s/v1/movements%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s http://%s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
+	       "  curl -s %s://%s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s http://%s/v1/skus/MUG%s\n\n",
-	       at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", at, bearer, at,
-	       bearer, at, bearer);
+	       "  curl -s %s://%s/v1/skus/MUG%s\n\n",
+	       scheme, at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", scheme, at,
+	       bearer, scheme, at, bearer, scheme, at, bearer);
 	fflush(stdout);
 }
 
@@ -107,6 +110,7 @@ static int doors_open(struct serve *s)
 	struct service_options options = {.listen = option_text(OPTION_listen),
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
+	                                  .tls = s->tls,
 	                                  .ready = serve_ready,
 	                                  .arg = s};
 	char                   why[512];
@@ -125,10 +129,26 @@ static int doors_open(struct serve *s)
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
 		          "somewhere\"");
 	banner(s);
+	notify_ready();
 	signals_block(false);
 	status = service_run(s->service);
 	service_close(s->service);
 	return status;
+}
+
+/* Before anything else is opened: what is wrong here is wrong at once. */
+static bool tls_configure(struct serve *s)
+{
+	const char *cert = option_text(OPTION_tls_cert), *key = option_text(OPTION_tls_key);
+	char        why[1024] = "--tls-cert and --tls-key go together";
+
+	if (!cert && !key)
+		return true;
+	if (cert && key)
+		s->tls = tls_open(cert, key, why, sizeof(why));
+	if (!s->tls)
+		say("%s", why);
+	return s->tls != NULL;
 }
 
 int serve_run(int argc, char **argv)
@@ -158,13 +178,18 @@ int serve_run(int argc, char **argv)
 			return EXIT_CONFIG;
 		}
 	}
+	if (!tls_configure(&s))
+		return EXIT_CONFIG;
+	notify_open();
 	signal(SIGPIPE, SIG_IGN);
 	signals_block(true);
 	house = option_house();
 	house.serves = true;
 	status = house_open(&s.house, &house);
-	if (status != EXIT_DONE)
+	if (status != EXIT_DONE) {
+		tls_close(s.tls);
 		return status;
+	}
 	findings_log(&s.house);
 	options.target = s.house.target;
 	s.engine = engine_open(&options);
@@ -177,6 +202,7 @@ int serve_run(int argc, char **argv)
 	if (s.service)
 		service_free(s.service);
 	keys_free(s.keys);
+	tls_close(s.tls);
 	house_close(&s.house);
 	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;

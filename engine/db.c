@@ -3,7 +3,6 @@
 #include "counters.h"
 #include "prepared.h"
 
-#include <ctype.h>
 #include <errmsg.h>
 #include <fcntl.h>
 #include <mysql.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,93 +26,6 @@ struct db {
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
 };
-
-/* ---- where a database is */
-
-static const char target_form[] = "the database should read mariadb://USER@HOST:PORT/DB or "
-				  "mariadb://USER@localhost/DB?socket=PATH";
-
-/* Percent-decodes a part of a URL. False: it is empty, too long, or not well encoded. */
-static bool part_decode(char *to, size_t size, const char *from, const char *end)
-{
-	size_t len = 0;
-
-	for (; from < end; from++) {
-		char c = *from;
-
-		if (c == '%') {
-			if (end - from < 3 || !isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]))
-				return false;
-			c = (char)strtol((char[]){from[1], from[2], '\0'}, NULL, 16);
-			from += 2;
-		}
-		if (c == '\0' || len == size - 1)
-			return false;
-		to[len++] = c;
-	}
-	to[len] = '\0';
-	return len > 0;
-}
-
-/* HOST, HOST:PORT or [IPV6]:PORT */
-static bool host_parse(struct db_target *to, const char *from, const char *end)
-{
-	bool        brackets = *from == '[';
-	const char *stop = memchr(from, brackets ? ']' : ':', (size_t)(end - from));
-	const char *port = stop ? stop + brackets : end;
-	char       *rest;
-
-	if ((brackets && !stop) || !part_decode(to->host, sizeof(to->host), from + brackets, stop ? stop : end))
-		return false;
-	to->port = 3306;
-	if (port == end)
-		return true;
-	if (port[0] != ':' || !isdigit((unsigned char)port[1]))
-		return false;
-	to->port = (unsigned)strtoul(port + 1, &rest, 10);
-	return rest == end && to->port >= 1 && to->port <= 65535;
-}
-
-/* The one parameter there is: socket=PATH */
-static bool socket_parse(struct db_target *to, const char *query, char *why, size_t why_size)
-{
-	static const char name[] = "socket=";
-	const char       *path = query + strlen(name);
-
-	if (strncmp(query, name, strlen(name)) != 0)
-		return why_write(why, why_size, "the database's only parameter is socket=PATH");
-	if (!part_decode(to->socket, sizeof(to->socket), path, path + strlen(path)))
-		return why_write(why, why_size, "the database's socket is not a path of 1 to %zu bytes",
-		                 sizeof(to->socket) - 1);
-	if (strcmp(to->host, "localhost") != 0)
-		return why_write(why, why_size, "a database with a socket is on localhost");
-	to->host[0] = '\0';
-	return true;
-}
-
-bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size)
-{
-	static const char scheme[] = "mariadb://";
-	const char       *user, *at, *slash, *end;
-
-	*to = (struct db_target){0};
-	if (strncmp(url, scheme, strlen(scheme)) != 0)
-		return why_write(why, why_size, "%s", target_form);
-	user = url + strlen(scheme);
-	slash = user + strcspn(user, "/?");
-	at = memchr(user, '@', (size_t)(slash - user));
-	if (!at || *slash != '/')
-		return why_write(why, why_size, "%s", target_form);
-	if (memchr(user, ':', (size_t)(at - user)))
-		return why_write(why, why_size,
-		                 "a password does not belong in a URL, which everybody sees: "
-		                 "write it to a file and name that with --db-password-file");
-	end = slash + strcspn(slash, "?");
-	if (!part_decode(to->user, sizeof(to->user), user, at) || !host_parse(to, at + 1, slash) ||
-	    !part_decode(to->database, sizeof(to->database), slash + 1, end))
-		return why_write(why, why_size, "%s", target_form);
-	return *end == '\0' || socket_parse(to, end + 1, why, why_size);
-}
 
 /* ---- errors */
 
@@ -228,8 +139,15 @@ static void options_set(MYSQL *mysql, const struct db *db)
 	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &(unsigned){*t->host ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET});
-	if (!*t->host)
-		mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){0});
+	mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){t->tls != DB_TLS_OFF});
+	mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &(my_bool){t->tls == DB_TLS_VERIFY});
+	if (t->tls != DB_TLS_OFF)
+		mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+	if (t->tls == DB_TLS_VERIFY)
+		mysql_options(mysql, MYSQL_OPT_SSL_CA, t->tls_ca);
+	else if (*t->host) /* whoever answers may ask for a password as it is: not of us */
+		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
+		              "mysql_native_password,client_ed25519,auth_gssapi_client");
 	mysql_options(mysql, MYSQL_INIT_COMMAND, session);
 }
 
@@ -273,6 +191,12 @@ bool db_connect(struct db *db)
 		close(folder);
 	if (!connected) {
 		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+		db_close(db);
+		return false;
+	}
+	/* libmariadb goes on in plain text where the server knows no TLS and nothing is to be verified. */
+	if (t->tls != DB_TLS_OFF && !mysql_get_ssl_cipher(db->mysql)) {
+		error_keep(db, CR_SSL_CONNECTION_ERROR, "TLS is required, and the server speaks none");
 		db_close(db);
 		return false;
 	}
@@ -451,6 +375,13 @@ static void exam_row(void *arg, const struct db_row *row)
 	}
 }
 
+/* Is the way to the server open to others? */
+static bool way_is_open(const struct db_target *t)
+{
+	return *t->host && t->tls == DB_TLS_OFF && strcmp(t->host, "localhost") != 0 && strcmp(t->host, "::1") != 0 &&
+	       strncmp(t->host, "127.", 4) != 0;
+}
+
 int db_doctor(struct db *db, struct text *findings)
 {
 	static const char sql[] = "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet,"
@@ -459,6 +390,12 @@ int db_doctor(struct db *db, struct text *findings)
 
 	if (db_text(db, sql, exam_row, &exam) != DB_OK) {
 		text_format(findings, "the server's settings could not be read: %s\n", db_error(db));
+		exam.found++;
+	}
+	if (way_is_open(&db->target)) {
+		text_format(findings,
+		            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE\n",
+		            db->target.host);
 		exam.found++;
 	}
 	return exam.found;

@@ -7,19 +7,29 @@
 
 #include "base.h"
 
+/* What a connection over TCP must be, or is not made. A socket needs none of it. */
+enum db_tls {
+	DB_TLS_OFF,
+	DB_TLS_REQUIRED, /* encrypted, by whoever answers */
+	DB_TLS_VERIFY,   /* encrypted, by the host named: its certificate is of an authority in tls_ca, and valid */
+};
+
 /* Where a database is. Filled by db_target_parse or by embedded_open. */
 struct db_target {
-	char     host[256]; /* empty: the socket is used */
-	unsigned port;
-	char     socket[512]; /* may be longer than the 107 bytes of a socket address */
-	char     user[128];
-	char     password[256];
-	char     database[128];
+	char        host[256]; /* empty: the socket is used */
+	unsigned    port;
+	char        socket[512]; /* may be longer than the 107 bytes of a socket address */
+	char        user[128];
+	char        password[256];
+	char        database[128];
+	enum db_tls tls;
+	char        tls_ca[512]; /* a file of certificates (PEM), for DB_TLS_VERIFY alone */
 };
 
 /* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or
- * mariadb://USER@localhost/DB?socket=PATH; localhost without a socket is TCP. Names may be percent-encoded. A password
- * is refused there: a URL is seen by everybody. On false `why` says what is wrong. */
+ * mariadb://USER@localhost/DB?socket=PATH; localhost without a socket is TCP. Over TCP, ?tls=off (so it is without a
+ * word), ?tls=required or ?tls=verify&tls_ca=FILE. Names may be percent-encoded. A password is refused there: a URL is
+ * seen by everybody. On false `why` says what is wrong. */
 bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size) MUST_CHECK;
 
 /* What became of a statement; the classes of the MariaDB error codes, decided in db.c alone. */
@@ -90,7 +100,8 @@ const char    *db_error(const struct db *db); /* of the last db_connect or state
 unsigned       db_errno(const struct db *db);
 int64_t        db_changed(const struct db *db); /* rows changed by the last statement without a result set */
 
-/* The server's rules that Holdfast depends on: version, durability, packet size. One line for each that is not as it
+/* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to
+ * it is open. One line for each that is not as it
  * should be is added to `findings`; returns how many. */
 int db_doctor(struct db *db, struct text *findings);
 

@@ -70,11 +70,14 @@ static bool steps_run(struct db *db)
 {
 	int version;
 
+	if (!schema_version(db, &version))
+		return false;
+	if (version >= schema_latest())
+		return true; /* nothing to do needs no right to do it */
 	if (db_text(db,
 	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
 	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
-	            NULL, NULL) != DB_OK ||
-	    !schema_version(db, &version))
+	            NULL, NULL) != DB_OK)
 		return false;
 	for (size_t i = 0; i < COUNT(steps); i++) {
 		int step = atoi(steps[i].name);

@@ -107,6 +107,11 @@ void flow_terminate(void)
 	program_terminate(&runner_need(0)->program);
 }
 
+void flow_signal(int sig)
+{
+	kill(runner_need(0)->program.pid, sig);
+}
+
 /* ---- steps that change the surroundings; `words` is what follows the verb */
 
 static void run_serve(int who, const char *words)
@@ -390,6 +395,7 @@ void flow_begin(void)
 		program_log_tail(f.log, &said);
 		cr_assert_fail("migrate failed:\n%s", said.data);
 	}
+	scratch_account(&f.scratch);
 }
 
 void flow_end(void)

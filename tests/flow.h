@@ -1,6 +1,7 @@
 /* flow.h - the language of the tests: steps of the form "verb words -> expectation", run over HTTP against the real
- * program on a real MariaDB, in a database of the test's own. At the end the program gets SIGTERM and must end with 0,
- * and schema/invariants.sql must hold. A step that is not as expected is printed with the answer; the flow goes on.
+ * program on a real MariaDB, in a database of the test's own, by an account that may only read and write rows. At the
+ * end the program gets SIGTERM and must end with 0, and schema/invariants.sql must hold. A step that is not as expected
+ * is printed with the answer; the flow goes on.
  *
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
  *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
@@ -81,6 +82,8 @@ int flow_port(int program);
 void flow_said(struct text *to);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
+/* Another signal to program 0, which goes on. */
+void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);
 

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define PASSWORD_FILE "HOLDFAST_DB_PASSWORD_FILE" /* of the program */
 
 enum { TRIES_MAX = 50, TRY_PAUSE_US = 20000 };
 
@@ -91,11 +94,42 @@ void scratch_open(struct scratch *s)
 	scratch_back(s);
 }
 
+void scratch_account(struct scratch *s)
+{
+	char  sql[200];
+	FILE *file;
+
+	snprintf(sql, sizeof(sql), "CREATE USER %s@localhost IDENTIFIED BY 'of %s'", s->name, s->name);
+	must(s->db, sql, NULL, NULL);
+	snprintf(sql, sizeof(sql), "GRANT SELECT, INSERT, UPDATE, DELETE ON %s.* TO %s@localhost", s->name, s->name);
+	must(s->db, sql, NULL, NULL);
+	snprintf(s->password, sizeof(s->password), "%s/%s.password", scratch_dir(), s->name);
+	file = fopen(s->password, "we");
+	cr_assert(file && fchmod(fileno(file), 0600) == 0 && fprintf(file, "of %s\n", s->name) > 0, "cannot write %s",
+	          s->password);
+	fclose(file);
+	setenv(PASSWORD_FILE, s->password, 1);
+	snprintf(s->url, sizeof(s->url), "mariadb://%s@localhost/%s?socket=%s", s->name, s->name, s->link);
+}
+
+static void account_drop(struct scratch *s)
+{
+	char sql[80];
+
+	if (!*s->password)
+		return;
+	snprintf(sql, sizeof(sql), "DROP USER %s@localhost", s->name);
+	must(s->db, sql, NULL, NULL);
+	unlink(s->password);
+	unsetenv(PASSWORD_FILE);
+}
+
 void scratch_close(struct scratch *s)
 {
 	char sql[80];
 
 	scratch_unlock(s);
+	account_drop(s);
 	snprintf(sql, sizeof(sql), "DROP DATABASE %s", s->name);
 	must(s->db, sql, NULL, NULL);
 	db_free(s->db);

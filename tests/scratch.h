@@ -13,9 +13,10 @@
 #define SCRATCH_DIR    "HOLDFAST_TEST_DIR"
 
 struct scratch {
-	char             name[32];  /* of the database, t_<random>; the test's files are called so, too */
-	char             link[256]; /* leads to the server's socket */
-	char             url[512];  /* for --db */
+	char             name[32];      /* of the database, t_<random>; the test's files are called so, too */
+	char             link[256];     /* leads to the server's socket */
+	char             url[512];      /* for --db, as the server's owner or, after scratch_account, as that */
+	char             password[256]; /* the file with the account's password; empty: there is none */
 	struct db_target target;
 	struct db       *db;     /* ours, not through the link */
 	struct db       *holder; /* holds locks between scratch_lock and scratch_unlock; otherwise NULL */
@@ -24,6 +25,9 @@ struct scratch {
 void        scratch_open(struct scratch *s);
 void        scratch_close(struct scratch *s);
 const char *scratch_dir(void);
+/* From now on programs get in by an account with a password that may do what the README says that it must, and no
+ * more. */
+void scratch_account(struct scratch *s);
 
 /* Every stored time of every table `seconds` back: for the service that much time has passed. */
 void scratch_tick(struct scratch *s, int seconds);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style is a test: sizes, who may include whom, where SQL and the libraries may stand. Prints what is wrong; exit 1 if anything is.
+# Style is a test: sizes, who may include whom, where SQL and the libraries may stand, what is installed. Prints what is wrong; exit 1 if anything is.
 set -u
 cd "$(dirname "$0")/.."
 found=0
@@ -25,6 +25,7 @@ forbid() {    # what, where, why
 forbid '#include [<"](mysql|errmsg)' "$(ls engine/*.c api/*.c jobs/*.c schema/*.c main.c | grep -vE 'engine/(db|prepared)\.c')" 'mysql.h stands in db.c and prepared.c only'
 forbid '#include <event2/http\.h' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/http.c)" 'evhttp stands in http.c only'
 forbid '#include <cjson' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/json.c)" 'cJSON stands in json.c only'
+forbid '#include <openssl/ssl' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/tls.c)" 'TLS of connections stands in tls.c only'
 forbid '#include "(jobs|api)/' "$(ls engine/*.[ch])" 'the engine knows neither jobs nor api'
 forbid '#include "(engine/)?(lane|decide|list|mariadbd)\.h"' "$(ls api/*.[ch] jobs/*.[ch])" 'lane, decide and list are private to the engine'
 forbid '#include "(engine/)?statement\.h"' "$(ls api/*.[ch])" 'SQL is no matter of the api'
@@ -40,6 +41,20 @@ done < <(sed -nE 's/^X\([A-Z]+, *"([^"]+)".*/\1/p' api/routes.def | sort -u)
 while read -r code; do
 	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
+
+# What `make install` puts down is whole, and systemd can read the unit.
+root=$(mktemp -d)
+make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
+for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml}; do
+	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
+done
+"$root/usr/bin/holdfast" --version > /dev/null || wrong 'what is installed does not run'
+if command -v systemd-analyze > /dev/null; then
+	sed -i "s|/usr/bin/|$root&|" "$root/usr/lib/systemd/system/holdfast.service"
+	hits=$(systemd-analyze verify "$root/usr/lib/systemd/system/holdfast.service" 2>&1 | grep holdfast.service)
+	[ -z "$hits" ] || wrong "holdfast.service:"$'\n'"$hits"
+fi
+rm -rf "$root"
 
 [ $found = 0 ] && echo 'tidy: nothing to mend'
 exit $found

@@ -1,0 +1,34 @@
+/* peer.h - a blocking HTTPS client for the tests, which can be asked for what a decent one would not do. It looks at no
+ * certificate. Reads give up after 15 s. One thread. */
+#ifndef TESTS_PEER_H
+#define TESTS_PEER_H
+
+#include "engine/base.h"
+
+#include <openssl/ssl.h>
+
+struct peer {
+	int      fd;
+	SSL_CTX *context;
+	SSL     *ssl; /* NULL: not connected, or only by TCP */
+};
+
+/* What a client insists on. Zero or NULL: what OpenSSL does by itself. */
+struct wish {
+	int         version;
+	const char *ciphers; /* of TLS 1.2 */
+	const char *alpn;    /* one name .. */
+	const char *chosen;  /* .. and the answer to it; NULL: the handshake must fail */
+};
+
+/* A connection without a handshake; ends the test if nobody listens. */
+int peer_tcp(int port);
+/* False: the handshake failed, and all is closed. */
+bool peer_open(struct peer *p, int port, const struct wish *w) MUST_CHECK;
+void peer_close(struct peer *p);
+void peer_send(struct peer *p, const char *text, size_t len);
+void peer_ask(struct peer *p, const char *method, const char *path, const char *body);
+/* One answer with a Content-Length, as it came; its status, 0 if it did not come whole. */
+int peer_read(struct peer *p, struct text *answer);
+
+#endif
