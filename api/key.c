@@ -84,7 +84,11 @@ static int key_add(int fd, const char *file, const char *name, enum role role)
 	char            why[400];
 	int             status = EXIT_TROUBLE;
 
-	if (flock(fd, LOCK_EX) != 0 || !key_list_read_fd(&list, fd, file, why, sizeof(why))) {
+	if (flock(fd, LOCK_EX) != 0) {
+		say("cannot lock %s: %s", file, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	if (!key_list_read_fd(&list, fd, file, why, sizeof(why))) {
 		say("%s", why);
 		return EXIT_CONFIG;
 	}

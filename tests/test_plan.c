@@ -284,6 +284,25 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	scratch_close(&s);
 }
 
+/* Older holds are entered without a lock on reservations, so no order waits for it. */
+Test(plan, entering_holds_of_keys_locks_no_reservation)
+{
+	struct db *other;
+
+	fill_tables();
+	other = other_connection();
+	run(s.db, "DELETE FROM key_hold");
+	run(s.db, "UPDATE reservation SET state = 1, key_id = 5, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY");
+	in_transaction(KEY_HOLD_ENTER, "5");
+	cr_expect_eq(db_changed(s.db), 200);
+	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                           "SKIP LOCKED) x"),
+	             200);
+	run(s.db, "ROLLBACK");
+	db_free(other);
+	scratch_close(&s);
+}
+
 /* The gather moves what is needed and a share of the rest, loses nothing, and begins with the slot after the own. */
 Test(plan, a_gather_moves_and_loses_nothing)
 {
