@@ -63,6 +63,7 @@ static void banner(const struct serve *s)
 {
 	const char *at = service_address(s->service), *scheme = s->tls ? "https" : "http";
 	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
+	char        url[200];
 
 	if (strncmp(at, "unix:", 5) == 0) {
 		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
@@ -71,15 +72,16 @@ static void banner(const struct serve *s)
 		fflush(stdout);
 		return;
 	}
+	snprintf(url, sizeof(url), "%s://%s", scheme, at);
 	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
-	       "  listening  %s://%s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s %s://%s/v1/movements%s -H 'Content-Type: application/json' \\\n"
+	       "  listening  %s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
+	       "  curl -s %s/v1/movements%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s %s://%s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
+	       "  curl -s %s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s %s://%s/v1/skus/MUG%s\n\n",
-	       scheme, at, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", scheme, at,
-	       bearer, scheme, at, bearer, scheme, at, bearer);
+	       "  curl -s %s/v1/skus/MUG%s\n\n",
+	       url, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url, bearer, url,
+	       bearer, url, bearer);
 	fflush(stdout);
 }
 

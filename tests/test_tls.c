@@ -250,20 +250,28 @@ Test(tls, plain_text_and_garbage)
 	end();
 }
 
-/* Nothing at all, and the head of a greeting: both are closed when the time for a handshake is over. */
+/* Nothing at all, and the head of a greeting: both are closed when the time for a handshake is over, and nobody else.
+ */
 Test(tls, stalled_handshakes)
 {
-	int64_t began;
-	int     silent, half;
+	struct peer old, new;
+	int64_t     began;
+	int         silent, half;
 
 	begin();
 	silent = peer_tcp(flow_port(0));
 	half = peer_tcp(flow_port(0));
 	began = clock_ms();
 	cr_assert(send(half, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11, 0) == 11);
-	well();
+	cr_assert(peer_open(&old, flow_port(0), &(struct wish){.version = TLS1_2_VERSION}));
+	cr_assert(peer_open(&new, flow_port(0), &(struct wish){.version = TLS1_3_VERSION}));
 	cr_expect(bytes_to_end(silent) >= 0 && bytes_to_end(half) >= 0);
 	cr_expect(clock_ms() - began > 8000 && clock_ms() - began < 13000, "%d ms", (int)(clock_ms() - began));
+	usleep(1500000); /* their time would be over, too */
+	cr_expect(call(&old, "GET", "/livez", "", "ok") == 200);
+	cr_expect(call(&new, "GET", "/livez", "", "ok") == 200);
+	peer_close(&old);
+	peer_close(&new);
 	close(silent);
 	close(half);
 	end();
