@@ -20,9 +20,10 @@ enum {
 	REAP = 64,
 	KICK = 128,
 	PURGE = 256,
-	PRINTS = AUDIT | STATS | IMPORT,
+	TUNE = 512,
+	PRINTS = AUDIT | STATS | IMPORT | TUNE,
 	WORK_REAP = WORK | REAP,
-	ALL = 511
+	ALL = 1023
 };
 
 struct command {
@@ -54,6 +55,7 @@ int                         work_run(int argc, char **argv);
 int                         reap_run(int argc, char **argv);
 int                         kick_run(int argc, char **argv);
 int                         purge_run(int argc, char **argv);
+int                         tune_run(int argc, char **argv);
 const struct command       *command_find(const char *name);
 
 #endif
