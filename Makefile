@@ -43,7 +43,7 @@ check: install-packages tidy
 bench: PACKAGES += redis-server
 bench: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
-	$(B)/bench-holdfast $(BENCH_FLAGS)
+	$(B)/bench-holdfast --orders='$(ORDERS)' $(BENCH_FLAGS)
 
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast

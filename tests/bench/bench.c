@@ -1,5 +1,5 @@
 /* bench.c - the benchmark: the table of contenders, who take turns on one database, and its options. README.md. */
-#include "bench.h"
+#include "ledger.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -28,8 +28,10 @@ static const struct contender contenders[] = {
 	{"WooCommerce-like", 64, &way_sql, &sql_woo},
 	{"WooCommerce-like", 256, &way_sql, &sql_woo},
 	{"WooCommerce-like", 1000, &way_sql, &sql_woo},
+	{"Redis Lua", 16, &way_redis, NULL},
 	{"Redis Lua", 64, &way_redis, NULL},
 	{"Redis Lua", 256, &way_redis, NULL},
+	{"Redis Lua", 1000, &way_redis, NULL},
 	{"evhttp constant", 256, &way_constant, &constant_orders},
 	{"Holdfast reserve", 16, &way_http, &load_reserve},
 	{"Holdfast reserve", 64, &way_http, &load_reserve},
@@ -41,6 +43,7 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
 	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},
 	{"Holdfast baskets of 1 to 8 lines", 256, &way_http, &load_basket},
+	{"Holdfast replayed sales", 256, &way_http, &load_sales},
 	{"Holdfast batch, 3 lines", 8, &way_http, &load_three},
 	{"Holdfast sell-out", 256, &way_http, &load_sellout},
 	{"Holdfast mix, 80 % reads", 256, &way_http, &load_mix},
@@ -66,6 +69,7 @@ static struct section sections[SECTIONS] = {
 static const char usage[] = "usage: bench-holdfast [options], in the project's folder after make\n"
 			    "  --seconds S        of one round (3)\n"
 			    "  --turns N          rounds of each contender (3)\n"
+			    "  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
 			    "  --only TEXT        contenders whose name holds TEXT; no memory section\n"
 			    "  --quick            a look at everything: one short turn, small sizes\n"
 			    "  --minutes N        for all of it, at most (15)\n"
@@ -129,11 +133,10 @@ static void program_find(struct bench *b)
 
 static bool options_read(struct bench *b, int argc, char **argv)
 {
-	enum { ONLY = COUNT(numbers), QUICK, PROGRAM, HELP };
-	struct option options[COUNT(numbers) + 5] = {
-		[ONLY] = {"only", 1, NULL, ONLY},
-		[QUICK] = {"quick", 0, NULL, QUICK},
-		[PROGRAM] = {"program", 1, NULL, PROGRAM},
+	enum { ONLY = COUNT(numbers), ORDERS, QUICK, PROGRAM, HELP };
+	struct option options[COUNT(numbers) + 6] = {
+		[ONLY] = {"only", 1, NULL, ONLY},    [ORDERS] = {"orders", 1, NULL, ORDERS},
+		[QUICK] = {"quick", 0, NULL, QUICK}, [PROGRAM] = {"program", 1, NULL, PROGRAM},
 		[HELP] = {"help", 0, NULL, HELP},
 	};
 
@@ -148,6 +151,8 @@ static bool options_read(struct bench *b, int argc, char **argv)
 				return false;
 		} else if (o == ONLY) {
 			b->only = optarg;
+		} else if (o == ORDERS) {
+			b->orders = *optarg ? optarg : NULL;
 		} else if (o == QUICK) {
 			for (size_t i = 0; i < COUNT(numbers); i++)
 				number_set(b, &numbers[i], numbers[i].quick);
@@ -200,6 +205,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!sales_open(&ledger_sales, b.orders))
+		return EXIT_USAGE;
 	if (stage_open(&b))
 		bench_run(&b);
 	else

@@ -7,9 +7,9 @@
  *
  *   sql.c        threads straight to the database     load.c      the HTTP loader, answer.c reads JSON for it
  *   sql_ways.c   how teams deduct stock in SQL        ledger.c    skus that are sold, and what must be left of them
- *   redis.c      the same in Lua                      holdfast.c  loads on Holdfast: plans for the loader
- *   constant.c   evhttp, which does nothing           jobs.c      settle and expire a backlog
- *                                                     memory.c    resident memory of the service
+ *   redis.c      the same in Lua                      sales.c     orders of a shop, read or made up
+ *   constant.c   evhttp, which does nothing           holdfast.c  loads on Holdfast: plans for the loader
+ *   memory.c     resident memory of the service       jobs.c      settle and expire a backlog
  *
  * A contender is a row in bench.c; a kind of contender is a struct way; a load on Holdfast is a struct http_load. */
 #ifndef BENCH_H
@@ -57,6 +57,7 @@ struct bench {
 	int64_t     jobs;         /* orders that wait to be settled; 0: no jobs section */
 	int64_t     reservations; /* of the memory section; 0: none */
 	int64_t     skus;         /* of the memory section; 0: none */
+	const char *orders;       /* a file of sales to be replayed; NULL: they are made up */
 	const char *only;         /* contenders whose name holds this text; NULL: all */
 	char        program[512]; /* holdfast */
 
@@ -182,7 +183,7 @@ struct load_plan;
 extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
-	load_batch, load_paced;
+	load_batch, load_paced, load_sales;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);

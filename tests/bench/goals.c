@@ -45,25 +45,27 @@ void goals_report(const struct section *sections, size_t count)
 	bool  any = false;
 
 	if (csv)
-		fprintf(csv, "what,least,most,measured\n");
+		fprintf(csv, "what,least,most,measured,reached\n");
 	for (size_t i = 0; i < COUNT(goals); i++) {
 		const struct goal     *g = &goals[i];
 		const struct standing *s = standing_find(sections, count, g->name, g->connections), *against = NULL;
 		double                 is;
+		bool                   reached;
 
 		if (g->against)
 			against = standing_find(sections, count, g->against, g->against_connections);
 		if (!s || (g->against && !against))
 			continue; /* not measured in this run */
 		is = figure_of(s, g->figure) / (against ? figure_of(against, g->figure) : 1);
+		reached = is >= g->least && (g->most == 0 || is <= g->most);
 		if (!any)
 			printf("\n%-42s %10s %10s\n", "asked for", "required", "measured");
 		any = true;
 		printf("%-42s %3s %6.*f %10.*f%s\n", g->what, g->most > 0 ? "<=" : ">=", g->least >= 100 ? 0 : 2,
-		       g->least + g->most, g->least >= 100 ? 0 : 2, is,
-		       is < g->least || (g->most > 0 && is > g->most) ? "   MISSED" : "");
+		       g->least + g->most, g->least >= 100 ? 0 : 2, is, reached ? "   reached" : "   MISSED");
 		if (csv)
-			fprintf(csv, "\"%s\",%g,%g,%.3f\n", g->what, g->least, g->most, is);
+			fprintf(csv, "\"%s\",%g,%g,%.3f,%s\n", g->what, g->least, g->most, is,
+			        reached ? "reached" : "missed");
 	}
 	if (csv && fclose(csv))
 		say("bench: " GOALS_CSV " is not complete");
