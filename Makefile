@@ -17,14 +17,15 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
-.PHONY: all run test check bench demo tidy install-packages clean help
+.PHONY: all run test check bench scale demo tidy install-packages clean help
 all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, all tests under sanitizers, rules of style'
-	@echo 'make bench    measure against the usual ways; make demo [ORDERS=FILE.csv] replays orders'
+	@echo 'make bench    measure against the usual ways; make scale: lanes, a million skus, 20 million reservations'
+	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
 run: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
@@ -44,6 +45,10 @@ bench: PACKAGES += redis-server
 bench: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
 	$(B)/bench-holdfast --orders='$(ORDERS)' $(BENCH_FLAGS)
+
+scale: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
+	$(B)/bench-holdfast --scale $(BENCH_FLAGS)
 
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast

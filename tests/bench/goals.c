@@ -30,6 +30,13 @@ static const struct goal {
          0},
 	{"orders settled a second", RATE, "work settle", 4, NULL, 0, 15000, 0},
 	{"holds expired a second", RATE, "work expire", 4, NULL, 0, 20000, 0},
+	/* make scale */
+	{"a million skus, against a tenth", RATE, "any sku of many", 256, "any sku of some", 256, 0.7, 0},
+	{"long past, against a twentieth", RATE, "reserve, long past", 256, "reserve, short past", 256, 0.7, 0},
+	{"the same, baskets", RATE, "baskets, long past", 256, "baskets, short past", 256, 0.7, 0},
+	{"the same, reserve + confirm", RATE, "reserve + confirm, long past", 256, "reserve + confirm, short past", 256,
+         0.7, 0},
+	{"the same, settling", RATE, "work settle, long past", 4, "work settle, short past", 4, 0.7, 0},
 	{"reservations with settling beside", RATE, "Holdfast reserve, settling beside", 256, "Holdfast reserve", 256,
          0.5, 0},
 };

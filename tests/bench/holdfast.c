@@ -286,6 +286,7 @@ const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .l
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
+const struct http_load load_any = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_three = {.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};
 const struct http_load load_sales = {.plan = &reserve, .ledger = &ledger_sales, .lines = lines_sold};
 const struct http_load load_sellout = {
@@ -305,7 +306,11 @@ static bool http_open(struct bench *b, const struct contender *c)
 void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out)
 {
 	struct visit v = {.bench = b, .load = load, .left = orders};
-	struct load  l = {.port = b->port, .connections = connections, .plan = load->plan, .arg = &v};
+	struct load  l = {.port = b->port,
+	                  .second_port = b->second_port,
+	                  .connections = connections,
+	                  .plan = load->plan,
+	                  .arg = &v};
 
 	l.rate = load->paced ? b->top_rate / 2 : 0;
 	l.until_us = orders < INT64_MAX ? bench_until_us(b, 0.92) : clock_us() + (int64_t)b->seconds * 1000000;
