@@ -125,7 +125,7 @@ static void made_up(struct rows *r)
 	r->codes_count = MADE_CODES;
 	for (int i = 0; i < MADE_CODES; i++) {
 		sums[i] = (i ? sums[i - 1] : 0) + 1.0 / (i + 3);
-		snprintf(r->codes[i], CODE_SIZE, "%d%.1s", 20000 + (i * 7919) % 70000, "ABL" + i % 4);
+		snprintf(r->codes[i], CODE_SIZE, "%d%.1s", 20000 + (i * 7919) % 70000, &"ABL"[i % 4]);
 	}
 	for (; r->invoices < MADE_ORDERS; r->invoices++) {
 		double chance = (double)(number_spread(draw++) >> 11) / (double)(UINT64_C(1) << 53);

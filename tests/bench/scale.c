@@ -24,13 +24,9 @@ struct setting {
 
 static const struct way way_scale, way_scale_settle;
 
-#define ROW(name, connections, place, like, lanes, two)                \
-	{                                                              \
-		name, connections, &way_scale, &(const struct setting) \
-		{                                                      \
-			&place, like, lanes, two                       \
-		}                                                      \
-	}
+/* clang-format off */
+#define ROW(name, connections, place, like, lanes, two) \
+	{name, connections, &way_scale, &(const struct setting){&place, like, lanes, two}}
 
 static const struct contender size_rows[] = {
 	ROW("reserve, 1 lane", 256, place_one, &load_reserve, 1, false),
@@ -60,12 +56,14 @@ static const struct contender job_rows[] = {
 	{"work settle, long past", 4, &way_scale_settle, &(const struct setting){&place_long, NULL, 0, false}},
 };
 
+/* clang-format on */
+
 static struct standing size_standings[COUNT(size_rows)], past_standings[COUNT(past_rows)],
 	job_standings[COUNT(job_rows)];
 
 static struct section sections[] = {
-	{"Lanes, processes, skus", FOLDER "/scale_sizes.csv", size_rows, size_standings, COUNT(size_rows), 3, true,
-         0.4},
+	{"Lanes, processes, skus", FOLDER "/scale_sizes.csv", size_rows, size_standings, COUNT(size_rows), 3, 0.4,
+         true},
 	{"A long past", FOLDER "/scale_past.csv", past_rows, past_standings, COUNT(past_rows), 3, 0.8, true},
 	{"Jobs in a long past", FOLDER "/scale_jobs.csv", job_rows, job_standings, COUNT(job_rows), 1, 0.85, true},
 };
