@@ -165,6 +165,7 @@ int64_t process_kb(pid_t pid, const char *field);               /* VmRSS, VmHWM 
 
 /* ---- stage.c */
 bool stage_open(struct bench *b) MUST_CHECK;  /* the private database; the way out by signals */
+void folder_remove(const char *path);         /* with all that is in it */
 bool stage_fresh(struct bench *b) MUST_CHECK; /* no program runs, and the database is empty */
 void stage_check(void);                       /* does not return once the end has begun */
 void stage_close(struct bench *b);            /* ends what was started, removes the database */

@@ -38,7 +38,7 @@ static int path_remove(const char *path, const struct stat *st, int kind, struct
 	return remove(path);
 }
 
-static void folder_remove(const char *path)
+void folder_remove(const char *path)
 {
 	nftw(path, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
