@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 16384 };
+enum { PAGE = 16384, PART = 1000000 };
 
 /* Which sku an order wants: a tenth of the skus have half of the orders. */
 #define SKU_OF(seq, count) "FLOOR(POW(CRC32(" seq ") / 4294967296, 3) * " count ")"
@@ -26,7 +26,6 @@ static void skus_sql(const struct place *p, struct text *sql)
 	text_format(
 		sql,
 		"BEGIN NOT ATOMIC\n"
-		"SET unique_checks = 0, foreign_key_checks = 0;\n" /* whole pages at a time */
 		"INSERT INTO location (code) VALUES ('main');\n"
 		"INSERT INTO sku (sku_id, code, created_at) SELECT seq + 1, CONCAT('%s-', IF(seq < 1000, LPAD(seq, 4,"
 		" '0'), seq)), UTC_TIMESTAMP(3) FROM seq_0_to_%d;\n"
@@ -40,18 +39,33 @@ static void skus_sql(const struct place *p, struct text *sql)
 /* ---- reservations that came before, one a second until now. Of 200 one is held for a day, two were released, two have
  * expired, the others are settled; the last ones wait to be settled. */
 
-static void indexes_sql(struct text *sql)
+/* What every reservation is, so that rows, lines and sums agree. */
+static void past_view_sql(const struct place *p, struct text *sql)
 {
-	text_add(sql,
-	         "SELECT GROUP_CONCAT('DROP KEY ', name),"
-	         " GROUP_CONCAT('ADD ', IF(others, '', 'UNIQUE '), 'KEY ', name, ' (', columns, ')') INTO @drop, @add"
-	         " FROM (SELECT index_name AS name, MIN(non_unique) AS others,"
-	         " GROUP_CONCAT(column_name ORDER BY seq_in_index) AS columns FROM information_schema.statistics"
-	         " WHERE table_schema = DATABASE() AND table_name = 'reservation' AND index_name <> 'PRIMARY'"
-	         " GROUP BY index_name) others;\n");
+	text_format(sql,
+	            "CREATE VIEW past AS SELECT seq, " SKU_OF(
+			    "seq", "%d") " + 1 AS sku_id, 1 + seq %% %d AS qty,"
+	                                 " CASE WHEN seq > %" PRId64
+	                                 " THEN 2 WHEN seq %% 200 = 0 THEN 1 WHEN seq %% 200 <= 2 THEN 4"
+	                                 " WHEN seq %% 200 <= 4 THEN 5 ELSE 3 END AS state FROM seq_1_to_%" PRId64,
+	            p->ledger.count, QTY_KINDS, p->past - p->ready, p->past);
 }
 
-static void reservations_sql(const struct place *p, struct text *sql)
+/* Statements that take the other indexes off and put them back, kept as a row of the table `indexes`. */
+static const char indexes_keep[] =
+	"CREATE TABLE indexes SELECT GROUP_CONCAT('DROP KEY ', name) AS taken, GROUP_CONCAT('ADD ', IF(others, '',"
+	" 'UNIQUE '), 'KEY ', name, ' (', names, ')') AS put FROM (SELECT index_name AS name, MIN(non_unique) AS "
+        "others,"
+	" GROUP_CONCAT(column_name ORDER BY seq_in_index) AS names FROM information_schema.statistics"
+	" WHERE table_schema = DATABASE() AND table_name = 'reservation' AND index_name <> 'PRIMARY'"
+	" GROUP BY index_name) k";
+static const char indexes_take[] = "BEGIN NOT ATOMIC SELECT taken INTO @sql FROM indexes;"
+				   " EXECUTE IMMEDIATE CONCAT('ALTER TABLE reservation ', @sql); END";
+static const char indexes_put[] =
+	"BEGIN NOT ATOMIC SELECT put INTO @sql FROM indexes;"
+	" EXECUTE IMMEDIATE CONCAT('ALTER TABLE reservation ', @sql); DROP TABLE indexes; END";
+
+static void rows_sql(const struct place *p, int64_t first, int64_t last, struct text *sql)
 {
 	text_format(
 		sql,
@@ -61,35 +75,46 @@ static void reservations_sql(const struct place *p, struct text *sql)
 		" IF(state = 1, later, made), IF(state = 1, later, made + INTERVAL 900 SECOND), state = 3, made,"
 		" IF(state IN (2, 3), made, NULL), IF(state = 4, made, NULL), IF(state = 3, made, NULL)"
 		" FROM (SELECT seq, state, UTC_TIMESTAMP(3) - INTERVAL (%" PRId64 " - seq) SECOND AS made,"
-		" UTC_TIMESTAMP(3) + INTERVAL 1 DAY AS later FROM past) m;\n",
-		p->past + 1000);
+		" UTC_TIMESTAMP(3) + INTERVAL 1 DAY AS later FROM past WHERE seq BETWEEN %" PRId64 " AND %" PRId64
+		") m",
+		p->past + 1000, first, last);
+	text_char(sql, '\0');
+	text_format(sql,
+	            "INSERT INTO reservation_line SELECT seq, sku_id, 1, 0, qty FROM past"
+	            " WHERE seq BETWEEN %" PRId64 " AND %" PRId64,
+	            first, last);
 }
 
-/* The view `past` says of every reservation what it is, so that rows, lines and sums agree. */
-static void past_sql(const struct place *p, struct text *view, struct text *rows)
+/* In parts, so that an end that comes in between has little to undo. */
+static bool rows_write(struct bench *b, const struct place *p)
 {
-	text_format(view,
-	            "CREATE VIEW past AS SELECT seq, " SKU_OF(
-			    "seq", "%d") " + 1 AS sku_id, 1 + seq %% %d AS qty,"
-	                                 " CASE WHEN seq > %" PRId64
-	                                 " THEN 2 WHEN seq %% 200 = 0 THEN 1 WHEN seq %% 200 <= 2 THEN 4"
-	                                 " WHEN seq %% 200 <= 4 THEN 5 ELSE 3 END AS state FROM seq_1_to_%" PRId64,
-	            p->ledger.count, QTY_KINDS, p->past - p->ready, p->past);
-	text_add(rows, "BEGIN NOT ATOMIC\nSET unique_checks = 0, foreign_key_checks = 0;\n");
-	indexes_sql(rows);
-	text_add(rows, "EXECUTE IMMEDIATE CONCAT('ALTER TABLE reservation ', @drop);\n");
-	reservations_sql(p, rows);
-	text_add(rows, "EXECUTE IMMEDIATE CONCAT('ALTER TABLE reservation ', @add);\n"
-	               "INSERT INTO reservation_line SELECT seq, sku_id, 1, 0, qty FROM past;\n"
-	               "CREATE TEMPORARY TABLE sums (sku_id INT PRIMARY KEY) SELECT sku_id,"
-	               " SUM(IF(state IN (1, 2), qty, 0)) AS promised, SUM(IF(state = 3, qty, 0)) AS settled"
-	               " FROM past GROUP BY sku_id;\n"
-	               "INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at)"
-	               " VALUES (2, 'settlement/past', 5, UNHEX(MD5('')), UTC_TIMESTAMP(3));\n"
-	               "INSERT INTO movement_line SELECT 2, sku_id, 1, 0, -settled FROM sums WHERE settled > 0;\n"
-	               "UPDATE stock_slot JOIN sums USING (sku_id) SET available = available - promised - settled,"
-	               " reserved = promised;\nEND");
+	struct text sql = {0};
+	bool        written = true;
+
+	for (int64_t first = 1; first <= p->past && written; first += PART) {
+		int64_t last = first + PART - 1 < p->past ? first + PART - 1 : p->past;
+
+		text_reset(&sql);
+		rows_sql(p, first, last, &sql);
+		written = database_run(b, sql.data) && database_run(b, sql.data + strlen(sql.data) + 1);
+		stage_check();
+	}
+	text_fini(&sql);
+	return written;
 }
+
+/* What the movements and the slots must say then. */
+static const char sums_write[] =
+	"BEGIN NOT ATOMIC\n"
+	"CREATE TEMPORARY TABLE sums (sku_id INT PRIMARY KEY) SELECT sku_id, SUM(IF(state IN (1, 2), qty, 0)) AS "
+        "promised,"
+	" SUM(IF(state = 3, qty, 0)) AS settled FROM past GROUP BY sku_id;\n"
+	"INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at)"
+	" VALUES (2, 'settlement/past', 5, UNHEX(MD5('')), UTC_TIMESTAMP(3));\n"
+	"INSERT INTO movement_line SELECT 2, sku_id, 1, 0, -settled FROM sums WHERE settled > 0;\n"
+	"UPDATE stock_slot JOIN sums USING (sku_id) SET available = available - promised - settled, reserved = "
+        "promised;\n"
+	"DROP VIEW past;\nEND";
 
 /* ---- what it takes on disk */
 
@@ -154,16 +179,17 @@ void place_report(struct place *const *places, size_t count, const char *file)
 
 static bool place_fill(struct bench *b, struct place *p)
 {
-	struct text skus = {0}, view = {0}, rows = {0};
+	struct text skus = {0}, view = {0};
 	bool        filled;
 
 	skus_sql(p, &skus);
-	past_sql(p, &view, &rows);
-	filled = database_run(b, skus.data) && (!p->past || (database_run(b, view.data) && database_run(b, rows.data) &&
-	                                                     database_run(b, "DROP VIEW past") && trees_measure(b, p)));
+	past_view_sql(p, &view);
+	filled = database_run(b, skus.data) &&
+	         (!p->past || (database_run(b, view.data) && database_run(b, indexes_keep) &&
+	                       database_run(b, indexes_take) && rows_write(b, p) && database_run(b, indexes_put) &&
+	                       database_run(b, sums_write) && trees_measure(b, p)));
 	text_fini(&skus);
 	text_fini(&view);
-	text_fini(&rows);
 	return filled;
 }
 
