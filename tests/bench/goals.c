@@ -61,7 +61,7 @@ void goals_report(const struct section *sections, size_t count)
 
 		if (g->against)
 			against = standing_find(sections, count, g->against, g->against_connections);
-		if (!s || (g->against && !against))
+		if (!s || (g->against && (!against || figure_of(against, g->figure) == 0)))
 			continue; /* not measured in this run */
 		is = figure_of(s, g->figure) / (against ? figure_of(against, g->figure) : 1);
 		reached = is >= g->least && (g->most == 0 || is <= g->most);
