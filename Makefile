@@ -18,7 +18,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
-.PHONY: all run test check bench demo tidy install install-packages clean help
+.PHONY: all run test check bench scale demo tidy install install-packages clean help
 all: $(B)/holdfast
 
 help:
@@ -26,7 +26,8 @@ help:
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, all tests under sanitizers, rules of style'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
-	@echo 'make bench    measure against the usual ways; make demo [ORDERS=FILE.csv] replays orders'
+	@echo 'make bench    measure against the usual ways; make scale: lanes, a million skus, 20 million reservations'
+	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
 run: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
@@ -45,7 +46,11 @@ check: install-packages tidy
 bench: PACKAGES += redis-server
 bench: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
-	$(B)/bench-holdfast $(BENCH_FLAGS)
+	$(B)/bench-holdfast --orders='$(ORDERS)' $(BENCH_FLAGS)
+
+scale: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
+	$(B)/bench-holdfast --scale $(BENCH_FLAGS)
 
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast

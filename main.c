@@ -43,6 +43,10 @@ const struct command commands[] = {
 	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back", "  holdfast kick R1\n", kick_run},
 	{"purge", PURGE, "", "removes reservations and tasks that ended long ago", "  holdfast purge --keep 90\n",
          purge_run},
+	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
+         "  holdfast tune\n"
+         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n",
+         tune_run},
 	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"
          "  holdfast key new packers worker --keys /etc/holdfast/keys --json\n"

@@ -20,10 +20,11 @@ enum {
 	REAP = 64,
 	KICK = 128,
 	PURGE = 256,
-	HOUSED = 511, /* all that work on a database */
-	KEY = 512,
+	TUNE = 512,
+	HOUSED = 1023, /* all that work on a database */
+	KEY = 1024,
 	SERVE_KEY = SERVE | KEY,
-	PRINTS = AUDIT | STATS | IMPORT | KEY,
+	PRINTS = AUDIT | STATS | IMPORT | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
 	ALL = HOUSED | KEY
 };
@@ -58,6 +59,7 @@ int                         reap_run(int argc, char **argv);
 int                         kick_run(int argc, char **argv);
 int                         purge_run(int argc, char **argv);
 int                         key_run(int argc, char **argv);
+int                         tune_run(int argc, char **argv);
 const struct command       *command_find(const char *name);
 
 #endif

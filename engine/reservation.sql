@@ -96,16 +96,17 @@ UNION
   WHERE r.state = 1 AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
 
 -- name: reservation_list
--- A page of ids, newest first. {low}: the id before which it begins.
+-- A page of ids, newest first. {low}: the id before which it begins. An order with a slash is no client's (jobs/tune.sql): lists
+-- leave it out.
 SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id < {low} ORDER BY reservation_id DESC LIMIT {count};
+ WHERE reservation_id < {low} AND order_id NOT LIKE '%/%' ORDER BY reservation_id DESC LIMIT {count};
 
 -- name: reservation_list_waiting
 -- A page of ids in {state} that no task has, in the order of the index. {rows}: the due_at after which it begins; {low}: the id
 -- at that very due_at. A held one counts as past its time ({lapsed} 1) or not (0).
 SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (claim)
  WHERE state = {state} AND task_id IS NULL AND due_at >= {rows} AND (due_at > {rows} OR reservation_id > {low})
-   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}) AND order_id NOT LIKE '%/%'
  ORDER BY due_at, reservation_id LIMIT {count};
 
 -- name: reservation_list_tasked
@@ -113,7 +114,7 @@ SELECT reservation_id, 0, due_at FROM reservation FORCE INDEX (claim)
 SELECT reservation_id, task_id, due_at FROM reservation FORCE INDEX (claim)
  WHERE state = {state} AND task_id >= {task}
    AND (task_id > {task} OR due_at > {rows} OR (due_at = {rows} AND reservation_id > {low}))
-   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+   AND ({state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}) AND order_id NOT LIKE '%/%'
  ORDER BY task_id, due_at, reservation_id LIMIT {count};
 
 -- name: reservation_counts

@@ -27,7 +27,7 @@ static void *signals_main(void *arg)
 	_exit(128 + sig);
 }
 
-static void signals_watch(struct stop *stop)
+void signals_watch(struct stop *stop)
 {
 	pthread_t thread;
 	sigset_t  set;
@@ -343,6 +343,8 @@ static int purge_act(struct db *db, void *arg)
 		status = purge_tasks(db, p, &tasks);
 	if (status == EXIT_DONE)
 		status = purge_lanes(db, p);
+	if (status == EXIT_DONE && tune_clean(db) != DB_OK)
+		status = EXIT_UNAVAILABLE;
 	printf("%lld reservations and %lld tasks removed\n", (long long)p->removed, (long long)tasks);
 	text_fini(&p->rows);
 	return status;

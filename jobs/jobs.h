@@ -32,6 +32,9 @@ void stop_init(struct stop *s);
 void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* any thread */
 bool stop_wait(struct stop *s, int64_t ms); /* pauses; true when it is time to stop */
+/* For a command, from its main thread and before any other: SIGTERM and SIGINT stop `s`, which must last as long as the
+ * process; a second one ends the process at once. */
+void signals_watch(struct stop *s);
 
 struct worker;
 struct worker *worker_start(const struct work *work, unsigned number); /* work is copied */
@@ -41,6 +44,9 @@ int            worker_join(struct worker *w);                          /* exit s
  * are retried. Renews the lease while answers come; kills it when it is silent for a lease. */
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count) MUST_CHECK;
+
+/* Removes what a tune that was killed left behind, unless one runs. Costs a look where there is nothing. */
+enum db_result tune_clean(struct db *db) MUST_CHECK;
 
 /* ---- inside serve: a list such as "expire,settle,reap" (empty: all). */
 struct jobs;

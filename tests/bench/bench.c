@@ -1,5 +1,5 @@
 /* bench.c - the benchmark: the table of contenders, who take turns on one database, and its options. README.md. */
-#include "bench.h"
+#include "ledger.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -28,8 +28,10 @@ static const struct contender contenders[] = {
 	{"WooCommerce-like", 64, &way_sql, &sql_woo},
 	{"WooCommerce-like", 256, &way_sql, &sql_woo},
 	{"WooCommerce-like", 1000, &way_sql, &sql_woo},
+	{"Redis Lua", 16, &way_redis, NULL},
 	{"Redis Lua", 64, &way_redis, NULL},
 	{"Redis Lua", 256, &way_redis, NULL},
+	{"Redis Lua", 1000, &way_redis, NULL},
 	{"evhttp constant", 256, &way_constant, &constant_orders},
 	{"Holdfast reserve", 16, &way_http, &load_reserve},
 	{"Holdfast reserve", 64, &way_http, &load_reserve},
@@ -41,6 +43,7 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
 	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},
 	{"Holdfast baskets of 1 to 8 lines", 256, &way_http, &load_basket},
+	{"Holdfast replayed sales", 256, &way_http, &load_sales},
 	{"Holdfast batch, 3 lines", 8, &way_http, &load_three},
 	{"Holdfast sell-out", 256, &way_http, &load_sellout},
 	{"Holdfast mix, 80 % reads", 256, &way_http, &load_mix},
@@ -59,41 +62,44 @@ enum { TURNS_SECTION, JOBS_SECTION, SECTIONS };
 static struct standing contender_standings[COUNT(contenders)], job_standings[COUNT(jobs)];
 
 static struct section sections[SECTIONS] = {
-	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, COUNT(contenders), 3, 0.65},
-	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, COUNT(jobs), 1, 0.8},
+	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, COUNT(contenders), 3, 0.65, false},
+	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, COUNT(jobs), 1, 0.8, false},
 };
 
-static const char usage[] = "usage: bench-holdfast [options], in the project's folder after make\n"
-			    "  --seconds S        of one round (3)\n"
-			    "  --turns N          rounds of each contender (3)\n"
-			    "  --only TEXT        contenders whose name holds TEXT; no memory section\n"
-			    "  --quick            a look at everything: one short turn, small sizes\n"
-			    "  --minutes N        for all of it, at most (15)\n"
-			    "  --lanes N          lanes of the service (its own default)\n"
-			    "  --buyers N         of the sell-out (100000)\n"
-			    "  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
-			    "  --reservations N   of the memory section (1000000; 0: none)\n"
-			    "  --skus N           of the memory section (100000; 0: none)\n"
-			    "  --program PATH     the service (holdfast, beside this program)\n"
-			    "Exit status: 0, 1 if anything was wrong, 64 usage, 69 no database or no service.\n";
+static const char usage[] =
+	"usage: bench-holdfast [options], in the project's folder after make\n"
+	"  --seconds S        of one round (3)\n"
+	"  --turns N          rounds of each contender (3)\n"
+	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
+	"  --only TEXT        contenders whose name holds TEXT; no memory section\n"
+	"  --scale            lanes, skus and a long past instead (make scale); 25 minutes\n"
+	"  --quick            a look at everything: one short turn, small sizes\n"
+	"  --minutes N        for all of it, at most (15)\n"
+	"  --lanes N          lanes of the service (its own default)\n"
+	"  --buyers N         of the sell-out (100000)\n"
+	"  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
+	"  --reservations N   of the memory section (1000000; 0: none); of --scale: before (20000000)\n"
+	"  --skus N           of the memory section (100000; 0: none); of --scale: many (1000000)\n"
+	"  --program PATH     the service (holdfast, beside this program)\n"
+	"Exit status: 0, 1 if anything was wrong, 64 usage, 69 no database or no service.\n";
 
 /* ---- options */
 
-/* Options that are a number. */
+/* Options that are a number. What each is where it is not given: of the bench, with --quick, of --scale, of both. */
 static const struct number {
 	const char *name;
 	size_t      at; /* in struct bench */
 	bool        wide;
-	int64_t     least, most, usual, quick;
+	int64_t     least, most, usual[4];
 } numbers[] = {
-	{"seconds", offsetof(struct bench, seconds), false, 1, SECONDS_MAX, 3, 1},
-	{"turns", offsetof(struct bench, turns), false, 1, TURNS_MAX, 3, 1},
-	{"minutes", offsetof(struct bench, minutes), false, 1, 600, 15, 15},
-	{"lanes", offsetof(struct bench, lanes), false, 1, 64, 0, 0},
-	{"buyers", offsetof(struct bench, buyers), true, 10, 10000000, 100000, 20000},
-	{"jobs", offsetof(struct bench, jobs), true, 0, 10000000, 1000000, 60000},
-	{"reservations", offsetof(struct bench, reservations), true, 0, 10000000, 1000000, 100000},
-	{"skus", offsetof(struct bench, skus), true, 0, 1000000, 100000, 20000},
+	{"seconds", offsetof(struct bench, seconds), false, 1, SECONDS_MAX, {3, 1, 3, 1}},
+	{"turns", offsetof(struct bench, turns), false, 1, TURNS_MAX, {3, 1, 3, 1}},
+	{"minutes", offsetof(struct bench, minutes), false, 1, 600, {15, 15, 25, 15}},
+	{"lanes", offsetof(struct bench, lanes), false, 1, 64, {0, 0, 0, 0}},
+	{"buyers", offsetof(struct bench, buyers), true, 10, 10000000, {100000, 20000, 0, 0}},
+	{"jobs", offsetof(struct bench, jobs), true, 0, 10000000, {1000000, 60000, 0, 0}},
+	{"reservations", offsetof(struct bench, reservations), true, 0, 100000000, {1000000, 100000, 20000000, 400000}},
+	{"skus", offsetof(struct bench, skus), true, 0, 10000000, {100000, 20000, 1000000, 20000}},
 };
 
 static void number_set(struct bench *b, const struct number *n, int64_t value)
@@ -127,20 +133,29 @@ static void program_find(struct bench *b)
 	strcpy(strrchr(b->program, '/') ? strrchr(b->program, '/') + 1 : b->program, "holdfast");
 }
 
+static bool is_said(int argc, char **argv, const char *flag)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], flag) == 0)
+			return true;
+	return false;
+}
+
 static bool options_read(struct bench *b, int argc, char **argv)
 {
-	enum { ONLY = COUNT(numbers), QUICK, PROGRAM, HELP };
-	struct option options[COUNT(numbers) + 5] = {
-		[ONLY] = {"only", 1, NULL, ONLY},
-		[QUICK] = {"quick", 0, NULL, QUICK},
-		[PROGRAM] = {"program", 1, NULL, PROGRAM},
-		[HELP] = {"help", 0, NULL, HELP},
+	enum { ONLY = COUNT(numbers), ORDERS, QUICK, SCALE, PROGRAM, HELP };
+	bool          quick = is_said(argc, argv, "--quick");
+	struct option options[COUNT(numbers) + 7] = {
+		[ONLY] = {"only", 1, NULL, ONLY},          [ORDERS] = {"orders", 1, NULL, ORDERS},
+		[QUICK] = {"quick", 0, NULL, QUICK},       [SCALE] = {"scale", 0, NULL, SCALE},
+		[PROGRAM] = {"program", 1, NULL, PROGRAM}, [HELP] = {"help", 0, NULL, HELP},
 	};
 
 	program_find(b);
+	b->scale = is_said(argc, argv, "--scale");
 	for (int i = 0; i < (int)COUNT(numbers); i++) {
 		options[i] = (struct option){numbers[i].name, 1, NULL, i};
-		number_set(b, &numbers[i], numbers[i].usual);
+		number_set(b, &numbers[i], numbers[i].usual[2 * b->scale + quick]);
 	}
 	for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
 		if (o >= 0 && o < ONLY) {
@@ -148,15 +163,14 @@ static bool options_read(struct bench *b, int argc, char **argv)
 				return false;
 		} else if (o == ONLY) {
 			b->only = optarg;
-		} else if (o == QUICK) {
-			for (size_t i = 0; i < COUNT(numbers); i++)
-				number_set(b, &numbers[i], numbers[i].quick);
+		} else if (o == ORDERS) {
+			b->orders = *optarg ? optarg : NULL;
 		} else if (o == PROGRAM) {
 			snprintf(b->program, sizeof(b->program), "%s", optarg);
 		} else if (o == HELP) {
 			fputs(usage, stdout);
 			exit(EXIT_DONE);
-		} else {
+		} else if (o != QUICK && o != SCALE) {
 			return false;
 		}
 	if (optind < argc)
@@ -185,8 +199,7 @@ static void bench_run(struct bench *b)
 	report_memory(&memory);
 	goals_report(sections, SECTIONS);
 	plot_write(&sections[TURNS_SECTION], FOLDER "/rounds.svg");
-	printf("\n%.0f s. The tables are in " FOLDER "/*.csv, the plot is " FOLDER "/rounds.svg\n",
-	       (double)(clock_us() - b->begun_us) / 1e6);
+	printf("\nThe plot is " FOLDER "/rounds.svg\n");
 }
 
 int main(int argc, char **argv)
@@ -200,12 +213,17 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!b.scale && !sales_open(&ledger_sales, b.orders))
+		return EXIT_USAGE;
 	if (stage_open(&b))
-		bench_run(&b);
+		(b.scale ? scale_run : bench_run)(&b);
 	else
 		b.broken = true;
 	stage_check();
+	if (!b.broken)
+		printf("\n%.0f s. The tables are in " FOLDER "/*.csv\n", (double)(clock_us() - b.begun_us) / 1e6);
 	stage_close(&b);
+	sales_close(&ledger_sales);
 	for (size_t i = 0; i < SECTIONS; i++)
 		for (size_t k = 0; k < sections[i].count; k++)
 			free(sections[i].standings[k].samples.us);

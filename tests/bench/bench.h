@@ -7,14 +7,17 @@
  *
  *   sql.c        threads straight to the database     load.c      the HTTP loader, answer.c reads JSON for it
  *   sql_ways.c   how teams deduct stock in SQL        ledger.c    skus that are sold, and what must be left of them
- *   redis.c      the same in Lua                      holdfast.c  loads on Holdfast: plans for the loader
- *   constant.c   evhttp, which does nothing           jobs.c      settle and expire a backlog
- *                                                     memory.c    resident memory of the service
+ *   redis.c      the same in Lua                      sales.c     orders of a shop, read or made up
+ *   constant.c   evhttp, which does nothing           holdfast.c  loads on Holdfast: plans for the loader
+ *   memory.c     resident memory of the service       jobs.c      settle and expire a backlog
+ *
+ *   scale.c      make scale: lanes, skus, and a long past             place.c     databases made in bulk for it
  *
  * A contender is a row in bench.c; a kind of contender is a struct way; a load on Holdfast is a struct http_load. */
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "engine/db.h"
@@ -52,11 +55,13 @@ struct bench {
 	int         seconds; /* of a round */
 	int         turns;
 	int         minutes;      /* for all of it */
+	bool        scale;        /* make scale instead of make bench */
 	int         lanes;        /* 0: as the service decides */
 	int64_t     buyers;       /* of the sell-out; a tenth of them can get a unit */
 	int64_t     jobs;         /* orders that wait to be settled; 0: no jobs section */
-	int64_t     reservations; /* of the memory section; 0: none */
-	int64_t     skus;         /* of the memory section; 0: none */
+	int64_t     reservations; /* of the memory section, 0: none; of scale: those that came before */
+	int64_t     skus;         /* of the memory section, 0: none; of scale: of the larger stock */
+	const char *orders;       /* a file of sales to be replayed; NULL: they are made up */
 	const char *only;         /* contenders whose name holds this text; NULL: all */
 	char        program[512]; /* holdfast */
 
@@ -68,8 +73,8 @@ struct bench {
 	bool             broken;   /* the database or the service does not start: nothing goes on */
 	struct db_target database; /* the private MariaDB */
 	pid_t            server;   /* its process */
-	struct child     service, redis, constant, worker;
-	unsigned         port, redis_port, constant_port; /* on 127.0.0.1 */
+	struct child     service, second, redis, constant, worker;
+	unsigned         port, second_port, redis_port, constant_port; /* on 127.0.0.1; 0: does not run */
 };
 
 struct contender;
@@ -117,7 +122,8 @@ struct section {
 	struct standing        *standings;
 	size_t                  count;
 	int                     turns;
-	double                  share; /* of the time for the run, that has passed when this section must be over */
+	double                  share;   /* of the time for the run, that has passed when this section must be over */
+	bool                    lasting; /* its databases outlive the turns; their maker has them audited */
 };
 
 /* What the memory section found; kB as in /proc/PID/status. */
@@ -159,11 +165,14 @@ int64_t process_kb(pid_t pid, const char *field);               /* VmRSS, VmHWM 
 
 /* ---- stage.c */
 bool stage_open(struct bench *b) MUST_CHECK;  /* the private database; the way out by signals */
+void folder_remove(const char *path);         /* with all that is in it */
 bool stage_fresh(struct bench *b) MUST_CHECK; /* no program runs, and the database is empty */
 void stage_check(void);                       /* does not return once the end has begun */
 void stage_close(struct bench *b);            /* ends what was started, removes the database */
-bool service_start(struct bench *b) MUST_CHECK;
-void service_stop(struct bench *b); /* that it drains and exits with 0 is checked */
+bool database_migrate(struct bench *b) MUST_CHECK;
+bool service_start(struct bench *b) MUST_CHECK;  /* with b->lanes; migrates first */
+bool service_second(struct bench *b) MUST_CHECK; /* another one on the same database, with the slots after these */
+void service_stop(struct bench *b);              /* both; that they drain and exit with 0 is checked */
 /* Runs `holdfast WORDS.. --db ..` to its end, for `seconds` at most, then asks it to end. The words end with NULL. */
 bool command_run(struct bench *b, char *const *words, double seconds, double *cpu) MUST_CHECK;
 bool command_start(struct bench *b, char *const *words) MUST_CHECK; /* as b->worker */
@@ -182,16 +191,23 @@ struct load_plan;
 extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
-	load_batch, load_paced;
+	load_batch, load_paced, load_sales, load_any;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);
 int  constant_main(void); /* the program itself */
+/* `work KIND` with 4 workers until nothing is ready; `state` is what the orders then are in. */
+void work_run(struct bench *b, char *kind, int state, struct round *out);
+
+/* ---- scale.c */
+void scale_run(struct bench *b);
 
 /* ---- memory.c, report.c, goals.c, plot.c */
-void memory_run(struct bench *b, struct memory *out);
-void report_section(const struct bench *b, struct section *s, const struct section *all);
-void report_memory(const struct memory *memory);
+void  memory_run(struct bench *b, struct memory *out);
+void  report_section(const struct bench *b, struct section *s, const struct section *all);
+void  report_memory(const struct memory *memory);
+FILE *csv_open(const char *path); /* NULL, and said: it cannot be written */
+void  csv_close(FILE *csv);       /* NULL is fine */
 /* The row of that name; connections 0: the fastest of them. NULL: it was not measured. */
 const struct standing *standing_find(const struct section *sections, size_t count, const char *name, int connections);
 void                   goals_report(const struct section *sections, size_t count);

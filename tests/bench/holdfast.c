@@ -13,7 +13,7 @@ enum { STEP_RESERVE, STEP_CONFIRM, BATCH = 500, MIX_RESERVES = 5 /* every fifth 
 static void order_json(struct visit *v, uint64_t number)
 {
 	struct line lines[LINES_MAX];
-	int         count = v->load->lines(number, lines);
+	int         count = v->load->lines(v->load->ledger, number, lines);
 	char        code[CODE_SIZE];
 
 	text_add(&v->body, "{\"order_id\":\"");
@@ -40,29 +40,31 @@ static bool order_named(struct span order_id, uint64_t number)
 	return answer_is(order_id, id.data, id.len);
 }
 
-/* The answer has exactly the lines wanted, in any order; each is of another sku. */
+/* The answer has exactly the lines wanted, in any order; each is of another sku. Looked for first where it would stand
+ * in the order of what was wanted. */
 static bool lines_right(const struct visit *v, struct span array, const struct line *lines, int count)
 {
 	static const char *const names[] = {"sku", "qty"};
 	struct span              item, values[2];
 	size_t                   at = 0;
 	int                      found = 0;
-	unsigned                 seen = 0;
+	bool                     seen[LINES_MAX];
 	char                     code[CODE_SIZE];
 
+	memset(seen, 0, (size_t)count * sizeof(seen[0]));
 	while (answer_item(array, &at, &item)) {
-		int i = 0;
+		int tried = 0, i = found;
 
-		if (!answer_members(item, names, values, 2))
+		if (found == count || !answer_members(item, names, values, 2))
 			return false;
-		for (; i < count; i++) {
+		for (; tried < count; tried++, i = (i + 1) % count) {
 			ledger_code(v->load->ledger, lines[i].sku, code);
-			if (!(seen & 1u << i) && answer_is(values[0], code, strlen(code)))
+			if (!seen[i] && answer_is(values[0], code, strlen(code)))
 				break;
 		}
-		if (i == count || answer_int(values[1]) != lines[i].qty)
+		if (tried == count || answer_int(values[1]) != lines[i].qty)
 			return false;
-		seen |= 1u << i;
+		seen[i] = true;
 		found++;
 	}
 	return found == count;
@@ -74,7 +76,7 @@ static bool order_right(struct visit *v, uint64_t number, struct span body, cons
 	static const char *const names[] = {"order_id", "state", "lines"};
 	struct span              values[3];
 	struct line              lines[LINES_MAX];
-	int                      count = v->load->lines(number, lines);
+	int                      count = v->load->lines(v->load->ledger, number, lines);
 
 	if (!answer_members(body, names, values, 3) || !order_named(values[0], number) ||
 	    !answer_is(values[1], state, strlen(state)) || !lines_right(v, values[2], lines, count))
@@ -269,6 +271,7 @@ static enum load_verdict mix_check(void *arg, struct load_call *call, const stru
 
 /* ---- the loads */
 
+struct ledger        ledger_sales = {.prefix = "SALES", .received = HOT_QTY};
 static struct ledger ledger_sellout = {.prefix = "SELLOUT", .count = 1};
 
 static const struct load_plan reserve = {reserve_next, reserve_check, NULL};
@@ -283,7 +286,9 @@ const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .l
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
+const struct http_load load_any = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_three = {.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};
+const struct http_load load_sales = {.plan = &reserve, .ledger = &ledger_sales, .lines = lines_sold};
 const struct http_load load_sellout = {
 	.plan = &sellout, .ledger = &ledger_sellout, .lines = lines_single, .sells_out = true};
 const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
@@ -301,7 +306,11 @@ static bool http_open(struct bench *b, const struct contender *c)
 void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out)
 {
 	struct visit v = {.bench = b, .load = load, .left = orders};
-	struct load  l = {.port = b->port, .connections = connections, .plan = load->plan, .arg = &v};
+	struct load  l = {.port = b->port,
+	                  .second_port = b->second_port,
+	                  .connections = connections,
+	                  .plan = load->plan,
+	                  .arg = &v};
 
 	l.rate = load->paced ? b->top_rate / 2 : 0;
 	l.until_us = orders < INT64_MAX ? bench_until_us(b, 0.92) : clock_us() + (int64_t)b->seconds * 1000000;

@@ -8,11 +8,12 @@
 
 struct http_load {
 	const struct load_plan *plan;
-	struct ledger          *ledger;                 /* the skus that it sells */
-	int (*lines)(uint64_t number, struct line *to); /* what an order wants */
-	int  per_call;                                  /* orders of a batch call */
-	bool sells_out;                                 /* b->buyers orders for a tenth as many units */
-	bool paced;                                     /* at half of the top rate */
+	struct ledger          *ledger; /* the skus that it sells */
+	/* what an order wants */
+	int (*lines)(const struct ledger *l, uint64_t number, struct line *to);
+	int  per_call;  /* orders of a batch call */
+	bool sells_out; /* b->buyers orders for a tenth as many units */
+	bool paced;     /* at half of the top rate */
 };
 
 /* One round of one load. */

@@ -119,7 +119,7 @@ static bool expire_ready(struct bench *b, const struct contender *c)
 	return backlog_make(b, &held, b->jobs / EXPIRE_PART + 1);
 }
 
-static void work_run(struct bench *b, char *kind, int state, struct round *out)
+void work_run(struct bench *b, char *kind, int state, struct round *out)
 {
 	char   *words[] = {"work", kind, "--workers", "4", "--batch", "500", "--once", NULL};
 	int64_t before = state_count(b, state), begun_us = clock_us();

@@ -14,12 +14,15 @@ struct ledger ledger_shop = {.prefix = "SHOP", .count = SHOP_SKUS, .received = H
 
 void ledger_code(const struct ledger *l, int sku, char code[CODE_SIZE])
 {
-	snprintf(code, CODE_SIZE, "%s-%04d", l->prefix, sku);
+	if (l->codes)
+		memcpy(code, l->codes[sku], CODE_SIZE);
+	else
+		snprintf(code, CODE_SIZE, "%s-%04d", l->prefix, sku);
 }
 
 /* ---- received */
 
-static void ledger_reset(struct ledger *l)
+void ledger_open(struct ledger *l)
 {
 	size_t size = (size_t)l->count * sizeof(int64_t);
 
@@ -48,7 +51,7 @@ bool ledger_receive(struct bench *b, struct ledger *l)
 
 	if (l->turn == b->turn)
 		return true;
-	ledger_reset(l);
+	ledger_open(l);
 	for (int first = 0; first < l->count && status == 201; first += PER_CALL) {
 		text_reset(&body);
 		text_reset(&answer);
@@ -185,25 +188,34 @@ static int lines_draw(uint64_t number, int count, struct line *to)
 	return count;
 }
 
-int lines_one(uint64_t number, struct line *to)
+int lines_one(const struct ledger *l, uint64_t number, struct line *to)
 {
+	(void)l;
 	to[0] = (struct line){0, order_qty(number)};
 	return 1;
 }
 
-int lines_single(uint64_t number, struct line *to)
+int lines_single(const struct ledger *l, uint64_t number, struct line *to)
 {
-	(void)number;
+	(void)l, (void)number;
 	to[0] = (struct line){0, 1};
 	return 1;
 }
 
-int lines_basket(uint64_t number, struct line *to)
+int lines_basket(const struct ledger *l, uint64_t number, struct line *to)
 {
-	return lines_draw(number, 1 + (int)(number_spread(number) % LINES_MAX), to);
+	(void)l;
+	return lines_draw(number, 1 + (int)(number_spread(number) % BASKET_MAX), to);
 }
 
-int lines_three(uint64_t number, struct line *to)
+int lines_three(const struct ledger *l, uint64_t number, struct line *to)
 {
+	(void)l;
 	return lines_draw(number, 3, to);
+}
+
+int lines_any(const struct ledger *l, uint64_t number, struct line *to)
+{
+	to[0] = (struct line){(int)(number_spread(~number) % (uint64_t)l->count), order_qty(number)};
+	return 1;
 }

@@ -5,17 +5,18 @@
 
 #include "bench.h"
 
-enum { LINES_MAX = 8, SHOP_SKUS = 4000, CODE_SIZE = 32 };
+enum { LINES_MAX = 1000, BASKET_MAX = 8, SHOP_SKUS = 4000, CODE_SIZE = SKU_MAX + 1 };
 
 struct ledger {
-	const char *prefix; /* of the codes, then a number */
-	int         count;
-	int64_t     received;      /* units of each */
-	int         turn;          /* in which they were received last */
-	int64_t    *asked, *sold;  /* of each: units that a request named, and those that were acknowledged */
-	int64_t    *sold_before;   /* some time longer than AGE_MAX_MS ago: no reading may know less */
-	int64_t    *sold_recently; /* what becomes sold_before next */
-	int64_t     recently_us;   /* when that was copied */
+	const char *prefix;       /* of the codes, then a number; */
+	char (*codes)[CODE_SIZE]; /* unless they are listed here, in their order: owned */
+	int      count;
+	int64_t  received;      /* units of each */
+	int      turn;          /* in which they were received last */
+	int64_t *asked, *sold;  /* of each: units that a request named, and those that were acknowledged */
+	int64_t *sold_before;   /* some time longer than AGE_MAX_MS ago: no reading may know less */
+	int64_t *sold_recently; /* what becomes sold_before next */
+	int64_t  recently_us;   /* when that was copied */
 };
 
 struct line {
@@ -23,8 +24,10 @@ struct line {
 	int64_t qty;
 };
 
-extern struct ledger ledger_hot, ledger_shop;
+extern struct ledger ledger_hot, ledger_shop, ledger_sales;
 
+/* Nothing asked, nothing sold. ledger_receive does it, too. */
+void ledger_open(struct ledger *l);
 /* Receives the stock, once a turn. */
 bool ledger_receive(struct bench *b, struct ledger *l);
 void ledger_fini(struct ledger *l);
@@ -36,10 +39,19 @@ enum { AGE_MAX_MS = 1000 };
 bool ledger_reading_right(struct ledger *l, int sku, int64_t reserved, int64_t now_us);
 
 /* What an order wants: always the same for the same number. Up to LINES_MAX lines, each of another sku. */
-int lines_one(uint64_t number, struct line *to);    /* 1 to 3 of the first sku */
-int lines_single(uint64_t number, struct line *to); /* one of the first sku */
-int lines_basket(uint64_t number, struct line *to); /* 1 to 8 lines of SHOP_SKUS skus, by Zipf's law */
-int lines_three(uint64_t number, struct line *to);  /* 3 of them */
-int zipf_sku(uint64_t chance);                      /* one of SHOP_SKUS; the n-th is wanted 1/n times as often */
+int lines_one(const struct ledger *l, uint64_t number, struct line *to);    /* 1 to 3 of the first sku */
+int lines_single(const struct ledger *l, uint64_t number, struct line *to); /* one of the first sku */
+int lines_basket(const struct ledger *l, uint64_t number,
+                 struct line *to);                                         /* 1 to 8 of SHOP_SKUS skus, by Zipf's law */
+int lines_three(const struct ledger *l, uint64_t number, struct line *to); /* 3 of them */
+int lines_any(const struct ledger *l, uint64_t number, struct line *to);   /* 1 to 3 of one sku, each as likely */
+int lines_sold(const struct ledger *l, uint64_t number, struct line *to);  /* an order of sales.c */
+int zipf_sku(uint64_t chance); /* one of SHOP_SKUS; the n-th is wanted 1/n times as often */
+
+/* ---- sales.c: the orders of a shop, read from FILE (columns InvoiceNo, StockCode, Quantity; RFC 4180), or made up in
+ * the same shape where it is NULL. Fills in the ledger's codes and count; false: the file cannot be read, and it was
+ * said. */
+bool sales_open(struct ledger *l, const char *file) MUST_CHECK;
+void sales_close(struct ledger *l);
 
 #endif

@@ -201,10 +201,10 @@ static void conn_read(struct load *l, struct conn *c)
 		conn_judge(l, c);
 }
 
-static void conn_open(struct load *l, struct conn *c)
+static void conn_open(struct load *l, struct conn *c, unsigned port)
 {
 	struct sockaddr_in at = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
 	int                one = 1;
 
@@ -278,7 +278,7 @@ void load_run(struct load *l)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	assert(l->epoll >= 0);
 	for (int i = 0; i < l->connections; i++)
-		conn_open(l, &conns[i]);
+		conn_open(l, &conns[i], i % 2 && l->second_port ? l->second_port : l->port);
 	l->begun_us = l->now_us = clock_us();
 	l->until_us = l->begun_us + window_us; /* connecting is not part of the window */
 	for (int i = 0; i < l->connections; i++)

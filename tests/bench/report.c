@@ -49,7 +49,7 @@ const struct standing *standing_find(const struct section *sections, size_t coun
 	return found;
 }
 
-static FILE *csv_open(const char *path)
+FILE *csv_open(const char *path)
 {
 	FILE *csv = fopen(path, "we");
 
@@ -58,7 +58,7 @@ static FILE *csv_open(const char *path)
 	return csv;
 }
 
-static void csv_close(FILE *csv)
+void csv_close(FILE *csv)
 {
 	if (csv && fclose(csv))
 		say("bench: a CSV file is not complete");

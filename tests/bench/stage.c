@@ -22,7 +22,7 @@
 #define DATA FOLDER "/data"
 
 /* Seconds. LEAVE is what the way out may take after the alarm: then everything is killed. */
-enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 180 };
+enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 600 };
 
 static struct {
 	pthread_mutex_t  lock;   /* of everything below that is not the semaphore */
@@ -38,7 +38,7 @@ static int path_remove(const char *path, const struct stat *st, int kind, struct
 	return remove(path);
 }
 
-static void folder_remove(const char *path)
+void folder_remove(const char *path)
 {
 	nftw(path, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -368,30 +368,50 @@ unsigned program_port(struct child *c, long from)
 	return 0;
 }
 
+/* Its port; 0: it did not start. */
+static unsigned serve_start(struct bench *b, struct child *c, int first_slot)
+{
+	char  slot[16], lanes[16];
+	char *serve[] = {"serve", "--listen", "127.0.0.1:0", "--slot", slot, b->lanes ? "--lanes" : NULL, lanes, NULL};
+	long  from = log_size();
+
+	snprintf(slot, sizeof(slot), "%d", first_slot);
+	snprintf(lanes, sizeof(lanes), "%d", b->lanes);
+	return holdfast_start(b, c, serve) ? program_port(c, from) : 0;
+}
+
+bool database_migrate(struct bench *b)
+{
+	char *migrate[] = {"migrate", NULL};
+
+	return command_run(b, migrate, START_S, NULL);
+}
+
 bool service_start(struct bench *b)
 {
-	char  lanes[16];
-	char *migrate[] = {"migrate", NULL};
-	char *serve[] = {"serve", "--listen", "127.0.0.1:0", b->lanes ? "--lanes" : NULL, lanes, NULL};
-	long  from;
-
 	if (b->service.pid)
 		return true;
-	snprintf(lanes, sizeof(lanes), "%d", b->lanes);
-	b->broken = true;
-	if (!command_run(b, migrate, START_S, NULL))
-		return false;
-	from = log_size();
-	if (!holdfast_start(b, &b->service, serve))
-		return false;
-	b->port = program_port(&b->service, from);
+	b->port = database_migrate(b) ? serve_start(b, &b->service, 0) : 0;
 	b->broken = !b->port;
 	return b->port > 0;
 }
 
+bool service_second(struct bench *b)
+{
+	b->second_port = serve_start(b, &b->second, b->lanes);
+	b->broken = !b->second_port;
+	return b->second_port > 0;
+}
+
+static void serve_stop(struct child *c)
+{
+	if (c->pid && !child_stop(c, DRAIN_S))
+		bench_wrong("the service did not drain and exit with 0; see " LOG);
+}
+
 void service_stop(struct bench *b)
 {
-	if (b->service.pid && !child_stop(&b->service, DRAIN_S))
-		bench_wrong("the service did not drain and exit with 0; see " LOG);
-	b->port = 0;
+	serve_stop(&b->service);
+	serve_stop(&b->second);
+	b->port = b->second_port = 0;
 }

@@ -102,7 +102,7 @@ static bool turn_open(struct bench *b, struct section *s)
 		s->standings[i].absent |= b->only && !strstr(c->name, b->only);
 		if (s->standings[i].absent)
 			continue;
-		if (!any && !stage_fresh(b))
+		if (!any && !s->lasting && !stage_fresh(b))
 			b->broken = true;
 		any = true;
 		if (!b->broken && c->way->open && !c->way->open(b, c))
@@ -113,17 +113,21 @@ static bool turn_open(struct bench *b, struct section *s)
 	return any;
 }
 
-static void turn_close(struct bench *b, const struct section *s)
+static void turn_audit(struct bench *b, const struct section *s)
 {
 	int64_t begun_us = clock_us();
 
-	if (!b->service.pid)
-		return;
 	if (service_audit(b))
 		fprintf(stderr, "%-36s       every invariant holds (%.1f s)\n", "holdfast audit",
 		        (double)(clock_us() - begun_us) / 1e6);
 	else
 		s->standings[0].wrong++;
+}
+
+static void turn_close(struct bench *b, const struct section *s)
+{
+	if (b->service.pid && !s->lasting)
+		turn_audit(b, s);
 	service_stop(b);
 }
 

@@ -1,0 +1,480 @@
+/* tune.c - the command `tune`: a short load on a scratch sku with 1, 2, 4 and 8 slots, so that the number of lanes can
+ * be chosen by measuring.
+ *
+ * The load goes through the engine as the service's own orders do, into the tables that are there. All that it writes
+ * is named tune/.., which no client can name, lies in slots that no service has, and is removed at the end; what a
+ * killed tune leaves is removed by the next tune or by purge. The audit holds at every moment in between: units are
+ * received, held and given back as anybody's. Nobody's other rows are touched. */
+#include "jobs.h"
+#include "api/json.h"
+#include "api/options.h"
+#include "engine/engine.h"
+#include "engine/guard.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TUNE_SKU "tune/sku"
+
+enum {
+	TUNE_SLOT = 65000,   /* the first one; those of a service end at 60063 */
+	FLYING = 256,        /* orders under way at any time, as of so many buyers */
+	UNITS = 1000000000,  /* received once; far more than can be reserved */
+	TTL_S = 86400,       /* longer than the load, so that nothing of it is swept meanwhile */
+	WARM_MS = 500,       /* lanes gather units into their slots first */
+	START_MS = 10000,    /* for lanes to connect */
+	REMOVE_BATCH = 1000, /* reservations removed in one transaction */
+	CONFLICTS_MAX = 20,  /* of one such transaction */
+	STILL_RESERVED = 1,  /* why the last step of the removal undid itself */
+	NEARLY_PERCENT = 95, /* fewer slots that reach this share of the best are preferred */
+	SECONDS_MAX = 60,
+};
+
+static const unsigned sizes[] = {1, 2, 4, 8};
+
+/* The server's row locks since it was started. */
+struct waits {
+	int64_t count, ms;
+};
+
+/* What one number of slots gave. */
+struct trial {
+	unsigned     slots;
+	int64_t      reservations, batches, us; /* of the window */
+	struct waits waits;
+};
+
+struct tune {
+	struct db       *db;
+	struct db_target target;
+	struct stop     *stop;
+	struct engine   *engine;
+	struct loop     *loop;
+	char             run[17]; /* a part of every id, so that no run meets another's */
+	int64_t          orders, answered;
+	int              flying;
+	bool             ends;   /* nothing is started any more */
+	enum outcome     failed; /* OUTCOME_OK: nothing did */
+	struct trial     trials[COUNT(sizes)];
+};
+
+/* ---- removing */
+
+static void ids_read(void *arg, const struct db_row *row)
+{
+	row_int(arg, db_int(row, 0));
+}
+
+static enum db_result ids_find(struct db *db, enum statement name, const struct fill *fill, struct text *ids)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	text_reset(ids);
+	statement_add(&sql, name, fill);
+	result = db_run(db, &sql, ids_read, ids);
+	text_fini(&sql);
+	return result;
+}
+
+/* What lost a conflict was undone, and is done again. */
+static enum db_result removal_run(struct db *db, const struct text *sql, int *verdict)
+{
+	struct text    copy = {0};
+	enum db_result result = DB_RETRY;
+
+	for (int i = 0; i < CONFLICTS_MAX && (result == DB_RETRY || result == DB_LOCKED); i++) {
+		text_reset(&copy);
+		text_bytes(&copy, sql->data, sql->len);
+		result = guard_run(db, &copy, verdict);
+	}
+	text_fini(&copy);
+	return result;
+}
+
+static enum db_result lanes_fence(struct db *db)
+{
+	struct text    ids = {0}, sql = {0};
+	enum db_result result = ids_find(db, TUNE_LANES, &(struct fill){.slot = TUNE_SLOT}, &ids);
+
+	if (result == DB_OK && ids.len > 0) {
+		statement_add(&sql, TUNE_FENCE, &(struct fill){.rows = &ids});
+		result = db_run(db, &sql, NULL, NULL);
+	}
+	text_fini(&ids);
+	text_fini(&sql);
+	return result;
+}
+
+static enum db_result reservations_remove(struct db *db)
+{
+	struct text    ids = {0}, sql = {0};
+	enum db_result result;
+	int            verdict;
+
+	while ((result = ids_find(db, TUNE_PAGE, &(struct fill){.count = REMOVE_BATCH}, &ids)) == DB_OK && ids.len) {
+		text_reset(&sql);
+		guard_begin(&sql);
+		statement_add(&sql, TUNE_GIVE_BACK, &(struct fill){.rows = &ids});
+		statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &ids});
+		statement_add(&sql, TUNE_FORGET, &(struct fill){.rows = &ids});
+		result = removal_run(db, &sql, &verdict);
+		if (result != DB_OK)
+			break;
+	}
+	text_fini(&ids);
+	text_fini(&sql);
+	return result;
+}
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	*number = 0;
+	statement_add(&sql, name, NULL);
+	result = db_run(db, &sql, number_read, number);
+	text_fini(&sql);
+	return result;
+}
+
+/* With the lock held and no engine at work. */
+static enum db_result scratch_remove(struct db *db)
+{
+	struct text    sql = {0};
+	int64_t        sku;
+	int            verdict = STILL_RESERVED;
+	enum db_result result = lanes_fence(db);
+
+	if (result == DB_OK)
+		result = number_find(db, TUNE_SKU_FIND, &sku);
+	while (result == DB_OK && sku && verdict == STILL_RESERVED) {
+		result = reservations_remove(db);
+		text_reset(&sql);
+		guard_begin(&sql);
+		statement_add(&sql, TUNE_EMPTY, &(struct fill){.sku = sku, .verdict = STILL_RESERVED});
+		if (result == DB_OK)
+			result = removal_run(db, &sql, &verdict);
+	}
+	text_fini(&sql);
+	return result;
+}
+
+enum db_result tune_clean(struct db *db)
+{
+	int64_t        locked, unlocked;
+	enum db_result result = number_find(db, TUNE_LOCK, &locked);
+
+	if (result != DB_OK || !locked)
+		return result;
+	result = scratch_remove(db);
+	return result == DB_OK ? number_find(db, TUNE_UNLOCK, &unlocked) : result;
+}
+
+/* ---- the load */
+
+static void order_start(struct tune *t);
+
+static void order_done(void *arg, struct op *op)
+{
+	struct tune *t = arg;
+
+	t->flying--;
+	if (op->outcome == OUTCOME_OK)
+		t->answered++;
+	else
+		t->failed = op->outcome;
+	op_free(op);
+	order_start(t);
+}
+
+static void op_send(struct tune *t, struct op *op)
+{
+	bool sent;
+
+	op_line(op, TUNE_SKU, strlen(TUNE_SKU), NULL, 0, op->kind == OP_MOVE ? UNITS : 1);
+	op_seal(op);
+	sent = engine_start(t->engine, op, t->loop, order_done, t);
+	assert(sent); /* the queue is longer than FLYING */
+	t->flying++;
+}
+
+static struct op *op_make(enum op_kind kind)
+{
+	struct op *op = op_new(kind, 1, sizeof(TUNE_SKU) + LOCATION_MAX + 2);
+
+	assert(op);
+	return op;
+}
+
+static void order_start(struct tune *t)
+{
+	struct op *op;
+
+	if (t->ends || t->failed != OUTCOME_OK)
+		return;
+	op = op_make(OP_RESERVE);
+	snprintf(op->id, sizeof(op->id), "tune/%s/%lld", t->run, (long long)t->orders++);
+	op->ttl_s = TTL_S;
+	op_send(t, op);
+}
+
+/* Until the time has come, or nothing is under way any more. */
+static void loop_until(struct tune *t, int64_t until_us)
+{
+	struct pollfd ready = {loop_fd(t->loop), POLLIN, 0};
+	int64_t       left_us;
+
+	while (t->flying > 0 && (left_us = until_us - clock_us()) > 0) {
+		poll(&ready, 1, left_us < 100000 ? (int)(left_us / 1000) + 1 : 100);
+		loop_run(t->loop);
+		t->ends = t->ends || stop_wait(t->stop, 0);
+	}
+}
+
+static void units_receive(struct tune *t)
+{
+	struct op *op = op_make(OP_MOVE);
+
+	snprintf(op->id, sizeof(op->id), "tune/%s", t->run);
+	op->movement_kind = RECEIPT;
+	t->ends = true;
+	op_send(t, op);
+	loop_until(t, INT64_MAX);
+	t->ends = stop_wait(t->stop, 0);
+}
+
+static void waits_read(void *arg, const struct db_row *row)
+{
+	struct waits *w = arg;
+
+	if (strcasecmp(row->col[0], "Innodb_row_lock_waits") == 0)
+		w->count = db_int(row, 1);
+	if (strcasecmp(row->col[0], "Innodb_row_lock_time") == 0)
+		w->ms = db_int(row, 1);
+}
+
+static bool waits_find(struct tune *t, struct waits *w)
+{
+	struct text sql = {0};
+	bool        found;
+
+	statement_add(&sql, TUNE_WAITS, NULL);
+	found = db_run(t->db, &sql, waits_read, w) == DB_OK;
+	text_fini(&sql);
+	return found;
+}
+
+/* The window, between a warm-up and the answers that are still to come. */
+static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
+{
+	const struct engine_figures *figures = engine_figures(t->engine);
+	struct waits                 before, after;
+	int64_t                      begun_us, answered, batches;
+	bool                         known;
+
+	for (int i = 0; i < FLYING; i++)
+		order_start(t);
+	loop_until(t, clock_us() + WARM_MS * 1000);
+	known = waits_find(t, &before);
+	answered = t->answered;
+	batches = atomic_load(&figures->batch_count);
+	begun_us = clock_us();
+	loop_until(t, begun_us + seconds * 1000000);
+	trial->us = clock_us() - begun_us;
+	trial->reservations = t->answered - answered;
+	trial->batches = atomic_load(&figures->batch_count) - batches;
+	known = waits_find(t, &after) && known;
+	trial->waits = (struct waits){after.count - before.count, after.ms - before.ms};
+	t->ends = true;
+	loop_until(t, INT64_MAX);
+	return known;
+}
+
+/* EXIT_DONE, or why there is no figure. */
+static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
+{
+	int64_t until_ms = clock_ms() + START_MS;
+	int     status = EXIT_DONE;
+
+	t->engine =
+		engine_open(&(struct engine_options){.target = t->target, .lanes = trial->slots, .slot = TUNE_SLOT});
+	while (!engine_ready(t->engine) && clock_ms() < until_ms && !stop_wait(t->stop, 20))
+		continue;
+	t->ends = stop_wait(t->stop, 0);
+	if (!engine_ready(t->engine) && !t->ends)
+		status = EXIT_UNAVAILABLE;
+	if (status == EXIT_DONE && !t->ends && t->orders == 0)
+		units_receive(t);
+	if (status == EXIT_DONE && !t->ends && !trial_measure(t, trial, seconds))
+		status = EXIT_UNAVAILABLE;
+	engine_close(t->engine);
+	if (t->failed != OUTCOME_OK)
+		say("an order was answered: %s", outcome_detail(t->failed));
+	if (status != EXIT_DONE)
+		return status;
+	return t->failed != OUTCOME_OK || stop_wait(t->stop, 0) ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+/* ---- the report */
+
+static int64_t rate_of(const struct trial *trial)
+{
+	return trial->us > 0 ? trial->reservations * 1000000 / trial->us : 0;
+}
+
+static void trial_print(const struct trial *trial)
+{
+	printf("%5u %15lld %11.1f %11lld %14lld\n", trial->slots, (long long)rate_of(trial),
+	       trial->batches ? (double)trial->reservations / (double)trial->batches : 0, (long long)trial->waits.count,
+	       (long long)trial->waits.ms);
+	fflush(stdout);
+}
+
+/* The fewest slots that come near to the best: fewer rows for each sku, and units that are less scattered. */
+static unsigned slots_best(const struct tune *t)
+{
+	int64_t most = 0;
+	size_t  best = 0;
+
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		most = rate_of(&t->trials[i]) > most ? rate_of(&t->trials[i]) : most;
+	while (rate_of(&t->trials[best]) < most * NEARLY_PERCENT / 100)
+		best++;
+	return sizes[best];
+}
+
+static void report_json(const struct tune *t, int64_t seconds)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_int(&w, "seconds", seconds);
+	json_open_array(&w, "trials");
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		const struct trial *trial = &t->trials[i];
+
+		json_open_object(&w, NULL);
+		json_put_int(&w, "slots", trial->slots);
+		json_put_int(&w, "reservations_per_s", rate_of(trial));
+		json_put_int(&w, "reservations", trial->reservations);
+		json_put_int(&w, "batches", trial->batches);
+		json_put_int(&w, "lock_waits", trial->waits.count);
+		json_put_int(&w, "lock_wait_ms", trial->waits.ms);
+		json_close_object(&w);
+	}
+	json_close_array(&w);
+	json_put_int(&w, "best", slots_best(t));
+	json_close_object(&w);
+	printf("%s\n", out.data);
+	text_fini(&out);
+}
+
+static void advice_print(unsigned best)
+{
+	printf("\n%u slot%s: `holdfast serve --lanes %u`", best, best > 1 ? "s" : "", best);
+	if (best > 1)
+		printf(", or as many lanes in all processes on this database together");
+	printf(".\n");
+}
+
+static int trials_run(struct tune *t, int64_t seconds, bool json)
+{
+	int status = EXIT_DONE;
+
+	if (!json)
+		printf("slots  reservations/s  per commit  lock waits  ms of waiting\n");
+	for (size_t i = 0; i < COUNT(sizes) && status == EXIT_DONE; i++) {
+		t->trials[i].slots = sizes[i];
+		status = trial_run(t, &t->trials[i], seconds);
+		if (status == EXIT_DONE && !json)
+			trial_print(&t->trials[i]);
+	}
+	if (status == EXIT_DONE && json)
+		report_json(t, seconds);
+	else if (status == EXIT_DONE)
+		advice_print(slots_best(t));
+	return status;
+}
+
+/* ---- the command */
+
+/* With the lock held. What was there before is removed first. */
+static int tune_locked(struct tune *t, int64_t seconds)
+{
+	unsigned char run[8];
+	struct text   hex = {0};
+	int           status;
+
+	if (scratch_remove(t->db) != DB_OK)
+		return EXIT_UNAVAILABLE;
+	random_bytes(run, sizeof(run));
+	text_hex(&hex, run, sizeof(run));
+	memcpy(t->run, hex.data, sizeof(t->run));
+	text_fini(&hex);
+	t->loop = loop_new();
+	status = trials_run(t, seconds, option_given(OPTION_json));
+	loop_free(t->loop);
+	if (scratch_remove(t->db) == DB_OK)
+		return status;
+	say("the scratch sku is still there: `holdfast purge` or the next tune removes it");
+	return EXIT_UNAVAILABLE;
+}
+
+static int tune_on(struct house *house, struct stop *stop, int64_t seconds)
+{
+	struct tune t = {.target = house->target, .stop = stop, .failed = OUTCOME_OK};
+	int64_t     locked = 0;
+	int         status = EXIT_UNAVAILABLE;
+
+	t.db = house_connect(house);
+	if (!t.db)
+		return EXIT_UNAVAILABLE;
+	if (number_find(t.db, TUNE_LOCK, &locked) == DB_OK && !locked) {
+		say("another tune is at work on this database");
+		status = EXIT_TROUBLE;
+	} else if (locked) {
+		status = tune_locked(&t, seconds);
+	}
+	if (status == EXIT_UNAVAILABLE)
+		say("the database did not do it: %s", db_error(t.db));
+	db_free(t.db);
+	return status;
+}
+
+int tune_run(int argc, char **argv)
+{
+	static struct stop   stop; /* the signal thread outlives this function */
+	struct house_options options;
+	struct house         house;
+	int64_t              seconds;
+	int                  status = options_read(command_find("tune"), argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	seconds = option_count(OPTION_seconds, 0);
+	if (seconds < 1 || seconds > SECONDS_MAX) {
+		say("--seconds is 1 to %d", SECONDS_MAX);
+		return EXIT_USAGE;
+	}
+	options = option_house();
+	if (!option_given(OPTION_log_level))
+		log_level = LOG_WARN; /* lanes that come and go are no news here */
+	stop_init(&stop);
+	signals_watch(&stop);
+	status = house_open(&house, &options);
+	if (status != EXIT_DONE)
+		return status;
+	status = tune_on(&house, &stop, seconds);
+	house_close(&house);
+	return status;
+}
