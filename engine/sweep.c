@@ -5,6 +5,11 @@
 #include "guard.h"
 #include "lane.h"
 
+#include <unistd.h>
+
+/* How long a lane waits for others to give back, and how often it looks. */
+enum { OTHERS_MS = 300, OTHERS_PAUSE_US = 4000 };
+
 /* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
  */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
@@ -89,8 +94,9 @@ static size_t sweep_skus(struct lane *l)
 	return l->rows.len;
 }
 
-/* Expired holds on the skus in l->rows that nobody else has locked, into ids. */
-static enum db_result sweep_find(struct lane *l, struct text *ids)
+/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some, and somebody else
+ * has all of them. */
+static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
 {
 	struct text    found = {0};
 	enum db_result result;
@@ -104,6 +110,7 @@ static enum db_result sweep_find(struct lane *l, struct text *ids)
 		statement_add(&l->sql, RESERVATION_PROBE, &(struct fill){.rows = &found});
 		result = db_run(l->db, &l->sql, id_read, ids);
 	}
+	*others = found.len > 0 && ids->len == 0;
 	text_fini(&found);
 	return result;
 }
@@ -115,10 +122,12 @@ static void sweep_remember(struct lane *l)
 			l->batch.pairs[i].swept_ms = clock_ms();
 }
 
+/* Who has them locked is most likely giving them back right now: a refusal in between would not be true. */
 enum db_result reservation_sweep(struct lane *l)
 {
 	struct text    ids = {0};
-	bool           exists = false;
+	int64_t        until_ms = clock_ms() + OTHERS_MS;
+	bool           exists = false, others = false;
 	unsigned       swept = 1;
 	enum db_result result;
 
@@ -127,9 +136,12 @@ enum db_result reservation_sweep(struct lane *l)
 	text_reset(&l->sql);
 	statement_add(&l->sql, EXPIRED_EXISTS, NULL);
 	result = db_run(l->db, &l->sql, flag_read, &exists);
-	for (int round = 0; result == DB_OK && exists && swept > 0 && round < SWEEP_ROUNDS; round++) {
+	for (int round = 0; result == DB_OK && exists && (swept > 0 || others) && round < SWEEP_ROUNDS; round++) {
 		swept = 0;
-		result = sweep_find(l, &ids);
+		if (others)
+			usleep(OTHERS_PAUSE_US);
+		result = sweep_find(l, &ids, &others);
+		others = others && clock_ms() < until_ms;
 		if (result == DB_OK && ids.len > 0)
 			result = reservation_expire(l, &ids, &swept);
 		counter_add(COUNT_EXPIRED, swept);

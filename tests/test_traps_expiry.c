@@ -143,3 +143,21 @@ Test(traps, parts_as_they_are_now)
 	           "sku     B                        -> available=0 reserved=5");
 	flow_end();
 }
+
+/* A job is giving the hold back at this moment, so nobody else can: the order waits for it instead of being told short.
+ */
+Test(traps, somebody_is_giving_back)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt  A +1              -> 201", "reserve  R1 A=1 ttl=60     -> 201", "tick     61");
+	trap_lock("UPDATE reservation r, stock_slot s SET r.state = 5, s.available = s.available + s.reserved,"
+	          " s.reserved = 0");
+	race = flow_race("1", "reserve S# A=1");
+	usleep(100000);
+	trap_unlock();
+	trap_raced(race, "1x 201 held A=1");
+	flow_end();
+}
