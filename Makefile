@@ -13,6 +13,7 @@ GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
 PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
 TESTS    = $(sort $(wildcard tests/*.c))
 BENCH    = $(sort $(wildcard tests/bench/*.c))
+FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
@@ -70,6 +71,12 @@ $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 $(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lm
+# libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
+             $(OBJECTS) $(B)/obj/commands.o
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDFLAGS) $(LDLIBS)
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	@mkdir -p $(@D)
@@ -95,4 +102,5 @@ $(B)/gen/openapi.h: schema/embed.awk api/openapi.yaml
 clean:
 	rm -rf build
 
+.SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
