@@ -95,7 +95,7 @@ void service_start(void)
 	engine = engine_open(&options);
 	while (!engine_ready(engine))
 		usleep(2000);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/fuzz.sock", where.data);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d.sock", where.data, (int)getpid());
 	snprintf(listen, sizeof(listen), "unix:%s", address.sun_path);
 	pthread_barrier_init(&opened, NULL, 2);
 	assert(pthread_create(&thread, NULL, service_thread, listen) == 0);
