@@ -1,7 +1,8 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libcsv-dev libssl-dev libcriterion-dev libfaketime \
-           clang libclang-rt-14-dev curl python3
+           clang libclang-rt-14-dev valgrind curl python3 python3-yaml python3-jsonschema
 
+comma   := ,
 B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
@@ -14,17 +15,19 @@ GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h li
 PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
 TESTS    = $(sort $(wildcard tests/*.c))
 BENCH    = $(sort $(wildcard tests/bench/*.c))
+FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
-.PHONY: all run test check bench scale demo tidy install install-packages clean help
+.PHONY: all run test check fuzz contract bench scale demo tidy install install-packages clean help
 all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
 	@echo 'make test     install what is missing, build, run all tests'
-	@echo 'make check    warnings of two compilers, all tests under sanitizers, rules of style'
+	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make bench    measure against the usual ways; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
@@ -37,11 +40,33 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 2
 
+SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+check: export LSAN_OPTIONS = suppressions=tests/leaks.supp:print_suppressions=0
+check: export TSAN_OPTIONS = halt_on_error=1
+# Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages tidy
 	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
-	@$(MAKE) --no-print-directory B=build/asan CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
-	  build/asan/holdfast build/asan/test
-	LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
+	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
+	rm -f build/asan/report.*
+	ASAN_OPTIONS=log_path=build/asan/report HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
+	! cat build/asan/report.* 2>/dev/null
+	tests/fuzz/run.sh build/asan 0 $(FUZZ)
+	tests/contract/contract.py --holdfast build/asan/holdfast
+	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
+	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 2 --filter '@(race|replay|batch|state|restart|contest)/*'
+	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 2 --filter '@(reservation|batch)/*'
+
+FUZZ_S      = 60
+FUZZ_TARGET = $(FUZZ)
+fuzz: install-packages
+	@$(MAKE) --no-print-directory B=build/fuzz $(subst address,fuzzer-no-link$(comma)address,$(SANITIZED)) \
+	  build/fuzz/holdfast $(FUZZ_TARGET:%=build/fuzz/fuzz/%)
+	tests/fuzz/run.sh build/fuzz $(FUZZ_S) $(FUZZ_TARGET)
+
+CONTRACT_S = 60
+contract: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(CONTRACT_S) $(if $(SEED),--seed $(SEED))
 
 bench: PACKAGES += redis-server
 bench: install-packages
@@ -83,6 +108,12 @@ $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 $(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lm
+# libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
+             $(OBJECTS) $(B)/obj/commands.o
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDFLAGS) $(LDLIBS)
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	@mkdir -p $(@D)
@@ -128,4 +159,5 @@ $(B)/gen/libevent:
 clean:
 	rm -rf build
 
+.SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

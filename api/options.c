@@ -21,7 +21,21 @@ static const struct {
 #undef X
 };
 
-static const char *values[OPTIONS]; /* NULL: not given */
+static char *values[OPTIONS]; /* NULL: not given; owned */
+
+static void value_set(int option, const char *value)
+{
+	free(values[option]);
+	values[option] = mem_copy(value);
+}
+
+void options_forget(void)
+{
+	for (int i = 0; i < OPTIONS; i++) {
+		free(values[i]);
+		values[i] = NULL;
+	}
+}
 
 const struct command *command_find(const char *name)
 {
@@ -124,11 +138,11 @@ static int arguments_read(const struct command *command, int argc, char **argv, 
 		if (table[option].type == FLAG && equals)
 			return usage(command, "no value belongs to", arg);
 		if (equals)
-			values[option] = equals + 1;
+			value_set(option, equals + 1);
 		else if (table[option].type == FLAG || table[option].type == MAYBE)
-			values[option] = "";
+			value_set(option, "");
 		else if (i + 1 < argc)
-			values[option] = argv[++i];
+			value_set(option, argv[++i]);
 		else
 			return usage(command, "a value is missing for", arg);
 		if (!value_fits(option, values[option]))
@@ -153,7 +167,7 @@ static int environment_read(int mask)
 			say("%s is not a number: %s", name, value);
 			return EXIT_CONFIG;
 		}
-		values[i] = value;
+		value_set(i, value);
 	}
 	return EXIT_DONE;
 }
@@ -187,26 +201,34 @@ static int config_line(const char *file, int number, char *line, int mask)
 		return EXIT_CONFIG;
 	}
 	if (!values[option] && (table[option].commands & mask) && !is_off(option, value))
-		values[option] = mem_copy(value); /* for the life of the process */
+		value_set(option, value);
 	return EXIT_DONE;
 }
 
 static int config_read(const char *file, int mask)
 {
-	FILE *in = fopen(file, "re");
-	char  line[1024];
-	int   status = EXIT_DONE;
+	FILE   *in = fopen(file, "re");
+	char   *line = NULL;
+	size_t  room = 0;
+	ssize_t len;
+	int     status = EXIT_DONE;
 
 	if (!in) {
 		say("cannot read %s: %s", file, strerror(errno));
 		return EXIT_CONFIG;
 	}
-	for (int number = 1; status == EXIT_DONE && fgets(line, sizeof(line), in); number++)
-		status = config_line(file, number, line, mask);
+	for (int number = 1; status == EXIT_DONE && (len = getline(&line, &room, in)) >= 0; number++)
+		if (strlen(line) == (size_t)len) {
+			status = config_line(file, number, line, mask);
+		} else {
+			say("%s, line %d: a NUL is not text", file, number);
+			status = EXIT_CONFIG;
+		}
 	if (ferror(in)) {
 		say("cannot read %s: %s", file, strerror(errno));
 		status = EXIT_CONFIG;
 	}
+	free(line);
 	fclose(in);
 	return status;
 }

@@ -38,10 +38,10 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Prints help and ends the process
- * with 0 for
- * --help, with 64 after a usage error, with 78 after a wrong configuration. */
+/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). EXIT_DONE, or after saying why
+ * EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
 int                  options_read(const struct command *command, int argc, char **argv, char **operands, int max);
+void                 options_forget(void);       /* as if nothing had been read; texts got before are void */
 const char          *option_text(enum option o); /* NULL: neither given nor standard */
 const char          *option_name(enum option o);
 bool                 option_given(enum option o);

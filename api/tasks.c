@@ -66,7 +66,7 @@ static struct task_call *call_new(struct request *r)
 		reply_no_memory(r);
 		return NULL;
 	}
-	if (len > 0 && (len > 18 || strspn(r->param, "0123456789") != len)) {
+	if (len > 0 && (len > 18 || strspn(r->param, "0123456789") != len || (*r->param == '0' && len > 1))) {
 		free(call);
 		reply_invalid(r, "task_id", "must be a number");
 		return NULL;

@@ -1,9 +1,8 @@
 /* list.c - lists: what the desk answers. One statement for the page's keys in the order of an index, one for
- * the rows. A cursor names its list, its filter and the last key, with a check against those from elsewhere. */
+ * the rows. */
 #include "list.h"
+#include "cursor.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,37 +12,6 @@ struct op *the_one(struct op **ops, size_t count)
 {
 	assert(count == 1);
 	return ops[0];
-}
-
-/* ---- cursors */
-
-uint32_t cursor_check(const char *text)
-{
-	uint32_t h = 2166136261u; /* FNV-1a without a seed: cursors outlive the process */
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
-
-/* list.filter.a.b.c.check, all numbers but the list. */
-static void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c)
-{
-	char keys[200];
-
-	snprintf(keys, sizeof(keys), "%c.%" PRId64 ".%" PRId64 ".%" PRId64 ".%" PRId64, list, filter, a, b, c);
-	snprintf(to, sizeof(((struct page *)0)->cursor), "%s.%08x", keys, cursor_check(keys));
-}
-
-static bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c)
-{
-	char    found, again[sizeof(((struct page *)0)->cursor)];
-	int64_t found_filter;
-
-	if (sscanf(from, "%c.%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".", &found, &found_filter, a, b, c) != 5)
-		return false;
-	cursor_write(again, list, filter, *a, *b, *c);
-	return strcmp(again, from) == 0;
 }
 
 /* ---- reservations by their ids */

@@ -19,7 +19,6 @@ enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, 
 
 /* ---- between list.c and totals.c */
 struct op *the_one(struct op **ops, size_t count);
-uint32_t   cursor_check(const char *text);
 /* Enters the skus that these operations name into the catalogue, those that exist. */
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 

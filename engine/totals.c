@@ -1,7 +1,7 @@
 /* totals.c - what skus have: asked for by code, or page by page; and how many reservations there are. */
 #include "list.h"
+#include "cursor.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,37 +143,6 @@ static void listed_read(void *arg, const struct db_row *row)
 	row_int(in->ids, db_int(row, 1));
 }
 
-/* The code after which a page begins is the cursor's text in hexadecimal, so that it is read back byte by byte. */
-static bool sku_cursor_read(const char *cursor, char *code, size_t *len)
-{
-	unsigned    byte;
-	char        again[sizeof(((struct page *)0)->cursor)];
-	struct text hex = {0};
-	int         used;
-
-	*len = 0;
-	if (!*cursor)
-		return true;
-	if (strncmp(cursor, "s.", 2) != 0)
-		return false;
-	for (const char *at = cursor + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2;
-	     at += 2)
-		code[(*len)++] = (char)byte;
-	text_hex(&hex, code, *len);
-	snprintf(again, sizeof(again), "s.%s.%08x", hex.data, cursor_check(hex.data));
-	text_fini(&hex);
-	return strcmp(again, cursor) == 0;
-}
-
-static void sku_cursor_write(char *to, const char *code)
-{
-	struct text hex = {0};
-
-	text_hex(&hex, code, strlen(code));
-	snprintf(to, sizeof(((struct page *)0)->cursor), "s.%s.%08x", hex.data, cursor_check(hex.data));
-	text_fini(&hex);
-}
-
 enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct op         *op = the_one(ops, count);
@@ -183,7 +152,7 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	size_t             len;
 	enum db_result     result;
 
-	if (!sku_cursor_read(op->page.cursor, code, &len)) {
+	if (!cursor_read_code(op->page.cursor, code, &len)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
@@ -201,7 +170,7 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	op->page.cursor[0] = '\0';
 	if (op->lines_count > op->page.limit) {
 		op->lines_count = op->page.limit;
-		sku_cursor_write(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
+		cursor_write_code(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
 	}
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].sku_code = sku_code(op->lines[i].sku);

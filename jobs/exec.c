@@ -4,7 +4,7 @@
  * `ORDER_ID retry REASON` or `ORDER_ID bury REASON`. Whatever else it prints is passed over. What is answered is
  * written to the database a few times per lease, which renews it; an order without an answer is retried. */
 #include "jobs.h"
-#include "api/escape.h"
+#include "answers.h"
 #include "api/json.h"
 
 #include <errno.h>
@@ -17,33 +17,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 4096, REASON_MAX = 500, END_MS = 1000 };
-enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
+enum { END_MS = 1000 };
 
 struct exec {
-	const struct work   *work;
-	const struct task   *task;
-	struct db           *db;
-	struct reservation **orders;
-	size_t               count;
-	enum verdict        *said;    /* of each order */
-	char               **reasons; /* likewise; NULL: none */
-	struct text          input;   /* what is still to be written to the program */
-	size_t               written;
-	char                 line[LINE_MAX_BYTES];
-	size_t               line_len;
-	int                  to, from; /* pipes; -1 once closed */
-	pid_t                pid;
-	int64_t              heard_ms; /* when an answer last came */
-	bool                 lost;     /* the lease is gone: stop at once */
+	const struct work *work;
+	const struct task *task;
+	struct db         *db;
+	struct answers     answers;
+	struct text        input; /* what is still to be written to the program */
+	size_t             written;
+	int                to, from; /* pipes; -1 once closed */
+	pid_t              pid;
+	int64_t            heard_ms; /* when an answer last came */
+	bool               lost;     /* the lease is gone: stop at once */
 };
 
 /* ---- the program's input */
 
 static void input_write(struct exec *x)
 {
-	for (size_t i = 0; i < x->count; i++) {
-		const struct reservation *r = x->orders[i];
+	for (size_t i = 0; i < x->answers.count; i++) {
+		const struct reservation *r = x->answers.orders[i];
 		struct json_writer        w = {.to = &x->input};
 
 		json_open_object(&w, NULL);
@@ -111,90 +105,39 @@ static bool program_start(struct exec *x)
 
 /* ---- its answers */
 
-/* As UTF-8, whatever the program wrote: bytes that are none become question marks; whole characters, 500 bytes at most.
- */
-static char *reason_copy(const char *reason)
-{
-	char  *copy = mem_alloc(REASON_MAX + 1);
-	size_t n = 0;
-
-	while (*reason) {
-		size_t len = (unsigned char)*reason < 0x80 ? 1 : utf8_length(reason);
-
-		if (n + (len ? len : 1) > REASON_MAX)
-			break;
-		if (len)
-			memcpy(copy + n, reason, len);
-		else
-			copy[n] = '?';
-		n += len ? len : 1;
-		reason += len ? len : 1;
-	}
-	return copy;
-}
-
-static void answer_take(struct exec *x, char *line)
-{
-	char  *word = strchr(line, ' '), *reason;
-	size_t i = 0;
-
-	if (!word)
-		return;
-	*word++ = '\0';
-	reason = strchr(word, ' ');
-	if (reason)
-		*reason++ = '\0';
-	while (i < x->count && strcmp(x->orders[i]->order_id, line) != 0)
-		i++;
-	if (i == x->count || x->said[i] != SILENT)
-		return;
-	x->said[i] = strcmp(word, "done") == 0    ? SAID_DONE
-	             : strcmp(word, "retry") == 0 ? SAID_RETRY
-	             : strcmp(word, "bury") == 0  ? SAID_BURY
-	                                          : SILENT;
-	if (x->said[i] != SILENT)
-		x->heard_ms = clock_ms();
-	if (reason && x->said[i] != SILENT && x->said[i] != SAID_DONE) {
-		x->reasons[i] = reason_copy(reason);
-	}
-}
-
 static void bytes_take(struct exec *x, const char *bytes, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '\n') {
-			x->line[x->line_len] = '\0';
-			x->line[strcspn(x->line, "\r")] = '\0';
-			answer_take(x, x->line);
-			x->line_len = 0;
-		} else if (x->line_len < sizeof(x->line) - 1) {
-			x->line[x->line_len++] = bytes[i];
-		}
-	}
+	if (answers_take(&x->answers, bytes, len))
+		x->heard_ms = clock_ms();
 }
 
 /* ---- what was answered goes to the database */
 
-static struct report *reports_of(struct exec *x, bool done, size_t *count)
+static bool is_due(enum verdict said, bool done)
 {
-	struct report *reports = mem_alloc(x->count * sizeof(*reports));
+	return done ? said == SAID_DONE : said == SAID_RETRY || said == SAID_BURY;
+}
+
+static struct report *reports_of(const struct answers *a, bool done, size_t *count)
+{
+	struct report *reports = mem_alloc(a->count * sizeof(*reports));
 
 	*count = 0;
-	for (size_t i = 0; i < x->count; i++)
-		if (done ? x->said[i] == SAID_DONE : x->said[i] == SAID_RETRY || x->said[i] == SAID_BURY) {
+	for (size_t i = 0; i < a->count; i++)
+		if (is_due(a->said[i], done)) {
 			struct report *r = &reports[(*count)++];
 
-			*r = (struct report){.retry = x->said[i] == SAID_RETRY, .error = x->reasons[i]};
-			strcpy(r->order_id, x->orders[i]->order_id);
+			*r = (struct report){.retry = a->said[i] == SAID_RETRY, .error = a->reasons[i]};
+			strcpy(r->order_id, a->orders[i]->order_id);
 		}
 	return reports;
 }
 
-static void mark_written(struct exec *x, bool done)
+static void mark_written(struct answers *a, bool done)
 {
-	for (size_t i = 0; i < x->count; i++)
-		if (done ? x->said[i] == SAID_DONE : x->said[i] == SAID_RETRY || x->said[i] == SAID_BURY)
-			x->said[i] = WRITTEN;
+	for (size_t i = 0; i < a->count; i++)
+		if (is_due(a->said[i], done))
+			a->said[i] = WRITTEN;
 }
 
 static enum db_result answers_write(struct exec *x)
@@ -204,14 +147,14 @@ static enum db_result answers_write(struct exec *x)
 	for (int done = 1; done >= 0 && result == DB_OK; done--) {
 		struct task_answer a = {0};
 		size_t             count;
-		struct report     *reports = reports_of(x, done, &count);
+		struct report     *reports = reports_of(&x->answers, done, &count);
 
 		if (count > 0)
 			result = done ? task_complete(x->db, x->work->catalogue, x->task->task_id, reports, count, &a)
 			              : task_fail(x->db, x->work->catalogue, x->task->task_id, reports, count,
 			                          x->work->attempts_max, &a);
 		if (result == DB_OK)
-			mark_written(x, done);
+			mark_written(&x->answers, done);
 		x->lost |= a.lease_lost;
 		task_answer_fini(&a);
 		free(reports);
@@ -303,11 +246,10 @@ static void program_end(struct exec *x)
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count)
 {
-	struct exec x = {.work = work, .task = task, .db = db, .orders = orders, .count = count, .to = -1, .from = -1};
+	struct exec    x = {.work = work, .task = task, .db = db, .to = -1, .from = -1};
 	enum db_result result = DB_OK;
 
-	x.said = mem_alloc(count * sizeof(*x.said));
-	x.reasons = mem_alloc(count * sizeof(*x.reasons));
+	answers_init(&x.answers, orders, count);
 	input_write(&x);
 	if (program_start(&x)) {
 		program_follow(&x);
@@ -316,19 +258,16 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 	pipe_close(&x.to);
 	pipe_close(&x.from);
 	for (size_t i = 0; i < count; i++)
-		if (x.said[i] == SILENT) {
-			x.said[i] = SAID_RETRY;
-			x.reasons[i] = mem_copy("no answer");
+		if (x.answers.said[i] == SILENT) {
+			x.answers.said[i] = SAID_RETRY;
+			x.answers.reasons[i] = mem_copy("no answer");
 		}
 	for (int i = 0; i < 100 && !x.lost && (result = answers_write(&x)) != DB_OK; i++)
 		if (!db_connected(db) && !db_connect(db))
 			usleep(100000);
 	if (x.lost)
 		log_event(LOG_WARN, "orders_lost", "task=%llu lease_lost=1", (unsigned long long)task->task_id);
-	for (size_t i = 0; i < count; i++)
-		free(x.reasons[i]);
-	free(x.reasons);
-	free(x.said);
+	answers_fini(&x.answers);
 	text_fini(&x.input);
 	return result;
 }

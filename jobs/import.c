@@ -1,22 +1,20 @@
-/* import.c - the command `import`: receives stock from a CSV file (RFC 4180, read by libcsv).
+/* import.c - the command `import`: receives stock from a CSV file.
  *
  * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
+#include "delivery.h"
 #include "api/options.h"
 #include "api/json.h"
 #include "engine/engine.h"
 
-#include <csv.h>
-#include <errno.h>
-#include <openssl/evp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PART_LINES = 1000, FIELD_MAX = 128, COLUMNS_MAX = 64, FLYING_MAX = 16 };
+enum { PART_LINES = 1000, FLYING_MAX = 16 };
 
 struct import {
 	const char    *file;
@@ -24,13 +22,6 @@ struct import {
 	char           name[48]; /* the first part of every movement_id */
 	struct engine *engine;   /* NULL on the first pass */
 	struct loop   *loop;
-	/* ---- reading */
-	int64_t line, row_line; /* of the file, from 1; where the row that is being read began */
-	bool    row_open;
-	int     column, header[COLUMNS_MAX]; /* what stands in each column: a FIELD_, or -1 */
-	char    field[3][FIELD_MAX];
-	bool    row_empty, headed;
-	bool    too_long;
 	/* ---- what came of it */
 	int64_t    rows, bad, units, lines_sent, replayed;
 	unsigned   parts;
@@ -38,7 +29,6 @@ struct import {
 	int        status;
 	struct op *part;
 };
-enum { FIELD_SKU, FIELD_QTY, FIELD_LOCATION };
 
 /* ---- sending */
 
@@ -88,166 +78,27 @@ static void part_send(struct import *im)
 
 /* ---- reading */
 
-static void bad_row(struct import *im, const char *what)
+/* On the first pass rows are counted, on the second they are sent, until a part is refused. */
+static void row_came(void *arg, const struct delivery_row *row)
 {
-	im->bad++;
-	if (!im->engine)
-		say("%s, line %lld: %s", im->file, (long long)im->row_line, what);
-}
+	struct import *im = arg;
 
-static bool qty_read(const char *text, int64_t *qty)
-{
-	size_t len = strlen(text);
-
-	if (len == 0 || len > 10 || strspn(text, "0123456789") != len)
-		return false;
-	*qty = strtoll(text, NULL, 10);
-	return *qty >= 1 && *qty <= 1000000000;
-}
-
-static void row_take(struct import *im)
-{
-	const char *sku = im->field[FIELD_SKU], *location = im->field[FIELD_LOCATION];
-	int64_t     qty = 0;
-
-	if (im->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
-		bad_row(im, "sku must be 1 to 64 bytes of printable ASCII without space / ? # %");
-	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
-		bad_row(im, "location must be 1 to 32 bytes of the same alphabet");
-	else if (!qty_read(im->field[FIELD_QTY], &qty))
-		bad_row(im, "qty must be an integer from 1 to 1000000000");
-	else if (!im->engine) {
+	if (row->wrong) {
+		im->bad++;
+		if (!im->engine)
+			say("%s, line %lld: %s", im->file, (long long)row->line, row->wrong);
+	} else if (!im->engine) {
 		im->rows++;
-		im->units += qty;
-	} else {
+		im->units += row->qty;
+	} else if (im->status == EXIT_DONE) {
 		if (!im->part)
 			im->part = op_new(OP_MOVE, PART_LINES, PART_LINES * (SKU_MAX + LOCATION_MAX + 2));
 		assert(im->part);
-		op_line(im->part, sku, strlen(sku), *location ? location : NULL, strlen(location), qty);
+		op_line(im->part, row->sku, strlen(row->sku), row->location, row->location ? strlen(row->location) : 0,
+		        row->qty);
 		if (im->part->lines_count == PART_LINES)
 			part_send(im);
 	}
-}
-
-static void header_take(struct import *im, const char *name, size_t len)
-{
-	static const char *const names[] = {"sku", "qty", "location"};
-
-	if (im->column >= COLUMNS_MAX)
-		return;
-	im->header[im->column] = -1;
-	for (int i = 0; i < 3; i++)
-		if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0)
-			im->header[im->column] = i;
-}
-
-static void field_came(void *data, size_t len, void *arg)
-{
-	struct import *im = arg;
-	int            what;
-
-	im->row_empty &= len == 0 && im->column == 0;
-	if (!im->headed) {
-		header_take(im, data ? data : "", len);
-	} else if (im->column < COLUMNS_MAX && (what = im->header[im->column]) >= 0) {
-		im->too_long |= len >= FIELD_MAX || (len > 0 && memchr(data, '\0', len));
-		if (!im->too_long && len > 0)
-			memcpy(im->field[what], data, len);
-		im->field[what][im->too_long ? 0 : len] = '\0';
-	}
-	im->column++;
-}
-
-static bool header_has(const struct import *im, int what)
-{
-	for (int i = 0; i < im->column && i < COLUMNS_MAX; i++)
-		if (im->header[i] == what)
-			return true;
-	return false;
-}
-
-static void row_came(int end, void *arg)
-{
-	struct import *im = arg;
-
-	(void)end;
-	im->row_open = false;
-	if (!im->headed) {
-		im->headed = true;
-		if (!header_has(im, FIELD_SKU) || !header_has(im, FIELD_QTY)) {
-			say("%s: the first line must name the columns sku and qty", im->file);
-			im->status = EXIT_TROUBLE;
-		}
-	} else if (!im->row_empty && im->status == EXIT_DONE) {
-		row_take(im);
-	}
-	im->column = 0;
-	im->row_empty = true;
-	im->too_long = false;
-	memset(im->field, 0, sizeof(im->field));
-}
-
-/* Line by line, so that a bad row is named by the line on which it began, whatever its fields contain. */
-static bool lines_parse(struct import *im, struct csv_parser *parser, const char *at, size_t left)
-{
-	while (left > 0) {
-		const char *end = memchr(at, '\n', left);
-		size_t      len = end ? (size_t)(end - at) + 1 : left;
-		bool        blank = strspn(at, "\r\n") >= len;
-
-		if (!im->row_open)
-			im->row_line = im->line;
-		im->row_open |= !blank;
-		if (csv_parse(parser, at, len, field_came, row_came, im) != len)
-			return false;
-		im->line += end != NULL;
-		at += len;
-		left -= len;
-	}
-	return true;
-}
-
-/* One pass over the file. The first one hashes it. */
-static bool file_pass(struct import *im, EVP_MD_CTX *sha)
-{
-	struct csv_parser parser;
-	char              buffer[(1 << 16) + 1];
-	FILE             *in = fopen(im->file, "re");
-	size_t            n;
-	bool              ok = in && csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) == 0;
-
-	if (!in) {
-		say("cannot read %s: %s", im->file, strerror(errno));
-		return false;
-	}
-	im->line = im->row_line = 1;
-	im->row_open = false;
-	im->column = 0;
-	im->headed = false;
-	im->row_empty = true;
-	memset(im->field, 0, sizeof(im->field));
-	while (ok && (n = fread(buffer, 1, sizeof(buffer) - 1, in)) > 0) {
-		buffer[n] = '\0';
-		if (sha)
-			EVP_DigestUpdate(sha, buffer, n);
-		ok = lines_parse(im, &parser, buffer, n);
-	}
-	if (ferror(in)) {
-		say("cannot read %s: %s", im->file, strerror(errno));
-		im->status = EXIT_TROUBLE;
-	}
-	if (!ok || csv_fini(&parser, field_came, row_came, im) != 0) {
-		say("%s, after line %lld: not CSV: %s", im->file, (long long)im->line,
-		    csv_strerror(csv_error(&parser)));
-		ok = false;
-	}
-	if (ok && !im->headed && im->status == EXIT_DONE) {
-		say("%s is empty: the first line must name the columns sku and qty", im->file);
-		im->status = EXIT_TROUBLE;
-	}
-	csv_free(&parser);
-	fclose(in);
-	return ok && im->status == EXIT_DONE;
 }
 
 static bool file_check(struct import *im)
@@ -255,7 +106,7 @@ static bool file_check(struct import *im)
 	EVP_MD_CTX   *sha = EVP_MD_CTX_new();
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	struct text   hex = {0};
-	bool          ok = EVP_DigestInit_ex(sha, EVP_sha256(), NULL) && file_pass(im, sha) &&
+	bool          ok = EVP_DigestInit_ex(sha, EVP_sha256(), NULL) && delivery_read(im->file, sha, row_came, im) &&
 	          EVP_DigestFinal_ex(sha, digest, NULL);
 
 	EVP_MD_CTX_free(sha);
@@ -307,9 +158,12 @@ static int import_load(struct import *im)
 	im->bad = 0;
 	im->loop = loop_new();
 	im->engine = engine_open(&engine);
-	if (file_pass(im, NULL))
+	if (!delivery_read(im->file, NULL, row_came, im))
+		im->status = EXIT_TROUBLE;
+	if (im->status == EXIT_DONE)
 		part_send(im);
 	parts_wait(im, 0);
+	op_free(im->part);
 	engine_close(im->engine);
 	loop_free(im->loop);
 	house_close(&house);

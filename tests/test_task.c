@@ -106,6 +106,7 @@ Test(task, paths_and_methods)
 	flow("task     1                     -> 404 unknown_task", "task     0                     -> 404 unknown_task",
 	     "task     999999999999999999    -> 404 unknown_task",
 	     "task     x                     -> 400 invalid_request",
+	     "task     01                    -> 400 invalid_request",
 	     "task     -1                    -> 400 invalid_request",
 	     "task     1.0                   -> 400 invalid_request",
 	     "task     18446744073709551617  -> 400 invalid_request",

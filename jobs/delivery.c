@@ -1,0 +1,181 @@
+/* delivery.c - see delivery.h. */
+#include "delivery.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELD_MAX = 128, COLUMNS_MAX = 64, QTY_DIGITS = 10, UNITS_MAX = 1000000000 };
+enum field { FIELD_SKU, FIELD_QTY, FIELD_LOCATION, FIELDS, FIELD_OTHER = -1 };
+
+struct delivery {
+	const char *file;
+	void (*each)(void *arg, const struct delivery_row *row);
+	void   *arg;
+	int64_t line, row_line; /* where we are, from 1; where the row that is being read began */
+	bool    row_open;
+	int     column, columns, header[COLUMNS_MAX]; /* what stands in each of the header's columns: an enum field */
+	char    field[FIELDS][FIELD_MAX];
+	bool    row_empty, too_long;
+	bool    headed, unheaded; /* the first row was read; it does not name what it must */
+};
+
+static bool qty_read(const char *text, int64_t *qty)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || len > QTY_DIGITS || strspn(text, "0123456789") != len)
+		return false;
+	*qty = strtoll(text, NULL, 10);
+	return *qty >= 1 && *qty <= UNITS_MAX;
+}
+
+static void row_take(const struct delivery *d)
+{
+	const char         *sku = d->field[FIELD_SKU], *location = d->field[FIELD_LOCATION];
+	struct delivery_row row = {.line = d->row_line, .sku = sku, .location = *location ? location : NULL};
+
+	if (d->column > d->columns)
+		row.wrong = "there are more fields than in the header";
+	else if (d->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
+		row.wrong = "sku must be 1 to 64 bytes of printable ASCII without space / ? # %";
+	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
+		row.wrong = "location must be 1 to 32 bytes of the same alphabet";
+	else if (!qty_read(d->field[FIELD_QTY], &row.qty))
+		row.wrong = "qty must be an integer from 1 to 1000000000";
+	d->each(d->arg, &row);
+}
+
+static void header_take(struct delivery *d, const char *name, size_t len)
+{
+	static const char *const names[FIELDS] = {"sku", "qty", "location"};
+
+	if (d->column >= COLUMNS_MAX)
+		return;
+	d->header[d->column] = FIELD_OTHER;
+	for (int i = 0; i < FIELDS; i++)
+		if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0)
+			d->header[d->column] = i;
+}
+
+static void field_came(void *data, size_t len, void *arg)
+{
+	struct delivery *d = arg;
+	int              what;
+
+	d->row_empty &= len == 0 && d->column == 0;
+	if (!d->headed) {
+		header_take(d, data ? data : "", len);
+	} else if (d->column < d->columns && d->column < COLUMNS_MAX && (what = d->header[d->column]) >= 0) {
+		d->too_long |= len >= FIELD_MAX || (len > 0 && memchr(data, '\0', len));
+		if (!d->too_long && len > 0)
+			memcpy(d->field[what], data, len);
+		d->field[what][d->too_long ? 0 : len] = '\0';
+	}
+	d->column++;
+}
+
+static bool header_has(const struct delivery *d, enum field what)
+{
+	for (int i = 0; i < d->column && i < COLUMNS_MAX; i++)
+		if (d->header[i] == (int)what)
+			return true;
+	return false;
+}
+
+static void row_begin(struct delivery *d)
+{
+	d->row_open = false;
+	d->column = 0;
+	d->row_empty = true;
+	d->too_long = false;
+	memset(d->field, 0, sizeof(d->field));
+}
+
+static void row_came(int end, void *arg)
+{
+	struct delivery *d = arg;
+
+	(void)end;
+	if (!d->headed) {
+		d->headed = true;
+		d->columns = d->column;
+		d->unheaded = !header_has(d, FIELD_SKU) || !header_has(d, FIELD_QTY);
+	} else if (!d->row_empty && !d->unheaded) {
+		row_take(d);
+	}
+	row_begin(d);
+}
+
+/* Line by line, so that a bad row is named by the line on which it began, whatever its fields contain. `at` ends in a
+ * NUL. */
+static bool lines_parse(struct delivery *d, struct csv_parser *parser, const char *at, size_t left)
+{
+	while (left > 0) {
+		const char *end = memchr(at, '\n', left);
+		size_t      len = end ? (size_t)(end - at) + 1 : left;
+		bool        blank = strspn(at, "\r\n") >= len;
+
+		if (!d->row_open)
+			d->row_line = d->line;
+		d->row_open |= !blank;
+		if (csv_parse(parser, at, len, field_came, row_came, d) != len)
+			return false;
+		d->line += end != NULL;
+		at += len;
+		left -= len;
+	}
+	return true;
+}
+
+static bool file_parse(struct delivery *d, struct csv_parser *parser, FILE *in, EVP_MD_CTX *sha)
+{
+	char   buffer[(1 << 16) + 1];
+	size_t n;
+	bool   ok = true;
+
+	while (ok && (n = fread(buffer, 1, sizeof(buffer) - 1, in)) > 0) {
+		buffer[n] = '\0';
+		if (sha)
+			EVP_DigestUpdate(sha, buffer, n);
+		ok = lines_parse(d, parser, buffer, n);
+	}
+	if (ferror(in)) {
+		say("cannot read %s: %s", d->file, strerror(errno));
+		return false;
+	}
+	if (!ok || csv_fini(parser, field_came, row_came, d) != 0) {
+		say("%s, after line %lld: not CSV: %s", d->file, (long long)d->line, csv_strerror(csv_error(parser)));
+		return false;
+	}
+	if (!d->headed)
+		say("%s is empty: the first line must name the columns sku and qty", d->file);
+	else if (d->unheaded)
+		say("%s: the first line must name the columns sku and qty", d->file);
+	return d->headed && !d->unheaded;
+}
+
+bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, const struct delivery_row *row),
+                   void *arg)
+{
+	struct delivery   d = {.file = file, .each = each, .arg = arg, .line = 1, .row_line = 1, .row_empty = true};
+	struct csv_parser parser;
+	FILE             *in = fopen(file, "re");
+	bool              ok;
+
+	if (!in) {
+		say("cannot read %s: %s", file, strerror(errno));
+		return false;
+	}
+	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
+		say("cannot read %s: no memory", file);
+		fclose(in);
+		return false;
+	}
+	ok = file_parse(&d, &parser, in, sha);
+	csv_free(&parser);
+	fclose(in);
+	return ok;
+}

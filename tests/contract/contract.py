@@ -1,0 +1,485 @@
+#!/usr/bin/python3
+"""Holds the service against its contract, api/openapi.yaml, with requests made from the contract itself.
+
+Starts the program on a scratch folder. In each round every operation is called with valid requests, and then with one
+valid request broken in each place and way that the schemas allow to be told: bodies, query, path, headers, method. No
+answer may have a status from 500 up; every answer must be documented for its operation, with its headers, its schema
+and no member beyond it; a valid request must not be called malformed, and a broken one must be refused as such. The
+same seed makes the same requests. At the end the program must stop with 0, and `holdfast audit` must find nothing.
+
+    contract.py --holdfast build/holdfast [--seed N] [--rounds N | --seconds S]
+
+Ends 0 if all agrees, 1 if not, 69 if the service does not start. Needs python3-yaml and python3-jsonschema.
+"""
+import argparse
+import collections
+import http.client
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+import document   # noqa: E402  (beside this file)
+import values     # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BODY_MAX = 6_000_000
+VALID_CALLS = 12                    # of each operation and round
+START_S, STOP_S, ANSWER_S, REAP_S = 120, 60, 30, 30
+TROUBLES_MAX, TOLD_BYTES = 20, 400
+ROUNDS_FOR_ALL = 5                  # after so many every documented answer must have been seen
+# Without keys, with a database that stays, and with little load, nobody is told these.
+NOT_HERE = {'401', '403', '429', '503'}
+JSON = ('Content-Type', 'application/json')
+
+
+class Service:
+    """The program on a folder of its own; its log stays beside it until the end."""
+
+    def __init__(self, program, folder):
+        self.program, self.data, self.log = program, f'{folder}/data', open(f'{folder}/log', 'w+b')
+        self.process = subprocess.Popen(
+            [program, 'serve', '--data', self.data, '--listen', '127.0.0.1:0', '--jobs=reap',
+             '--max-body', str(BODY_MAX)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.address, self.listening = None, threading.Event()
+        threading.Thread(target=self.read_log, daemon=True).start()
+        if not self.listening.wait(START_S) or not self.address:
+            self.process.kill()
+            print(f'contract: {program} does not start\n{self.last_words()}')
+            sys.exit(69)
+
+    def read_log(self):
+        for line in self.process.stderr:
+            self.log.write(line)
+            found = re.search(rb'event=listening address=(\S+)', line)
+            if found:
+                self.address = found[1].decode()
+                self.listening.set()
+        self.listening.set()
+
+    def last_words(self):
+        self.log.flush()
+        self.log.seek(0)
+        return self.log.read()[-3000:].decode(errors='replace')
+
+    def stop(self):
+        """What was wrong with its end, or None."""
+        self.process.terminate()
+        try:
+            status = self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = 'none in time'
+        if status != 0:
+            return f'the service ended with {status}\n{self.last_words()}'
+        audit = subprocess.run([self.program, 'audit', '--data', self.data], capture_output=True, text=True)
+        return None if audit.returncode == 0 else f'audit: {audit.stdout}{audit.stderr}'
+
+
+Request = collections.namedtuple('Request', 'method target headers body')
+
+
+class Answer:
+    def __init__(self, request, raw):
+        self.status, self.headers, self.body = raw.status, raw.headers, raw.read()
+        self.head = request.method == 'HEAD'
+
+    def json(self):
+        def members(pairs):
+            if len(dict(pairs)) != len(pairs):
+                raise ValueError('a member stands there twice')
+            return dict(pairs)
+
+        def refuse(text):
+            raise ValueError(f'{text} is no integer')
+        return json.loads(self.body.decode(), object_pairs_hook=members, parse_float=refuse, parse_constant=refuse)
+
+
+class Client:
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address, timeout=ANSWER_S)
+
+    def call(self, request):
+        c = self.connection
+        c.putrequest(request.method, request.target, skip_accept_encoding=True)
+        for name, value in request.headers:
+            c.putheader(name, value)
+        if request.body is not None:
+            c.putheader('Content-Length', str(len(request.body)))
+        c.endheaders(request.body)
+        return Answer(request, c.getresponse())
+
+
+class NoAnswer(Exception):
+    pass
+
+
+class Contract:
+    def __init__(self, doc, client, seed):
+        self.document, self.client = doc, client
+        self.chance = random.Random(seed)
+        self.maker = values.Maker(doc, self.chance, self.known)
+        self.orders, self.movements, self.tasks, self.claimed = ['R0'], ['M0'], [], []
+        self.count, self.makes_new, self.of_tasks = 0, False, False
+        self.calls, self.troubles, self.seen = 0, [], collections.Counter()
+
+    # ---- values that mean something to the service
+
+    def an_id(self, prefix, ids):
+        """A new one where a call makes something, most of the time; otherwise one that was made."""
+        if self.makes_new and self.chance.random() < .8:
+            self.count += 1
+            return f'{prefix}{self.count}'
+        return self.chance.choice(ids[-20:])
+
+    def an_order(self):
+        return self.chance.choice(self.claimed) if self.of_tasks and self.claimed else self.an_id('R', self.orders)
+
+    def known(self, name):
+        choice, few = self.chance.choice, self.chance.randint(1, 5)
+        makers = {
+            'sku': lambda: choice(('A', 'A', 'A', 'B', 'C', '!"$&')), 'skus': lambda: choice('AB'),
+            'location': lambda: choice(('main', 'main', 'annex')), 'qty': lambda: choice((few, few, -few)),
+            'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'worker': lambda: 'w',
+            'order_id': self.an_order, 'order_ids': self.an_order, 'limit': lambda: few,
+            'movement_id': lambda: self.an_id('M', self.movements),
+            'task_id': lambda: choice(self.tasks[:1] + self.tasks[-3:]),
+            'ttl_s': lambda: choice((1, 900)), 'lease_s': lambda: choice((1, 30)),
+        }
+        return makers[name]() if name in makers else None
+
+    def remember(self, request, answer):
+        """The ids of what was made, for later calls."""
+        made = answer.json() if answer.status == 201 or answer.status == 200 and b'"results"' in answer.body else {}
+        for one in made.get('results', [made]):
+            if one.get('state') == 'held':
+                self.orders.append(one['order_id'])
+        if 'movement_id' in made:
+            self.movements.append(made['movement_id'])
+        if 'task_id' in made:
+            self.tasks.append(made['task_id'])
+            self.claimed = [order['order_id'] for order in made['orders']]
+            self.orders += self.claimed
+
+    # ---- requests
+
+    def target(self, operation, path=None, query=None):
+        """With some values of the path's parameters and the query's replaced; raw text in a query is values.Raw."""
+        target, pairs = operation.path, []
+        for p in operation.parameters:
+            name = p['name']
+            if p['in'] == 'path':
+                value = (path or {}).get(name, None)
+                value = self.maker.valid(p['schema'], name) if value is None else value
+                target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
+            elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
+                pairs.append((name, self.maker.valid(p['schema'], name)))
+        pairs = pairs if query is None else query
+        return target + ('?' if pairs else '') + '&'.join(
+            value if isinstance(value, values.Raw) else f'{name}={urllib.parse.quote(str(value), safe="")}'
+            for name, value in pairs)
+
+    def request(self, operation, body=None, **parts):
+        raw = values.dump(body).encode() if body is not None else None
+        return Request(operation.method, self.target(operation, **parts), [JSON] if raw else [], raw)
+
+    def body(self, operation):
+        """A valid body, or None where there is none to be sent."""
+        if not operation.body or (not operation.body.get('required') and self.chance.random() < .2):
+            return None
+        return self.made(operation)
+
+    def made(self, operation):
+        """A value of the body's schema."""
+        self.makes_new, self.of_tasks = '{' not in operation.path, operation.path.startswith('/v1/tasks/')
+        value = self.maker.valid(self.schema(operation))
+        self.makes_new = self.of_tasks = False
+        if value.get('kind') == 'count':        # where the schema cannot say that each is counted once
+            once = {(line['sku'], line.get('location', 'main')): line for line in value['lines']}
+            value['lines'] = list(once.values())
+        return value
+
+    @staticmethod
+    def schema(operation):
+        return operation.body['content']['application/json']['schema']
+
+    # ---- judging
+
+    def trouble(self, operation, what, request, answer, wrong):
+        self.troubles.append(f'{operation.name}, {what}: {wrong}\n    {self.told(request)}\n'
+                             f'    {answer.status} {dict(answer.headers)} {answer.body[:TOLD_BYTES]!r}')
+
+    @staticmethod
+    def told(request):
+        body = (request.body or b'')[:TOLD_BYTES]
+        return f'{request.method} {request.target[:TOLD_BYTES]} {request.headers} {body!r}'
+
+    def call(self, operation, what, request, expected):
+        """`expected` says what is wrong with the answer beyond its form, or None."""
+        try:
+            answer = self.client.call(request)
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAnswer(f'{operation.name}, {what}: {type(error).__name__} {error}\n'
+                           f'    {self.told(request)}') from error
+        self.calls += 1
+        self.seen[operation.name, str(answer.status)] += 1
+        wrong = f'{answer.status}' if answer.status >= 500 else self.document.judge(operation, answer)
+        wrong = wrong or expected(answer)
+        if wrong:
+            self.trouble(operation, what, request, answer, wrong)
+        return answer
+
+    @staticmethod
+    def is_one_of(*statuses):
+        return lambda answer: None if answer.status in statuses else f'{answer.status} is not {statuses}'
+
+    @staticmethod
+    def is_taken(answer):
+        """A valid request is understood; it may still be refused by the state of things."""
+        return f'a valid request is {answer.status}' if answer.status in (400, 405, 413, 415) else None
+
+    # ---- valid requests
+
+    def valid(self, operation):
+        for _ in range(VALID_CALLS):
+            request = self.request(operation, self.body(operation))
+            answer = self.call(operation, 'valid', request, self.is_taken)
+            self.remember(request, answer)
+            if operation.name == 'claimTask' and answer.status == 201:
+                self.work_on(answer.json()['task_id'])
+            if operation.method == 'POST' and self.chance.random() < .3:
+                self.remember(request, self.call(operation, 'again', request, self.is_taken))
+            if operation.method == 'GET':
+                self.call(operation, 'HEAD', request._replace(method='HEAD'), self.is_one_of(answer.status))
+                self.next_page(operation, request, answer)
+
+    def work_on(self, task):
+        """Every call about a task while it is open."""
+        operations = [o for o in self.document.operations if '{task_id}' in o.path]
+        self.chance.shuffle(operations)
+        for operation in operations:
+            request = self.request(operation, self.body(operation), path={'task_id': task})
+            self.call(operation, 'valid', request, self.is_taken)
+
+    def next_page(self, operation, request, answer):
+        if answer.status == 200 and any(p['name'] == 'cursor' for p in operation.parameters):
+            cursor = answer.json()['next_cursor']
+            if cursor:
+                target = f'{request.target}{"&" if "?" in request.target else "?"}cursor={urllib.parse.quote(cursor)}'
+                self.call(operation, 'next page', request._replace(target=target), self.is_one_of(200))
+
+    # ---- broken requests
+
+    def broken(self, operation):
+        self.broken_method(operation)
+        self.broken_path(operation)
+        self.broken_query(operation)
+        self.request_ids(operation)
+        if operation.body:
+            self.broken_body(operation)
+            self.broken_frame(operation)
+
+    def broken_body(self, operation):
+        schema = self.schema(operation)
+        value = self.made(operation)
+        for what, bad in self.maker.broken(schema, value):
+            if '"' in (text := values.dump(bad)) and self.still_valid(schema, text):
+                continue
+            self.call(operation, what, self.request(operation, bad), self.is_refused)
+        for what, raw in self.maker.broken_bytes(values.dump(value if isinstance(value, dict) and value else {'x': 1})):
+            self.call(operation, what, self.request(operation)._replace(headers=[JSON], body=raw), self.is_one_of(400))
+        if self.document.errors(schema, {}):
+            self.call(operation, 'no body', self.request(operation), self.is_one_of(400))
+
+    def still_valid(self, schema, text):
+        """Where a broken value fits another way of a oneOf. Text that is not strict JSON never does."""
+        try:
+            value = json.loads(text, parse_float=lambda text: None, object_pairs_hook=lambda pairs:
+                               dict(pairs) if len(dict(pairs)) == len(pairs) else None)
+            return not self.document.errors(schema, value)
+        except ValueError:
+            return False
+
+    @staticmethod
+    def is_refused(answer):
+        """By 400; an item of a batch call by a 400 of its own."""
+        if answer.status == 200 and answer.json().get('results'):
+            statuses = [result['status'] for result in answer.json()['results']]
+            return None if 400 in statuses else f'the results are {statuses}'
+        return None if answer.status == 400 else f'{answer.status} is not 400'
+
+    def broken_frame(self, operation):
+        good = self.request(operation, self.made(operation))
+        for kind in ('text/plain', 'application/xml', 'application/json5', 'application/problem+json', 'json', '',
+                     None):
+            headers = [] if kind is None else [('Content-Type', kind)]
+            self.call(operation, f'Content-Type {kind}', good._replace(headers=headers), self.is_one_of(415))
+        self.call(operation, 'gzip', good._replace(headers=[JSON, ('Content-Encoding', 'gzip')]), self.is_one_of(415))
+        self.call(operation, 'too large', good._replace(body=good.body + b' ' * BODY_MAX), self.is_one_of(413))
+        for kind in ('application/json; charset=utf-8', 'Application/JSON'):
+            self.call(operation, kind, good._replace(headers=[('Content-Type', kind)]), self.is_taken)
+
+    def broken_method(self, operation):
+        allowed = self.document.methods[operation.path]
+
+        def says_so(answer):
+            told = set(answer.headers.get('Allow', '').split(', '))
+            return self.is_one_of(405)(answer) or (None if told == allowed else f'Allow {told} is not {allowed}')
+        for method in sorted({'GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'BREW', 'get'} - allowed):
+            self.call(operation, method, Request(method, self.target(operation), [], None), says_so)
+
+    def broken_path(self, operation):
+        for p in operation.parameters:
+            if p['in'] != 'path':
+                continue
+            schema = self.maker.flat(p['schema'])
+            if schema['type'] == 'integer':
+                bad = ['x', '-1', '1.0', '1e3', '+1', '01', ' 1', '1 ', '0x1', '9' * 30]
+            else:
+                bad = [text for text in self.maker.bad_strings(schema, 'abc')
+                       if text and not isinstance(text, values.Raw)]
+            for value in bad:
+                self.call(operation, f'{p["name"]} {value[:20]!r}', self.needing(operation, path={p['name']: value}),
+                          self.is_one_of(400))
+            for number in (schema['minimum'] - 1, schema['maximum'] + 1) if schema['type'] == 'integer' else ():
+                self.call(operation, f'{p["name"]} {number}', self.needing(operation, path={p['name']: number}),
+                          self.is_one_of(404))        # a number, only never that of anything
+            good = self.needing(operation, path={p['name']: 'PERCENT'})
+            self.call(operation, 'a bad escape', good._replace(target=good.target.replace('PERCENT', '%zz')),
+                      self.is_one_of(400))
+
+    def broken_query(self, operation):
+        known = {'sku': 'A'}                    # a cursor is judged where there is a list
+        for p in operation.parameters:
+            if p['in'] == 'query':
+                for value in self.bad_parameters(p):
+                    self.call(operation, f'{p["name"]}={value}',
+                              self.needing(operation, path=known, query=[(p['name'], value)]), self.is_one_of(400))
+        for raw in ('surprise=1', 'surprise', 'LIMIT=1', '%zz=1', 'limit=%', 'a=%00', 'x=' + 'y' * 2000,
+                    '&'.join(f'p{i}' for i in range(20))):
+            self.call(operation, raw[:30], self.needing(operation, query=[('', values.Raw(raw))]),
+                      self.is_one_of(400))
+
+    def needing(self, operation, **parts):
+        """A request with the body that it cannot do without, so that only these parts can be wrong."""
+        needed = operation.body and operation.body.get('required')
+        return self.request(operation, self.made(operation) if needed else None, **parts)
+
+    def bad_parameters(self, p):
+        schema, name = self.maker.flat(p['schema']), p['name']
+        if p.get('allowEmptyValue'):
+            return [values.Raw(f'{name}&{name}')]
+        good = urllib.parse.quote(str(self.maker.valid(schema, name)), safe='')
+        bad = ['', values.Raw(name), values.Raw(f'{name}={good}&{name}={good}'), values.Raw(f'{name}={good}%zz')]
+        if schema['type'] == 'integer':
+            bad += [schema['minimum'] - 1, schema['maximum'] + 1, 'x', '1.0', '1e1', '+1', '01', ' 1', '1 ', '0x1',
+                    '9' * 30]
+        elif 'enum' in schema:
+            bad += [schema['enum'][0].upper(), 'x', schema['enum'][0] + ' ']
+        else:
+            bad += ['x', 'é', 'x' * 300, 'm.1.1.0.0.00000000', 'r.0.0.0.0.00000000', 's.41.00000000', 't.', 't.-1']
+        return bad
+
+    def request_ids(self, operation):
+        good = self.needing(operation)
+        for sent, comes_back in (('abc 1', True), ('x' * 128, True), ('x' * 129, False), ('é', False)):
+            def is_so(answer):
+                same = answer.headers['X-Request-Id'] == sent
+                return None if same == comes_back else 'the id is not the one expected'
+            self.call(operation, f'X-Request-Id {sent[:10]}',
+                      good._replace(headers=[*good.headers, ('X-Request-Id', sent.encode('latin-1'))]), is_so)
+
+    def no_such_path(self):
+        problem = {'$ref': '#/components/schemas/Problem'}
+        for target in ('/', '/v1', '/v2/skus', '/v1/skus/', '/v1/skus//movements', '/V1/skus', '//livez', '/livez/',
+                       '/v1/reservations/R1/confirm/', '/v1/tasks/1/burn', '/livez%3Fverbose', '/%6Civez',
+                       '/v1/skus/a/b'):
+            request = Request('GET', target, [], None)
+            answer = self.client.call(request)
+            self.calls += 1
+            wrong = self.is_one_of(404)(answer) or self.document.errors(problem, answer.json())
+            if wrong or answer.json()['code'] != 'not_found':
+                self.troubles.append(f'{target}: {answer.status} {answer.body[:200]!r}: {wrong}')
+
+    # ---- all of it
+
+    def surroundings(self):
+        """Stock for the first orders, and a task that was reaped: it stays the first of the tasks."""
+        lines = [{'sku': sku, 'location': location, 'qty': 500} for sku in 'AB' for location in ('main', 'annex')]
+        self.make('postMovement', {'movement_id': 'M0', 'kind': 'receipt', 'lines': lines}, 201)
+        self.make('postReservation', {'order_id': 'R0', 'lines': [{'sku': 'A', 'qty': 1}]}, 201)
+        self.make('confirmReservation', {}, 200, {'order_id': 'R0'})
+        task = self.make('claimTask', {'kind': 'settle', 'worker': 'w', 'lease_s': 1}, 201).json()['task_id']
+        self.tasks, until = [task], time.monotonic() + REAP_S
+        while self.make('getTask', None, 200, {'task_id': task}).json()['state'] != 'reaped':
+            if time.monotonic() > until:
+                raise NoAnswer('a task whose lease ran out is not reaped')
+            time.sleep(.2)
+
+    def make(self, name, body, status, path=None):
+        operation = next(o for o in self.document.operations if o.name == name)
+        return self.call(operation, 'surroundings', self.request(operation, body, path=path), self.is_one_of(status))
+
+    def round(self):
+        operations = list(self.document.operations)
+        for _ in range(2):
+            self.chance.shuffle(operations)
+            for operation in operations:
+                self.valid(operation)
+        for operation in operations:
+            self.broken(operation)
+            if len(self.troubles) >= TROUBLES_MAX:
+                return
+        self.no_such_path()
+
+    def unseen(self):
+        return [f'{o.name} {status}' for o in self.document.operations for status in o.raw['responses']
+                if status not in NOT_HERE and not self.seen[o.name, status]]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--holdfast', default='build/holdfast')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--rounds', type=int, default=1)
+    parser.add_argument('--seconds', type=float, default=0, help='as many rounds as begin in this time')
+    asked = parser.parse_args()
+
+    folder = tempfile.mkdtemp(prefix='holdfast-contract.')
+    pathlib.Path(folder).chmod(0o711)        # the server's own user, where we are root, has to get to its folder
+    service = Service(asked.holdfast, folder)
+    doc = document.Document(ROOT / 'api/openapi.yaml')
+    contract = Contract(doc, Client(service.address), asked.seed)
+    began, rounds = time.monotonic(), 0
+    try:
+        contract.surroundings()
+        while not contract.troubles and (rounds < asked.rounds or time.monotonic() - began < asked.seconds):
+            contract.round()
+            rounds += 1
+    except NoAnswer as error:
+        contract.troubles.append(str(error))
+    wrong = service.stop()
+    contract.troubles += [wrong] if wrong else []
+    shutil.rmtree(folder, ignore_errors=True)
+    documented = sum(len(set(o.raw['responses']) - NOT_HERE) for o in doc.operations)
+    unseen = contract.unseen()
+    for trouble in contract.troubles:
+        print(trouble)
+    print(f'contract: seed {asked.seed}, {rounds} rounds, {contract.calls} calls of {len(doc.operations)} operations, '
+          f'{documented - len(unseen)} of {documented} documented answers seen, {len(contract.troubles)} disagreements')
+    if unseen:
+        print('contract: not seen:', ', '.join(unseen))
+    sys.exit(1 if contract.troubles or (unseen and rounds >= ROUNDS_FOR_ALL) else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,42 @@
+/* fuzz_delivery.c - any bytes as a file of `import`. A row has something wrong or is valid in all of its parts; rows
+ * come in the order of their lines; two passes see the same rows. */
+#include "input.h"
+#include "jobs/delivery.h"
+
+#include <string.h>
+
+struct pass {
+	int64_t  line, good, bad, units;
+	uint64_t rows; /* a sum over everything that good rows say */
+};
+
+static void row_check(void *arg, const struct delivery_row *row)
+{
+	struct pass *pass = arg;
+
+	assert(row->line > 0 && row->line >= pass->line);
+	pass->line = row->line;
+	if (row->wrong) {
+		pass->bad++;
+		return;
+	}
+	assert(code_valid(row->sku, strlen(row->sku), SKU_MAX));
+	assert(!row->location || code_valid(row->location, strlen(row->location), LOCATION_MAX));
+	assert(row->qty >= 1 && row->qty <= 1000000000);
+	pass->good++;
+	pass->units += row->qty;
+	pass->rows = pass->rows * 31 + hash_bytes(row->sku, strlen(row->sku));
+	if (row->location)
+		pass->rows = pass->rows * 31 + hash_bytes(row->location, strlen(row->location));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *file = input_file(data, size);
+	struct pass first = {0}, second = {0};
+	bool        ok = delivery_read(file, NULL, row_check, &first);
+
+	assert(delivery_read(file, NULL, row_check, &second) == ok);
+	assert(memcmp(&first, &second, sizeof(first)) == 0);
+	return 0;
+}

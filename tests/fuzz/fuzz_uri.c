@@ -1,0 +1,98 @@
+/* fuzz_uri.c - any bytes as the path and the query of a request.
+ *
+ * A path fits a call's pattern exactly if the two are equal but for a segment; what is decoded and encoded again reads
+ * the same; a query that was taken has no name twice, and everything it gives lies within its own text. */
+#include "input.h"
+#include "api/uri.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const patterns[] = {
+#define X(method, path, handler) path,
+#include "api/routes.def"
+#undef X
+};
+
+static void encode(struct text *to, const char *from)
+{
+	for (; *from; from++)
+		text_format(to, "%%%02X", (unsigned)(unsigned char)*from);
+}
+
+/* What is decoded, encoded and decoded again is the same. */
+static void segment_check(const char *from, size_t len)
+{
+	char        once[65], again[65];
+	struct text encoded = {0};
+
+	if (!percent_decode(once, sizeof(once), from, len))
+		return;
+	assert(strlen(once) <= len && strlen(once) < sizeof(once));
+	encode(&encoded, once);
+	assert(percent_decode(again, sizeof(again), encoded.data ? encoded.data : "", encoded.len));
+	assert(strcmp(once, again) == 0);
+	text_fini(&encoded);
+}
+
+static void path_check(const char *path)
+{
+	for (size_t i = 0; i < COUNT(patterns); i++) {
+		const char *param, *brace = strchr(patterns[i], '{');
+		size_t      len, before = brace ? (size_t)(brace - patterns[i]) : 0;
+
+		if (!path_fits(patterns[i], path, &param, &len))
+			continue;
+		if (!brace) {
+			assert(strcmp(patterns[i], path) == 0 && !param);
+			continue;
+		}
+		assert(strncmp(patterns[i], path, before) == 0 && param == path + before);
+		assert(len > 0 && !memchr(param, '/', len) && strcmp(strchr(brace, '}') + 1, param + len) == 0);
+		segment_check(param, len);
+	}
+}
+
+static bool within(const struct query *q, const char *s)
+{
+	return s >= q->text && s < q->text + sizeof(q->text) && s + strlen(s) < q->text + sizeof(q->text);
+}
+
+static void query_check(const char *text)
+{
+	struct query q, again;
+	struct text  encoded = {0};
+	const char  *wrong;
+
+	if (!query_parse(&q, text, &wrong)) {
+		assert(!*wrong || within(&q, wrong));
+		return;
+	}
+	assert(q.count <= QUERY_MAX);
+	for (size_t i = 0; i < q.count; i++) {
+		assert(within(&q, q.name[i]) && within(&q, q.value[i]) && !q.used[i]);
+		for (size_t k = 0; k < i; k++)
+			assert(strcmp(q.name[i], q.name[k]) != 0);
+		text_add(&encoded, i ? "&" : "");
+		encode(&encoded, q.name[i]);
+		text_add(&encoded, "=");
+		encode(&encoded, q.value[i]);
+	}
+	assert(query_parse(&again, encoded.data, &wrong) && again.count == q.count);
+	for (size_t i = 0; i < q.count; i++)
+		assert(strcmp(again.name[i], q.name[i]) == 0 && strcmp(again.value[i], q.value[i]) == 0);
+	text_fini(&encoded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *path = input_text(data, size), *mark = strchr(path, '?');
+
+	query_check(mark ? mark + 1 : path);
+	if (mark)
+		*mark = '\0';
+	path_check(path);
+	free(path);
+	return 0;
+}
