@@ -25,7 +25,7 @@ enum {
 	IDLE_S = 75,            /* a silent connection is closed */
 	DEADLINE_MS = 10500,    /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
-	DRAIN_MS = DEADLINE_MS + 1000,
+	DRAIN_MS = DEADLINE_MS + 500,
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
 };
 
@@ -377,7 +377,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	if (s->socket)
 		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	keys_tick(s->options.keys);
-	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
+	s->quiet_ticks = s->draining && !s->oldest && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
 }
@@ -467,13 +467,19 @@ const char *service_address(const struct service *s)
 	return s->listening.address;
 }
 
+int64_t service_drained_by(const struct service *s)
+{
+	return s->drain_until_ms;
+}
+
 int service_run(struct service *s)
 {
 	event_base_dispatch(s->base);
-	return s->requests == 0 ? EXIT_DONE : EXIT_TROUBLE;
+	return s->oldest ? EXIT_TROUBLE : EXIT_DONE;
 }
 
-/* Requests that were still waiting have nobody to answer any more; their operations come back to service_free. */
+/* Requests that were still waiting have nobody to answer any more. Their operations, and those of requests that were
+ * given up, come back to service_free. */
 void service_close(struct service *s)
 {
 	while (s->oldest) {

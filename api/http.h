@@ -105,6 +105,7 @@ int             service_run(struct service *s);           /* until SIGTERM or SI
 void            service_close(struct service *s);         /* the doors; the engine may still bring operations back */
 void            service_free(struct service *s);          /* after engine_close */
 bool            service_is_draining(const struct service *s);
+int64_t         service_drained_by(const struct service *s); /* clock_ms when the last answer is given; 0: no drain */
 
 /* ---- figures: of each route, by status, and how long they took. Read and written on the loop's thread alone. */
 enum { LATENCY_BUCKETS = 14, STATUSES = 20 };

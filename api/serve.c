@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LANES_WAIT_MS = 5000 };
+enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
 	struct house    house;
@@ -131,6 +131,40 @@ static int doors_open(struct serve *s)
 	return status;
 }
 
+struct closing {
+	struct stop closed;
+	int64_t     until_ms;
+};
+
+/* Everybody has been answered. What is still in the database is not waited for when the database hangs: as after a
+ * kill -9, it is committed as a whole or not at all. A private server is left to the next command. */
+static void *end_anyway(void *arg)
+{
+	struct closing *c = arg;
+
+	if (stop_wait(&c->closed, c->until_ms - clock_ms()))
+		return NULL;
+	log_event(LOG_WARN, "ended", "status=%d why=\"the database hangs\"", EXIT_UNAVAILABLE);
+	_exit(EXIT_UNAVAILABLE);
+}
+
+static void work_close(struct serve *s)
+{
+	int64_t        drained_by = s->service ? service_drained_by(s->service) : clock_ms() + 10 * CLOSE_MS;
+	struct closing closing = {.until_ms = drained_by + CLOSE_MS};
+	pthread_t      thread;
+	int            error;
+
+	stop_init(&closing.closed);
+	error = pthread_create(&thread, NULL, end_anyway, &closing);
+	assert(error == 0);
+	jobs_close(s->jobs);
+	engine_close(s->engine);
+	stop_now(&closing.closed);
+	pthread_join(thread, NULL);
+	stop_fini(&closing.closed);
+}
+
 int serve_run(int argc, char **argv)
 {
 	struct serve          s = {0};
@@ -172,8 +206,7 @@ int serve_run(int argc, char **argv)
 		usleep(2000);
 	s.jobs = option_given(OPTION_jobs) ? jobs_open(jobs, &s.house.target, engine_catalogue(s.engine)) : NULL;
 	status = doors_open(&s);
-	jobs_close(s.jobs);
-	engine_close(s.engine);
+	work_close(&s);
 	if (s.service)
 		service_free(s.service);
 	keys_free(s.keys);
