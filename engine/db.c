@@ -127,20 +127,25 @@ static const struct {
 	{ER_CHECKREAD, DB_RETRY},
 	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
 	{ER_DUP_ENTRY, DB_DUPLICATE},
+	/* Never at COMMIT, or only with the transaction undone: the server cannot write for now, or a table is missing.
+         */
+	{ER_DISK_FULL, DB_AWAY},
+	{ER_RECORD_FILE_FULL, DB_AWAY},
+	{ER_OPTION_PREVENTS_STATEMENT, DB_AWAY},
+	{ER_READ_ONLY_MODE, DB_AWAY},
+	{ER_OPEN_AS_READONLY, DB_AWAY},
+	{ER_NO_SUCH_TABLE, DB_AWAY},
 	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
-         * is not part of its cluster, no space left, read only. */
+         * is not part of its cluster, a write that failed. */
 	{0, DB_UNKNOWN},
 	{ER_QUERY_INTERRUPTED, DB_UNKNOWN},
 	{ER_STATEMENT_TIMEOUT, DB_UNKNOWN},
 	{ER_SERVER_SHUTDOWN, DB_UNKNOWN},
 	{ER_CONNECTION_KILLED, DB_UNKNOWN},
 	{ER_UNKNOWN_COM_ERROR, DB_UNKNOWN},
-	{ER_DISK_FULL, DB_UNKNOWN},
-	{ER_RECORD_FILE_FULL, DB_UNKNOWN},
 	{ER_ERROR_ON_WRITE, DB_UNKNOWN},
 	{ER_GET_ERRNO, DB_UNKNOWN},
 	{ER_ERROR_DURING_COMMIT, DB_UNKNOWN},
-	{ER_OPTION_PREVENTS_STATEMENT, DB_UNKNOWN},
 };
 
 static enum db_result class_of(unsigned code)
@@ -333,7 +338,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	result = sets ? DB_UNKNOWN : class_of(code);
 	if (result == DB_RETRY)
 		counter_add(COUNT_DEADLOCKS, 1);
-	if (result == DB_UNKNOWN)
+	if (result == DB_UNKNOWN || result == DB_AWAY)
 		db_close(db);
 	return result;
 }

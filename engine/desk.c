@@ -65,7 +65,7 @@ static void desk_answer(struct desk *d, size_t how, struct op **ops, size_t coun
 			op_forget(ops[i]);
 		usleep(50000);
 	}
-	if (result == DB_ERROR)
+	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(d->db), db_error(d->db));
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)

@@ -289,6 +289,9 @@ static void batch_failed(struct lane *l, enum db_result result)
 		lane_set_aside(l);
 		break;
 	case DB_AWAY: /* nothing was done, but it may be the database that is not well: not again at once */
+		if (l->failures == 0)
+			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
+			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
 		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
 		l->failures++;
 		batch_put_back(l);
