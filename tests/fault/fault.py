@@ -31,8 +31,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 #   drill               what it runs                      rounds  seconds    in a slice: rounds  seconds
 DRILLS = {
     'checker':          (drills_checker.checker,               1,       0,                   1,       0),
-    'kill-database':    (drills_kill.kill_database,          200,       0,                   6,       0),
-    'kill-service':     (drills_kill.kill_service,           200,       0,                   6,       0),
+    'kill-database':    (drills_kill.kill_database,          200,       0,                   4,       0),
+    'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             1,      40,                   1,      10),
     'stopped-database': (drills_database.stopped,              3,      60,                   1,       5),
@@ -43,7 +43,7 @@ DRILLS = {
     'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
 }
-SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       4)}
+SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
 
 def run_one(name, options):

@@ -65,11 +65,12 @@ class Database:
     @staticmethod
     def install(template):
         new = f'{template}.{os.getpid()}'
-        os.makedirs(new)
-        subprocess.run([*INSTALL, f'--datadir={new}', REDO, *as_root()], check=True, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL)
+        for folder in (f'{new}/db', f'{new}/tmp'):
+            os.makedirs(folder)
+        subprocess.run([*INSTALL, f'--datadir={new}/db', f'--tmpdir={new}/tmp', REDO, *as_root()], check=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         with contextlib.suppress(OSError):      # another run may have been faster
-            os.rename(new, template)
+            os.rename(f'{new}/db', template)
         shutil.rmtree(new, ignore_errors=True)
 
     def start(self):
