@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 3, SILENCE_S = 30, WRITE_S = 30 };
+enum { CONNECT_S = 3, STANDARD_S = 30 };
 
 struct db {
 	struct db_target target;
@@ -183,7 +183,7 @@ struct db *db_new(const struct db_target *target)
 
 	pthread_once(&once, library_start);
 	db->target = *target;
-	db->silence_s = SILENCE_S;
+	db->silence_s = STANDARD_S;
 	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
 	return db;
 }
@@ -228,7 +228,7 @@ static void options_set(MYSQL *mysql, const struct db *db)
 
 	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
 	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
-	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &(unsigned){WRITE_S});
+	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, db->silence_s ? &db->silence_s : &(unsigned){STANDARD_S});
 	mysql_options(mysql, MYSQL_OPT_RECONNECT, &(my_bool){0});
 	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");

@@ -134,13 +134,14 @@ static void *desk_main(void *arg)
 	}
 }
 
-struct desk *desk_open(struct engine *e)
+struct desk *desk_open(struct engine *e, unsigned silence_s)
 {
 	struct desk *d = mem_alloc(sizeof(*d));
 	int          error;
 
 	d->engine = e;
 	d->db = db_new(&e->options.target);
+	db_silence_set(d->db, silence_s);
 	queue_init(&d->queue);
 	error = pthread_create(&d->thread, NULL, desk_main, d);
 	assert(error == 0);

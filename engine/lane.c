@@ -386,6 +386,7 @@ struct lane *lane_open(struct engine *e, unsigned slot)
 	l->batch.pairs = mem_alloc(PAIRS_MAX * sizeof(*l->batch.pairs));
 	l->batch.order = mem_alloc(PAIRS_MAX * sizeof(*l->batch.order));
 	l->db = db_new(&e->options.target);
+	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
 	error = pthread_create(&l->thread, NULL, lane_main, l);
 	assert(error == 0);

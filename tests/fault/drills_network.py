@@ -6,6 +6,7 @@ import proxy
 from house import House
 
 QUIET_MS = 12000        # a call is answered by then, whatever the network does
+BACK_S = 18             # after that a connection that nothing comes from is given up, and another is made
 
 
 def reset(between, house, dice):
@@ -75,11 +76,12 @@ def half_open(run):
         between = house.keep(proxy.Proxy(house.database.socket))
         house.serve('--lanes', '2', db=between.url)
         with house.load() as load:
-            house.need(load.progress(40, 30), 'no progress')
-            between.fault = proxy.Silent()
-            time.sleep(run.seconds)
-            between.fault = proxy.Clear()
-            house.need(load.progress(40, 45), 'no progress 45 s after the network was well again')
+            for i in range(run.rounds):
+                house.need(load.progress(40, 30), 'no progress')
+                between.fault = proxy.Silent()
+                time.sleep(1 + (run.seconds - 1) * i / max(1, run.rounds - 1))
+                between.fault = proxy.Clear()
+                house.need(load.progress(40, BACK_S), f'no progress {BACK_S} s after the network was well again')
         house.verify()
         house.need(house.journal.slowest_ms < QUIET_MS, 'a call hung')
         return house.said

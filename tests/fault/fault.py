@@ -33,8 +33,9 @@ DRILLS = {
     'checker':          (drills_checker.checker,               1,       0,                   1,       0),
     'kill-database':    (drills_kill.kill_database,          200,       0,                   4,       0),
     'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
+    'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
-    'half-open':        (drills_network.half_open,             1,      40,                   1,      10),
+    'half-open':        (drills_network.half_open,             3,      40,                   1,       1),
     'stopped-database': (drills_database.stopped,              3,      60,                   1,       5),
     'full-disk':        (drills_database.full_disk,            3,      12,                   1,       2),
     'locks':            (drills_database.locks,                3,      15,                   1,       3),
@@ -51,7 +52,8 @@ def run_one(name, options):
     drill, rounds, seconds, few, short = {**DRILLS, **SOAK}[name]
     folder = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
     run = types.SimpleNamespace(
-        holdfast=os.path.abspath(options.holdfast), folder=folder, seed=options.seed,
+        holdfast=os.path.abspath(options.holdfast), tests=os.path.abspath(options.tests), folder=folder,
+        seed=options.seed,
         template=options.template or f'{options.scratch}/template',
         rounds=options.rounds or (few if options.slice else rounds),
         seconds=options.seconds or (short if options.slice else seconds), slice=options.slice)
@@ -81,8 +83,9 @@ def read_options():
     parser.add_argument('--slice', action='store_true', help='a few seconds of each')
     parser.add_argument('--seed', default='', help='of what the clients do; any word')
     parser.add_argument('--holdfast', default=str(HERE.parents[1] / 'build' / 'holdfast'), help='the program')
+    parser.add_argument('--tests', default=str(HERE.parents[1] / 'build' / 'test'), help='the tests, for `workers`')
     parser.add_argument('--folder', default=None, metavar='DIR', help='where scratch folders are made')
-    parser.add_argument('--template', default='', metavar='DIR', help='an empty data directory, made if it is not there')
+    parser.add_argument('--template', default='', metavar='DIR', help='an empty data directory, made if there is none')
     options = parser.parse_args()
     options.seed = options.seed or secrets.token_hex(4)
     return options
