@@ -17,13 +17,14 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
-.PHONY: all run test check bench demo tidy install-packages clean help
+.PHONY: all run test check bench demo fault soak tidy install-packages clean help
 all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, all tests under sanitizers, rules of style'
+	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make bench    measure against the usual ways; make demo [ORDERS=FILE.csv] replays orders'
 
 run: install-packages
@@ -48,6 +49,14 @@ bench: install-packages
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	python3 tests/demo/demo.py --holdfast $(B)/holdfast --orders='$(ORDERS)' --share='$(SHARE)' --seed='$(SEED)'
+
+fault: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
+	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
+
+soak: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	python3 tests/fault/fault.py --holdfast $(B)/holdfast --drill soak --seconds $(or $(SOAK_S),600)
 
 tidy:
 	tests/tidy.sh

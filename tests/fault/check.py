@@ -213,8 +213,9 @@ def check_settled_once(ledger, tables, purged):
             for (sku, at), qty in tables.orders[id_].items():
                 by_task[tables.tasks[id_], sku, at] += qty
     if not purged and dict(by_task) != tables.settlements:
-        wrong = [key for key in by_task.keys() | tables.settlements.keys() if by_task[key] != tables.settlements.get(key)]
-        ledger.disagree(f'settlements and settled orders differ for {len(wrong)} of task, sku, location, so {wrong[:3]}')
+        wrong = [key for key in by_task.keys() | tables.settlements.keys()
+                 if by_task[key] != tables.settlements.get(key)]
+        ledger.disagree(f'settled orders and their movements differ, so for task, sku, location {wrong[:3]}')
 
 
 def check_units(ledger, tables, _purged):

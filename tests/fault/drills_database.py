@@ -102,8 +102,8 @@ def full_disk(run):
                     house.database.start()
                 began = time.monotonic()
                 house.need(load.progress(40, 90), 'no progress 90 s after there was space again')
-                house.say(f'full for {run.seconds} s after the first 503; going on {time.monotonic() - began:.1f} s after'
-                          f' there was space, {shutil.disk_usage(disk).free >> 20} MiB')
+                house.say(f'full for {run.seconds} s after the first 503; going on {time.monotonic() - began:.1f} s '
+                          f'after there was space, {shutil.disk_usage(disk).free >> 20} MiB')
         house.verify()
         house.say(f'MariaDB gave up {died} times')
         return house.said

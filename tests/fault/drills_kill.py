@@ -1,15 +1,18 @@
 """Drills that kill -9: the database at random and at COMMIT, the service, workers, reapers."""
+import os
 import random
+import subprocess
 import time
 
 import proxy
-from house import House, wait_until
+from house import House, Trouble, wait_until
 
 LOAD_CALLS = 40         # that are answered between two faults
+WORKERS_S = 3600
 
 
 def kill_database(run):
-    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or with its answer unsent."""
+    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost."""
     dice = random.Random(run.seed)
     with House(run) as house:
         between = house.keep(proxy.Proxy(house.database.socket))
@@ -58,3 +61,14 @@ def kill_service(run):
         house.verify()
         house.say('killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))
         return house.said
+
+
+def workers(run):
+    """The drills of tests/test_drills.c, longer: workers freeze and die, each order is settled once or buried."""
+    environment = {**os.environ, 'HOLDFAST_DRILL_ROUNDS': str(run.rounds), 'HOLDFAST_TEST_TIMEOUT_S': str(WORKERS_S),
+                   'HOLDFAST_BIN': run.holdfast, 'TMPDIR': run.folder}
+    done = subprocess.run([run.tests, '--jobs', '1', '--filter', 'drills/*'], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=WORKERS_S, check=False)
+    if done.returncode:
+        raise Trouble(done.stdout[-3000:])
+    return [f'{run.rounds} rounds: {done.stdout.strip().splitlines()[-1]}']

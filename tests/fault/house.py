@@ -228,7 +228,8 @@ class House:
 
     def command(self, *words, within_s=300):
         done = subprocess.run([self.program, *words, '--db', self.url], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=within_s, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=within_s,
+                              check=False)
         if done.returncode:
             raise Trouble(f'holdfast {" ".join(words)}: exit {done.returncode}\n{done.stdout.strip()}')
         return done.stdout
