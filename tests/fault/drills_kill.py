@@ -58,8 +58,10 @@ def kill_service(run):
                    'every confirmed order is settled')
         wait_until(lambda: not int(house.database.sql('SELECT COUNT(*) FROM task WHERE state = 1')[0][0]), 30,
                    'every task has ended')
+        reaped = int(house.database.sql('SELECT COUNT(*) FROM task WHERE state = 4')[0][0])
+        house.need(run.slice or reaped, 'no task was ever reaped')
         house.verify()
-        house.say('killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))
+        house.say(f'{reaped} tasks reaped; killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))
         return house.said
 
 
