@@ -152,3 +152,30 @@ Test(found, a_table_that_is_missing)
 	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
 	     "sql RENAME TABLE elsewhere TO reservation_line -> ", "reserve  R1 A=1               -> 201 held");
 }
+
+/* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
+Test(found, purging_tasks_waits_for_no_live_order)
+{
+	struct scratch  *s;
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	flow_steps("receipt  A +10                -> 201", "reserve  R1 A=1               -> 201",
+	           "reserve  R2 A=1               -> 201", "confirm  R2                   -> confirmed",
+	           "work     settle               -> 0", "tick     100000");
+	s = flow_scratch();
+	target = s->target;
+	snprintf(target.database, sizeof(target.database), "%s", s->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger) &&
+	          db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) == DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = 1 FOR UPDATE", NULL,
+	                     NULL),
+	             DB_OK);
+	flow_step("run purge --keep 1 -> 0 '~1 reservations and 1 tasks'");
+	db_free(stranger);
+	flow_step("run purge --keep 1 -> 0 '~0 reservations and 0 tasks'");
+	flow_end();
+}

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import types
+from http.client import HTTPException
 
 sys.dont_write_bytecode = True
 import drills_checker   # noqa: E402  (beside this file)
@@ -26,6 +27,7 @@ import drills_process   # noqa: E402
 import drills_soak      # noqa: E402
 from house import Skipped, Trouble  # noqa: E402
 
+FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
 HERE = pathlib.Path(__file__).resolve().parent
 
 #   drill               what it runs                      rounds  seconds    in a slice: rounds  seconds
@@ -63,7 +65,7 @@ def run_one(name, options):
         lines = drill(run)
     except Skipped as why:
         passed, lines = None, [str(why)]
-    except (Trouble, OSError, RuntimeError, subprocess.SubprocessError) as error:
+    except (Trouble, *FAILURES) as error:
         passed, lines = False, [f'{type(error).__name__}: {error}', f'seed {options.seed}; left in {folder}']
     word = {True: 'passed', False: 'FAILED', None: 'skipped'}[passed]
     print(f'{name:<17} {word}  {time.monotonic() - began:.0f} s', flush=True)
