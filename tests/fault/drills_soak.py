@@ -22,10 +22,8 @@ def sample(house, pid, began):
                   int(house.database.sql('SELECT COUNT(*) FROM reservation')[0][0]))
 
 
-def table(samples):
-    yield f'{"s":>6} {"RSS KiB":>9} {"descriptors":>12} {"threads":>8} {"calls":>10} {"rows":>9}'
-    for s in samples:
-        yield f'{s.at:>6.0f} {s.rss_kib:>9} {s.descriptors:>12} {s.threads:>8} {s.calls:>10,} {s.rows:>9,}'
+def show(s):
+    print(f'    {s.at:>6.0f} {s.rss_kib:>9} {s.descriptors:>12} {s.threads:>8} {s.calls:>10,} {s.rows:>9,}', flush=True)
 
 
 def growth(samples, seconds):
@@ -48,15 +46,15 @@ def soak(run):
         service = house.serve('--lanes', '2', '--jobs=expire,settle,reap')
         pause_s = min(60, run.seconds / SAMPLES)
         samples, began = [], time.monotonic()
+        print(f'    {"s":>6} {"RSS KiB":>9} {"descriptors":>12} {"threads":>8} {"calls":>10} {"rows":>9}', flush=True)
         with house.load(expire=0.2, pause_s=0.005):
             while time.monotonic() < began + run.seconds:
                 time.sleep(pause_s)
                 house.command('purge', '--keep', '0')
                 samples.append(sample(house, service.process.pid, began))
-        for line in table(samples):
-            house.say(line)
+                show(samples[-1])
         house.verify(purged=True)
         house.say('the audit holds')
         wrong = list(growth(samples, run.seconds))
-        house.need(not wrong, '\n'.join([*house.said, *wrong]))
+        house.need(not wrong, '\n'.join(wrong))
         return house.said
