@@ -3,7 +3,7 @@
   service ── TCP ──▶ Proxy ── unix socket ──▶ MariaDB
 
 What happens to the bytes is the matter of `fault`, which a drill sets while connections are open. A statement that ends
-a guarded transaction is known by the text of its COMMIT.
+a transaction is known by the word COMMIT in it.
 """
 import contextlib
 import random
@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 
-COMMIT = b'THEN COMMIT'
+COMMIT = b'COMMIT'
 CHUNK = 1 << 18
 RST_ON_CLOSE = struct.pack('ii', 1, 0)      # SO_LINGER of no time: close sends RST
 
