@@ -355,8 +355,7 @@ static void request_came(struct evhttp_request *ev, void *arg)
 
 static void ops_ended(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	loop_run(((struct service *)arg)->loop);
 }
 
@@ -370,8 +369,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	struct service *s = arg;
 	int64_t         now_us = clock_us();
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
 	if (s->socket)
@@ -386,8 +384,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	if (s->draining)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
@@ -467,19 +464,14 @@ const char *service_address(const struct service *s)
 	return s->listening.address;
 }
 
-int64_t service_drained_by(const struct service *s)
-{
-	return s->drain_until_ms;
-}
-
-int service_run(struct service *s)
+int service_run(struct service *s, int64_t *drained_by_ms)
 {
 	event_base_dispatch(s->base);
+	*drained_by_ms = s->drain_until_ms;
 	return s->oldest ? EXIT_TROUBLE : EXIT_DONE;
 }
 
-/* Requests that were still waiting have nobody to answer any more. Their operations, and those of requests that were
- * given up, come back to service_free. */
+/* Requests that were still waiting have nobody to answer any more; their operations come back to service_free. */
 void service_close(struct service *s)
 {
 	while (s->oldest) {

@@ -19,6 +19,7 @@ struct serve {
 	struct jobs    *jobs;
 	struct keys    *keys; /* NULL: without */
 	struct service *service;
+	int64_t         drained_by_ms; /* everybody was answered by then */
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -113,6 +114,7 @@ static int doors_open(struct serve *s)
 	int                    status;
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
+	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* of a service that did not open */
 	if (!s->service) {
 		say("%s", why);
 		return EXIT_CONFIG;
@@ -126,7 +128,7 @@ static int doors_open(struct serve *s)
 		          "somewhere\"");
 	banner(s);
 	signals_block(false);
-	status = service_run(s->service);
+	status = service_run(s->service, &s->drained_by_ms);
 	service_close(s->service);
 	return status;
 }
@@ -150,8 +152,7 @@ static void *end_anyway(void *arg)
 
 static void work_close(struct serve *s)
 {
-	int64_t        drained_by = s->service ? service_drained_by(s->service) : clock_ms() + 10 * CLOSE_MS;
-	struct closing closing = {.until_ms = drained_by + CLOSE_MS};
+	struct closing closing = {.until_ms = s->drained_by_ms + CLOSE_MS};
 	pthread_t      thread;
 	int            error;
 
