@@ -20,7 +20,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += --jobs=$(shell nproc)
 
-.PHONY: all run test check fuzz contract bench scale demo tidy install install-packages clean help
+.PHONY: all run test check fuzz contract bench scale demo fault soak tidy install install-packages clean help
 all: $(B)/holdfast
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
+	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make bench    measure against the usual ways; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
@@ -80,6 +81,14 @@ scale: install-packages
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	python3 tests/demo/demo.py --holdfast $(B)/holdfast --orders='$(ORDERS)' --share='$(SHARE)' --seed='$(SEED)'
+
+fault: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
+	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
+
+soak: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	python3 tests/fault/fault.py --holdfast $(B)/holdfast --drill soak --seconds $(or $(SOAK_S),600)
 
 tidy:
 	tests/tidy.sh

@@ -27,7 +27,7 @@ enum {
 	IDLE_S = 75,            /* a silent connection is closed */
 	DEADLINE_MS = 10500,    /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
-	DRAIN_MS = DEADLINE_MS + 1000,
+	DRAIN_MS = DEADLINE_MS + 500,
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
 };
 
@@ -357,8 +357,7 @@ static void request_came(struct evhttp_request *ev, void *arg)
 
 static void ops_ended(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	loop_run(((struct service *)arg)->loop);
 }
 
@@ -372,15 +371,14 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	struct service *s = arg;
 	int64_t         now_us = clock_us();
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
 	if (s->socket)
 		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	keys_tick(s->options.keys);
 	notify_alive();
-	s->quiet_ticks = s->draining && s->requests == 0 && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
+	s->quiet_ticks = s->draining && !s->oldest && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
 }
@@ -389,8 +387,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	if (s->draining)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
@@ -478,10 +475,11 @@ const char *service_address(const struct service *s)
 	return s->listening.address;
 }
 
-int service_run(struct service *s)
+int service_run(struct service *s, int64_t *drained_by_ms)
 {
 	event_base_dispatch(s->base);
-	return s->requests == 0 ? EXIT_DONE : EXIT_TROUBLE;
+	*drained_by_ms = s->drain_until_ms;
+	return s->oldest ? EXIT_TROUBLE : EXIT_DONE;
 }
 
 /* Requests that were still waiting have nobody to answer any more; their operations come back to service_free. */

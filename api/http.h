@@ -102,10 +102,11 @@ struct service_options {
 };
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
 const char     *service_address(const struct service *s); /* as clients may use it */
-int             service_run(struct service *s);           /* until SIGTERM or SIGINT and everything is answered */
-void            service_close(struct service *s);         /* the doors; the engine may still bring operations back */
-void            service_free(struct service *s);          /* after engine_close */
-bool            service_is_draining(const struct service *s);
+/* Until SIGTERM or SIGINT, and everything is answered: at *drained_by_ms (clock_ms) at the latest. Exit status. */
+int  service_run(struct service *s, int64_t *drained_by_ms);
+void service_close(struct service *s); /* the doors; the engine may still bring operations back */
+void service_free(struct service *s);  /* after engine_close */
+bool service_is_draining(const struct service *s);
 
 /* ---- figures: of each route, by status, and how long they took. Read and written on the loop's thread alone. */
 enum { LATENCY_BUCKETS = 14, STATUSES = 20 };

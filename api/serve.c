@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LANES_WAIT_MS = 5000 };
+enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
 	struct house    house;
@@ -22,6 +22,7 @@ struct serve {
 	struct keys    *keys; /* NULL: without */
 	struct tls     *tls;  /* NULL: plain text */
 	struct service *service;
+	int64_t         drained_by_ms; /* everybody was answered by then */
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -119,6 +120,7 @@ static int doors_open(struct serve *s)
 	int                    status;
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
+	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* of a service that did not open */
 	if (!s->service) {
 		say("%s", why);
 		return EXIT_CONFIG;
@@ -133,7 +135,7 @@ static int doors_open(struct serve *s)
 	banner(s);
 	notify_ready();
 	signals_block(false);
-	status = service_run(s->service);
+	status = service_run(s->service, &s->drained_by_ms);
 	service_close(s->service);
 	return status;
 }
@@ -151,6 +153,39 @@ static bool tls_configure(struct serve *s)
 	if (!s->tls)
 		say("%s", why);
 	return s->tls != NULL;
+}
+
+struct closing {
+	struct stop closed;
+	int64_t     until_ms;
+};
+
+/* Everybody has been answered. What is still in the database is not waited for when the database hangs: as after a
+ * kill -9, it is committed as a whole or not at all. A private server is left to the next command. */
+static void *end_anyway(void *arg)
+{
+	struct closing *c = arg;
+
+	if (stop_wait(&c->closed, c->until_ms - clock_ms()))
+		return NULL;
+	log_event(LOG_WARN, "ended", "status=%d why=\"the database hangs\"", EXIT_UNAVAILABLE);
+	_exit(EXIT_UNAVAILABLE);
+}
+
+static void work_close(struct serve *s)
+{
+	struct closing closing = {.until_ms = s->drained_by_ms + CLOSE_MS};
+	pthread_t      thread;
+	int            error;
+
+	stop_init(&closing.closed);
+	error = pthread_create(&thread, NULL, end_anyway, &closing);
+	assert(error == 0);
+	jobs_close(s->jobs);
+	engine_close(s->engine);
+	stop_now(&closing.closed);
+	pthread_join(thread, NULL);
+	stop_fini(&closing.closed);
 }
 
 int serve_run(int argc, char **argv)
@@ -199,8 +234,7 @@ int serve_run(int argc, char **argv)
 		usleep(2000);
 	s.jobs = option_given(OPTION_jobs) ? jobs_open(jobs, &s.house.target, engine_catalogue(s.engine)) : NULL;
 	status = doors_open(&s);
-	jobs_close(s.jobs);
-	engine_close(s.engine);
+	work_close(&s);
 	if (s.service)
 		service_free(s.service);
 	keys_free(s.keys);

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 3, SILENCE_S = 30, WRITE_S = 30 };
+enum { CONNECT_S = 3, STANDARD_S = 30 };
 
 struct db {
 	struct db_target target;
@@ -38,20 +38,25 @@ static const struct {
 	{ER_CHECKREAD, DB_RETRY},
 	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
 	{ER_DUP_ENTRY, DB_DUPLICATE},
+	/* Never at COMMIT, or only with the transaction undone: the server cannot write for now, or a table is missing.
+         */
+	{ER_DISK_FULL, DB_AWAY},
+	{ER_RECORD_FILE_FULL, DB_AWAY},
+	{ER_OPTION_PREVENTS_STATEMENT, DB_AWAY},
+	{ER_READ_ONLY_MODE, DB_AWAY},
+	{ER_OPEN_AS_READONLY, DB_AWAY},
+	{ER_NO_SUCH_TABLE, DB_AWAY},
 	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
-         * is not part of its cluster, no space left, read only. */
+         * is not part of its cluster, a write that failed. */
 	{0, DB_UNKNOWN},
 	{ER_QUERY_INTERRUPTED, DB_UNKNOWN},
 	{ER_STATEMENT_TIMEOUT, DB_UNKNOWN},
 	{ER_SERVER_SHUTDOWN, DB_UNKNOWN},
 	{ER_CONNECTION_KILLED, DB_UNKNOWN},
 	{ER_UNKNOWN_COM_ERROR, DB_UNKNOWN},
-	{ER_DISK_FULL, DB_UNKNOWN},
-	{ER_RECORD_FILE_FULL, DB_UNKNOWN},
 	{ER_ERROR_ON_WRITE, DB_UNKNOWN},
 	{ER_GET_ERRNO, DB_UNKNOWN},
 	{ER_ERROR_DURING_COMMIT, DB_UNKNOWN},
-	{ER_OPTION_PREVENTS_STATEMENT, DB_UNKNOWN},
 };
 
 static enum db_result class_of(unsigned code)
@@ -89,7 +94,7 @@ struct db *db_new(const struct db_target *target)
 
 	pthread_once(&once, library_start);
 	db->target = *target;
-	db->silence_s = SILENCE_S;
+	db->silence_s = STANDARD_S;
 	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
 	return db;
 }
@@ -134,7 +139,7 @@ static void options_set(MYSQL *mysql, const struct db *db)
 
 	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
 	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
-	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &(unsigned){WRITE_S});
+	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, db->silence_s ? &db->silence_s : &(unsigned){STANDARD_S});
 	mysql_options(mysql, MYSQL_OPT_RECONNECT, &(my_bool){0});
 	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
 	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -257,7 +262,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	result = sets ? DB_UNKNOWN : class_of(code);
 	if (result == DB_RETRY)
 		counter_add(COUNT_DEADLOCKS, 1);
-	if (result == DB_UNKNOWN)
+	if (result == DB_UNKNOWN || result == DB_AWAY)
 		db_close(db);
 	return result;
 }

@@ -39,7 +39,8 @@ enum db_result {
 	DB_LOCKED,    /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
 	DB_DUPLICATE, /* 1062: a key exists already; the statement was undone */
 	DB_ERROR,     /* the server refused the statement, and would again */
-	DB_AWAY,      /* there is no connection, or it broke before all was sent: nothing was done; it was closed */
+	DB_AWAY,      /* nothing was done; the connection was closed. There was none, or it broke before all was sent,
+	               * or the server cannot do it for now: no space, read only, a table that is missing */
 	DB_UNKNOWN,   /* the statement may have been done or not; the connection was closed */
 };
 

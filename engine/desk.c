@@ -65,7 +65,7 @@ static void desk_answer(struct desk *d, size_t how, struct op **ops, size_t coun
 			op_forget(ops[i]);
 		usleep(50000);
 	}
-	if (result == DB_ERROR)
+	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(d->db), db_error(d->db));
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
@@ -134,13 +134,14 @@ static void *desk_main(void *arg)
 	}
 }
 
-struct desk *desk_open(struct engine *e)
+struct desk *desk_open(struct engine *e, unsigned silence_s)
 {
 	struct desk *d = mem_alloc(sizeof(*d));
 	int          error;
 
 	d->engine = e;
 	d->db = db_new(&e->options.target);
+	db_silence_set(d->db, silence_s);
 	queue_init(&d->queue);
 	error = pthread_create(&d->thread, NULL, desk_main, d);
 	assert(error == 0);

@@ -12,8 +12,8 @@ struct engine *engine_open(const struct engine_options *options)
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
 	for (unsigned i = 0; i < options->lanes; i++)
 		e->lanes[i] = lane_open(e, options->slot + i);
-	e->desk = desk_open(e);
-	e->clerk = desk_open(e);
+	e->desk = desk_open(e, SILENCE_S);
+	e->clerk = desk_open(e, COUNT_S);
 	return e;
 }
 

@@ -289,6 +289,9 @@ static void batch_failed(struct lane *l, enum db_result result)
 		lane_set_aside(l);
 		break;
 	case DB_AWAY: /* nothing was done, but it may be the database that is not well: not again at once */
+		if (l->failures == 0)
+			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
+			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
 		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
 		l->failures++;
 		batch_put_back(l);
@@ -383,6 +386,7 @@ struct lane *lane_open(struct engine *e, unsigned slot)
 	l->batch.pairs = mem_alloc(PAIRS_MAX * sizeof(*l->batch.pairs));
 	l->batch.order = mem_alloc(PAIRS_MAX * sizeof(*l->batch.order));
 	l->db = db_new(&e->options.target);
+	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
 	error = pthread_create(&l->thread, NULL, lane_main, l);
 	assert(error == 0);

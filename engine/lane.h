@@ -17,6 +17,8 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 enum {
 	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
 	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
+	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
+	COUNT_S = 30,      /* the clerk's: a count walks an index */
 	LOCKED_MS = 4000,  /* how long it waits for a row that somebody outside holds */
 	LOCKED_TRIES = 10, /* what a lock wait of unknown cause counts for */
 	TRIES_MAX = 30,    /* conflicts that an operation survives */
@@ -211,7 +213,7 @@ void lines_sort(struct line *lines, size_t count); /* op.c */
 void key_hold_insert(struct lane *l); /* writes the holds of keys with a limit */
 
 /* ---- desk.c: the thread for lists and totals. */
-struct desk  *desk_open(struct engine *e);
+struct desk  *desk_open(struct engine *e, unsigned silence_s);
 void          desk_close(struct desk *d);
 bool          desk_connected(struct desk *d);
 struct queue *desk_queue(struct desk *d);

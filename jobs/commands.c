@@ -281,45 +281,48 @@ static enum db_result purge_try(struct db *db, struct purge *p)
 	return result;
 }
 
-static enum db_result purge_batch(struct db *db, struct purge *p)
+static enum db_result purge_reservations(struct db *db, struct purge *p)
 {
 	enum db_result result;
 	int            tries = 0;
 
 	do
-		result = p->rows.len > 0 ? purge_try(db, p) : DB_OK;
+		result = purge_try(db, p);
 	while (is_conflict(result, ++tries));
 	return result;
 }
 
-static int purge_reservations(struct db *db, struct purge *p)
+static enum db_result purge_tasks(struct db *db, struct purge *p)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, PURGE_TASKS, &(struct fill){.rows = &p->rows});
+	result = run_again(db, &sql);
+	if (result == DB_OK)
+		p->removed += db_changed(db);
+	text_fini(&sql);
+	return result;
+}
+
+/* Page by page; `batch` removes what of a page may go. */
+static int purge_walk(struct db *db, struct purge *p, enum statement page,
+                      enum db_result (*batch)(struct db *db, struct purge *p))
 {
 	struct text sql = {0};
 	int         status = EXIT_DONE;
 
+	p->last = p->removed = 0;
 	do {
 		p->seen = 0;
 		text_reset(&p->rows);
 		text_reset(&sql);
-		statement_add(&sql, PURGE_PAGE, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
-		if (db_run(db, &sql, purge_read, p) != DB_OK || purge_batch(db, p) != DB_OK)
+		statement_add(&sql, page, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
+		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows.len > 0 && batch(db, p) != DB_OK))
 			status = EXIT_UNAVAILABLE;
 	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
 	text_fini(&sql);
 	return status;
-}
-
-static int purge_tasks(struct db *db, const struct purge *p, int64_t *removed)
-{
-	struct text sql = {0};
-	int64_t     of_batch = 1;
-
-	statement_add(&sql, PURGE_TASKS, &(struct fill){.count = PURGE_BATCH, .lease = p->days});
-	for (*removed = 0; of_batch > 0; *removed += of_batch)
-		of_batch = run_again(db, &sql) == DB_OK ? db_changed(db) : -1;
-	text_fini(&sql);
-	*removed += of_batch < 0;
-	return of_batch < 0 ? EXIT_UNAVAILABLE : EXIT_DONE;
 }
 
 static int purge_lanes(struct db *db, const struct purge *p)
@@ -336,16 +339,17 @@ static int purge_lanes(struct db *db, const struct purge *p)
 static int purge_act(struct db *db, void *arg)
 {
 	struct purge *p = arg;
-	int64_t       tasks = 0;
-	int           status = purge_reservations(db, p);
+	int           status = purge_walk(db, p, PURGE_PAGE, purge_reservations);
+	int64_t       reservations = p->removed;
 
+	p->removed = 0;
 	if (status == EXIT_DONE)
-		status = purge_tasks(db, p, &tasks);
+		status = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	if (status == EXIT_DONE)
 		status = purge_lanes(db, p);
 	if (status == EXIT_DONE && tune_clean(db) != DB_OK)
 		status = EXIT_UNAVAILABLE;
-	printf("%lld reservations and %lld tasks removed\n", (long long)p->removed, (long long)tasks);
+	printf("%lld reservations and %lld tasks removed\n", (long long)reservations, (long long)p->removed);
 	text_fini(&p->rows);
 	return status;
 }

@@ -149,14 +149,20 @@ SELECT reservation_id, state IN (3, 4, 5) AND COALESCE(settled_at, released_at, 
   FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {low} ORDER BY reservation_id LIMIT {count};
 
 -- name: purge_rows
-    DELETE FROM reservation WHERE reservation_id IN ({rows}) AND state IN (3, 4, 5);
+    DELETE reservation FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) AND state IN (3, 4, 5);
 
 -- name: purge_lines
     DELETE FROM reservation_line WHERE reservation_id IN ({rows});
 
+-- name: purge_tasks_page
+-- A walk like purge_page: {count} tasks from {low} on, and which of them ended more than {lease} days ago and are named by no order
+-- that is held or confirmed. A question for each state: for a list of states the claim index would be walked through all live
+-- orders, for every task. A plain read, which locks none of them.
+SELECT task_id, state <> 1 AND ended_at < UTC_TIMESTAMP(3) - INTERVAL {lease} DAY
+       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = 1 AND r.task_id = task.task_id)
+       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = 2 AND r.task_id = task.task_id)
+  FROM task FORCE INDEX (PRIMARY) WHERE task_id > {low} ORDER BY task_id LIMIT {count};
+
 -- name: purge_tasks
--- Tasks that ended more than {lease} days ago and that no claimed order names any more, a small batch by primary key.
-DELETE FROM task WHERE state <> 1 AND ended_at < UTC_TIMESTAMP(3) - INTERVAL {lease} DAY
-   AND NOT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE reservation.state IN (1, 2)
-                      AND reservation.task_id = task.task_id)
- ORDER BY task_id LIMIT {count};
+-- A task that has ended claims nothing any more, so no order has come to name it since.
+DELETE task FROM task FORCE INDEX (PRIMARY) WHERE task_id IN ({rows}) AND state <> 1;

@@ -5,7 +5,8 @@
  *         └ a process for each test
  *
  * The parent only waits and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. With the environment
- * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. */
+ * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. HOLDFAST_TEST_TIMEOUT_S is what a test may
+ * take at most: drills of many rounds need more than the usual. */
 #include "engine/embedded.h"
 #include "tests/scratch.h"
 
@@ -87,9 +88,10 @@ static int supervise(char **argv)
 int main(int argc, char **argv)
 {
 	struct criterion_test_set *tests = criterion_initialize();
+	const char                *timeout_s = getenv("HOLDFAST_TEST_TIMEOUT_S");
 	int                        status = EXIT_DONE;
 
-	criterion_options.timeout = TEST_TIMEOUT_S;
+	criterion_options.timeout = timeout_s ? atoi(timeout_s) : TEST_TIMEOUT_S;
 	if (criterion_handle_args(argc, argv, true)) {
 		if (!getenv(SCRATCH_SOCKET))
 			status = supervise(argv);

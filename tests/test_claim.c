@@ -235,6 +235,8 @@ static const struct plan {
 	{PURGE_PAGE, ""},
 	{PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
 	{PURGE_LINES, "1,2,3"},
+	{PURGE_TASKS_PAGE, ""},
+	{PURGE_TASKS, "1,2,3"},
 };
 
 struct explained {

@@ -227,8 +227,12 @@ Test(db, errors_of_statements)
 		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1053", DB_UNKNOWN, 1053},
 		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1927", DB_UNKNOWN, 1927},
 		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1047", DB_UNKNOWN, 1047},
-		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1290", DB_UNKNOWN, 1290},
-		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1021", DB_UNKNOWN, 1021},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1290", DB_AWAY, 1290},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1021", DB_AWAY, 1021},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1114", DB_AWAY, 1114},
+		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1180", DB_UNKNOWN, 1180},
+		{"INSERT INTO nowhere VALUES (1)", DB_AWAY, 1146},
+		{"BEGIN NOT ATOMIC SELECT 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1114; END", DB_UNKNOWN, 1114},
 		{"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 2014", DB_UNKNOWN, 2027},
 		{"BEGIN NOT ATOMIC SELECT 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1062; END", DB_UNKNOWN, 1062},
 	};
@@ -238,7 +242,7 @@ Test(db, errors_of_statements)
 
 		cr_expect(result == cases[i].result && db_errno(one) == cases[i].code, "%s: %d, %u %s", cases[i].sql,
 		          (int)result, db_errno(one), db_error(one));
-		cr_expect(db_connected(one) == (result != DB_UNKNOWN), "%s", cases[i].sql);
+		cr_expect(db_connected(one) == (result != DB_UNKNOWN && result != DB_AWAY), "%s", cases[i].sql);
 		if (!db_connected(one)) {
 			cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_AWAY);
 			cr_assert(db_connect(one), "%s", db_error(one));

@@ -90,18 +90,15 @@ Test(found, a_lane_whose_row_was_removed)
 /* What was refused has received nothing. */
 Test(found, a_refused_receipt_makes_no_sku)
 {
-	flow("receipt  A +1                 -> 201",
-	     "count    A=9000000000000000   -> 201",
-	     "receipt  M1 NEW +1 A +1       -> 409 limit",
-	     "sku      NEW                  -> 404 unknown_sku",
+	flow("receipt  A +1                 -> 201", "count    A=9000000000000000   -> 201",
+	     "receipt  M1 NEW +1 A +1       -> 409 limit", "sku      NEW                  -> 404 unknown_sku",
 	     "reserve  R1 NEW=1             -> 422 unknown_sku NEW");
 }
 
 /* A count says a total, not an addition; only a receipt has to be asked before it makes a sku. */
 Test(found, a_count_at_a_new_location_is_no_addition)
 {
-	flow("receipt  A +5                 -> 201",
-	     "receipt  B +5                 -> 201",
+	flow("receipt  A +5                 -> 201", "receipt  B +5                 -> 201",
 	     "count    A=9000000000000000 B@Paris=3 expected=1 -> 409 count_mismatch",
 	     "count    A=8999999999999999 A@Paris=1 -> 201");
 }
@@ -120,4 +117,65 @@ Test(found, metrics_name_a_sample_once)
 	flow("reserve  R1 GHOST=1           -> 422 unknown_sku GHOST",
 	     "sku      GHOST                -> 404 unknown_sku",
 	     "raw GET /metrics              -> 200 holdfast_refusals_total{code=unknown_sku}=1");
+}
+
+/* A server that refuses to write has done nothing: that is no unknown outcome, and nobody has to look it up. */
+Test(found, a_database_that_is_read_only)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER read_only BEFORE UPDATE ON lane FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO "
+	     "= 1290"
+	     " -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "wait raw GET /readyz          -> 503 unavailable",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0", "sql DROP TRIGGER read_only    -> ",
+	     "wait raw GET /readyz          -> 200", "reserve  R1 A=1               -> 201 held",
+	     "sku      A                    -> available=4 reserved=1");
+}
+
+/* No space left: the same. */
+Test(found, a_database_that_is_full)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER full BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE 'HY000'"
+	     " SET MYSQL_ERRNO = 1114 -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0", "sql DROP TRIGGER full         -> ",
+	     "sku      A                    -> available=5 reserved=0", "reserve  R1 A=1               -> 201 held");
+}
+
+/* It was told `busy`, as if it were only a matter of trying again. */
+Test(found, a_table_that_is_missing)
+{
+	flow("receipt  A +5                 -> 201", "reserve  R0 A=1               -> 201",
+	     "sql RENAME TABLE reservation_line TO elsewhere -> ",
+	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
+	     "sql RENAME TABLE elsewhere TO reservation_line -> ", "reserve  R1 A=1               -> 201 held");
+}
+
+/* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
+Test(found, purging_tasks_waits_for_no_live_order)
+{
+	struct scratch  *s;
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	flow_steps("receipt  A +10                -> 201", "reserve  R1 A=1               -> 201",
+	           "reserve  R2 A=1               -> 201", "confirm  R2                   -> confirmed",
+	           "work     settle               -> 0", "tick     100000");
+	s = flow_scratch();
+	target = s->target;
+	snprintf(target.database, sizeof(target.database), "%s", s->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger) &&
+	          db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) == DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = 1 FOR UPDATE", NULL,
+	                     NULL),
+	             DB_OK);
+	flow_step("run purge --keep 1 -> 0 '~1 reservations and 1 tasks'");
+	db_free(stranger);
+	flow_step("run purge --keep 1 -> 0 '~0 reservations and 0 tasks'");
+	flow_end();
 }

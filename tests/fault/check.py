@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Compares the clients' journal with the tables, by code that shares nothing with the engine.
+
+Reads the tables with the `mariadb` client program alone. Holds that
+  - every acknowledged order and movement exists once, with the lines that were acknowledged and in a state that its
+    last acknowledged change allows; there is nothing else;
+  - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
+  - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
+  - units left the house once for each settled order, and each task settled what its movements say;
+  - every answer has a status that the contract knows, 503 names Retry-After, and a shortage is one.
+Ends 0 if all agrees, otherwise 1 with the first disagreements.
+"""
+import argparse
+import collections
+import json
+import subprocess
+import sys
+
+TOLD_MAX = 20
+NOTHING_DONE = ('busy', 'unavailable')
+STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
+PROMISED = ('held', 'confirmed', 'buried')
+AFTER_CONFIRM = {'confirmed', 'settled', 'buried'}
+
+
+NEXT = '-- next --'
+
+
+def rows_of(socket, *queries):
+    """The rows of one query, as tuples of text; of several, a list for each, all as of one moment."""
+    snapshot = ['SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ', 'START TRANSACTION WITH CONSISTENT SNAPSHOT']
+    text = ';\n'.join([*(snapshot if len(queries) > 1 else []), f";\nSELECT '{NEXT}';\n".join(queries)])
+    command = ['mariadb', '--no-defaults', '-uroot', f'--socket={socket}', '--batch', '--skip-column-names', '--quick',
+               'holdfast']
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f'{text[:60]}..: {done.stderr.strip()}')
+    results = [[]]
+    for line in done.stdout.splitlines():
+        if line == NEXT:
+            results.append([])
+        else:
+            results[-1].append(tuple(line.split('\t')))
+    return results if len(queries) > 1 else results[0]
+
+
+def summed(lines):
+    sums = collections.Counter()
+    for line in lines:
+        sums[line['sku'], line['location']] += line['qty']
+    return dict(sums)
+
+
+class Ledger:
+    """What the journal says must be there."""
+
+    def __init__(self, purged):
+        self.purged = purged
+        self.lines = {}               # of each acknowledged order
+        self.states = {}              # in which it may be
+        self.movements = {}           # of each acknowledged movement, its lines
+        self.open_calls = {}
+        self.troubles = []
+
+    def disagree(self, text):
+        self.troubles.append(text)
+
+    def enter(self, entry):
+        call, id_, status = entry['call'], entry['id'], entry['status']
+        code = (entry['answer'] or {}).get('code')
+        self.open_calls.pop((call, id_), None)
+        if status is None or status == 503 and code == 'unknown_outcome':
+            self.open_calls[call, id_] = status
+        elif status in (200, 201):
+            getattr(self, f'enter_{call}')(entry)
+        elif status == 409:
+            self.enter_refused(entry, code)
+        elif self.purged and code == 'unknown_order':
+            pass                      # it had ended, and was purged before this call
+        elif not (status == 503 and code in NOTHING_DONE):
+            self.disagree(f'{call} {id_}: answered {status} {code}')
+        if status == 503 and not (entry['wait'] or '').isdigit():
+            self.disagree(f'{call} {id_}: 503 without Retry-After')
+
+    def enter_reserve(self, entry):
+        id_, lines = entry['id'], summed(entry['answer']['lines'])
+        if lines != summed(entry['sent']['lines']):
+            self.disagree(f'reserve {id_}: the answer shows other lines than were sent')
+        if self.lines.setdefault(id_, lines) != lines:
+            self.disagree(f'reserve {id_}: two answers show different lines')
+        if entry['status'] == 201 and id_ in self.states:
+            self.disagree(f'reserve {id_}: made twice')
+        self.states.setdefault(id_, {'held', 'expired'} if entry['may_expire'] else {'held'})
+        self.enter_shown(entry)
+
+    def enter_confirm(self, entry):
+        self.change(entry, AFTER_CONFIRM)
+
+    def enter_release(self, entry):
+        self.change(entry, {'released'})
+
+    def enter_extend(self, entry):
+        self.change(entry, {'held'})
+
+    def change(self, entry, states):
+        if entry['id'] not in self.states:
+            self.disagree(f'{entry["call"]} {entry["id"]}: of an order that was never acknowledged')
+        self.states[entry['id']] = states
+        self.enter_shown(entry)
+
+    def enter_shown(self, entry):
+        if entry['answer']['state'] not in self.states[entry['id']]:
+            self.disagree(f'{entry["call"]} {entry["id"]}: answered {entry["answer"]["state"]}')
+
+    def enter_receipt(self, entry):
+        id_, lines = entry['id'], summed(entry['sent']['lines'])
+        if summed(entry['answer']['lines']) != lines:
+            self.disagree(f'{entry["call"]} {id_}: the answer shows other lines than were sent')
+        if entry['status'] == 201 and id_ in self.movements:
+            self.disagree(f'{entry["call"]} {id_}: made twice')
+        self.movements[id_] = lines
+
+    enter_adjust = enter_receipt
+
+    def enter_refused(self, entry, code):
+        """What is refused has told something about the order that must be true."""
+        call, id_ = entry['call'], entry['id']
+        if code == 'short' and call in ('reserve', 'adjust'):
+            if id_ in self.lines or id_ in self.movements:
+                self.disagree(f'{call} {id_}: acknowledged, and then short')
+            for line in entry['answer']['lines']:
+                if call == 'reserve' and not line['available'] < line['requested']:
+                    self.disagree(f'{call} {id_}: not short with {line}')
+        elif code in ('settled', 'expired', 'confirmed', 'released') and code in self.states.get(id_, ()):
+            self.states[id_] = {'held', 'expired'} if code == 'expired' else {code}
+        else:
+            self.disagree(f'{call} {id_}: refused with {code}')
+
+
+LINE = 'k.code, o.code'
+NAMES = 'JOIN sku k USING (sku_id) JOIN location o USING (location_id)'
+QUERIES = (
+    'SELECT order_id, state, IFNULL(task_id, 0) FROM reservation',
+    f'SELECT r.order_id, {LINE}, l.qty FROM reservation r JOIN reservation_line l USING (reservation_id) {NAMES}',
+    f'SELECT m.movement_id, {LINE}, SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
+    f' WHERE m.kind <> 5 GROUP BY m.movement_id, {LINE}',
+    f'SELECT m.reference, {LINE}, -SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
+    f' WHERE m.kind = 5 GROUP BY m.reference, {LINE}',
+    f'SELECT {LINE}, SUM(s.available), SUM(s.reserved) FROM stock_slot s {NAMES} GROUP BY {LINE}')
+
+
+class Tables:
+    """What is there, straight from the tables, as of one moment."""
+
+    def __init__(self, socket):
+        reservations, lines, movements, settlements, levels = rows_of(socket, *QUERIES)
+        counts = collections.Counter(id_ for id_, _, _ in reservations)
+        self.twins = [id_ for id_, count in counts.items() if count > 1]
+        self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
+        self.tasks = {id_: int(task) for id_, _, task in reservations}
+        self.orders, self.movements = (collections.defaultdict(dict) for _ in range(2))
+        for id_, sku, at, qty in lines:
+            self.orders[id_][sku, at] = int(qty)
+        for id_, sku, at, qty in movements:
+            self.movements[id_][sku, at] = int(qty)
+        self.settlements = {(int(task), sku, at): int(qty) for task, sku, at, qty in settlements}
+        self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
+
+
+# ---- the checks, each on the whole ledger
+
+def check_answered(ledger, _tables, _purged):
+    for (call, id_), status in ledger.open_calls.items():
+        ledger.disagree(f'{call} {id_}: nobody knows what came of it ({status})')
+
+
+def check_orders(ledger, tables, purged):
+    for id_ in tables.states.keys() - ledger.lines.keys():
+        ledger.disagree(f'{id_}: is {tables.states[id_]}, but was never acknowledged')
+    for id_, lines in ledger.lines.items():
+        state = tables.states.get(id_)
+        if state is None and purged:
+            resolve_purged(ledger, tables, id_)
+        elif state not in ledger.states[id_]:
+            ledger.disagree(f'{id_}: is {state}, the journal allows {sorted(ledger.states[id_])}')
+        elif tables.orders[id_] != lines:
+            ledger.disagree(f'{id_}: has {tables.orders[id_]}, acknowledged was {lines}')
+    for id_ in tables.twins:
+        ledger.disagree(f'{id_}: exists twice')
+
+
+def resolve_purged(ledger, tables, id_):
+    """A row that is gone had ended, in the one way that its last acknowledged change leaves."""
+    ends = ledger.states[id_] & {'settled', 'released', 'expired'}
+    if len(ends) != 1:
+        ledger.disagree(f'{id_}: is gone, the journal allows {sorted(ledger.states[id_])}')
+    else:
+        tables.states[id_], tables.orders[id_] = ends.pop(), ledger.lines[id_]
+
+
+def check_movements(ledger, tables, _purged):
+    for id_ in tables.movements.keys() - ledger.movements.keys():
+        ledger.disagree(f'movement {id_}: is there, but was never acknowledged')
+    for id_, lines in ledger.movements.items():
+        if tables.movements.get(id_) != lines:
+            ledger.disagree(f'movement {id_}: has {tables.movements.get(id_)}, acknowledged was {lines}')
+
+
+def check_settled_once(ledger, tables, purged):
+    by_task = collections.Counter()
+    for id_, state in tables.states.items():
+        if state == 'settled' and id_ in tables.tasks:
+            for (sku, at), qty in tables.orders[id_].items():
+                by_task[tables.tasks[id_], sku, at] += qty
+    if not purged and dict(by_task) != tables.settlements:
+        wrong = [key for key in by_task.keys() | tables.settlements.keys()
+                 if by_task[key] != tables.settlements.get(key)]
+        ledger.disagree(f'settled orders and their movements differ, so for task, sku, location {wrong[:3]}')
+
+
+def check_units(ledger, tables, _purged):
+    on_hand, reserved, settled = (collections.Counter() for _ in range(3))
+    for lines in ledger.movements.values():
+        on_hand.update(lines)
+    for id_, state in tables.states.items():
+        lines = ledger.lines.get(id_, {})
+        if state == 'settled':
+            settled.update(lines)
+        elif state in PROMISED:
+            reserved.update(lines)
+    for place in on_hand.keys() | tables.levels.keys():
+        wanted = (on_hand[place] - settled[place] - reserved[place], reserved[place])
+        if tables.levels.get(place, (0, 0)) != wanted:
+            ledger.disagree(f'{place}: available and reserved are {tables.levels.get(place)}, should be {wanted}')
+        if wanted[0] < 0:
+            ledger.disagree(f'{place}: oversold by {-wanted[0]}')
+
+
+def check_all(journal_path, socket, purged=False):
+    """(disagreements, how many orders, how many movements were compared)."""
+    ledger = Ledger(purged)
+    with open(journal_path, encoding='utf-8') as journal:
+        for text in journal:
+            ledger.enter(json.loads(text))
+    tables = Tables(socket)
+    for check in (check_answered, check_orders, check_movements, check_settled_once, check_units):
+        check(ledger, tables, purged)
+    return ledger.troubles, len(ledger.lines), len(ledger.movements)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--journal', required=True, metavar='FILE')
+    parser.add_argument('--socket', required=True, help='of the database')
+    parser.add_argument('--purged', action='store_true', help='orders that ended may be gone')
+    options = parser.parse_args()
+    troubles, orders, movements = check_all(options.journal, options.socket, options.purged)
+    for text in troubles[:TOLD_MAX]:
+        print(f'check    {text}')
+    print(f'check    {orders:,} orders and {movements:,} movements, {len(troubles):,} disagreements')
+    return 1 if troubles else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
+
+Each client is a thread with one connection: it reserves, and then confirms, releases, extends, repeats or leaves what
+it got. A call without an answer ends that order for now; when all is well again, `resolve` repeats every such call with
+its id. The journal has one JSON object per line and call:
+
+  call id sent        what was asked: reserve, confirm, release, extend, receipt, adjust
+  status answer       what came back; null: nothing did
+  replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
+  may_expire          its hold may expire before the end of the run
+
+Nothing is judged here but what no fault excuses: check.py makes its own sums from the journal.
+"""
+import http.client
+import json
+import random
+import socket
+import threading
+import time
+
+SKUS = [f'S{i:02}' for i in range(20)]
+LOCATIONS = ['main', 'north']
+ANSWER_S = 20                           # the service promises an answer within 10.5 s
+LONG_TTL_S = 86400
+NOTHING_DONE = {'busy', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
+
+
+class Journal:
+    def __init__(self, path):
+        self.path = path
+        self.file = open(path, 'w', encoding='utf-8')
+        self.lock = threading.Lock()
+        self.open_calls = {}            # (call, id) -> what was sent, while nobody knows what came of it
+        self.counts = {'calls': 0, 'acknowledged': 0, 'refused': 0, 'nothing_done': 0, 'unknown': 0, 'lost': 0}
+        self.statuses = {}
+        self.slowest_ms = 0
+
+    def write(self, entry):
+        status = entry['status']
+        code = (entry['answer'] or {}).get('code')
+        key = (entry['call'], entry['id'])
+        with self.lock:
+            self.file.write(json.dumps(entry, separators=(',', ':')) + '\n')
+            self.counts['calls'] += 1
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+            self.slowest_ms = max(self.slowest_ms, entry['ms'])
+            if status is None:
+                self.counts['lost'] += 1
+            elif status == 503:
+                self.counts['nothing_done' if code in NOTHING_DONE else 'unknown'] += 1
+            else:
+                self.counts['acknowledged' if status < 300 else 'refused'] += 1
+            if is_open(entry):
+                self.open_calls[key] = entry
+            else:
+                self.open_calls.pop(key, None)
+
+    def close(self):
+        self.file.close()
+
+
+def is_open(entry):
+    """Nobody knows whether it was done."""
+    return entry['status'] is None or \
+        entry['status'] == 503 and (entry['answer'] or {}).get('code') not in NOTHING_DONE
+
+
+class NotConnected(Exception):
+    """Nothing was sent."""
+
+
+class Connection:
+    """Keeps a connection to the first of some services that takes one."""
+
+    def __init__(self, services):
+        self.services, self.at, self.http = services, 0, None
+
+    def close(self):
+        if self.http:
+            self.http.close()
+        self.http = None
+
+    def open(self):
+        for _ in self.services:
+            connection = http.client.HTTPConnection(self.services[self.at].address, timeout=ANSWER_S)
+            try:
+                connection.connect()
+                connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.http = connection
+                return
+            except OSError:
+                self.at = (self.at + 1) % len(self.services)
+        raise NotConnected
+
+    def call(self, method, path, body=None):
+        """(status, headers, answer); status None: it was sent, perhaps, and nothing came back."""
+        if not self.http:
+            self.open()
+        try:
+            self.http.request(method, path, None if body is None else json.dumps(body),
+                              {'Content-Type': 'application/json'})
+            response = self.http.getresponse()
+            text = response.read()
+            if response.will_close:
+                self.close()
+            return response.status, response.headers, json.loads(text) if text else None
+        except (OSError, http.client.HTTPException, ValueError):
+            self.close()
+            return None, {}, None
+
+
+def path_of(call, id_):
+    if call == 'reserve':
+        return '/v1/reservations'
+    return '/v1/movements' if call in ('receipt', 'adjust') else f'/v1/reservations/{id_}/{call}'
+
+
+class Client(threading.Thread):
+    """Orders, one after the other, until the load ends."""
+
+    def __init__(self, load, number):
+        super().__init__(daemon=True)
+        self.load, self.number, self.count = load, number, 0
+        self.dice = random.Random(f'{load.seed}/{number}')
+        self.connection = Connection(load.services)
+
+    def run(self):
+        while not self.load.ending.is_set():
+            try:
+                self.order()
+            except NotConnected:
+                time.sleep(0.02)
+            if self.load.pause_s:
+                time.sleep(self.load.pause_s * self.dice.random() * 2)
+        self.connection.close()
+
+    def call(self, call, id_, sent, may_expire=False):
+        """The answer's status; it stands in the journal."""
+        began = time.monotonic()
+        status, headers, answer = self.connection.call('POST', path_of(call, id_), sent)
+        ms = int((time.monotonic() - began) * 1000)
+        self.load.journal.write({'call': call, 'id': id_, 'sent': sent, 'status': status, 'answer': answer,
+                                 'replayed': headers.get('Idempotent-Replayed') == 'true',
+                                 'wait': headers.get('Retry-After'), 'ms': ms, 'may_expire': may_expire})
+        self.load.moment(status)
+        return status
+
+    def lines(self, most, units):
+        places = self.dice.sample([(sku, at) for sku in SKUS for at in LOCATIONS], self.dice.randint(1, most))
+        return [{'sku': sku, 'location': at, 'qty': self.dice.randint(1, units)} for sku, at in places]
+
+    def order(self):
+        self.count += 1
+        id_, chance = f'{self.load.name}-{self.number}-{self.count}', self.dice.random()
+        if chance < 0.04:
+            self.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': self.lines(6, 50)})
+        elif chance < 0.06:
+            lines = [dict(line, qty=-line['qty']) for line in self.lines(2, 3)]
+            self.call('adjust', id_, {'movement_id': id_, 'kind': 'adjustment', 'lines': lines})
+        else:
+            self.reserve(id_)
+
+    def reserve(self, id_):
+        may_expire = self.dice.random() < self.load.expire
+        sent = {'order_id': id_, 'lines': self.lines(self.load.lines, 3),
+                'ttl_s': self.dice.randint(1, 3) if may_expire else LONG_TTL_S}
+        if self.call('reserve', id_, sent, may_expire) != 201:
+            return
+        chance = self.dice.random()
+        if chance < 0.1:
+            self.call('reserve', id_, sent, may_expire)
+        elif chance < 0.3:
+            self.call('release', id_, {})
+        elif chance < 0.4:
+            self.call('extend', id_, {'ttl_s': LONG_TTL_S})
+        elif chance < 0.9 and self.call('confirm', id_, {}) == 200 and self.dice.random() < 0.1:
+            self.call('release', id_, {})
+
+
+class Load:
+    """Some clients, for as long as the block lasts."""
+
+    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0):
+        self.services, self.journal, self.seed, self.name = services, journal, seed, name
+        self.lines, self.expire, self.pause_s = lines, expire, pause_s
+        self.ending = threading.Event()
+        self.answered = 0                # acknowledged or refused, not 503: the sign of progress
+        self.clients = [Client(self, i) for i in range(clients)]
+
+    def moment(self, status):
+        if status and status != 503:
+            self.answered += 1
+
+    def progress(self, calls, within_s):
+        """Waits until that many more calls were answered. False: they were not."""
+        goal, until = self.answered + calls, time.monotonic() + within_s
+        while self.answered < goal and time.monotonic() < until:
+            time.sleep(0.005)
+        return self.answered >= goal
+
+    def __enter__(self):
+        for client in self.clients:
+            client.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        for client in self.clients:
+            client.join(ANSWER_S + 10)
+
+
+def stock(load, units):
+    """A receipt for every sku and location, before the clients begin."""
+    lines = [{'sku': sku, 'location': at, 'qty': units} for sku in SKUS for at in LOCATIONS]
+    id_ = f'{load.name}-stock'
+    client = Client(load, 'stock')
+    status = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines})
+    client.connection.close()
+    return status == 201
+
+
+def resolve(services, journal, seed, within_s=60):
+    """Repeats every call without an answer until it has one. How many there were."""
+    load = Load(services, journal, seed, name='R', clients=0)
+    client = Client(load, 'resolve')
+    calls = list(journal.open_calls.values())
+    until = time.monotonic() + within_s
+    for entry in calls:
+        while (entry['call'], entry['id']) in journal.open_calls and time.monotonic() < until:
+            try:
+                client.call(entry['call'], entry['id'], entry['sent'], entry['may_expire'])
+            except NotConnected:
+                time.sleep(0.05)
+    client.connection.close()
+    return len(calls)

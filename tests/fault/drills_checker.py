@@ -1,0 +1,47 @@
+"""A drill for the checker: what it must find is put into the tables by hand."""
+from check import check_all
+from house import House
+
+ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
+WRONGS = {
+    'a lost order': 'DELETE FROM reservation WHERE reservation_id = ' + ORDER.format(1),
+    'an order of nobody': "INSERT INTO reservation SELECT 1, 'stranger', lines_hash, key_id, 1, due_at, expires_at,"
+                          ' NULL, 0, NULL, created_at, NULL, NULL, NULL FROM reservation LIMIT 1',
+    'another quantity': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id = ' + ORDER.format(1) +
+                        ' LIMIT 1',
+    'a release undone': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(4),
+    'a lost confirmation': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(3),
+    'a second settlement': "INSERT INTO movement SELECT 1, 'again', kind, lines_hash, created_at, reason, reference"
+                           ' FROM movement WHERE kind = 5 LIMIT 1;'
+                           ' INSERT INTO movement_line SELECT 1, sku_id, location_id, 9, qty FROM movement_line'
+                           ' JOIN movement USING (movement_no) WHERE kind = 5 LIMIT 1',
+    'a lost movement': 'DELETE FROM movement WHERE kind = 1 AND movement_no > 1 LIMIT 1',
+    'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
+    'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
+                                  ' WHERE available > 0 LIMIT 1',
+}
+
+
+def checker(run):
+    """Nothing is found where nothing is wrong, and each wrong is."""
+    with House(run) as house:
+        house.serve('--lanes', '2', '--jobs=settle')
+        with house.load() as load:
+            house.need(load.progress(400, 60), 'no progress')
+        house.command('work', 'settle', '--once')
+        house.verify()
+        house.services[0].terminate()
+        house.database.sql('CREATE DATABASE kept')
+        tables = [name for (name,) in house.database.sql('SHOW TABLES')]
+        for name in tables:
+            house.database.sql(f'CREATE TABLE kept.{name} SELECT * FROM {name}')
+        for what, sql in WRONGS.items():
+            house.database.sql(sql)
+            troubles = check_all(house.journal.path, house.database.socket)[0]
+            house.need(troubles, f'{what} was not found')
+            for name in tables:
+                house.database.sql(f'DELETE FROM {name}; INSERT INTO {name} SELECT * FROM kept.{name}')
+        troubles = check_all(house.journal.path, house.database.socket)[0]
+        house.need(not troubles, f'found, but all is well again: {troubles[:3]}')
+        house.say(f'{len(WRONGS)} wrongs were found')
+        return house.said

@@ -1,0 +1,60 @@
+"""The soak: everything at once for a long time, and the process stays as small as it was."""
+import collections
+import os
+import time
+
+from house import House
+
+SAMPLES = 10            # at least so many rows in the table
+WARM = 0.25             # of the time, in which caches fill
+RSS_MORE_KIB = 8 << 10  # what a process may grow after that, and ..
+RSS_MORE_SHARE = 0.05   # .. this share of what it had
+DESCRIPTORS_MORE = 4    # one that is just being opened is none that leaks
+
+Sample = collections.namedtuple('Sample', 'at rss_kib descriptors threads calls rows')
+
+
+def sample(house, pid, began):
+    with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as file:
+        fields = dict(line.split(':', 1) for line in file)
+    return Sample(time.monotonic() - began, int(fields['VmRSS'].split()[0]), len(os.listdir(f'/proc/{pid}/fd')),
+                  int(fields['Threads']), house.journal.counts['calls'],
+                  int(house.database.sql('SELECT COUNT(*) FROM reservation')[0][0]))
+
+
+def show(s):
+    print(f'    {s.at:>6.0f} {s.rss_kib:>9} {s.descriptors:>12} {s.threads:>8} {s.calls:>10,} {s.rows:>9,}', flush=True)
+
+
+def growth(samples, seconds):
+    """What grew more than it may, from the end of the warm part to the end; the median of three, against chance."""
+    def middle(some, name):
+        return sorted(getattr(s, name) for s in some)[len(some) // 2]
+
+    warm = [s for s in samples if s.at >= WARM * seconds]
+    first, last = warm[:3], warm[-3:]
+    bounds = {'rss_kib': RSS_MORE_KIB + int(RSS_MORE_SHARE * middle(first, 'rss_kib')),
+              'descriptors': DESCRIPTORS_MORE, 'threads': 0}
+    for name, more in bounds.items():
+        if middle(last, name) > middle(first, name) + more:
+            yield f'{name} grew from {middle(first, name)} to {middle(last, name)}, {more} more are allowed'
+
+
+def soak(run):
+    """Orders, expiry, settlement, reaper and purge."""
+    with House(run) as house:
+        service = house.serve('--lanes', '2', '--jobs=expire,settle,reap')
+        pause_s = min(60, run.seconds / SAMPLES)
+        samples, began = [], time.monotonic()
+        print(f'    {"s":>6} {"RSS KiB":>9} {"descriptors":>12} {"threads":>8} {"calls":>10} {"rows":>9}', flush=True)
+        with house.load(expire=0.2, pause_s=0.005):
+            while time.monotonic() < began + run.seconds:
+                time.sleep(pause_s)
+                house.command('purge', '--keep', '0')
+                samples.append(sample(house, service.process.pid, began))
+                show(samples[-1])
+        house.verify(purged=True)
+        house.say('the audit holds')
+        wrong = list(growth(samples, run.seconds))
+        house.need(not wrong, '\n'.join(wrong))
+        return house.said

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""make fault, make soak: breaks what Holdfast rests on while clients use it, then compares journal and tables.
+
+Every drill starts a MariaDB and the program on a scratch folder, lets clients keep a journal of what they were told
+(clients.py), does its worst (drills_*.py), lets all heal, repeats the calls without an answer, and has check.py compare
+the journal with the tables; `holdfast audit` comes last. Ends 0 if every drill passed.
+"""
+import argparse
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+from http.client import HTTPException
+
+sys.dont_write_bytecode = True
+import drills_checker   # noqa: E402  (beside this file)
+import drills_database  # noqa: E402
+import drills_kill      # noqa: E402
+import drills_network   # noqa: E402
+import drills_process   # noqa: E402
+import drills_soak      # noqa: E402
+from house import Skipped, Trouble  # noqa: E402
+
+FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
+HERE = pathlib.Path(__file__).resolve().parent
+
+#   drill               what it runs                      rounds  seconds    in a slice: rounds  seconds
+DRILLS = {
+    'checker':          (drills_checker.checker,               1,       0,                   1,       0),
+    'kill-database':    (drills_kill.kill_database,          200,       0,                   4,       0),
+    'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
+    'workers':          (drills_kill.workers,                200,       0,                   1,       0),
+    'network':          (drills_network.network,              90,       0,                   6,       0),
+    'half-open':        (drills_network.half_open,             3,      40,                   1,       1),
+    'stopped-database': (drills_database.stopped,              3,      60,                   1,       5),
+    'full-disk':        (drills_database.full_disk,            3,      12,                   1,       2),
+    'locks':            (drills_database.locks,                3,      15,                   1,       3),
+    'terminate':        (drills_process.terminate,            20,       0,                   2,       0),
+    'terminate-hung':   (drills_process.terminate_hung,        3,       0,                   1,       0),
+    'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),
+    'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
+}
+SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
+
+
+def run_one(name, options):
+    """True if it passed, None if it cannot be done here."""
+    drill, rounds, seconds, few, short = {**DRILLS, **SOAK}[name]
+    folder = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
+    run = types.SimpleNamespace(
+        holdfast=os.path.abspath(options.holdfast), tests=os.path.abspath(options.tests), folder=folder,
+        seed=options.seed,
+        template=options.template or f'{options.scratch}/template',
+        rounds=options.rounds or (few if options.slice else rounds),
+        seconds=options.seconds or (short if options.slice else seconds), slice=options.slice)
+    began = time.monotonic()
+    passed, lines = True, []
+    try:
+        lines = drill(run)
+    except Skipped as why:
+        passed, lines = None, [str(why)]
+    except (Trouble, *FAILURES) as error:
+        passed, lines = False, [f'{type(error).__name__}: {error}', f'seed {options.seed}; left in {folder}']
+    word = {True: 'passed', False: 'FAILED', None: 'skipped'}[passed]
+    print(f'{name:<17} {word}  {time.monotonic() - began:.0f} s', flush=True)
+    for line in lines:
+        print('\n'.join('    ' + part for part in line.splitlines()), flush=True)
+    if passed is not False:
+        shutil.rmtree(folder, ignore_errors=True)
+    return passed
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--drill', action='append', default=[], choices=[*DRILLS, *SOAK], metavar='NAME',
+                        help='only this one, may be repeated; ' + ', '.join([*DRILLS, *SOAK]))
+    parser.add_argument('--rounds', type=int, default=0, metavar='N', help='how often it breaks something')
+    parser.add_argument('--seconds', type=int, default=0, metavar='S', help='how long a fault lasts, or the soak')
+    parser.add_argument('--slice', action='store_true', help='a few seconds of each')
+    parser.add_argument('--seed', default='', help='of what the clients do; any word')
+    parser.add_argument('--holdfast', default=str(HERE.parents[1] / 'build' / 'holdfast'), help='the program')
+    parser.add_argument('--tests', default=str(HERE.parents[1] / 'build' / 'test'), help='the tests, for `workers`')
+    parser.add_argument('--folder', default=None, metavar='DIR', help='where scratch folders are made')
+    parser.add_argument('--template', default='', metavar='DIR', help='an empty data directory, made if there is none')
+    options = parser.parse_args()
+    options.seed = options.seed or secrets.token_hex(4)
+    return options
+
+
+def interrupted(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    options = read_options()
+    signal.signal(signal.SIGTERM, interrupted)
+    options.scratch = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
+    results = []
+    try:
+        for name in options.drill or DRILLS:
+            results.append(run_one(name, options))
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    finally:
+        shutil.rmtree(options.scratch, ignore_errors=True)
+    skipped = results.count(None)
+    print(f'{results.count(True)} passed, {results.count(False)} failed' + (f', {skipped} skipped' if skipped else ''))
+    return 1 if False in results else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

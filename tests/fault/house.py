@@ -1,0 +1,295 @@
+"""What a drill breaks: a private MariaDB, programs of Holdfast, and the run that keeps them together.
+
+Everything is in one scratch folder and ends with the `House` block, whatever the drill did to it.
+"""
+import contextlib
+import ctypes
+import http.client
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import check
+import clients
+
+START_S, STOP_S, READY_S = 60, 30, 60
+PR_SET_PDEATHSIG = 1
+INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
+           '--auth-root-authentication-method=normal']
+REDO = '--innodb-log-file-size=32M'
+
+
+class Trouble(Exception):
+    """The drill found something."""
+
+
+class Skipped(Exception):
+    """This machine does not allow the drill; the text says why."""
+
+
+def wait_until(true, within_s, what):
+    """How many seconds it took."""
+    began = time.monotonic()
+    while not true():
+        if time.monotonic() - began > within_s:
+            raise Trouble(f'after {within_s} s still not: {what}')
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def as_root():
+    return ['--user=root'] if os.geteuid() == 0 else []
+
+
+def die_with_us():
+    """In a child before exec: it is killed when the drill is."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Database:
+    """A MariaDB server whose life is ours. `template` is an empty data directory, made when it is not there."""
+
+    def __init__(self, folder, template, redo=REDO):
+        self.folder, self.redo, self.process = folder, redo, None
+        self.socket = f'{folder}/db.sock'
+        if not os.path.isdir(template):
+            self.install(template)
+        shutil.copytree(template, f'{folder}/db')
+
+    @staticmethod
+    def install(template):
+        new = f'{template}.{os.getpid()}'
+        for folder in (f'{new}/db', f'{new}/tmp'):
+            os.makedirs(folder)
+        subprocess.run([*INSTALL, f'--datadir={new}/db', f'--tmpdir={new}/tmp', REDO, *as_root()], check=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        with contextlib.suppress(OSError):      # another run may have been faster
+            os.rename(f'{new}/db', template)
+        shutil.rmtree(new, ignore_errors=True)
+
+    def start(self):
+        with open(f'{self.folder}/db.log', 'ab') as log:
+            self.process = subprocess.Popen(
+                ['mariadbd', '--no-defaults', f'--datadir={self.folder}/db', f'--socket={self.socket}',
+                 f'--pid-file={self.folder}/db.pid', f'--tmpdir={self.folder}', '--skip-networking',
+                 '--skip-name-resolve', '--skip-log-bin', self.redo, '--innodb-buffer-pool-size=256M',
+                 '--innodb-flush-log-at-trx-commit=1', '--max-connections=300', '--performance-schema=OFF', *as_root()],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us)
+
+    def answers(self):
+        done = subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.socket}', '-e', 'DO 1'],
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        return done.returncode == 0
+
+    def sql(self, text):
+        return check.rows_of(self.socket, text)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        self.kill()
+        self.start()
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGCONT)
+            self.kill()
+
+
+class Program:
+    """A command of Holdfast that runs beside the drill."""
+
+    def __init__(self, house, name, words, descriptors=None):
+        self.house, self.name, self.words, self.descriptors = house, name, words, descriptors
+        self.log = f'{house.run.folder}/{name}.log'     # the drill may fill the disk of house.folder
+        self.process = None
+
+    def prepare(self):
+        die_with_us()
+        if self.descriptors:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
+
+    def start(self):
+        with open(self.log, 'ab') as log:
+            self.process = subprocess.Popen([self.house.program, *self.words], stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, preexec_fn=self.prepare)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self, within_s=STOP_S):
+        """(exit status, seconds)."""
+        began = time.monotonic()
+        self.process.terminate()
+        try:
+            return self.process.wait(within_s), time.monotonic() - began
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Trouble(f'{self.name} did not end within {within_s} s after SIGTERM') from None
+
+    def end(self):
+        if self.process and self.alive():
+            self.kill()
+
+    def last_words(self):
+        with open(self.log, encoding='utf-8', errors='replace') as log:
+            return ''.join(log.readlines()[-15:]).rstrip()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        return listener.getsockname()[1]
+
+
+class Service(Program):
+    """`serve`, at the same address after every start."""
+
+    def __init__(self, house, name, options, db, descriptors=None):
+        self.address = f'127.0.0.1:{free_port()}'
+        super().__init__(house, name, ['serve', '--db', db, '--listen', self.address, *options], descriptors)
+
+    def start(self, ready=True):
+        super().start()
+        if ready:
+            self.wait_ready()
+
+    def get(self, path, timeout_s=2):
+        """(status, body); status None: no answer."""
+        connection = http.client.HTTPConnection(self.address, timeout=timeout_s)
+        try:
+            connection.request('GET', path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except (OSError, http.client.HTTPException):
+            return None, ''
+        finally:
+            connection.close()
+
+    def ready(self):
+        if not self.alive():
+            raise Trouble(f'{self.name} ended with {self.process.returncode}\n{self.last_words()}')
+        return self.get('/readyz')[0] == 200
+
+    def wait_ready(self, within_s=READY_S):
+        return wait_until(self.ready, within_s, f'{self.name} is ready')
+
+    def metric(self, name):
+        """The sum of a metric's samples; 0 when there is none."""
+        text = self.get('/metrics', 15)[1]
+        return sum(float(n) for n in re.findall(rf'^{name}(?:{{[^}}]*}})? ([0-9.e+]+)$', text, re.MULTILINE))
+
+
+class House:
+    """One drill's database, programs, clients and journal. `run` is what was asked on the command line."""
+
+    def __init__(self, run, folder=None, redo=REDO):
+        self.run, self.program = run, run.holdfast
+        self.folder = folder or run.folder
+        self.things = []
+        self.services, self.said = [], []
+        self.unknown_outcomes = 0
+        self.database = Database(self.folder, run.template, redo)
+        self.url = f'mariadb://root@localhost/holdfast?socket={self.database.socket}'
+        self.journal = clients.Journal(f'{run.folder}/journal.jsonl')
+
+    def __enter__(self):
+        try:
+            self.things.append(self.database)
+            self.database.start()
+            wait_until(self.database.answers, START_S, 'MariaDB answers')
+            subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.database.socket}', '-e',
+                            'CREATE DATABASE holdfast'], check=True, stdin=subprocess.DEVNULL)
+            self.command('migrate')
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for thing in reversed(self.things):
+            thing.end()
+        self.journal.close()
+
+    def command(self, *words, within_s=300):
+        done = subprocess.run([self.program, *words, '--db', self.url], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=within_s,
+                              check=False)
+        if done.returncode:
+            raise Trouble(f'holdfast {" ".join(words)}: exit {done.returncode}\n{done.stdout.strip()}')
+        return done.stdout
+
+    def serve(self, *options, name='serve', db=None, descriptors=None):
+        service = Service(self, name, options, db or self.url, descriptors)
+        self.things.append(service)
+        self.services.append(service)
+        service.start()
+        return service
+
+    def beside(self, name, *words):
+        """Another program of Holdfast on this database."""
+        program = Program(self, name, [*words, '--db', self.url])
+        self.things.append(program)
+        program.start()
+        return program
+
+    def keep(self, thing):
+        self.things.append(thing)
+        return thing
+
+    def load(self, units=1_000_000, **how):
+        load = clients.Load(self.services, self.journal, self.run.seed, **how)
+        if not clients.stock(load, units):
+            raise Trouble('the stock was not received')
+        return load
+
+    def say(self, text):
+        self.said.append(text)
+
+    def need(self, true, text):
+        if not true:
+            raise Trouble(text)
+
+    def verify(self, purged=False):
+        """All is well again: resolve what is open, compare journal and tables, audit."""
+        for service in self.services:
+            service.wait_ready()
+        counts = self.journal.counts
+        repeated = clients.resolve(self.services, self.journal, self.run.seed)
+        self.unknown_outcomes += sum(service.metric('holdfast_unknown_outcomes_total') for service in self.services)
+        self.journal.file.flush()
+        troubles, orders, movements = check.check_all(self.journal.path, self.database.socket, purged)
+        self.say(f'{counts["calls"]:,} calls: {counts["acknowledged"]:,} acknowledged, {counts["refused"]:,} refused, '
+                 f'{counts["nothing_done"]:,} busy or unavailable, {counts["unknown"]:,} unknown, {counts["lost"]:,} '
+                 f'without an answer; {repeated:,} repeated; slowest {self.journal.slowest_ms / 1000:.1f} s')
+        self.say(f'{orders:,} orders and {movements:,} movements compared, {len(troubles)} disagreements; '
+                 f'{self.unknown_outcomes:.0f} outcomes looked up by the service')
+        if troubles:
+            raise Trouble('\n'.join(troubles[:check.TOLD_MAX]))
+        self.command('audit')
+
+
+def json_post(service, path, body, timeout_s=20):
+    """(status, headers, answer) of one call beside the clients."""
+    connection = http.client.HTTPConnection(service.address, timeout=timeout_s)
+    try:
+        connection.request('POST', path, json.dumps(body), {'Content-Type': 'application/json'})
+        response = connection.getresponse()
+        return response.status, response.headers, json.loads(response.read() or b'null')
+    finally:
+        connection.close()

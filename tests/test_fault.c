@@ -1,0 +1,47 @@
+/* test_fault.c - a slice of every drill of tests/fault: some seconds of what `make fault` does for half an hour. */
+#include "tests/program.h"
+#include "tests/scratch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SLICE_TIMEOUT_S = 180 };
+
+static void drill(const char *name)
+{
+	const char *program = getenv(PROGRAM_BIN);
+	char        command[600], log[300];
+	struct text said = {0};
+	int         status;
+
+	snprintf(log, sizeof(log), "%s/fault-%s.log", scratch_dir(), name);
+	snprintf(command, sizeof(command),
+	         "python3 tests/fault/fault.py --slice --drill %s --holdfast %s --folder %s --template %s/template "
+	         ">%s 2>&1",
+	         name, program ? program : "build/holdfast", scratch_dir(), scratch_dir(), log);
+	status = system(command);
+	program_log_tail(log, &said);
+	cr_assert_eq(status, 0, "%s", said.data);
+	text_fini(&said);
+}
+
+#define DRILL(test, name)                             \
+	Test(fault, test, .timeout = SLICE_TIMEOUT_S) \
+	{                                             \
+		drill(name);                          \
+	}
+
+DRILL(checker, "checker")
+DRILL(kill_database, "kill-database")
+DRILL(kill_service, "kill-service")
+DRILL(network, "network")
+DRILL(half_open, "half-open")
+DRILL(stopped_database, "stopped-database")
+DRILL(locks, "locks")
+DRILL(terminate, "terminate")
+DRILL(terminate_hung, "terminate-hung")
+DRILL(rolling_restart, "rolling-restart")
+DRILL(descriptors, "descriptors")
+DRILL(soak, "soak")
