@@ -51,6 +51,7 @@ check: install-packages tidy
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 2 --filter '@(race|replay|batch|state|restart|contest)/*'
+	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 2 --filter '@(reservation|batch)/*'
 
 FUZZ_S      = 60
