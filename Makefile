@@ -38,7 +38,6 @@ test: install-packages
 	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 2
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
-check: export LSAN_OPTIONS = suppressions=tests/leaks.supp:print_suppressions=0
 check: export TSAN_OPTIONS = halt_on_error=1
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages tidy

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1 seconds=$2
 shift 2
-export LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-fuzz.XXXXXX")
 chmod 711 "$home"        # the server's own user, where we are root, has to get to its folder
