@@ -42,7 +42,6 @@ test: install-packages
 	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 2
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
-check: export LSAN_OPTIONS = suppressions=tests/leaks.supp:print_suppressions=0
 check: export TSAN_OPTIONS = halt_on_error=1
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages tidy
@@ -55,6 +54,7 @@ check: install-packages tidy
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
 	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 2 --filter '@(race|replay|batch|state|restart|contest)/*'
+	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 2 --filter '@(reservation|batch)/*'
 
 FUZZ_S      = 60

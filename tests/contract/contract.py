@@ -467,6 +467,8 @@ def main():
             rounds += 1
     except NoAnswer as error:
         contract.troubles.append(str(error))
+    except KeyboardInterrupt:
+        contract.troubles.append('interrupted')
     wrong = service.stop()
     contract.troubles += [wrong] if wrong else []
     shutil.rmtree(folder, ignore_errors=True)

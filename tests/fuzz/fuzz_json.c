@@ -1,15 +1,11 @@
-/* fuzz_json.c - libFuzzer: any bytes as a body, read as one object and as a batch.
- *
- *   clang -std=c17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -I. -o build/fuzz_json \
- *         tests/fuzz/fuzz_json.c api/json.c api/scan.c api/escape.c engine/base.c -lcjson
+/* fuzz_json.c - any bytes as a body, read as one object and as a batch.
  *
  * Beyond the sanitizers it holds that cJSON reads whatever passes the scan (else json_parse would say JSON_NO_MEMORY),
  * and that what is said of a fault can be written as JSON and read back. */
+#include "input.h"
 #include "api/json.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fault_check(const struct json_fault *fault)
 {

@@ -7,11 +7,17 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1 seconds=$2
 shift 2
-export LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-fuzz.XXXXXX")
 chmod 711 "$home"        # the server's own user, where we are root, has to get to its folder
-trap 'rm -rf "$home"' EXIT
+finish() {                # the last user of a folder stops its server, also one that a crash or Ctrl-C left behind
+	for data in "$home"/*/; do
+		[ ! -S "$data/mariadbd.sock" ] || "$build/holdfast" stats --data "$data" > /dev/null 2>&1 || true
+	done
+	rm -rf "$home"
+}
+trap finish EXIT
 
 for target in "$@"; do
 	found=$build/fuzz/found/$target corpus=tests/fuzz/corpus/$target status=0
@@ -26,7 +32,6 @@ for target in "$@"; do
 			-dict=tests/fuzz/words.dict -artifact_prefix="$build/fuzz/$target-" -print_final_stats=1 -verbosity=0 \
 			"$found" "$corpus" || status=$?
 	fi
-	# the last user of a folder stops its server, also one that a crash left behind
 	[ ! -d "$FUZZ_DATA" ] || "$build/holdfast" audit --data "$FUZZ_DATA" > "$home/audit" 2>&1 || { status=1; cat "$home/audit"; }
 	[ $status = 0 ] || { echo "fuzz: $target failed"; exit 1; }
 done
