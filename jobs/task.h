@@ -76,7 +76,8 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
 /* Each order goes back after a pause that doubles with its attempts, or is buried: when the report says so or it has
- * had attempts_max. A hold that fails to expire is never buried. */
+ * had attempts_max. A hold that fails to expire is never buried. What was failed before with the same reason counts as
+ * it did then; other orders that the task has no more are lost. */
 enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                          size_t count, unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;

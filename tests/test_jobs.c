@@ -101,7 +101,7 @@ Test(jobs, exec_says_what_happened)
 	     "work     settle             -> 0", "get      R1                 -> settled !last_error",
 	     "get      R2                 -> confirmed attempts=1 '~last_error:no van left'",
 	     "get      R3                 -> buried attempts=1 '~last_error:no such street'",
-	     "get      R4                 -> buried",
+	     "get      R4                 -> buried '~last_error:no reason was given'",
 	     "get      R5                 -> confirmed attempts=1 last_error=*",
 	     "task     1                  -> done claimed=5 completed=1 failed=4", "exec", "tick     3",
 	     "work     settle             -> 0", "get      R2                 -> settled attempts=2",
