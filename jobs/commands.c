@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 64, KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
+enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
 /* ---- signals: the first one ends the work in order, the second one at once. */
 
@@ -24,6 +24,7 @@ static void *signals_main(void *arg)
 	sigwait(&set, &sig);
 	stop_now(arg);
 	sigwait(&set, &sig);
+	exec_kill_all();
 	_exit(128 + sig);
 }
 

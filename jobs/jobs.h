@@ -33,6 +33,7 @@ void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* any thread */
 bool stop_wait(struct stop *s, int64_t ms); /* pauses; true when it is time to stop */
 
+enum { WORKERS_MAX = 64 };
 struct worker;
 struct worker *worker_start(const struct work *work, unsigned number); /* work is copied */
 int            worker_join(struct worker *w);                          /* exit status */
@@ -41,6 +42,9 @@ int            worker_join(struct worker *w);                          /* exit s
  * are retried. Renews the lease while answers come; kills it when it is silent for a lease. */
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count) MUST_CHECK;
+/* Kills every program that runs, with all that it started, for a process that ends at once: none is started any more,
+ * and workers whose programs were killed stand still. Any thread. */
+void exec_kill_all(void);
 
 /* ---- inside serve: a list such as "expire,settle,reap" (empty: all). */
 struct jobs;

@@ -279,17 +279,23 @@ Test(jobs, sigterm_while_idle)
 
 Test(jobs, second_signal_ends_at_once)
 {
+	char    path[300];
 	int64_t since;
 
 	flow_begin();
-	flow_orders("R", 5);
-	flow_steps("exec sleep 20", "start W work settle --lease 25", "wait task 1                   -> open",
+	flow_orders("R", 10);
+	snprintf(path, sizeof(path), "%s/%s.late", scratch_dir(), flow_scratch()->name);
+	flow_step("exec (sleep 2; echo late > %s) & sleep 20", path);
+	since = clock_ms();
+	flow_steps("start W work settle --batch 5 --workers 2 --lease 25", "wait task 2                   -> open",
 	           "signal W TERM");
 	usleep(200000);
-	since = clock_ms();
 	flow_steps("signal W TERM", "end W        -> 143");
-	cr_expect_lt(clock_ms() - since, 1000);
-	flow_steps("task 1 -> open", "tick 30", "run reap -> 0 '~5 orders freed'", "exec", "tick 3", "work settle -> 0",
-	           STATES "3,5");
+	cr_expect_lt(clock_ms() - since, 1800);
+	flow_steps("task 1 -> open", "task 2 -> open", "tick 30",
+	           "run reap -> 0 '~task 1 of' '~task 2 of' '~5 orders freed'", "exec", "tick 3", "work settle -> 0",
+	           STATES "3,10");
+	usleep((useconds_t)(since + 3000 - clock_ms()) * 1000);
+	cr_expect_neq(access(path, F_OK), 0, "what the programs had started lived on");
 	flow_end();
 }
