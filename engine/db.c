@@ -288,6 +288,7 @@ static bool set_read(MYSQL *mysql, int set, void (*each)(void *arg, const struct
 	if (!result)
 		return false;
 	row.columns = mysql_num_fields(result);
+	row.fields = mysql_fetch_fields(result);
 	while ((row.col = mysql_fetch_row(result)) != NULL) {
 		row.len = mysql_fetch_lengths(result);
 		if (each)
@@ -364,6 +365,18 @@ int64_t db_int(const struct db_row *row, unsigned column)
 {
 	assert(column < row->columns);
 	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
+}
+
+const char *db_column(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return ((const MYSQL_FIELD *)row->fields)[column].name;
+}
+
+bool db_is_number(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return IS_NUM(((const MYSQL_FIELD *)row->fields)[column].type);
 }
 
 const char *db_error(const struct db *db)

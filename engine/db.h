@@ -51,8 +51,11 @@ struct db_row {
 	unsigned             columns;
 	char               **col;
 	const unsigned long *len;
+	const void          *fields; /* for the last two below */
 };
-int64_t db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
+int64_t     db_int(const struct db_row *row, unsigned column);    /* NULL reads as 0 */
+const char *db_column(const struct db_row *row, unsigned column); /* its name; lives as long as the columns */
+bool        db_is_number(const struct db_row *row, unsigned column);
 
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
  * must not use the connection. After any other result than DB_OK db_error says why. Rows given before an error came are
