@@ -27,7 +27,8 @@ struct import {
 	/* ---- reading */
 	int64_t line, row_line; /* of the file, from 1; where the row that is being read began */
 	bool    row_open;
-	int     column, header[COLUMNS_MAX]; /* what stands in each column: a FIELD_, or -1 */
+	int     column, columns;     /* of the row, and of the first line */
+	int     header[COLUMNS_MAX]; /* what stands in each column: a FIELD_, or -1 */
 	char    field[3][FIELD_MAX];
 	bool    row_empty, headed;
 	bool    too_long;
@@ -110,7 +111,9 @@ static void row_take(struct import *im)
 	const char *sku = im->field[FIELD_SKU], *location = im->field[FIELD_LOCATION];
 	int64_t     qty = 0;
 
-	if (im->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
+	if (im->column > im->columns)
+		bad_row(im, "it has more fields than the first line");
+	else if (im->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
 		bad_row(im, "sku must be 1 to 64 bytes of printable ASCII without space / ? # %");
 	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
 		bad_row(im, "location must be 1 to 32 bytes of the same alphabet");
@@ -174,6 +177,7 @@ static void row_came(int end, void *arg)
 	im->row_open = false;
 	if (!im->headed) {
 		im->headed = true;
+		im->columns = im->column;
 		if (!header_has(im, FIELD_SKU) || !header_has(im, FIELD_QTY)) {
 			say("%s: the first line must name the columns sku and qty", im->file);
 			im->status = EXIT_TROUBLE;
@@ -207,14 +211,23 @@ static bool lines_parse(struct import *im, struct csv_parser *parser, const char
 	return true;
 }
 
+/* The byte order mark that some programs write before UTF-8. */
+static size_t mark_length(const char *bytes, size_t n)
+{
+	static const char mark[] = "\xEF\xBB\xBF";
+	const size_t      len = sizeof(mark) - 1;
+
+	return n >= len && memcmp(bytes, mark, len) == 0 ? len : 0;
+}
+
 /* One pass over the file. The first one hashes it. */
 static bool file_pass(struct import *im, EVP_MD_CTX *sha)
 {
 	struct csv_parser parser;
 	char              buffer[(1 << 16) + 1];
 	FILE             *in = fopen(im->file, "re");
-	size_t            n;
-	bool              ok = in && csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) == 0;
+	size_t            n, skip;
+	bool first = true, ok = in && csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) == 0;
 
 	if (!in) {
 		say("cannot read %s: %s", im->file, strerror(errno));
@@ -230,7 +243,9 @@ static bool file_pass(struct import *im, EVP_MD_CTX *sha)
 		buffer[n] = '\0';
 		if (sha)
 			EVP_DigestUpdate(sha, buffer, n);
-		ok = lines_parse(im, &parser, buffer, n);
+		skip = first ? mark_length(buffer, n) : 0;
+		first = false;
+		ok = lines_parse(im, &parser, buffer + skip, n - skip);
 	}
 	if (ferror(in)) {
 		say("cannot read %s: %s", im->file, strerror(errno));
