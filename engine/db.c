@@ -384,6 +384,17 @@ const char *db_error(const struct db *db)
 	return db->error;
 }
 
+bool db_refused(const struct db *db)
+{
+	static const unsigned codes[] = {ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
+	                                 ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED};
+
+	for (size_t i = 0; i < COUNT(codes); i++)
+		if (db->code == codes[i])
+			return true;
+	return false;
+}
+
 unsigned db_errno(const struct db *db)
 {
 	return db->code;

@@ -64,9 +64,12 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
                       void *arg) MUST_CHECK;
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
                        void *arg) MUST_CHECK;
-const char    *db_error(const struct db *db); /* of the last db_connect or statement that failed */
-unsigned       db_errno(const struct db *db);
-int64_t        db_changed(const struct db *db); /* rows changed by the last statement without a result set */
+/* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
+ * try again is no use. */
+bool        db_refused(const struct db *db);
+const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
+unsigned    db_errno(const struct db *db);
+int64_t     db_changed(const struct db *db); /* rows changed by the last statement without a result set */
 
 /* The server's rules that Holdfast depends on: version, durability, packet size. One line for each that is not as it
  * should be is added to `findings`; returns how many. */

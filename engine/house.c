@@ -57,7 +57,7 @@ static bool wait_for(struct db *db)
 	int64_t until = clock_ms() + START_WAIT_MS;
 
 	while (!db_connect(db)) {
-		if (clock_ms() > until || asked_to_end())
+		if (db_refused(db) || clock_ms() > until || asked_to_end())
 			return false;
 		usleep(200000);
 	}
@@ -98,7 +98,9 @@ int house_open(struct house *h, const struct house_options *options)
 		return status;
 	db = db_new(&h->target);
 	if (!wait_for(db)) {
-		say("the database is not there: %s", db_error(db));
+		say("%s: %s",
+		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
+		    db_error(db));
 		status = EXIT_UNAVAILABLE;
 	} else {
 		db_doctor(db, &h->findings);

@@ -210,6 +210,9 @@ Test(claim, holds_up_nobody)
 
 /* ---- plans */
 
+#define BY_ID "1" /* a whole batch of ids: to be found by the primary key, however many there are */
+enum { BATCH = 500, FEW = 20 };
+
 static const struct plan {
 	enum statement statement;
 	const char    *rows;
@@ -217,13 +220,13 @@ static const struct plan {
 	{TASK_ROWS, ""},
 	{TASK_READ, ""},
 	{TASK_LIST, ""},
-	{TASK_SETTLE_ROWS, "1,2,3"},
-	{TASK_EXPIRE_ROWS, "1,2,3"},
+	{TASK_SETTLE_ROWS, BY_ID},
+	{TASK_EXPIRE_ROWS, BY_ID},
 	{TASK_COMPLETED, ""},
 	{TASK_RETRY, "x'65'"},
 	{TASK_BURY, "x'65'"},
 	{TASK_FAILED, ""},
-	{TASK_GIVE_BACK, "1,2"},
+	{TASK_GIVE_BACK, BY_ID},
 	{TASK_MARK_RETURNED, ""},
 	{TASK_HEARTBEAT, ""},
 	{TASK_OVERDUE, "x'323032302d30312d3031'"},
@@ -231,14 +234,15 @@ static const struct plan {
 	{TASK_ORPHANS, ""},
 	{TASK_FIGURES, ""},
 	{BURIED_PAGE, ""},
-	{BURIED_KICK, "1,2,3"},
+	{BURIED_KICK, BY_ID},
 	{PURGE_PAGE, ""},
-	{PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
-	{PURGE_LINES, "1,2,3"},
+	{PURGE_ROWS, BY_ID},
+	{PURGE_LINES, BY_ID},
 };
 
 struct explained {
 	const char *name;
+	bool        by_id;
 	int         rows;
 };
 
@@ -252,13 +256,15 @@ static void plan_read(void *arg, const struct db_row *row)
 	e->rows++;
 	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s", e->name, table);
 	cr_expect(!stored || row->col[5], "%s has no key for %s", e->name, table);
+	cr_expect(!e->by_id || (row->col[5] && strcmp(row->col[5], "PRIMARY") == 0), "%s goes by %s", e->name,
+	          row->col[5] ? row->col[5] : "no key");
 	cr_expect(!extra || !strstr(extra, "filesort"), "%s sorts: %s", e->name, extra);
 	cr_expect(!type || !strstr(type, "index_merge"), "%s merges indexes", e->name);
 }
 
-static void plan_check(const char *name, const char *statement, size_t len, bool declared)
+static void plan_check(const char *name, const char *statement, size_t len, bool declared, bool by_id)
 {
-	struct explained e = {name, 0};
+	struct explained e = {name, by_id, 0};
 	struct text      sql = {0};
 
 	text_format(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); %s EXPLAIN %.*s; END",
@@ -269,13 +275,16 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_fini(&sql);
 }
 
-static void plans_check(void)
+static void plans_check(int batch)
 {
 	for (size_t i = 0; i < COUNT(plans); i++) {
 		struct text rows = {0}, sql = {0};
+		bool        by_id = strcmp(plans[i].rows, BY_ID) == 0;
 		size_t      len;
 
 		text_add(&rows, plans[i].rows);
+		for (int64_t id = 2; by_id && id <= batch; id++)
+			row_int(&rows, id);
 		statement_add(&sql, plans[i].statement,
 		              &(struct fill){.rows = &rows,
 		                             .task = 1,
@@ -288,7 +297,7 @@ static void plans_check(void)
 		len = strlen(sql.data);
 		while (len > 0 && strchr("; \n", sql.data[len - 1]))
 			len--;
-		plan_check(statement_name(plans[i].statement), sql.data, len, false);
+		plan_check(statement_name(plans[i].statement), sql.data, len, false, by_id);
 		text_fini(&rows);
 		text_fini(&sql);
 	}
@@ -305,7 +314,7 @@ static void plans_of_a_claim_check(enum task_kind kind)
 		const char *at = strstr(sql.data, begins[i]);
 
 		cr_assert(at, "task_claim has no %s", begins[i]);
-		plan_check(begins[i], at, strcspn(at, ";"), true);
+		plan_check(begins[i], at, strcspn(at, ";"), true, false);
 	}
 	text_fini(&sql);
 }
@@ -318,18 +327,18 @@ Test(claim, no_scan_and_no_sort)
 	run(s.db, "INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
 	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
 	          "seq_1_to_2000");
-	plans_check();
+	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	run(s.db, "ANALYZE TABLE reservation, task");
-	plans_check();
+	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	scratch_close(&s);
 	scratch_open(&s); /* tables with next to nothing in them, where plans go wrong */
 	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
-	fill(1, 40, CONFIRMED, -10);
-	plans_check();
+	fill(1, 2 * FEW, CONFIRMED, -10);
+	plans_check(FEW);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	scratch_close(&s);

@@ -47,7 +47,7 @@ Test(fate, fail_buries)
 	     "sku      A                  -> available=8 reserved=0 on_hand=8");
 }
 
-/* What failed counts as it did when the call is repeated, with the same reason, also by the call that ended the task. */
+/* What failed counts as it did when the call is repeated with the same reason, also by the call that ended the task. */
 Test(fate, fail_repeated)
 {
 	flow(STOCK, R1, R2, R3, "reserve  H1 A=1 ttl=60      -> 201", "claim    settle w1          -> 201 orders=3",
@@ -177,8 +177,8 @@ Test(fate, reaped)
 	     "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 2");
 }
 
-/* A reaper comes between two reads of a call: what it took away is not merely lost. A table that is locked holds the call
- * in the middle. */
+/* A reaper comes between two reads of a call: what it took away is not merely lost. A table that is locked holds the
+ * call in the middle. */
 static void reaped_meanwhile(const char *call)
 {
 	struct db_target target;

@@ -53,7 +53,10 @@ Test(reap, reap_of_many_tasks)
 	flow_orders("R", 250);
 	for (int i = 0; i < 250; i++)
 		flow_step("claim settle w limit=1 lease=1 -> 201");
-	flow_steps("tick 2", "run reap --dry-run -> 0 '~task 250 of w'", "run reap -> 0", TASKS "4,250",
+	flow_steps("tick 2", "run reap --dry-run -> 0 '~task 1 of w' '~task 250 of w'",
+	           "sql UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)", /* and then their reaper died */
+	           "run reap --dry-run -> 0 '~task 1 of w' '~task 101 of w' '~task 250 of w'", "run reap -> 0",
+	           "run reap -> 0 '!task'", TASKS "4,250",
 	           "sql SELECT COUNT(*) FROM reservation WHERE task_id IS NOT NULL -> 0");
 	flow_end();
 }
