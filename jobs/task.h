@@ -45,9 +45,14 @@ struct task {
 struct claimer {
 	int64_t low_ms;     /* due_at of the last claim, less a margin; 0: from the beginning */
 	int64_t full_at_ms; /* clock_ms of the next walk from the beginning */
+	/* With a long backlog every other claim takes what has become due just now: what is fresh does not wait for
+	 * what is old. Set by the claimer's owner. */
+	bool    both_ends;
+	int64_t fresh_ms; /* where the fresh ones begin; 0: the next claim is of the oldest */
 };
 
-/* Claims up to `limit` due reservations, the oldest first. Nothing due: task->task_id 0. The list is the caller's. */
+/* Claims up to `limit` due reservations, the oldest first unless the claimer takes both ends. Nothing due:
+ * task->task_id 0. The list is the caller's. */
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 

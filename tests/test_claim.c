@@ -1,5 +1,6 @@
 /* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. */
+ * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how many
+ * orders wait where the locks of a claim are counted. */
 #include "engine/statement.h"
 #include "jobs/task.h"
 #include "schema/migrate.h"
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITING = 20000, LATER = 3000, HOLDS = 3000, LAPSED = 60 };
+enum { WAITING = 20000, LATER = 3000, HOLDS = 3000, LAPSED = 60, HOLD = 3000001, BACKLOG = 100000 };
 
 static struct scratch s;
 
@@ -69,7 +70,7 @@ static void fill(int64_t from, int n, int state, int due_s)
 }
 
 /* Orders that wait, orders that wait for their next attempt, holds that live, holds that have expired. */
-static void fill_tables(void)
+static void fill_tables(int waiting)
 {
 	char why[300];
 
@@ -78,10 +79,10 @@ static void fill_tables(void)
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1, 'A', UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO location (location_id, code) VALUES (1, 'main') ON DUPLICATE KEY UPDATE code = code");
-	fill(1, WAITING, CONFIRMED, -4000);
-	fill(100001, LATER, CONFIRMED, 5);
-	fill(200001, HOLDS, HELD, 5);
-	fill(300001, LAPSED, HELD, -1000);
+	fill(1, waiting, CONFIRMED, -2000 - waiting / 10);
+	fill(2000001, LATER, CONFIRMED, 5);
+	fill(HOLD, HOLDS, HELD, 5);
+	fill(4000001, LAPSED, HELD, -1000);
 }
 
 /* ---- locks */
@@ -139,8 +140,9 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 {
 	static const int limits[] = {1, 7, 500, 5000, 500};
+	const char      *backlog = getenv("HOLDFAST_BACKLOG");
 
-	fill_tables();
+	fill_tables(backlog && atoi(backlog) > WAITING ? atoi(backlog) : BACKLOG);
 	for (size_t i = 0; i < COUNT(limits); i++) {
 		struct claimed c = claim_locks(TASK_SETTLE, limits[i]);
 
@@ -157,7 +159,7 @@ Test(claim, locks_nothing_that_is_not_due)
 {
 	struct claimed c;
 
-	fill_tables();
+	fill_tables(WAITING);
 	c = claim_locks(TASK_EXPIRE, 500);
 	cr_expect_eq(c.orders, LAPSED);
 	cr_expect_eq(c.locked, 2 * LAPSED);
@@ -178,7 +180,7 @@ Test(claim, holds_up_nobody)
 	struct db  *other;
 	struct text sql = {0};
 
-	fill_tables();
+	fill_tables(WAITING);
 	other = other_connection();
 	run(other, "SET SESSION innodb_lock_wait_timeout = 1");
 	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
@@ -189,18 +191,18 @@ Test(claim, holds_up_nobody)
 		                           " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
 		             LATER + HOLDS);
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, confirmed_at = UTC_TIMESTAMP(3),"
-		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 200001 AND state = 1");
+		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 3000001 AND state = 1");
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = due_at - INTERVAL 1 SECOND,"
-		           " expires_at = due_at WHERE reservation_id BETWEEN 200002 AND 200400");
+		           " expires_at = due_at WHERE reservation_id BETWEEN 3000002 AND 3000400");
 		run(other,
 		    "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, "
 		    "attempts,"
-		    " created_at) SELECT 1000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
+		    " created_at) SELECT 9000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
 		    " SECOND + INTERVAL seq SECOND, UTC_TIMESTAMP(3), 0, UTC_TIMESTAMP(3) FROM seq_1_to_100");
-		run(other, "DELETE FROM reservation WHERE reservation_id > 1000000");
+		run(other, "DELETE FROM reservation WHERE reservation_id > 9000000");
 		run(other,
 		    "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 1, confirmed_at = NULL, due_at = expires_at"
-		    " WHERE reservation_id = 200001");
+		    " WHERE reservation_id = 3000001");
 		run(s.db, "ROLLBACK");
 	}
 	text_fini(&sql);
@@ -323,7 +325,7 @@ Test(claim, no_scan_and_no_sort)
 {
 	char why[300];
 
-	fill_tables();
+	fill_tables(WAITING);
 	run(s.db, "INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
 	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
 	          "seq_1_to_2000");
@@ -384,7 +386,7 @@ Test(claim, is_not_slowed_down_by_a_snapshot)
 	struct db        *dump;
 	int64_t           with, without;
 
-	fill_tables();
+	fill_tables(WAITING);
 	dump = other_connection();
 	run(dump, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	run(dump, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
