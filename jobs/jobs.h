@@ -18,7 +18,8 @@ struct work {
 	unsigned          attempts_max;
 	const char       *exec;  /* NULL: the order is completed as it is */
 	bool              once;  /* ends when nothing is ready */
-	bool              tells; /* a reaper prints what it freed */
+	bool              tells; /* a reaper prints what it freed .. */
+	bool              json;  /* .. a line of JSON for each task */
 	bool              dry;   /* it only says what it would free */
 	struct stop      *stop;
 };

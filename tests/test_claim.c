@@ -1,6 +1,6 @@
 /* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how many
- * orders wait where the locks of a claim are counted. */
+ * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how
+ * many orders wait where the locks of a claim are counted. */
 #include "engine/statement.h"
 #include "jobs/task.h"
 #include "schema/migrate.h"

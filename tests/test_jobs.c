@@ -62,6 +62,7 @@ Test(jobs, usage)
 	     "run work settle --dry-run       -> 64", "run reap settle                 -> 64",
 	     "run reap --stale-after x        -> 64", "run reap --every 0              -> 64",
 	     "run kick                        -> 64", "run kick R1 --all               -> 64",
+	     "run reap --once --every 1       -> 64", "run purge --keep 36501          -> 64",
 	     "run purge                       -> 64", "run purge --keep x              -> 64",
 	     "run audit R1                    -> 64", "run work --help                 -> 0 '~--exec CMD'",
 	     "run reap --help                 -> 0 ~--dry-run", "run kick --help                 -> 0 ~--all",

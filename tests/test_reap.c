@@ -3,6 +3,7 @@
 
 #include <glob.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* clang-format off: the steps are tables */
 
@@ -32,6 +33,18 @@ Test(reap, reap)
 	     "get      H1                   -> expired attempts=1", "tick     3", "work     settle               -> 0",
 	     "work     expire               -> 0", STATES "3,3 5,1",
 	     "sku      A                    -> available=7 on_hand=7");
+}
+
+/* For programs: an object for each task, or for all of it. */
+Test(reap, prints_json)
+{
+	flow(THREE, "run      reap --json          -> 0 !task_id", "claim    settle a limit=2 lease=1 -> 201", "tick 2",
+	     "run      reap --json --dry-run --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=false",
+	     "run      reap --json --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=true",
+	     "claim    settle b            -> 201 task_id=2 orders=R3", "fail 2 R3=bury:x -> 200",
+	     "run      kick R3 --json       -> 0 kicked=1", "run kick R3 --json -> 1 !kicked",
+	     "run      kick --all --json    -> 0 kicked=0", "release  R1 -> 200", "tick 90000",
+	     "run      purge --keep 1 --json -> 0 reservations=1 tasks=2");
 }
 
 /* The eighth time a worker goes silent over an order, it is buried. A hold is not. */
@@ -277,9 +290,21 @@ static bool clock_shift(const char *offset)
 	return ok;
 }
 
+/* What the log of a program whose clock is off by `offset_s` says the hour is: the test is of nothing otherwise. */
+static void wall_time(int offset_s, char *to, size_t size)
+{
+	time_t    then = time(NULL) + offset_s;
+	struct tm utc;
+
+	gmtime_r(&then, &utc);
+	strftime(to, size, utc.tm_min == 59 ? "~time=%Y-%m-%dT" : "~time=%Y-%m-%dT%H:", &utc);
+}
+
 /* The database's clock rules: what is due, when a lease ends, what has expired. */
 static void clock_off(const char *offset)
 {
+	char said[40];
+
 	if (!clock_shift(NULL))
 		cr_skip_test("needs libfaketime (apt-get install libfaketime), and a build without sanitizers");
 	flow_begin();
@@ -291,7 +316,9 @@ static void clock_off(const char *offset)
 	           "claim    settle w lease=600  -> 201 task_id=2 orders=ALIVE", "tick     61",
 	           "reserve  DUE A=1             -> 201", "confirm DUE -> 200");
 	clock_shift(offset);
-	flow_steps("run      reap                -> 0", "work settle -> 0", "work expire -> 0");
+	flow_steps("run      reap                -> 0", "work expire -> 0");
+	wall_time(offset[0] == '-' ? -3600 : 3600, said, sizeof(said));
+	flow_step("work settle --log-level debug -> 0 ~event=worked %s", said);
 	clock_shift(NULL);
 	flow_steps("get      SOON                -> held", "get      RETRIED             -> confirmed attempts=1",
 	           "task     2                   -> open", "get      DUE                 -> settled settled_at=~0",
