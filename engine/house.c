@@ -64,6 +64,15 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
+/* Again when the connection broke meanwhile. */
+static bool version_read(struct db *db, int *version)
+{
+	while (!schema_version(db, version))
+		if (db_connected(db) || !wait_for(db))
+			return false;
+	return true;
+}
+
 static int schema_look(struct house *h, struct db *db, const struct house_options *options)
 {
 	char why[512];
@@ -75,7 +84,7 @@ static int schema_look(struct house *h, struct db *db, const struct house_option
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
-	if (!schema_version(db, &version)) {
+	if (!version_read(db, &version)) {
 		say("cannot read the schema version: %s", db_error(db));
 		return EXIT_UNAVAILABLE;
 	}

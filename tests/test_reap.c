@@ -187,7 +187,7 @@ Test(reap, serve_expires_behind_a_backlog)
 	since = clock_ms();
 	flow_steps("wait sku B -> available=1 reserved=0");
 	cr_expect_leq(clock_ms() - since, 3000);
-	flow_steps("wait sku A -> available=10000 reserved=0", "sql SELECT SUM(completed) FROM task -> 10001");
+	flow_steps("wait:20 sku A -> available=10000 reserved=0", "sql SELECT SUM(completed) FROM task -> 10001");
 	flow_end();
 }
 
