@@ -29,12 +29,12 @@ static const struct {
 /* Over what a block goes in ranges. */
 static const struct walk {
 	const char    *word;
-	enum statement page;
-	bool           ranges;
+	enum statement page;   /* where a range ends */
+	bool           ranges; /* false: one statement over everything */
 } walks[] = {
 	{"sku", AUDIT_PAGE_SKU, true},
 	{"movement", AUDIT_PAGE_MOVEMENT, true},
-	{"once", 0, false},
+	{.word = "once"},
 	{"reservation", AUDIT_PAGE_RESERVATION, true},
 	{"task", AUDIT_PAGE_TASK, true},
 };
