@@ -28,20 +28,26 @@ const struct command commands[] = {
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
          audit_run},
-	{"stats", STATS, "", "stock, reservations by state, slots",
+	{"stats", STATS, "", "stock, reservations by state, tasks, oldest waiting, slots",
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
 	{"work", WORK, "settle|expire", "claims due reservations and completes them",
          "  holdfast work settle --workers 4\n"
-         "  holdfast work settle --once --exec ./settle.py\n",
+         "  holdfast work settle --once --exec ./settle.py\n"
+         "  holdfast work expire --every 1\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",
-         "  holdfast reap --dry-run\n"
+         "  holdfast reap --dry-run --json\n"
          "  holdfast reap --every 10\n",
          reap_run},
-	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back", "  holdfast kick R1\n", kick_run},
-	{"purge", PURGE, "", "removes reservations and tasks that ended long ago", "  holdfast purge --keep 90\n",
+	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back",
+         "  holdfast kick R1\n"
+         "  holdfast kick --all --json\n",
+         kick_run},
+	{"purge", PURGE, "", "removes reservations and tasks that ended long ago; their ids may be used anew",
+         "  holdfast purge --keep 90\n"
+         "  holdfast purge --keep 90 --json\n",
          purge_run},
 	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
          "  holdfast tune\n"

@@ -183,17 +183,42 @@ static char *trimmed(char *s)
 	return s;
 }
 
+/* Ends the line at a # that begins a word, outside of quotes. */
+static void comment_cut(char *line)
+{
+	bool quoted = false;
+
+	for (char *c = line; *c; c++) {
+		quoted ^= *c == '"';
+		if (*c == '#' && !quoted && (c == line || strchr(" \t", c[-1])))
+			*c = '\0';
+	}
+}
+
+/* Without the quotes, if the whole of it is in quotes. */
+static char *unquoted(char *value)
+{
+	size_t len = strlen(value);
+
+	if (len < 2 || value[0] != '"' || strchr(value + 1, '"') != value + len - 1)
+		return value;
+	value[len - 1] = '\0';
+	return value + 1;
+}
+
 static int config_line(const char *file, int number, char *line, int mask)
 {
-	char *equals = strchr(line, '='), *name = trimmed(line), *value;
+	char *equals, *name, *value;
 	int   option;
 
-	if (!*name || *name == '#')
-		return EXIT_DONE;
+	comment_cut(line);
+	equals = strchr(line, '=');
 	if (equals)
 		*equals = '\0';
 	name = trimmed(line);
-	value = equals ? trimmed(equals + 1) : "";
+	if (!*name && !equals)
+		return EXIT_DONE;
+	value = equals ? unquoted(trimmed(equals + 1)) : "";
 	option = option_find(name, strlen(name), ALL);
 	if (option < 0 || !value_fits(option, value)) {
 		say("%s, line %d: %s %s", file, number,

@@ -24,7 +24,7 @@ enum {
 	HOUSED = 1023, /* all that work on a database */
 	KEY = 1024,
 	SERVE_KEY = SERVE | KEY,
-	PRINTS = AUDIT | STATS | IMPORT | TUNE | KEY,
+	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
 	ALL = HOUSED | KEY
 };

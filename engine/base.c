@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8, "log_event reads l, ll and z as 64 bits");
+
 enum log_level log_level = LOG_INFO;
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -155,31 +157,91 @@ bool log_level_set(const char *name)
 	return false;
 }
 
+/* ---- the log */
+
+struct line {
+	char   data[2048];
+	size_t len;
+};
+
+/* What does not fit is left out; there is room for the end of the line. */
+static void line_char(struct line *l, char c)
+{
+	if (l->len < sizeof(l->data) - 1)
+		l->data[l->len++] = c;
+}
+
+static void line_add(struct line *l, const char *text)
+{
+	while (*text)
+		line_char(l, *text++);
+}
+
+/* `open`: the format has the quotes itself. */
+static void line_value(struct line *l, const char *text, bool open)
+{
+	bool quotes = !open && !*text;
+
+	for (const char *c = text; *c && !open; c++)
+		quotes |= *c <= ' ' || *c == '"' || *c == '=' || *c == '\\';
+	if (quotes)
+		line_char(l, '"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			line_char(l, '\\');
+		if (*text == '\n')
+			line_add(l, "\\n");
+		else
+			line_char(l, (unsigned char)*text < ' ' ? ' ' : *text);
+	}
+	if (quotes)
+		line_char(l, '"');
+}
+
+static void line_format(struct line *l, const char *format, va_list ap)
+{
+	for (; *format; format++) {
+		char digits[32] = "";
+		int  size = 0;
+
+		if (*format != '%') {
+			line_char(l, *format);
+			continue;
+		}
+		while (*++format == 'l' || *format == 'z')
+			size++;
+		if (*format == 's')
+			line_value(l, va_arg(ap, const char *), l->len > 0 && l->data[l->len - 1] == '"');
+		else if (*format == 'd')
+			snprintf(digits, sizeof(digits), "%" PRId64, size ? va_arg(ap, int64_t) : va_arg(ap, int));
+		else if (*format == 'u')
+			snprintf(digits, sizeof(digits), "%" PRIu64,
+			         size ? va_arg(ap, uint64_t) : va_arg(ap, unsigned));
+		else
+			assert(!"the log knows d, u and s");
+		line_add(l, digits);
+	}
+}
+
 void log_event(enum log_level level, const char *event, const char *format, ...)
 {
-	char            line[2048], stamp[40];
+	struct line     line = {.len = 0};
 	struct timespec now;
 	struct tm       utc;
 	va_list         ap;
-	int             n;
 
 	if (level > log_level)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-	n = snprintf(line, sizeof(line), "time=%s.%03ldZ level=%s event=%s ", stamp, now.tv_nsec / 1000000,
-	             level_names[level], event);
+	line.len = strftime(line.data, sizeof(line.data), "time=%Y-%m-%dT%H:%M:%S", &utc);
+	line.len += (size_t)snprintf(line.data + line.len, sizeof(line.data) - line.len, ".%03ldZ level=%s event=%s ",
+	                             now.tv_nsec / 1000000, level_names[level], event);
 	va_start(ap, format);
-	n += vsnprintf(line + n, sizeof(line) - (size_t)n, format, ap);
+	line_format(&line, format, ap);
 	va_end(ap);
-	if ((size_t)n > sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	for (int i = 0; i < n; i++) /* one event is one line, whatever a message of the database holds */
-		if (line[i] == '\n' || line[i] == '\r')
-			line[i] = ' ';
-	line[n++] = '\n';
-	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+	line.data[line.len++] = '\n';
+	if (write(STDERR_FILENO, line.data, line.len) < 0)
 		return; /* nowhere left to say it */
 }
 

@@ -47,8 +47,9 @@ void  text_int(struct text *t, int64_t n);
 void  text_hex(struct text *t, const void *data, size_t len);
 void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
-/* ---- the log: one logfmt line per event on stderr. `event` is a short fixed word; format gives `key=value` pairs.
- * Values with spaces are written by the caller as key=\"%s\". Any thread. */
+/* ---- the log: one logfmt line per event on stderr. `event` is a short fixed word; format gives `key=value` pairs,
+ * with whole numbers (d, u, l, ll, z) and texts. A text stays one value whatever it holds: %s is put in quotes where it
+ * needs them, and what would end the value or the line is escaped. Any thread. */
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 extern enum log_level log_level;
 bool                  log_level_set(const char *name) MUST_CHECK;

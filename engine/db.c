@@ -221,6 +221,7 @@ static bool set_read(MYSQL *mysql, int set, void (*each)(void *arg, const struct
 	if (!result)
 		return false;
 	row.columns = mysql_num_fields(result);
+	row.fields = mysql_fetch_fields(result);
 	while ((row.col = mysql_fetch_row(result)) != NULL) {
 		row.len = mysql_fetch_lengths(result);
 		if (each)
@@ -329,9 +330,32 @@ int64_t db_int(const struct db_row *row, unsigned column)
 	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
 }
 
+const char *db_column(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return ((const MYSQL_FIELD *)row->fields)[column].name;
+}
+
+bool db_is_number(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return IS_NUM(((const MYSQL_FIELD *)row->fields)[column].type);
+}
+
 const char *db_error(const struct db *db)
 {
 	return db->error;
+}
+
+bool db_refused(const struct db *db)
+{
+	static const unsigned codes[] = {ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
+	                                 ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED};
+
+	for (size_t i = 0; i < COUNT(codes); i++)
+		if (db->code == codes[i])
+			return true;
+	return false;
 }
 
 unsigned db_errno(const struct db *db)

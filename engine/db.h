@@ -62,8 +62,11 @@ struct db_row {
 	unsigned             columns;
 	char               **col;
 	const unsigned long *len;
+	const void          *fields; /* for the last two below */
 };
-int64_t db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
+int64_t     db_int(const struct db_row *row, unsigned column);    /* NULL reads as 0 */
+const char *db_column(const struct db_row *row, unsigned column); /* its name; lives as long as the columns */
+bool        db_is_number(const struct db_row *row, unsigned column);
 
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
  * must not use the connection. After any other result than DB_OK db_error says why. Rows given before an error came are
@@ -97,9 +100,12 @@ size_t db_values_rows(const struct db_values *v);
  * prepared once for a connection, and known by its address. Columns of an answer are cut at 64 bytes. */
 enum db_result db_execute(struct db *db, const char *sql, const struct db_values *values,
                           void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
-const char    *db_error(const struct db *db); /* of the last db_connect or statement that failed */
-unsigned       db_errno(const struct db *db);
-int64_t        db_changed(const struct db *db); /* rows changed by the last statement without a result set */
+/* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
+ * try again is no use. */
+bool        db_refused(const struct db *db);
+const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
+unsigned    db_errno(const struct db *db);
+int64_t     db_changed(const struct db *db); /* rows changed by the last statement without a result set */
 
 /* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to
  * it is open. One line for each that is not as it

@@ -23,12 +23,15 @@ static bool is_credential(const char *file)
 static bool password_read(struct db_target *target, const char *file)
 {
 	struct stat st;
+	char        mode[8];
 	FILE       *in = fopen(file, "re");
 	bool        ok = in && fgets(target->password, sizeof(target->password), in);
 
-	if (ok && fstat(fileno(in), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) && !is_credential(file))
-		log_event(LOG_WARN, "password_open", "file=\"%s\" mode=%04o hint=\"others can read it: chmod 600\"",
-		          file, st.st_mode & 07777U);
+	if (ok && fstat(fileno(in), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) && !is_credential(file)) {
+		snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
+		log_event(LOG_WARN, "password_open", "file=%s mode=%s hint=\"others can read it: chmod 600\"", file,
+		          mode);
+	}
 	if (in)
 		fclose(in);
 	target->password[strcspn(target->password, "\r\n")] = '\0';
@@ -71,10 +74,19 @@ static bool wait_for(struct db *db)
 	int64_t until = clock_ms() + START_WAIT_MS;
 
 	while (!db_connect(db)) {
-		if (clock_ms() > until || asked_to_end())
+		if (db_refused(db) || clock_ms() > until || asked_to_end())
 			return false;
 		usleep(200000);
 	}
+	return true;
+}
+
+/* Again when the connection broke meanwhile. */
+static bool version_read(struct db *db, int *version)
+{
+	while (!schema_version(db, version))
+		if (db_connected(db) || !wait_for(db))
+			return false;
 	return true;
 }
 
@@ -89,7 +101,7 @@ static int schema_look(struct house *h, struct db *db, const struct house_option
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
-	if (!schema_version(db, &version)) {
+	if (!version_read(db, &version)) {
 		say("cannot read the schema version: %s", db_error(db));
 		return EXIT_UNAVAILABLE;
 	}
@@ -112,7 +124,9 @@ int house_open(struct house *h, const struct house_options *options)
 		return status;
 	db = db_new(&h->target);
 	if (!wait_for(db)) {
-		say("the database is not there: %s", db_error(db));
+		say("%s: %s",
+		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
+		    db_error(db));
 		status = EXIT_UNAVAILABLE;
 	} else {
 		db_doctor(db, &h->findings);

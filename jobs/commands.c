@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 64, KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
+enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
 /* ---- signals: the first one ends the work in order, the second one at once. */
 
@@ -24,6 +24,7 @@ static void *signals_main(void *arg)
 	sigwait(&set, &sig);
 	stop_now(arg);
 	sigwait(&set, &sig);
+	exec_kill_all();
 	_exit(128 + sig);
 }
 
@@ -116,12 +117,18 @@ int reap_run(int argc, char **argv)
 
 	if (status != EXIT_DONE)
 		return status;
+	if (option_given(OPTION_once) && option_given(OPTION_every)) {
+		say("--once and --every do not go together; try `holdfast reap --help`");
+		return EXIT_USAGE;
+	}
 	if (!in_range(OPTION_max_attempts, 1, 1000) || !in_range(OPTION_every, 1, 86400) ||
 	    !in_range(OPTION_stale_after, 0, 86400 * 365))
 		return EXIT_USAGE;
+	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
 	work.dry = option_given(OPTION_dry_run);
+	work.json = option_given(OPTION_json);
 	work.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
 	return workers_run(&work, 1);
@@ -205,9 +212,12 @@ static int kick_one(struct db *db, const char *order_id)
 	} else {
 		text_reset(&sql);
 		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &in.id});
-		status = run_again(db, &sql) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
-		if (status == EXIT_DONE)
-			printf("%s is confirmed again\n", order_id);
+		if (run_again(db, &sql) != DB_OK)
+			status = EXIT_UNAVAILABLE;
+		else if (db_changed(db) == 0)
+			say("%s is not buried any more", order_id);
+		else
+			status = EXIT_DONE;
 	}
 	text_fini(&sql);
 	text_fini(&rows);
@@ -220,10 +230,17 @@ static int kick_act(struct db *db, void *arg)
 	int64_t kicked;
 	int     status;
 
-	if (arg)
-		return kick_one(db, arg);
+	if (arg) {
+		status = kick_one(db, arg);
+		if (status == EXIT_DONE && option_given(OPTION_json))
+			puts("{\"kicked\":1}");
+		else if (status == EXIT_DONE)
+			printf("%s is confirmed again\n", (char *)arg);
+		return status;
+	}
 	status = kick_all(db, &kicked);
-	printf("%lld reservations are confirmed again\n", (long long)kicked);
+	printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
+	       (long long)kicked);
 	return status;
 }
 
@@ -349,7 +366,9 @@ static int purge_act(struct db *db, void *arg)
 		status = purge_lanes(db, p);
 	if (status == EXIT_DONE && tune_clean(db) != DB_OK)
 		status = EXIT_UNAVAILABLE;
-	printf("%lld reservations and %lld tasks removed\n", (long long)reservations, (long long)p->removed);
+	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
+	                                 : "%lld reservations and %lld tasks removed\n",
+	       (long long)reservations, (long long)p->removed);
 	text_fini(&p->rows);
 	return status;
 }
@@ -366,6 +385,8 @@ int purge_run(int argc, char **argv)
 		say("purge needs --keep DAYS; try `holdfast purge --help`");
 		return EXIT_USAGE;
 	}
+	if (!in_range(OPTION_keep, 0, 36500))
+		return EXIT_USAGE;
 	p.days = option_count(OPTION_keep, 0);
 	house = option_house();
 	return house_run(&house, purge_act, &p);

@@ -49,8 +49,9 @@ static enum db_result complete_write(struct db *db, const struct task *task, str
 }
 
 /* Nothing of what was named is left: the task is done if nothing else is. Without a guard: a task that was closed
- * meanwhile stays as it is. */
-static enum db_result nothing_write(struct db *db, const struct task *task, int *verdict)
+ * meanwhile stays as it is. It is looked at afterwards: a reaper marks the task before it takes its rows, so they were
+ * lost to one if it is marked by now. */
+static enum db_result nothing_write(struct db *db, struct task *task, int *verdict)
 {
 	struct text    sql = {0};
 	enum db_result result;
@@ -61,7 +62,7 @@ static enum db_result nothing_write(struct db *db, const struct task *task, int 
 		&(struct fill){.task = (int64_t)task->task_id, .state = task_kind_from(task->kind), .lease = LEASE_S});
 	result = guard_run(db, &sql, verdict);
 	text_fini(&sql);
-	return result;
+	return result == DB_OK ? task_read(db, task->task_id, task) : result;
 }
 
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
@@ -76,7 +77,6 @@ static void lost_add(struct task_answer *a, const char *order_id)
 {
 	a->lost_orders = mem_resize(a->lost_orders, (size_t)(a->lost + 1) * sizeof(a->lost_orders[0]));
 	strcpy(a->lost_orders[a->lost++], order_id);
-	counter_add(COUNT_FENCED, 1);
 }
 
 /* Keeps the rows that are named, by their order; the others are freed. */
@@ -93,12 +93,12 @@ static void rows_keep(struct reservation_reader *in, const struct report *orders
 	in->count = kept;
 }
 
-static bool rows_have(const struct reservation_reader *in, const char *order_id)
+static const struct reservation *rows_find(const struct reservation_reader *in, const char *order_id)
 {
 	for (size_t i = 0; i < in->count; i++)
 		if (strcmp(in->list[i]->order_id, order_id) == 0)
-			return true;
-	return false;
+			return in->list[i];
+	return NULL;
 }
 
 /* Orders that were released while the task had them keep its number: lost. */
@@ -134,7 +134,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	a->completed = (int64_t)done.count;
 	a->lease_lost = a->task.state == TASK_REAPED;
 	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
-		if (!rows_have(&done, orders[i].order_id) && !rows_have(open, orders[i].order_id))
+		if (!rows_find(&done, orders[i].order_id) && !rows_find(open, orders[i].order_id))
 			lost_add(a, orders[i].order_id);
 	if (result == DB_OK && !a->lease_lost && count == 0)
 		result = released_read(db, c, a);
@@ -163,6 +163,7 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 			result = open.count > 0 ? complete_write(db, &a->task, open.list, open.count, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
 			a->completed += (int64_t)open.count;
+			a->lease_lost = a->task.state == TASK_REAPED;
 			if (result == DB_DUPLICATE || result == DB_RETRY || result == DB_LOCKED) {
 				verdict = ROWS_MOVED; /* undone; read and write anew */
 				result = DB_OK;
@@ -172,10 +173,9 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
 		return DB_RETRY;
-	if (result == DB_OK && a->lease_lost) {
+	if (result == DB_OK && a->lease_lost)
 		a->completed = 0;
-		counter_add(COUNT_FENCED, 1);
-	}
+	counter_add(COUNT_FENCED, a->lease_lost ? 1 : a->lost);
 	expired_count(&a->task, a->completed);
 	return result;
 }
@@ -214,15 +214,18 @@ static int64_t backoff_ms(unsigned attempts)
 	return (s < 600 ? s : 600) * (900 + 200 * chance / 255);
 }
 
+/* What is kept as last_error. */
+static const char *reason_of(const struct report *report)
+{
+	return report->error && *report->error ? report->error : "no reason was given";
+}
+
 static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
                      bool bury)
 {
 	struct text words = {0};
 
-	if (error)
-		row_hex(&words, error, strlen(error));
-	else
-		row_null(&words);
+	row_hex(&words, error, strlen(error));
 	statement_add(sql,
 	              bury                        ? TASK_BURY
 	              : task->kind == TASK_EXPIRE ? TASK_RETRY_HELD
@@ -252,7 +255,7 @@ static void fail_rows(struct text *sql, const struct reservation_reader *open, c
 		const struct report *report = report_of(open->list[i], orders, count);
 		bool bury = a->task.kind == TASK_SETTLE && (!report->retry || open->list[i]->attempts >= attempts_max);
 
-		fail_row(sql, &a->task, open->list[i], report->error, bury);
+		fail_row(sql, &a->task, open->list[i], reason_of(report), bury);
 		*(bury ? &a->buried : &a->retried) += 1;
 	}
 }
@@ -279,6 +282,43 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	return result;
 }
 
+/* An order that failed bears the reason: it is found again by whoever repeats the call. */
+static bool fail_is_repeated(const struct reservation *r, const struct report *report, struct task_answer *a)
+{
+	bool repeated = r && (r->state == BURIED || r->state == task_kind_from(a->task.kind)) && r->last_error &&
+	                strcmp(r->last_error, reason_of(report)) == 0;
+
+	if (repeated)
+		*(r->state == BURIED ? &a->buried : &a->retried) += 1;
+	return repeated;
+}
+
+/* Orders that the task did not have: those that failed before count as they did, the others are lost. */
+static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
+                                  const struct report *orders, size_t count, struct task_answer *a)
+{
+	struct reservation_reader found = {.catalogue = c};
+	struct text               sql = {0}, rows = {0};
+	enum db_result            result = DB_OK;
+
+	for (size_t i = 0; i < count; i++)
+		if (!rows_find(open, orders[i].order_id))
+			row_hex(&rows, orders[i].order_id, strlen(orders[i].order_id));
+	if (rows.len > 0) {
+		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows});
+		result = db_run(db, &sql, reservation_read, &found);
+	}
+	a->lost = 0;
+	for (size_t i = 0; i < count && result == DB_OK; i++)
+		if (!rows_find(open, orders[i].order_id) &&
+		    !fail_is_repeated(rows_find(&found, orders[i].order_id), &orders[i], a))
+			lost_add(a, orders[i].order_id);
+	reservations_free(found.list, found.count);
+	text_fini(&sql);
+	text_fini(&rows);
+	return result;
+}
+
 enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                          size_t count, unsigned attempts_max, struct task_answer *a)
 {
@@ -290,10 +330,13 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
 		verdict = GUARD_DONE;
-		a->lease_lost |= a->task.task_id && a->task.state != TASK_OPEN;
 		if (result == DB_OK && a->task.state == TASK_OPEN)
 			result = open.count > 0 ? fail_write(db, &open, orders, count, attempts_max, a, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
+		a->lease_lost = a->task.state == TASK_REAPED || a->task.state == TASK_RETURNED;
+		if (result == DB_OK && verdict == GUARD_DONE && a->task.task_id && !a->lease_lost) {
+			result = fail_absent(db, c, &open, orders, count, a);
+		}
 		if (result == DB_RETRY || result == DB_LOCKED) {
 			verdict = ROWS_MOVED;
 			result = DB_OK;
@@ -302,6 +345,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)
 		return DB_RETRY;
+	counter_add(COUNT_FENCED, a->lease_lost ? 0 : a->lost);
 	return result;
 }
 

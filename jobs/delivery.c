@@ -38,7 +38,7 @@ static void row_take(const struct delivery *d)
 	struct delivery_row row = {.line = d->row_line, .sku = sku, .location = *location ? location : NULL};
 
 	if (d->column > d->columns)
-		row.wrong = "there are more fields than in the header";
+		row.wrong = "it has more fields than the first line";
 	else if (d->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
 		row.wrong = "sku must be 1 to 64 bytes of printable ASCII without space / ? # %";
 	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
@@ -130,17 +130,28 @@ static bool lines_parse(struct delivery *d, struct csv_parser *parser, const cha
 	return true;
 }
 
+/* The byte order mark that some programs write before UTF-8. */
+static size_t mark_length(const char *bytes, size_t n)
+{
+	static const char mark[] = "\xEF\xBB\xBF";
+	const size_t      len = sizeof(mark) - 1;
+
+	return n >= len && memcmp(bytes, mark, len) == 0 ? len : 0;
+}
+
 static bool file_parse(struct delivery *d, struct csv_parser *parser, FILE *in, EVP_MD_CTX *sha)
 {
 	char   buffer[(1 << 16) + 1];
-	size_t n;
-	bool   ok = true;
+	size_t n, skip;
+	bool   first = true, ok = true;
 
 	while (ok && (n = fread(buffer, 1, sizeof(buffer) - 1, in)) > 0) {
 		buffer[n] = '\0';
 		if (sha)
 			EVP_DigestUpdate(sha, buffer, n);
-		ok = lines_parse(d, parser, buffer, n);
+		skip = first ? mark_length(buffer, n) : 0;
+		first = false;
+		ok = lines_parse(d, parser, buffer + skip, n - skip);
 	}
 	if (ferror(in)) {
 		say("cannot read %s: %s", d->file, strerror(errno));

@@ -32,6 +32,56 @@ struct exec {
 	bool               lost;     /* the lease is gone: stop at once */
 };
 
+/* ---- the programs that run, each with a group of its own */
+
+static struct {
+	pthread_mutex_t lock;
+	pid_t           group[WORKERS_MAX]; /* 0: a free place */
+	bool            over;               /* none is started any more */
+} running = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The lock is kept: no worker takes the end of its program for an answer before the process is gone. */
+void exec_kill_all(void)
+{
+	pthread_mutex_lock(&running.lock);
+	running.over = true;
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		if (running.group[i])
+			kill(-running.group[i], SIGKILL);
+}
+
+static size_t running_place(pid_t pid)
+{
+	size_t i = 0;
+
+	while (i < WORKERS_MAX && running.group[i] != pid)
+		i++;
+	assert(i < WORKERS_MAX);
+	return i;
+}
+
+static bool running_spawn(pid_t *pid, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attributes,
+                          char **argv)
+{
+	bool ok;
+
+	pthread_mutex_lock(&running.lock);
+	ok = !running.over && posix_spawn(pid, "/bin/sh", files, attributes, argv, environ) == 0;
+	if (ok)
+		running.group[running_place(0)] = *pid;
+	pthread_mutex_unlock(&running.lock);
+	return ok;
+}
+
+/* Ends what is left of a group whose leader was not waited for yet: its number is still its own. */
+static void running_end(pid_t pid)
+{
+	pthread_mutex_lock(&running.lock);
+	kill(-pid, SIGKILL);
+	running.group[running_place(pid)] = 0;
+	pthread_mutex_unlock(&running.lock);
+}
+
 /* ---- the program's input */
 
 static void input_write(struct exec *x)
@@ -91,7 +141,7 @@ static bool program_start(struct exec *x)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored by us, and that would be inherited */
-	ok = posix_spawn(&x->pid, "/bin/sh", &files, &attributes, argv, environ) == 0;
+	ok = running_spawn(&x->pid, &files, &attributes, argv);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
 	close(in[0]);
@@ -227,16 +277,17 @@ static void program_follow(struct exec *x)
 /* A program that closed its output has a moment to end by itself; then its whole group is ended. */
 static void program_end(struct exec *x)
 {
-	int64_t until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
-	int     status = 0;
-	pid_t   ended;
+	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
+	siginfo_t ended = {0};
+	int       status = 0;
 
 	pipe_close(&x->to);
 	pipe_close(&x->from);
-	while ((ended = waitpid(x->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
+	while (waitid(P_PID, (id_t)x->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 && ended.si_pid == 0 &&
+	       clock_ms() < until)
 		usleep(5000);
-	kill(-x->pid, SIGKILL);
-	while (ended == 0 && waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
+	running_end(x->pid);
+	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
 		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task->task_id,

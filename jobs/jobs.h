@@ -18,7 +18,8 @@ struct work {
 	unsigned          attempts_max;
 	const char       *exec;  /* NULL: the order is completed as it is */
 	bool              once;  /* ends when nothing is ready */
-	bool              tells; /* a reaper prints what it freed */
+	bool              tells; /* a reaper prints what it freed .. */
+	bool              json;  /* .. a line of JSON for each task */
 	bool              dry;   /* it only says what it would free */
 	struct stop      *stop;
 };
@@ -36,6 +37,7 @@ bool stop_wait(struct stop *s, int64_t ms); /* pauses; true when it is time to s
  * process; a second one ends the process at once. */
 void signals_watch(struct stop *s);
 
+enum { WORKERS_MAX = 64 };
 struct worker;
 struct worker *worker_start(const struct work *work, unsigned number); /* work is copied */
 int            worker_join(struct worker *w);                          /* exit status */
@@ -44,6 +46,9 @@ int            worker_join(struct worker *w);                          /* exit s
  * are retried. Renews the lease while answers come; kills it when it is silent for a lease. */
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
                         size_t count) MUST_CHECK;
+/* Kills every program that runs, with all that it started, for a process that ends at once: none is started any more,
+ * and workers whose programs were killed stand still. Any thread. */
+void exec_kill_all(void);
 
 /* Removes what a tune that was killed left behind, unless one runs. Costs a look where there is nothing. */
 enum db_result tune_clean(struct db *db) MUST_CHECK;

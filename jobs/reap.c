@@ -135,16 +135,16 @@ static enum db_result reap_overdue(struct reap *r, struct tasks *found)
 	return result;
 }
 
-/* Their orders are freed page by page, so the first page is always the next. */
 static enum db_result reap_orphans(struct reap *r, enum task_kind kind, struct tasks *found)
 {
+	struct fill    fill = {.state = task_kind_from(kind), .kind = kind, .count = TASKS};
 	enum db_result result;
 
-	do
-		result = reap_page(r, TASK_ORPHANS,
-		                   &(struct fill){.state = task_kind_from(kind), .kind = kind, .count = TASKS}, true,
-		                   found);
-	while (result == DB_OK && found->count == TASKS && !r->dry);
+	do {
+		result = reap_page(r, TASK_ORPHANS, &fill, true, found);
+		if (found->count > 0)
+			fill.low = (int64_t)found->list[found->count - 1].task_id;
+	} while (result == DB_OK && found->count == TASKS);
 	return result;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000 };
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500 };
 
 static const struct {
 	const char    *word;
@@ -157,11 +157,29 @@ static enum db_result claim_run(struct db *db, struct task *task, int64_t limit,
 	return result;
 }
 
+/* Moves the mark to the last one that was claimed, the walk being in the order of due_at. A full batch of old ones:
+ * more wait, so the next claim is of the fresh ones. */
+static void claimer_note(struct claimer *claimer, const struct task *task, const struct reservation_reader *in,
+                         int64_t limit, int64_t lease_s)
+{
+	int64_t last = 0, fresh = task->lease_until - lease_s * 1000 - FRESH_MS;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->due_at > last)
+			last = in->list[i]->due_at;
+	if (last - LOW_MARGIN_MS > claimer->low_ms)
+		claimer->low_ms = last - LOW_MARGIN_MS;
+	if (claimer->both_ends && (int64_t)in->count == limit && last < fresh)
+		claimer->fresh_ms = fresh;
+}
+
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count)
 {
 	struct reservation_reader in = {0};
-	enum db_result            result;
+	enum db_result            result = DB_OK;
+	int64_t                   fresh_ms = claimer->fresh_ms;
+	bool                      fresh;
 
 	if (clock_ms() >= claimer->full_at_ms) {
 		claimer->low_ms = 0;
@@ -169,7 +187,13 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	}
 	*orders = NULL;
 	*count = 0;
-	result = claim_run(db, task, limit, lease_s, claimer->low_ms);
+	task->task_id = 0;
+	claimer->fresh_ms = 0;
+	if (fresh_ms > 0)
+		result = claim_run(db, task, limit, lease_s, fresh_ms);
+	fresh = task->task_id > 0;
+	if (result == DB_OK && !fresh)
+		result = claim_run(db, task, limit, lease_s, claimer->low_ms);
 	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) { /* something older may have come back */
 		claimer->low_ms = 0;
 		result = claim_run(db, task, limit, lease_s, 0);
@@ -180,9 +204,8 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
 	*orders = in.list;
 	*count = in.count;
-	for (size_t i = 0; i < in.count; i++) /* the walk follows due_at, so the last one is the mark */
-		if (in.list[i]->due_at - LOW_MARGIN_MS > claimer->low_ms)
-			claimer->low_ms = in.list[i]->due_at - LOW_MARGIN_MS;
+	if (!fresh)
+		claimer_note(claimer, task, &in, limit, lease_s);
 	return result;
 }
 

@@ -45,9 +45,14 @@ struct task {
 struct claimer {
 	int64_t low_ms;     /* due_at of the last claim, less a margin; 0: from the beginning */
 	int64_t full_at_ms; /* clock_ms of the next walk from the beginning */
+	/* With a long backlog every other claim takes what has become due just now: what is fresh does not wait for
+	 * what is old. Set by the claimer's owner. */
+	bool    both_ends;
+	int64_t fresh_ms; /* where the fresh ones begin; 0: the next claim is of the oldest */
 };
 
-/* Claims up to `limit` due reservations, the oldest first. Nothing due: task->task_id 0. The list is the caller's. */
+/* Claims up to `limit` due reservations, the oldest first unless the claimer takes both ends. Nothing due:
+ * task->task_id 0. The list is the caller's. */
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
@@ -76,7 +81,8 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
 /* Each order goes back after a pause that doubles with its attempts, or is buried: when the report says so or it has
- * had attempts_max. A hold that fails to expire is never buried. */
+ * had attempts_max. A hold that fails to expire is never buried. What was failed before with the same reason counts as
+ * it did then; other orders that the task has no more are lost. */
 enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                          size_t count, unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;

@@ -124,11 +124,12 @@ UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)
  WHERE task_id = {task} AND state = 1 AND lease_until < UTC_TIMESTAMP(3) - INTERVAL {lease} SECOND;
 
 -- name: task_orphans
--- Tasks that ended and still have orders: a reaper died half-way. Walks what is claimed, which is little.
-SELECT DISTINCT c.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
-  FROM (SELECT DISTINCT task_id FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id > 0) c
-  STRAIGHT_JOIN task k FORCE INDEX (PRIMARY) ON k.task_id = c.task_id
- WHERE k.state <> 1 AND k.kind = {kind} LIMIT {count};
+-- Tasks after {low} that ended and still have orders: a reaper died half-way. Walks what is claimed, which is little, in the order
+-- of the index.
+SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
+  FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
+ WHERE r.state = {state} AND r.task_id > {low} AND k.state <> 1 AND k.kind = {kind}
+ GROUP BY r.task_id ORDER BY r.task_id LIMIT {count};
 
 -- name: task_figures
 -- Open tasks, the age in ms of the oldest, and how many were reaped.
@@ -149,10 +150,10 @@ SELECT reservation_id, state IN (3, 4, 5) AND COALESCE(settled_at, released_at, 
   FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {low} ORDER BY reservation_id LIMIT {count};
 
 -- name: purge_rows
-    DELETE reservation FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) AND state IN (3, 4, 5);
+    DELETE r FROM reservation r FORCE INDEX (PRIMARY) WHERE r.reservation_id IN ({rows}) AND r.state IN (3, 4, 5);
 
 -- name: purge_lines
-    DELETE FROM reservation_line WHERE reservation_id IN ({rows});
+    DELETE l FROM reservation_line l FORCE INDEX (PRIMARY) WHERE l.reservation_id IN ({rows});
 
 -- name: purge_tasks_page
 -- A walk like purge_page: {count} tasks from {low} on, and which of them ended more than {lease} days ago and are named by no order

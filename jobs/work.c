@@ -1,6 +1,7 @@
 /* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
  * --jobs. */
 #include "jobs.h"
+#include "api/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,11 +123,29 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	return result;
 }
 
-static void reaped_print(void *arg, const struct task *task, int64_t orders)
+static void reaped_json(const struct task *task, int64_t orders, bool freed)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_int(&w, "task_id", (int64_t)task->task_id);
+	json_put_string(&w, "kind", task_kind_name(task->kind));
+	json_put_string(&w, "worker", task->worker);
+	json_put_int(&w, "orders", orders);
+	json_put_bool(&w, "freed", freed);
+	json_close_object(&w);
+	puts(out.data);
+	text_fini(&out);
+}
+
+static void reaped_tell(void *arg, const struct task *task, int64_t orders)
 {
 	const struct work *work = arg;
 
-	if (work->tells)
+	if (work->tells && work->json)
+		reaped_json(task, orders, !work->dry);
+	else if (work->tells)
 		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
 		       task_kind_name(task->kind), (long long)orders, work->dry ? "would be freed" : "freed");
 	else
@@ -173,7 +192,7 @@ static enum db_result pass(struct worker *w, bool *busy)
 	*busy = false;
 	if (w->work.kind != TASK_NO_KIND)
 		return batch_work(w, busy);
-	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_print,
+	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_tell,
 	                 &w->work);
 }
 
@@ -229,6 +248,8 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->work = *work;
 	w->db = db_new(&work->target);
 	w->since_ms = clock_ms();
+	w->claimer.both_ends =
+		work->kind == TASK_EXPIRE; /* units come back soon after their time, whatever else waits */
 	worker_name(w, number);
 	error = pthread_create(&w->thread, NULL, worker_main, w);
 	assert(error == 0);

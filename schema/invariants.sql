@@ -1,101 +1,157 @@
--- What must hold at any moment, also under load. Each block returns the rows that break it, so no row is good news.
--- The audit runs them in one consistent snapshot; {sku} narrows a block to one sku and is empty for all.
+-- What must hold at any moment, also under load. Each block is one SELECT, which sees one moment, and returns the rows that break
+-- it, so no row is good news. `holdfast audit` runs them (jobs/audit.c); they share nothing with the engine.
+--
+-- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN} becomes the range.
+-- {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing otherwise. A block that is not by
+-- sku and has no {sku ..} is passed over then. Without the braces every block runs over everything.
 
--- name: no_negative_slot
+-- name: no_negative_slot by sku
 -- No slot is below zero.
-SELECT k.code AS sku, s.location_id, s.slot, s.available, s.reserved
-  FROM stock_slot s JOIN sku k USING (sku_id)
- WHERE (s.available < 0 OR s.reserved < 0) {sku};
+SELECT k.code AS sku, o.code AS location, s.slot, s.available, s.reserved
+  FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (s.available < 0 OR s.reserved < 0) {range s.sku_id};
 
--- name: reserved_is_promised
--- What a slot has in `reserved` is what the lines of live reservations (held, confirmed, buried) have in that slot.
-SELECT k.code AS sku, d.location_id, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
-  FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised FROM stock_slot s
-        UNION ALL
-        SELECT l.sku_id, l.location_id, l.slot, 0, l.qty
-          FROM reservation r JOIN reservation_line l USING (reservation_id) WHERE r.state IN (1, 2, 6)) d
-  JOIN sku k USING (sku_id)
- WHERE TRUE {sku}
- GROUP BY k.code, d.location_id, d.slot HAVING SUM(d.reserved) <> SUM(d.promised);
+-- name: slot_has_names by sku
+-- Units are of a sku and at a location that exist.
+SELECT k.code AS sku, s.sku_id, o.code AS location, s.location_id, s.slot, s.available, s.reserved
+  FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (k.sku_id IS NULL OR o.location_id IS NULL) {range s.sku_id};
 
--- name: on_hand_is_moved
+-- name: on_hand_is_moved by sku
 -- Units in the house are the sum of the movements, for every sku and location.
-SELECT k.code AS sku, d.location_id, SUM(d.on_hand) AS on_hand, SUM(d.moved) AS moved
-  FROM (SELECT s.sku_id, s.location_id, s.available + s.reserved AS on_hand, 0 AS moved FROM stock_slot s
+SELECT k.code AS sku, o.code AS location, SUM(d.on_hand) AS on_hand, SUM(d.moved) AS moved
+  FROM (SELECT s.sku_id, s.location_id, SUM(s.available + s.reserved) AS on_hand, 0 AS moved
+          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {range s.sku_id} GROUP BY s.sku_id, s.location_id
         UNION ALL
-        SELECT m.sku_id, m.location_id, 0, m.qty FROM movement_line m) d
-  JOIN sku k USING (sku_id)
- WHERE TRUE {sku}
- GROUP BY k.code, d.location_id HAVING SUM(d.on_hand) <> SUM(d.moved);
+        SELECT m.sku_id, m.location_id, 0, SUM(m.qty)
+          FROM movement_line m FORCE INDEX (sku_history) WHERE TRUE {range m.sku_id} GROUP BY m.sku_id, m.location_id) d
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ GROUP BY d.sku_id, d.location_id HAVING SUM(d.on_hand) <> SUM(d.moved);
 
--- name: total_in_range
+-- name: total_in_range by sku
 -- No total of a sku passes 9e15.
 SELECT k.code AS sku, SUM(s.available + s.reserved) AS on_hand
-  FROM stock_slot s JOIN sku k USING (sku_id)
- WHERE TRUE {sku}
- GROUP BY k.code HAVING SUM(s.available + s.reserved) > 9000000000000000;
+  FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id)
+ WHERE TRUE {range s.sku_id}
+ GROUP BY s.sku_id HAVING SUM(s.available + s.reserved) > 9000000000000000;
 
--- name: line_is_positive
--- A reservation has lines, and each promises at least one unit.
-SELECT r.order_id, l.sku_id, l.location_id, l.qty
-  FROM reservation r LEFT JOIN reservation_line l USING (reservation_id) LEFT JOIN sku k USING (sku_id)
- WHERE (l.qty IS NULL OR l.qty < 1) {sku};
+-- name: line_has_movement by sku
+-- A movement line belongs to a movement, a sku and a location.
+SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.movement_no
+  FROM movement_line m FORCE INDEX (sku_history)
+  LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (h.movement_no IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL) {range m.sku_id};
 
--- name: line_has_reservation
--- No line without its reservation.
-SELECT l.reservation_id, k.code AS sku
-  FROM reservation_line l LEFT JOIN reservation r USING (reservation_id) JOIN sku k USING (sku_id)
- WHERE r.reservation_id IS NULL {sku};
+-- name: movement_has_lines by movement
+-- A movement has lines, and they go the way of its kind: receipts and returns add units, settlements take them.
+SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS kind, m.qty, h.movement_id
+  FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
+ WHERE (m.qty IS NULL OR h.kind NOT BETWEEN 1 AND 5 OR (h.kind IN (1, 3) AND m.qty < 1) OR (h.kind = 5 AND m.qty > -1))
+       {range h.movement_no};
 
--- name: line_has_movement
--- No movement line without its movement.
-SELECT m.movement_no, k.code AS sku
-  FROM movement_line m LEFT JOIN movement h USING (movement_no) JOIN sku k USING (sku_id)
- WHERE h.movement_no IS NULL {sku};
-
--- name: names_exist
--- Every row of units names a sku and a location that exist.
-SELECT d.sku_id, d.location_id, d.source
-  FROM (SELECT sku_id, location_id, 'slot' AS source FROM stock_slot
-        UNION ALL SELECT sku_id, location_id, 'movement' FROM movement_line
-        UNION ALL SELECT sku_id, location_id, 'reservation' FROM reservation_line) d
+-- name: reserved_is_promised at once
+-- What a slot has in `reserved` is what the lines of live reservations (held, confirmed, buried) have in that slot. Lines have no
+-- index by sku, which every order would pay for: this is one walk over the live ones, summed by slot.
+SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
+  FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised
+          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {sku AND s.sku_id = #}
+        UNION ALL
+        SELECT l.sku_id, l.location_id, l.slot, 0, SUM(l.qty)
+          FROM reservation r FORCE INDEX (claim)
+          STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+         WHERE r.state IN (1, 2, 6) {sku AND l.sku_id = #} GROUP BY l.sku_id, l.location_id, l.slot) d
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE k.sku_id IS NULL OR o.location_id IS NULL
- LIMIT 1000;
+ GROUP BY d.sku_id, d.location_id, d.slot HAVING SUM(d.reserved) <> SUM(d.promised);
 
--- name: resolved_once
+-- name: line_is_positive by reservation
+-- A reservation has lines, and each promises at least one unit.
+SELECT r.order_id, k.code AS sku, o.code AS location, l.qty
+  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN reservation_line l USING (reservation_id)
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (l.qty IS NULL OR l.qty < 1) {range r.reservation_id} {sku AND l.sku_id = #};
+
+-- name: line_has_reservation by reservation
+-- A line belongs to a reservation, a sku and a location.
+SELECT r.order_id, k.code AS sku, l.sku_id, o.code AS location, l.location_id, l.slot, l.qty, l.reservation_id
+  FROM reservation_line l FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation r USING (reservation_id) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ WHERE (r.reservation_id IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL) {range l.reservation_id} {sku AND l.sku_id = #};
+
+-- name: resolved_once by reservation
 -- Each reservation is resolved at most once, and its times agree with its state.
-SELECT r.order_id, r.state, r.confirmed_at, r.released_at, r.settled_at
-  FROM reservation r
- WHERE (r.state = 3) <> (r.settled_at IS NOT NULL)
-    OR (r.state = 4) <> (r.released_at IS NOT NULL)
-    OR (r.state IN (2, 3, 6) AND r.confirmed_at IS NULL)
-    OR (r.state IN (1, 5) AND r.confirmed_at IS NOT NULL)
-    OR r.state NOT BETWEEN 1 AND 6;
+SELECT r.order_id, IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       r.confirmed_at, r.released_at, r.settled_at
+  FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE ((r.state = 3) <> (r.settled_at IS NOT NULL)
+     OR (r.state = 4) <> (r.released_at IS NOT NULL)
+     OR (r.state IN (2, 3, 6) AND r.confirmed_at IS NULL)
+     OR (r.state IN (1, 5) AND r.confirmed_at IS NOT NULL)
+     OR r.state NOT BETWEEN 1 AND 6) {range r.reservation_id}
+       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
--- name: held_is_due_at_expiry
+-- name: held_is_due_at_expiry by reservation
 -- A held reservation becomes due when it expires.
-SELECT r.order_id, r.due_at, r.expires_at FROM reservation r
- WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at;
+SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
+       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
--- name: claim_has_task
--- A claimed reservation names a task that was made for its kind, and has been charged an attempt.
-SELECT r.order_id, r.state, r.task_id, r.attempts
-  FROM reservation r LEFT JOIN task t ON t.task_id = r.task_id
- WHERE r.state IN (1, 2) AND r.task_id > 0
-   AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2));
+-- name: claim_has_task by reservation
+-- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders of one that
+-- was reaped are free again soon after. What waits to be settled or kicked names no task, or nobody would find it.
+SELECT r.order_id, IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind, ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task,
+       t.ended_at
+  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
+ WHERE ((r.state IN (1, 2) AND r.task_id > 0
+         AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2) OR t.state IN (2, 3)
+              OR (t.state = 4 AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
+     OR (r.state = 2 AND r.task_id = 0)
+     OR (r.state = 6 AND r.task_id IS NOT NULL)) {range r.reservation_id}
+       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
--- name: hold_of_key
+-- name: hold_of_key by reservation
 -- What stands there as held with a key is what its reservation was made with and holds.
 SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
   FROM key_hold h JOIN reservation r ON r.reservation_id = h.reservation_id
   JOIN reservation_line l ON l.reservation_id = h.reservation_id
+ WHERE TRUE {range h.reservation_id}
  GROUP BY h.reservation_id, r.order_id, h.key_id, r.key_id, h.units
 HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
 
--- name: task_counts
--- A task has completed and failed no more than it claimed, and settled reservations that name it are those it completed.
-SELECT t.task_id, t.claimed, t.completed, t.failed, COUNT(r.reservation_id) AS settled
-  FROM task t LEFT JOIN reservation r ON r.task_id = t.task_id AND r.state = 3
- WHERE t.kind = 1
- GROUP BY t.task_id HAVING t.completed + t.failed > t.claimed OR settled > t.completed;
+-- name: task_is_whole by task
+-- A task has a kind and a state, claimed something, and has ended when it is not open.
+SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM task t FORCE INDEX (PRIMARY)
+ WHERE (t.kind NOT BETWEEN 1 AND 2 OR t.state NOT BETWEEN 1 AND 4 OR t.claimed = 0
+     OR (t.state = 1) <> (t.ended_at IS NULL)) {range t.task_id};
+
+-- name: task_counts by task
+-- What a task completed, failed and still has, and what was released while it had it, are no more than it claimed; what names it as
+-- settled or expired is no more than it completed (fewer: expired ones may be held again, old ones are purged).
+SELECT d.* FROM (
+  SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
+           WHERE r.state = IF(t.kind = 1, 2, 1) AND r.task_id = t.task_id) AS still,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim) WHERE r.state = 4 AND r.task_id = t.task_id) AS released,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
+           WHERE r.state = IF(t.kind = 1, 3, 5) AND r.task_id = t.task_id) AS resolved
+    FROM task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
+ WHERE d.completed + d.failed + d.still + d.released > d.claimed OR d.resolved > d.completed;
+
+-- name: settled_is_moved by task
+-- The units of the orders that a task settled left the house once: its settlements, each named by its task and its first order,
+-- took as many. Tasks whose orders were purged are passed over.
+SELECT d.* FROM (
+  SELECT t.task_id, t.completed,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim) WHERE r.state = 3 AND r.task_id = t.task_id) AS settled,
+         (SELECT COALESCE(SUM(l.qty), 0)
+            FROM reservation r FORCE INDEX (claim)
+            STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+           WHERE r.state = 3 AND r.task_id = t.task_id) AS units,
+         (SELECT COALESCE(-SUM(m.qty), 0)
+            FROM reservation r FORCE INDEX (claim)
+            STRAIGHT_JOIN movement h FORCE INDEX (movement_id)
+               ON h.movement_id = CONCAT('settlement/', r.task_id, '/', r.reservation_id)
+            STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
+           WHERE r.state = 3 AND r.task_id = t.task_id) AS moved
+    FROM task t FORCE INDEX (PRIMARY) WHERE t.kind = 1 {range t.task_id}) d
+ WHERE d.settled = d.completed AND d.units <> d.moved;

@@ -57,14 +57,15 @@ static void said_judge(const struct step *s, int status, struct text *said, stru
 	cJSON_Delete(a.json);
 }
 
-static void run_command(struct commands *c, const struct step *s, const char *command, struct text *why)
+static void run_command(struct commands *c, const struct step *s, const char *url, const char *command,
+                        struct text *why)
 {
 	char        path[340];
 	struct text said = {0};
 	int         status;
 
 	said_log(c, "run", path, sizeof(path));
-	status = program_run(path, c->scratch->url, command);
+	status = program_run(path, url, command);
 	said_move(c, path, &said);
 	said_judge(s, status, &said, why);
 	text_fini(&said);
@@ -73,7 +74,13 @@ static void run_command(struct commands *c, const struct step *s, const char *co
 /* run COMMAND */
 static void step_run(struct commands *c, const struct step *s, struct text *why)
 {
-	run_command(c, s, rest_after(s, 0), why);
+	run_command(c, s, c->scratch->url, rest_after(s, 0), why);
+}
+
+/* alone COMMAND */
+static void step_alone(struct commands *c, const struct step *s, struct text *why)
+{
+	run_command(c, s, NULL, rest_after(s, 0), why);
 }
 
 /* work KIND [OPTIONS] */
@@ -82,7 +89,7 @@ static void step_work(struct commands *c, const struct step *s, struct text *why
 	struct text command = {0};
 
 	text_format(&command, "%s --once", s->rest);
-	run_command(c, s, command.data, why);
+	run_command(c, s, c->scratch->url, command.data, why);
 	text_fini(&command);
 }
 
@@ -213,8 +220,8 @@ static const struct {
 	const char *name;
 	void (*run)(struct commands *c, const struct step *s, struct text *why);
 } steps[] = {
-	{"run", step_run}, {"work", step_work}, {"start", step_start}, {"signal", step_signal},
-	{"end", step_end}, {"exec", step_exec}, {"sql", step_sql},
+	{"run", step_run},       {"alone", step_alone}, {"work", step_work}, {"start", step_start},
+	{"signal", step_signal}, {"end", step_end},     {"exec", step_exec}, {"sql", step_sql},
 };
 
 bool command_knows(const struct step *s)

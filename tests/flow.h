@@ -28,6 +28,7 @@
  *   mark, unchanged     nothing that is stored has changed since `mark`
  *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status (0 where none is said) and words
  *                       that hold for what it printed. work KIND [OPTIONS]: run work KIND [OPTIONS] --once
+ *   alone COMMAND       the same without --db URL
  *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
  *   end W               it ends by itself, within 30 s; the expectation is like that of run
  *   exec CMD            workers from now on have this program (work --exec CMD); exec alone: none

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEST_TIMEOUT_S = 100 };
+enum { TEST_TIMEOUT_S = 100, LARGE_TIMEOUT_S = 3600 };
 
 static volatile sig_atomic_t child;
 
@@ -91,7 +91,10 @@ int main(int argc, char **argv)
 	const char                *timeout_s = getenv("HOLDFAST_TEST_TIMEOUT_S");
 	int                        status = EXIT_DONE;
 
-	criterion_options.timeout = timeout_s ? atoi(timeout_s) : TEST_TIMEOUT_S;
+	/* Criterion takes the shorter one of this and a test's own. */
+	criterion_options.timeout = timeout_s                                                       ? atoi(timeout_s)
+	                            : getenv("HOLDFAST_DRILL_ROUNDS") || getenv("HOLDFAST_BACKLOG") ? LARGE_TIMEOUT_S
+	                                                                                            : TEST_TIMEOUT_S;
 	if (criterion_handle_args(argc, argv, true)) {
 		if (!getenv(SCRATCH_SOCKET))
 			status = supervise(argv);

@@ -13,26 +13,31 @@ static const struct breach {
 	bool        of_a;  /* about sku A, and so not found by --sku B */
 	const char *broken, *mended;
 } breaches[] = {
-	{"no_negative_slot", "A 1 0 -", true,
+	{"no_negative_slot", "sku=A location=main slot=0 available=-", true,
          "UPDATE stock_slot SET available = available - 1000 WHERE sku_id = 1 AND location_id = 1 AND slot = 0",
          "UPDATE stock_slot SET available = available + 1000 WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
-	{"no_negative_slot", "A 1 0 ", true,
+	{"no_negative_slot", "sku=A location=main slot=0 ", true,
          "UPDATE stock_slot SET available = available + 1000, reserved = reserved - 1000"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0",
          "UPDATE stock_slot SET available = available - 1000, reserved = reserved + 1000"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
-	{"reserved_is_promised", "A 1 0 ", true,
+	{"slot_has_names", "sku=- sku_id=99 location=main location_id=1 slot=0", false,
+         "INSERT INTO stock_slot VALUES (99, 1, 0, 0, 0)", "DELETE FROM stock_slot WHERE sku_id = 99"},
+	{"slot_has_names", "sku=A sku_id=1 location=- location_id=99", true,
+         "INSERT INTO stock_slot VALUES (1, 99, 0, 0, 0)", "DELETE FROM stock_slot WHERE location_id = 99"},
+	{"reserved_is_promised", "sku=A location=main slot=0 reserved=3 promised=2", true,
          "UPDATE stock_slot SET available = available - 1, reserved = reserved + 1"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0",
          "UPDATE stock_slot SET available = available + 1, reserved = reserved - 1"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
-	{"reserved_is_promised", "A 1 ", true, /* a line that names another slot than the one that has its units */
+	{"reserved_is_promised", "sku=A location=main slot=1 reserved=0 promised=1", true,
+         /* a line that names another slot than the one that has its units */
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET slot = slot + 1 WHERE order_id = 'HELD'",
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET slot = slot - 1 WHERE order_id = 'HELD'"},
-	{"reserved_is_promised", "A 1 ", true, /* settled, but its units never left */
+	{"reserved_is_promised", "sku=A location=main ", true, /* settled, but its units never left */
          "UPDATE reservation SET state = 3, settled_at = UTC_TIMESTAMP(3) WHERE order_id = 'BURIED'",
          "UPDATE reservation SET state = 6, settled_at = NULL WHERE order_id = 'BURIED'"},
-	{"reserved_is_promised", "A 1 ", true, /* settled twice */
+	{"reserved_is_promised", "sku=A location=main ", true, /* settled twice */
          "BEGIN NOT ATOMIC"
          "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL;"
          "  INSERT INTO movement_line SELECT 99, 1, 1, 0, -1;"
@@ -40,64 +45,129 @@ static const struct breach {
          "BEGIN NOT ATOMIC DELETE FROM movement WHERE movement_no = 99; DELETE FROM movement_line WHERE movement_no = "
          "99;"
          "  UPDATE stock_slot SET reserved = reserved + 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0; END"},
-	{"on_hand_is_moved", "A 1 ", true,
+	{"on_hand_is_moved", "sku=A location=main on_hand=10 moved=9", true,
          "UPDATE stock_slot SET available = available + 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0",
          "UPDATE stock_slot SET available = available - 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0"},
-	{"on_hand_is_moved", "A 2 ", true, /* units where nothing was ever moved to */
+	{"on_hand_is_moved", "sku=A location=paris on_hand=5 moved=2", true, /* units where nothing was moved to */
          "INSERT INTO stock_slot VALUES (1, 2, 7, 3, 0)", "DELETE FROM stock_slot WHERE slot = 7"},
-	{"on_hand_is_moved", "A 1 ", true, "UPDATE movement_line SET qty = qty - 1 WHERE sku_id = 1 AND qty = 10",
+	{"on_hand_is_moved", "sku=A location=main ", true,
+         "UPDATE movement_line SET qty = qty - 1 WHERE sku_id = 1 AND qty = 10",
          "UPDATE movement_line SET qty = qty + 1 WHERE sku_id = 1 AND qty = 9"},
-	{"total_in_range", "A 9", true,
+	{"total_in_range", "sku=A on_hand=9", true,
          "UPDATE stock_slot SET available = available + 9000000000000000 WHERE sku_id = 1 AND location_id = 1 AND slot "
          "= 0",
          "UPDATE stock_slot SET available = available - 9000000000000000 WHERE sku_id = 1 AND location_id = 1 AND slot "
          "= 0"},
-	{"line_is_positive", "HELD 1 1 0", true,
+	{"line_has_movement", "sku=A sku_id=1 location=main location_id=1 slot=0 movement_no=99", true,
+         "INSERT INTO movement_line VALUES (99, 1, 1, 0, 0)", "DELETE FROM movement_line WHERE movement_no = 99"},
+	{"line_has_movement", "sku=- sku_id=9999 location=main", false,
+         "INSERT INTO movement_line SELECT movement_no, 9999, 1, 0, 0 FROM movement LIMIT 1",
+         "DELETE FROM movement_line WHERE sku_id = 9999"},
+	{"line_has_movement", "sku=A sku_id=1 location=- location_id=99", true,
+         "INSERT INTO movement_line SELECT movement_no, 1, 99, 0, 0 FROM movement LIMIT 1",
+         "DELETE FROM movement_line WHERE location_id = 99"},
+	{"movement_has_lines", "kind=count qty=- movement_id=empty", false,
+         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL",
+         "DELETE FROM movement WHERE movement_no = 99"},
+	{"movement_has_lines", "kind=settlement qty=1", false,
+         "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 5",
+         "UPDATE movement_line JOIN movement USING (movement_no) SET qty = -1 WHERE kind = 5"},
+	{"movement_has_lines", "kind=receipt qty=-10", false, "UPDATE movement_line SET qty = -10 WHERE qty = 10",
+         "UPDATE movement_line SET qty = 10 WHERE qty = -10"},
+	{"line_is_positive", "order_id=HELD sku=A location=main qty=0", true,
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET qty = 0 WHERE order_id = 'HELD'",
          "UPDATE reservation_line JOIN reservation USING (reservation_id) SET qty = 1 WHERE order_id = 'HELD'"},
-	{"line_is_positive", "RELEASED NULL", false,
+	{"line_is_positive", "order_id=RELEASED sku=-", false,
          "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT l.* FROM reservation_line l JOIN reservation USING "
          "(reservation_id)"
          " WHERE order_id = 'RELEASED'; DELETE l FROM reservation_line l JOIN saved USING (reservation_id)",
          "INSERT INTO reservation_line SELECT * FROM saved"},
-	{"line_has_reservation", "99 A", true, "INSERT INTO reservation_line VALUES (99, 1, 1, 0, 1)",
+	{"line_has_reservation", "order_id=- sku=A sku_id=1 location=main location_id=1 slot=0 qty=1 reservation_id=99",
+         true, "INSERT INTO reservation_line VALUES (99, 1, 1, 0, 1)",
          "DELETE FROM reservation_line WHERE reservation_id = 99"},
-	{"line_has_movement", "99 A", true, "INSERT INTO movement_line VALUES (99, 1, 1, 0, 0)",
-         "DELETE FROM movement_line WHERE movement_no = 99"},
-	{"names_exist", "99", false, "INSERT INTO stock_slot VALUES (99, 1, 0, 0, 0)",
-         "DELETE FROM stock_slot WHERE sku_id = 99"},
-	{"resolved_once", "SETTLED 3 ", false,
+	{"line_has_reservation",
+         "order_id=- sku=A sku_id=1 location=main location_id=1 slot=0 qty=1 reservation_id=9223372036854775807",
+         true, /* after the last one there is */
+         "INSERT INTO reservation_line VALUES (9223372036854775807, 1, 1, 0, 1)",
+         "DELETE FROM reservation_line WHERE reservation_id = 9223372036854775807"},
+	{"line_has_reservation", "order_id=RELEASED sku=- sku_id=9999", false,
+         "INSERT INTO reservation_line SELECT reservation_id, 9999, 1, 0, 1 FROM reservation"
+         " WHERE order_id = 'RELEASED'",
+         "DELETE FROM reservation_line WHERE sku_id = 9999"},
+	{"resolved_once", "order_id=SETTLED state=settled ", true,
          "UPDATE reservation SET released_at = UTC_TIMESTAMP(3) WHERE order_id = 'SETTLED'",
          "UPDATE reservation SET released_at = NULL WHERE order_id = 'SETTLED'"},
-	{"resolved_once", "HELD 1 ", false,
+	{"resolved_once", "order_id=HELD state=held ", true,
          "UPDATE reservation SET settled_at = UTC_TIMESTAMP(3) WHERE order_id = 'HELD'",
          "UPDATE reservation SET settled_at = NULL WHERE order_id = 'HELD'"},
-	{"resolved_once", "BURIED 6 NULL", false,
+	{"resolved_once", "order_id=BURIED state=buried confirmed_at=-", true,
          "UPDATE reservation SET confirmed_at = NULL WHERE order_id = 'BURIED'",
          "UPDATE reservation SET confirmed_at = created_at WHERE order_id = 'BURIED'"},
-	{"resolved_once", "EXPIRED 7 ", false, "UPDATE reservation SET state = 7 WHERE order_id = 'EXPIRED'",
+	{"resolved_once", "order_id=EXPIRED state=7 ", true,
+         "UPDATE reservation SET state = 7 WHERE order_id = 'EXPIRED'",
          "UPDATE reservation SET state = 5 WHERE order_id = 'EXPIRED'"},
-	{"held_is_due_at_expiry", "HELD ", false,
+	{"held_is_due_at_expiry", "order_id=HELD due_at=2", true,
          "UPDATE reservation SET due_at = due_at + INTERVAL 1 SECOND WHERE order_id = 'HELD'",
          "UPDATE reservation SET due_at = expires_at WHERE order_id = 'HELD'"},
-	{"claim_has_task", "CLAIMED 2 99 1", false, /* a task that nobody made */
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
+         /* a task that nobody made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
-	{"claim_has_task", "CLAIMED 2 3 0", false, "UPDATE reservation SET attempts = 0 WHERE order_id = 'CLAIMED'",
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
+         "UPDATE reservation SET attempts = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
-	{"claim_has_task", "CLAIMED 2 3 1", false, "UPDATE task SET kind = 2 WHERE task_id = 3",
-         "UPDATE task SET kind = 1 WHERE task_id = 3"},
-	{"hold_of_key", "HELD 7 NULL 1 1", false, /* no key made it */
+	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
          "INSERT INTO key_hold SELECT reservation_id, 7, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM key_hold"},
-	{"hold_of_key", "HELD 7 7 2 1", false, /* nor does it hold as much */
+	{"hold_of_key", "order_id=HELD key_id=7 made_with=7 units=2 held=1", false, /* nor does it hold as much */
          "UPDATE reservation SET key_id = 7 WHERE order_id = 'HELD'; "
          "INSERT INTO key_hold SELECT reservation_id, 7, 2 FROM reservation WHERE order_id = 'HELD'",
          "UPDATE reservation SET key_id = NULL WHERE order_id = 'HELD'; DELETE FROM key_hold"},
-	{"task_counts", "1 2 0 1 1", false, "UPDATE task SET completed = 0 WHERE task_id = 1",
-         "UPDATE task SET completed = 1 WHERE task_id = 1"},
-	{"task_counts", "1 2 2 1 1", false, "UPDATE task SET completed = 2 WHERE task_id = 1",
-         "UPDATE task SET completed = 1 WHERE task_id = 1"},
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=expire", false,
+         "UPDATE task SET kind = 2 WHERE task_id = 3", "UPDATE task SET kind = 1 WHERE task_id = 3"},
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=settle task=done", false,
+         "UPDATE task SET state = 2, ended_at = UTC_TIMESTAMP(3) WHERE task_id = 3",
+         "UPDATE task SET state = 1, ended_at = NULL WHERE task_id = 3"},
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=settle task=reaped", false,
+         /* and its orders were not freed */
+         "UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3) - INTERVAL 11 MINUTE WHERE task_id = 3",
+         "UPDATE task SET state = 1, ended_at = NULL WHERE task_id = 3"},
+	{"claim_has_task", "order_id=BURIED state=buried task_id=3", true, /* no kick would find it */
+         "UPDATE reservation SET task_id = 3 WHERE order_id = 'BURIED'",
+         "UPDATE reservation SET task_id = NULL WHERE order_id = 'BURIED'"},
+	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=0", false, /* no claim would find it */
+         "UPDATE reservation SET task_id = 0 WHERE order_id = 'CLAIMED'",
+         "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
+	{"task_is_whole", "task_id=3 worker=w kind=1 state=1 claimed=0", false,
+         "UPDATE task SET claimed = 0 WHERE task_id = 3", "UPDATE task SET claimed = 1 WHERE task_id = 3"},
+	{"task_is_whole", "task_id=3 worker=w kind=1 state=4 claimed=1 ended_at=-", false,
+         "UPDATE task SET state = 4 WHERE task_id = 3", "UPDATE task SET state = 1 WHERE task_id = 3"},
+	{"task_counts", "task_id=1 kind=settle claimed=2 completed=0 failed=1 still=0 released=0 resolved=1", false,
+         "UPDATE task SET completed = 0 WHERE task_id = 1", "UPDATE task SET completed = 1 WHERE task_id = 1"},
+	{"task_counts", "task_id=1 kind=settle claimed=2 completed=2 failed=1", false,
+         "UPDATE task SET completed = 2 WHERE task_id = 1", "UPDATE task SET completed = 1 WHERE task_id = 1"},
+	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=2 ",
+         false, /* more than it claimed */
+         "UPDATE reservation SET state = 2, task_id = 3, attempts = 1 WHERE order_id = 'BURIED'",
+         "UPDATE reservation SET state = 6, task_id = NULL WHERE order_id = 'BURIED'"},
+	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=1 released=1", false,
+         "UPDATE reservation SET task_id = 3 WHERE order_id = 'RELEASED'",
+         "UPDATE reservation SET task_id = NULL WHERE order_id = 'RELEASED'"},
+	{"task_counts", "task_id=2 kind=expire claimed=1 completed=0 failed=0 still=0 released=0 resolved=1", false,
+         "UPDATE task SET completed = 0 WHERE task_id = 2", "UPDATE task SET completed = 1 WHERE task_id = 2"},
+	{"task_counts", "task_id=2 kind=expire claimed=1 completed=1 failed=0 still=1", false,
+         "UPDATE reservation SET task_id = 2, attempts = 1 WHERE order_id = 'HELD'",
+         "UPDATE reservation SET task_id = NULL, attempts = 0 WHERE order_id = 'HELD'"},
+	{"settled_is_moved", "task_id=1 completed=1 settled=1 units=1 moved=2", false, /* twice, to the same sums */
+         "BEGIN NOT ATOMIC UPDATE movement_line JOIN movement USING (movement_no) SET qty = -2 WHERE kind = 5;"
+         "  UPDATE movement_line SET qty = 11 WHERE sku_id = 1 AND qty = 10; END",
+         "BEGIN NOT ATOMIC UPDATE movement_line JOIN movement USING (movement_no) SET qty = -1 WHERE kind = 5;"
+         "  UPDATE movement_line SET qty = 10 WHERE sku_id = 1 AND qty = 11; END"},
+	{"settled_is_moved", "task_id=1 completed=1 settled=1 units=1 moved=0",
+         false, /* by a movement of another task */
+         "UPDATE movement SET movement_id = CONCAT('settlement/7/', movement_no) WHERE kind = 5",
+         "UPDATE movement SET movement_id = (SELECT CONCAT('settlement/1/', reservation_id) FROM reservation"
+         " WHERE order_id = 'SETTLED') WHERE kind = 5"},
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */
@@ -166,8 +236,8 @@ Test(audit, names_what_is_broken)
 		if (b->of_a)
 			flow_steps("run audit --sku A -> 1", "run audit --sku B -> 0");
 		sql_run(b->mended);
-		flow_steps("run audit -> 0");
 	}
+	flow_steps("run audit -> 0");
 	flow_end();
 }
 
@@ -210,10 +280,51 @@ Test(audit, of_much)
 	flow_begin();
 	flow_orders("R", 50);
 	flow_steps("sql INSERT INTO reservation_line SELECT seq, 1, 1, 0, 1 FROM seq_1_to_45",
-	           "run audit                  -> 1 '~line_has_reservation: 1 A' '~line_has_reservation: and 25 more "
-	           "rows'");
-	flow_step("run audit --json            -> 1 invariants[%d].rows=20 invariants[%d].broken=45", number, number);
+	           "run audit                  -> 1 '~line_has_reservation: order_id=- sku=A sku_id=1 location=main'"
+	           " '~line_has_reservation: and 25 more rows'");
+	flow_step("run audit --json            -> 1 invariants[%d].rows=20 invariants[%d].broken=45"
+	          " invariants[%d].rows[0].reservation_id=1 invariants[%d].rows[0].order_id=null"
+	          " invariants[%d].rows[0].sku=A invariants[%d].rows[0].location=main",
+	          number, number, number, number, number, number);
 	flow_steps("sql DELETE FROM reservation_line WHERE reservation_id <= 45", "run audit -> 0");
+	flow_end();
+}
+
+/* More than one range of everything: each row is seen once, also at the ends of ranges. */
+Test(audit, range_by_range)
+{
+	int count, bad = invariant_number("line_is_positive", &count);
+	int whole = invariant_number("task_is_whole", &count), moved = invariant_number("on_hand_is_moved", &count);
+	int lines = invariant_number("movement_has_lines", &count);
+
+	flow_begin();
+	flow_step("receipt A +1 -> 201");
+	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
+	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
+	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	        " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
+	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
+	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL"
+	        " FROM seq_1_to_20000; "
+	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
+	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_20000; "
+	        "INSERT INTO task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)"
+	        " FROM seq_1_to_20000");
+	flow_step("run audit -> 0");
+	sql_run("UPDATE reservation_line SET qty = 0 WHERE reservation_id IN (1, 500, 501, 1500, 1501, 20000); "
+	        "UPDATE task SET claimed = 0, failed = 0 WHERE task_id IN (1, 500, 501, 1500, 1501, 20000); "
+	        "UPDATE stock_slot SET available = 2 WHERE sku_id IN (1, 500, 501, 1500, 1501, 20000); "
+	        "UPDATE movement SET kind = 5 WHERE movement_no IN (1, 500, 501, 1500, 1501, 20000)");
+	flow_step("run audit --json -> 1 invariants[%d].broken=6 invariants[%d].broken=6 invariants[%d].broken=6"
+	          " invariants[%d].broken=6",
+	          bad, whole, moved, lines);
+	flow_step(
+		"run audit --sku S501 --json -> 1 whole=false invariants[%d].broken=1 invariants[%d].rows[0].sku=S501",
+		moved, moved);
+	flow_step("run audit --sku S502 -> 0");
+	sql_run("UPDATE reservation_line SET qty = 1; UPDATE task SET claimed = 1; UPDATE stock_slot SET available = "
+	        "1; "
+	        "UPDATE movement SET kind = 1");
 	flow_end();
 }
 

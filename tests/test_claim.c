@@ -1,5 +1,6 @@
 /* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
- * while somebody keeps a snapshot open. On the statements as the program has them. */
+ * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how
+ * many orders wait where the locks of a claim are counted. */
 #include "engine/statement.h"
 #include "jobs/task.h"
 #include "schema/migrate.h"
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITING = 20000, LATER = 3000, HOLDS = 3000, LAPSED = 60 };
+enum { WAITING = 20000, LATER = 3000, HOLDS = 3000, LAPSED = 60, HOLD = 3000001, BACKLOG = 100000 };
 
 static struct scratch s;
 
@@ -69,7 +70,7 @@ static void fill(int64_t from, int n, int state, int due_s)
 }
 
 /* Orders that wait, orders that wait for their next attempt, holds that live, holds that have expired. */
-static void fill_tables(void)
+static void fill_tables(int waiting)
 {
 	char why[300];
 
@@ -78,10 +79,10 @@ static void fill_tables(void)
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1, 'A', UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO location (location_id, code) VALUES (1, 'main') ON DUPLICATE KEY UPDATE code = code");
-	fill(1, WAITING, CONFIRMED, -4000);
-	fill(100001, LATER, CONFIRMED, 5);
-	fill(200001, HOLDS, HELD, 5);
-	fill(300001, LAPSED, HELD, -1000);
+	fill(1, waiting, CONFIRMED, -2000 - waiting / 10);
+	fill(2000001, LATER, CONFIRMED, 5);
+	fill(HOLD, HOLDS, HELD, 5);
+	fill(4000001, LAPSED, HELD, -1000);
 }
 
 /* ---- locks */
@@ -139,8 +140,9 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 {
 	static const int limits[] = {1, 7, 500, 5000, 500};
+	const char      *backlog = getenv("HOLDFAST_BACKLOG");
 
-	fill_tables();
+	fill_tables(backlog && atoi(backlog) > WAITING ? atoi(backlog) : BACKLOG);
 	for (size_t i = 0; i < COUNT(limits); i++) {
 		struct claimed c = claim_locks(TASK_SETTLE, limits[i]);
 
@@ -157,7 +159,7 @@ Test(claim, locks_nothing_that_is_not_due)
 {
 	struct claimed c;
 
-	fill_tables();
+	fill_tables(WAITING);
 	c = claim_locks(TASK_EXPIRE, 500);
 	cr_expect_eq(c.orders, LAPSED);
 	cr_expect_eq(c.locked, 2 * LAPSED);
@@ -178,7 +180,7 @@ Test(claim, holds_up_nobody)
 	struct db  *other;
 	struct text sql = {0};
 
-	fill_tables();
+	fill_tables(WAITING);
 	other = other_connection();
 	run(other, "SET SESSION innodb_lock_wait_timeout = 1");
 	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
@@ -189,18 +191,18 @@ Test(claim, holds_up_nobody)
 		                           " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
 		             LATER + HOLDS);
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, confirmed_at = UTC_TIMESTAMP(3),"
-		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 200001 AND state = 1");
+		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 3000001 AND state = 1");
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = due_at - INTERVAL 1 SECOND,"
-		           " expires_at = due_at WHERE reservation_id BETWEEN 200002 AND 200400");
+		           " expires_at = due_at WHERE reservation_id BETWEEN 3000002 AND 3000400");
 		run(other,
 		    "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, "
 		    "attempts,"
-		    " created_at) SELECT 1000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
+		    " created_at) SELECT 9000000 + seq, UUID(), '', 1 + seq MOD 2, UTC_TIMESTAMP(3) - INTERVAL 50"
 		    " SECOND + INTERVAL seq SECOND, UTC_TIMESTAMP(3), 0, UTC_TIMESTAMP(3) FROM seq_1_to_100");
-		run(other, "DELETE FROM reservation WHERE reservation_id > 1000000");
+		run(other, "DELETE FROM reservation WHERE reservation_id > 9000000");
 		run(other,
 		    "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 1, confirmed_at = NULL, due_at = expires_at"
-		    " WHERE reservation_id = 200001");
+		    " WHERE reservation_id = 3000001");
 		run(s.db, "ROLLBACK");
 	}
 	text_fini(&sql);
@@ -210,6 +212,9 @@ Test(claim, holds_up_nobody)
 
 /* ---- plans */
 
+#define BY_ID "1" /* a whole batch of ids: to be found by the primary key, however many there are */
+enum { BATCH = 500, FEW = 20 };
+
 static const struct plan {
 	enum statement statement;
 	const char    *rows;
@@ -217,13 +222,13 @@ static const struct plan {
 	{TASK_ROWS, ""},
 	{TASK_READ, ""},
 	{TASK_LIST, ""},
-	{TASK_SETTLE_ROWS, "1,2,3"},
-	{TASK_EXPIRE_ROWS, "1,2,3"},
+	{TASK_SETTLE_ROWS, BY_ID},
+	{TASK_EXPIRE_ROWS, BY_ID},
 	{TASK_COMPLETED, ""},
 	{TASK_RETRY, "x'65'"},
 	{TASK_BURY, "x'65'"},
 	{TASK_FAILED, ""},
-	{TASK_GIVE_BACK, "1,2"},
+	{TASK_GIVE_BACK, BY_ID},
 	{TASK_MARK_RETURNED, ""},
 	{TASK_HEARTBEAT, ""},
 	{TASK_OVERDUE, "x'323032302d30312d3031'"},
@@ -231,16 +236,17 @@ static const struct plan {
 	{TASK_ORPHANS, ""},
 	{TASK_FIGURES, ""},
 	{BURIED_PAGE, ""},
-	{BURIED_KICK, "1,2,3"},
+	{BURIED_KICK, BY_ID},
 	{PURGE_PAGE, ""},
-	{PURGE_ROWS, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"},
-	{PURGE_LINES, "1,2,3"},
+	{PURGE_ROWS, BY_ID},
+	{PURGE_LINES, BY_ID},
 	{PURGE_TASKS_PAGE, ""},
 	{PURGE_TASKS, "1,2,3"},
 };
 
 struct explained {
 	const char *name;
+	bool        by_id;
 	int         rows;
 };
 
@@ -254,13 +260,15 @@ static void plan_read(void *arg, const struct db_row *row)
 	e->rows++;
 	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s", e->name, table);
 	cr_expect(!stored || row->col[5], "%s has no key for %s", e->name, table);
+	cr_expect(!e->by_id || (row->col[5] && strcmp(row->col[5], "PRIMARY") == 0), "%s goes by %s", e->name,
+	          row->col[5] ? row->col[5] : "no key");
 	cr_expect(!extra || !strstr(extra, "filesort"), "%s sorts: %s", e->name, extra);
 	cr_expect(!type || !strstr(type, "index_merge"), "%s merges indexes", e->name);
 }
 
-static void plan_check(const char *name, const char *statement, size_t len, bool declared)
+static void plan_check(const char *name, const char *statement, size_t len, bool declared, bool by_id)
 {
-	struct explained e = {name, 0};
+	struct explained e = {name, by_id, 0};
 	struct text      sql = {0};
 
 	text_format(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); %s EXPLAIN %.*s; END",
@@ -271,13 +279,16 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_fini(&sql);
 }
 
-static void plans_check(void)
+static void plans_check(int batch)
 {
 	for (size_t i = 0; i < COUNT(plans); i++) {
 		struct text rows = {0}, sql = {0};
+		bool        by_id = strcmp(plans[i].rows, BY_ID) == 0;
 		size_t      len;
 
 		text_add(&rows, plans[i].rows);
+		for (int64_t id = 2; by_id && id <= batch; id++)
+			row_int(&rows, id);
 		statement_add(&sql, plans[i].statement,
 		              &(struct fill){.rows = &rows,
 		                             .task = 1,
@@ -290,7 +301,7 @@ static void plans_check(void)
 		len = strlen(sql.data);
 		while (len > 0 && strchr("; \n", sql.data[len - 1]))
 			len--;
-		plan_check(statement_name(plans[i].statement), sql.data, len, false);
+		plan_check(statement_name(plans[i].statement), sql.data, len, false, by_id);
 		text_fini(&rows);
 		text_fini(&sql);
 	}
@@ -307,7 +318,7 @@ static void plans_of_a_claim_check(enum task_kind kind)
 		const char *at = strstr(sql.data, begins[i]);
 
 		cr_assert(at, "task_claim has no %s", begins[i]);
-		plan_check(begins[i], at, strcspn(at, ";"), true);
+		plan_check(begins[i], at, strcspn(at, ";"), true, false);
 	}
 	text_fini(&sql);
 }
@@ -316,22 +327,22 @@ Test(claim, no_scan_and_no_sort)
 {
 	char why[300];
 
-	fill_tables();
+	fill_tables(WAITING);
 	run(s.db, "INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
 	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
 	          "seq_1_to_2000");
-	plans_check();
+	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	run(s.db, "ANALYZE TABLE reservation, task");
-	plans_check();
+	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	scratch_close(&s);
 	scratch_open(&s); /* tables with next to nothing in them, where plans go wrong */
 	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
-	fill(1, 40, CONFIRMED, -10);
-	plans_check();
+	fill(1, 2 * FEW, CONFIRMED, -10);
+	plans_check(FEW);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
 	scratch_close(&s);
@@ -377,7 +388,7 @@ Test(claim, is_not_slowed_down_by_a_snapshot)
 	struct db        *dump;
 	int64_t           with, without;
 
-	fill_tables();
+	fill_tables(WAITING);
 	dump = other_connection();
 	run(dump, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	run(dump, "START TRANSACTION WITH CONSISTENT SNAPSHOT");

@@ -2,6 +2,9 @@
  * meanwhile; and what was buried is kicked. */
 #include "tests/flow.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 /* clang-format off: the steps are tables */
 
 #define STOCK "receipt A +10 B +10       -> 201"
@@ -42,6 +45,35 @@ Test(fate, fail_buries)
 	     "confirm  R2                 -> 200 buried replayed", "extend   R2 ttl=60          -> 409 buried",
 	     "release  R2                 -> 200 released", "release  R2                 -> 200 released replayed",
 	     "sku      A                  -> available=8 reserved=0 on_hand=8");
+}
+
+/* What failed counts as it did when the call is repeated with the same reason, also by the call that ended the task. */
+Test(fate, fail_repeated)
+{
+	flow(STOCK, R1, R2, R3, "reserve  H1 A=1 ttl=60      -> 201", "claim    settle w1          -> 201 orders=3",
+	     "fail     1 R1=retry:x       -> retried=1 lost=0",
+	     "fail     1 R1=retry:x       -> 200 retried=1 buried=0 lost=0 lost_orders=0",
+	     "fail     1 R1=retry:y       -> 200 retried=0 lost=1 lost_orders=R1",
+	     "task     1                  -> open failed=1", "get      R1                 -> attempts=1 last_error=x",
+	     "fail     1 R1=retry:x R2=bury:z R3=retry:v -> 200 retried=2 buried=1 lost=0",
+	     "task     1                  -> done failed=3", "mark",
+	     "fail     1 R1=retry:x R2=bury:z R3=retry:v -> 200 retried=2 buried=1 lost=0 lost_orders=0",
+	     "fail     1 R2=retry:z GHOST=retry:x        -> 200 retried=0 buried=1 lost=1 lost_orders=GHOST",
+	     "unchanged", "tick     61", "claim    settle w1          -> 201 task_id=2 orders=2",
+	     "complete 2 R1               -> completed=1", "fail     1 R1=retry:x       -> 200 retried=0 lost=1",
+	     "fail     2 R1=retry:x       -> 200 retried=0 lost=1 lost_orders=R1",
+	     "complete 2                  -> completed=2", "fail     2 R3=retry:v       -> 200 retried=0 lost=1",
+	     "claim    expire w1          -> 201 task_id=3 orders=H1", "fail     3 H1=retry:late    -> retried=1",
+	     "fail     3 H1=retry:late    -> 200 retried=1 lost=0", "get      H1                 -> last_error=late");
+}
+
+Test(fate, fail_without_a_reason)
+{
+	flow(STOCK, R1, R2, "claim    settle w1          -> 201",
+	     "raw POST /v1/tasks/1/fail {'orders':[{'order_id':'R1','error':'','retry':false},"
+	     "{'order_id':'R2','error':'','retry':true}]} -> 200 buried=1 retried=1",
+	     "get      R1                 -> buried '~last_error:no reason was given'",
+	     "get      R2                 -> confirmed '~last_error:no reason was given'");
 }
 
 /* 2, 4, .. 128 s, give or take a tenth; the eighth time it is buried. */
@@ -143,6 +175,54 @@ Test(fate, reaped)
 	     "sku      A                  -> on_hand=5 reserved=0",
 	     "sku      B                  -> on_hand=9 reserved=0",
 	     "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 2");
+}
+
+/* A reaper comes between two reads of a call: what it took away is not merely lost. A table that is locked holds the
+ * call in the middle. */
+static void reaped_meanwhile(const char *call)
+{
+	struct db_target target;
+	struct db       *other;
+	struct race     *race;
+	struct text      why = {0};
+
+	flow_begin();
+	flow_steps(STOCK, R1, R2, "claim    settle w1          -> 201 task_id=1 orders=R1,R2");
+	target = flow_scratch()->target;
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	other = db_new(&target);
+	cr_assert(db_connect(other), "%s", db_error(other));
+	cr_assert_eq(db_text(other, "LOCK TABLES reservation WRITE", NULL, NULL), DB_OK);
+	race = flow_race("1", call);
+	usleep(300000); /* the task was read, open */
+	flow_step("sql UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
+	cr_assert_eq(db_text(other, "UPDATE reservation SET task_id = NULL", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(other, "UNLOCK TABLES", NULL, NULL), DB_OK);
+	race_finish(race, NULL);
+	cr_expect(race_meets(race, "1x 409 lease_lost", &why), "%s: %s", call, why.data);
+	race_free(race);
+	db_free(other);
+	flow_steps("get R1 -> confirmed", "get R2 -> confirmed");
+	flow_end();
+	text_fini(&why);
+}
+
+Test(fate, reaped_while_it_completes)
+{
+	reaped_meanwhile("complete 1");
+	reaped_meanwhile("complete 1 R1 R2");
+}
+
+Test(fate, reaped_while_it_fails)
+{
+	reaped_meanwhile("fail 1 R1=retry R2=bury");
+}
+
+Test(fate, reaped_while_it_is_returned)
+{
+	reaped_meanwhile("give-back 1");
+	flow(STOCK, R1, "claim    settle w1 lease=1  -> 201", "tick 2", "run reap -> 0",
+	     "give-back 1                 -> 409 lease_lost", "give-back 1 -> 409 lease_lost");
 }
 
 /* Late, but nobody has taken it away: it counts. */

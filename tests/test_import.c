@@ -1,120 +1,98 @@
-/* test_import.c - stock from CSV files: what a file says row by row, and what the command makes of it. */
-#include "jobs/delivery.h"
+/* test_import.c - the command import: what counts as a row, what is refused and how it is named, repeats. */
 #include "tests/flow.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static char path[300];
+/* clang-format off: the cases are a table */
 
-static const char *file_of(const char *bytes, size_t len)
+static void file_write(const char *content, char *path, size_t size)
 {
-	FILE *out;
+	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/delivery-XXXXXX", scratch_dir());
-	out = fdopen(mkstemp(path), "w");
-	cr_assert(out && fwrite(bytes, 1, len, out) == len && fclose(out) == 0);
-	return path;
+	snprintf(path, size, "%s/%s.csv", scratch_dir(), flow_scratch()->name);
+	file = fopen(path, "w");
+	cr_assert(file && fputs(content, file) >= 0 && fclose(file) == 0);
 }
 
-/* "1:A=3@annex 2:! ": each row with the line on which it begins. */
-static void row_write(void *arg, const struct delivery_row *row)
+/* Imports `content`; the step goes on behind the file's name. */
+static void import(const char *content, const char *step)
 {
-	struct text *to = arg;
+	char path[300];
 
-	text_format(to, "%lld:", (long long)row->line);
-	if (row->wrong)
-		text_format(to, "%.3s ", row->wrong);
-	else
-		text_format(to, "%s=%lld%s%s ", row->sku, (long long)row->qty, row->location ? "@" : "",
-		            row->location ? row->location : "");
+	file_write(content, path, sizeof(path));
+	flow_step("run import %s%s", path, step);
 }
 
-static void rows_are(const char *bytes, size_t len, const char *expected)
+#define MARK "\xEF\xBB\xBF"
+
+static const struct {
+	const char *content, *step, *stock; /* in the end: sku, location, units */
+} files[] = {
+	{"sku,qty\nA,5\nB,7\n", " -> 0 '~2 rows, 12 units in 1 movements; 0 bad rows'", "A,main,5 B,main,7"},
+	{"sku,qty\nA,5\nB,7\n", " --json --log-level warn -> 0 rows=2 units=12 movements=1 replayed=0 bad=0",
+	 "A,main,5 B,main,7"},
+	{"qty,location,note,SKU\r\n5,paris,x,A\r\n7,,y,A\r\n", " -> 0 '~2 rows, 12 units'", "A,main,7 A,paris,5"},
+	{"sku,qty\n\"A\",\"5\"\n\nB,7", " -> 0 '~2 rows, 12 units'", "A,main,5 B,main,7"},
+	{"note,sku,qty\n\"two\nlines, \"\"quoted\"\"\",A,5\n", " -> 0 '~1 rows, 5 units'", "A,main,5"},
+	{MARK "sku,qty\nA,5\n", " -> 0 '~1 rows, 5 units'", "A,main,5"},
+	{MARK "\"sku\",\"qty\"\nA,5\n", " -> 0 '~1 rows, 5 units'", "A,main,5"},
+	{"sku,qty\n" MARK "A,5\n", " -> 1 '~line 2: sku must be'", ""},
+	{"sku,qty\nA,5\nB,7,paris\nC,1\n",
+	 " -> 1 '~line 3: it has more fields than the first line' '~1 bad rows: nothing'", ""},
+	{"sku,qty\nA,5\nB,7,paris\nC,1\n", " --skip-bad -> 0 '~2 rows, 6 units' '~1 bad rows left out'",
+	 "A,main,5 C,main,1"},
+	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
+	{"sku,qty,location\nA,5\nB,7,paris\n", " -> 0 '~2 rows, 12 units'", "A,main,5 B,paris,7"},
+	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000001\n,5\nA/B,5\nOK,1\n",
+	 " -> 1 '~line 2: qty' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
+	 " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'", ""},
+	{"sku,qty,location\nA,1,a/b\n", " -> 1 '~line 2: location must be'", ""},
+	{"sku,amount\nA,5\n", " -> 1 '~the first line must name the columns sku and qty'", ""},
+	{"", " -> 1 '~is empty: the first line must name'", ""},
+	{"sku,qty\nA,5\n\"B,7\n", " -> 1 '~not CSV'", ""},
+	{"sku,qty\n", " -> 0 '~0 rows, 0 units in 0 movements'", ""},
+};
+
+Test(import, files)
+{
+	flow_begin();
+	for (size_t i = 0; i < COUNT(files); i++) {
+		import(files[i].content, files[i].step);
+		flow_step("sql SELECT k.code, o.code, SUM(available) FROM stock_slot JOIN sku k USING (sku_id)"
+		          " JOIN location o USING (location_id) GROUP BY 1, 2 ORDER BY 1, 2 -> %s", files[i].stock);
+		flow_steps("sql DELETE FROM movement_line", "sql DELETE FROM movement", "sql DELETE FROM stock_slot",
+		           "sql DELETE FROM sku");
+	}
+	flow_end();
+}
+
+Test(import, the_same_file_is_one_delivery)
+{
+	flow_begin();
+	import("sku,qty\nA,5\n", " -> 0");
+	import("sku,qty\nA,5\n", " -> 0 '~all received before'");
+	import("sku,qty\nA,5\n", " --id monday -> 0 '~1 rows, 5 units in 1 movements;'");
+	import("sku,qty\nA,5\n", " --id monday -> 0 '~all received before'");
+	import("sku,qty\nA,6\n", " -> 0 '~1 rows, 6 units in 1 movements;'");
+	import("sku,qty\nA,5\n", " --id a/b -> 64");
+	flow_steps("sku A -> available=16", "movements A -> items=3 items[0].kind=receipt items[0].reason=import",
+	           "run import -> 64", "run import /no/such/file -> 1 '~cannot read'");
+	flow_end();
+}
+
+/* More than a movement holds, and more than is read at once. */
+Test(import, a_large_file)
 {
 	struct text rows = {0};
-	bool        ok;
 
-	text_add(&rows, "");
-	ok = delivery_read(file_of(bytes, len), NULL, row_write, &rows);
-	cr_expect(ok == (expected != NULL), "%s: %s", bytes, ok ? "read" : "refused");
-	if (ok && expected)
-		cr_expect_str_eq(rows.data, expected);
+	text_add(&rows, "sku,qty\n");
+	for (int i = 0; i < 25000; i++)
+		text_format(&rows, "S%d,%d\n", i % 7000, 1 + i % 3);
+	flow_begin();
+	import(rows.data, " --json --log-level warn -> 0 rows=25000 movements=25 replayed=0 bad=0");
+	import(rows.data, " --json --log-level warn -> 0 rows=25000 movements=25 replayed=25 bad=0");
+	flow_steps("sql SELECT COUNT(*) FROM sku -> 7000", "sql SELECT SUM(available) FROM stock_slot -> 49999");
+	flow_end();
 	text_fini(&rows);
-}
-
-Test(import, rows)
-{
-	static const struct {
-		const char *text, *rows; /* NULL: the file is refused */
-	} cases[] = {
-		{"sku,qty\nA,3\n", "2:A=3 "},
-		{"sku,qty\nA,3", "2:A=3 "},
-		{"QTY,note,Location,SKU\r\n3,\"x \"\"y\"\", z\",annex,A\r\n4,,,B\r\n", "2:A=3@annex 3:B=4 "},
-		{"note,sku,qty\n\"two\nlines\",A,1\n,B,2\n", "2:A=1 4:B=2 "},
-		{"sku,qty\n\n\nA,1\n\n", "4:A=1 "},
-		{"sku,qty\nA,0\nB,-1\nC,1e3\nD,1000000001\nE,00000000001\nF,\n",
-	         "2:qty 3:qty 4:qty 5:qty 6:qty 7:qty "},
-		{"sku,qty\n,1\n\"a b\",1\n..,1\n", "2:sku 3:sku 4:sku "},
-		{"sku,qty,location\nA,1,a/b\nA,1,.\n", "2:loc 3:loc "},
-		{"sku,qty\nA\n", "2:qty "},
-		{"sku,qty\nA,1,000\nA,1,\nB,2\n", "2:the 3:the 4:B=2 "},
-		{"", NULL},
-		{"sku\nA\n", NULL},
-		{"a,b\n1,2\n", NULL},
-		{"sku,qty\nA\"B,1\n", NULL},
-		{"sku,qty\n\"A,1\n", NULL},
-	};
-	static const char nul[] = "sku,qty\nA\0B,1\n";
-
-	for (size_t i = 0; i < COUNT(cases); i++)
-		rows_are(cases[i].text, strlen(cases[i].text), cases[i].rows);
-	rows_are(nul, sizeof(nul) - 1, "2:sku ");
-	cr_expect(!delivery_read("/nowhere", NULL, row_write, &(struct text){0}));
-}
-
-/* The same file twice is one delivery; --id makes it another. */
-Test(import, receives_once)
-{
-	static const char text[] = "sku,qty,location\nA,3,\nB,4,annex\nA,5,\n";
-	const char       *file = file_of(text, sizeof(text) - 1);
-
-	flow_begin();
-	flow_step("run import %s -> 0 '~3 rows, 12 units in 1 movements'", file);
-	flow_step("run import %s -> 0 ~received", file);
-	flow_steps("sku A -> available=8", "sku B -> available=4 @annex available=4");
-	flow_step("run import %s --id monday --json -> 0 ~rows:3,units:12 ~replayed:0", file);
-	flow_steps("sku A -> available=16");
-	flow_end();
-}
-
-/* A bad row is named by its line and nothing is loaded, unless bad rows may be left out. */
-Test(import, bad_rows)
-{
-	static const char text[] = "sku,qty\nA,3\nB,0\n";
-	const char       *file = file_of(text, sizeof(text) - 1);
-
-	flow_begin();
-	flow_step("run import %s -> 1 '~line 3: qty must be' ~nothing", file);
-	flow_steps("sku A -> 404 unknown_sku");
-	flow_step("run import %s --skip-bad -> 0 '~1 bad rows left out'", file);
-	flow_steps("sku A -> available=3", "sku B -> 404 unknown_sku", "run import /nowhere.csv -> 1 '~cannot read'",
-	           "run import -> 64", "run import x --id a/b -> 64");
-	flow_end();
-}
-
-/* More than a part of 1,000 lines. */
-Test(import, many_parts)
-{
-	struct text text = {0};
-
-	text_add(&text, "sku,qty\n");
-	for (int i = 0; i < 2500; i++)
-		text_format(&text, "S%d,2\n", i % 50);
-	flow_begin();
-	flow_step("run import %s -> 0 '~2500 rows, 5000 units in 3 movements'", file_of(text.data, text.len));
-	flow_steps("sku S0 -> available=100", "sku S49 -> available=100");
-	flow_end();
-	text_fini(&text);
 }

@@ -62,6 +62,7 @@ Test(jobs, usage)
 	     "run work settle --dry-run       -> 64", "run reap settle                 -> 64",
 	     "run reap --stale-after x        -> 64", "run reap --every 0              -> 64",
 	     "run kick                        -> 64", "run kick R1 --all               -> 64",
+	     "run reap --once --every 1       -> 64", "run purge --keep 36501          -> 64",
 	     "run purge                       -> 64", "run purge --keep x              -> 64",
 	     "run audit R1                    -> 64", "run work --help                 -> 0 '~--exec CMD'",
 	     "run reap --help                 -> 0 ~--dry-run", "run kick --help                 -> 0 ~--all",
@@ -101,7 +102,7 @@ Test(jobs, exec_says_what_happened)
 	     "work     settle             -> 0", "get      R1                 -> settled !last_error",
 	     "get      R2                 -> confirmed attempts=1 '~last_error:no van left'",
 	     "get      R3                 -> buried attempts=1 '~last_error:no such street'",
-	     "get      R4                 -> buried",
+	     "get      R4                 -> buried '~last_error:no reason was given'",
 	     "get      R5                 -> confirmed attempts=1 last_error=*",
 	     "task     1                  -> done claimed=5 completed=1 failed=4", "exec", "tick     3",
 	     "work     settle             -> 0", "get      R2                 -> settled attempts=2",
@@ -279,18 +280,24 @@ Test(jobs, sigterm_while_idle)
 
 Test(jobs, second_signal_ends_at_once)
 {
+	char    path[300];
 	int64_t since;
 
 	flow_begin();
-	flow_orders("R", 5);
-	flow_steps("exec sleep 20", "start W work settle --lease 25", "wait task 1                   -> open",
+	flow_orders("R", 10);
+	snprintf(path, sizeof(path), "%s/%s.late", scratch_dir(), flow_scratch()->name);
+	flow_step("exec (sleep 2; echo late > %s) & sleep 20", path);
+	since = clock_ms();
+	flow_steps("start W work settle --batch 5 --workers 2 --lease 25", "wait task 2                   -> open",
 	           "signal W TERM");
 	usleep(200000);
-	since = clock_ms();
 	flow_steps("signal W TERM", "end W        -> 143");
-	cr_expect_lt(clock_ms() - since, 1000);
-	flow_steps("task 1 -> open", "tick 30", "run reap -> 0 '~5 orders freed'", "exec", "tick 3", "work settle -> 0",
-	           STATES "3,5");
+	cr_expect_lt(clock_ms() - since, 1800);
+	flow_steps("task 1 -> open", "task 2 -> open", "tick 30",
+	           "run reap -> 0 '~task 1 of' '~task 2 of' '~5 orders freed'", "exec", "tick 3", "work settle -> 0",
+	           STATES "3,10");
+	usleep((useconds_t)(since + 3000 - clock_ms()) * 1000);
+	cr_expect_neq(access(path, F_OK), 0, "what the programs had started lived on");
 	flow_end();
 }
 

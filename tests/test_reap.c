@@ -3,6 +3,7 @@
 
 #include <glob.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* clang-format off: the steps are tables */
 
@@ -34,6 +35,18 @@ Test(reap, reap)
 	     "sku      A                    -> available=7 on_hand=7");
 }
 
+/* For programs: an object for each task, or for all of it. */
+Test(reap, prints_json)
+{
+	flow(THREE, "run      reap --json          -> 0 !task_id", "claim    settle a limit=2 lease=1 -> 201", "tick 2",
+	     "run      reap --json --dry-run --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=false",
+	     "run      reap --json --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=true",
+	     "claim    settle b            -> 201 task_id=2 orders=R3", "fail 2 R3=bury:x -> 200",
+	     "run      kick R3 --json       -> 0 kicked=1", "run kick R3 --json -> 1 !kicked",
+	     "run      kick --all --json    -> 0 kicked=0", "release  R1 -> 200", "tick 90000",
+	     "run      purge --keep 1 --json -> 0 reservations=1 tasks=2");
+}
+
 /* The eighth time a worker goes silent over an order, it is buried. A hold is not. */
 Test(reap, reap_buries)
 {
@@ -53,7 +66,10 @@ Test(reap, reap_of_many_tasks)
 	flow_orders("R", 250);
 	for (int i = 0; i < 250; i++)
 		flow_step("claim settle w limit=1 lease=1 -> 201");
-	flow_steps("tick 2", "run reap --dry-run -> 0 '~task 250 of w'", "run reap -> 0", TASKS "4,250",
+	flow_steps("tick 2", "run reap --dry-run -> 0 '~task 1 of w' '~task 250 of w'",
+	           "sql UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)", /* and then their reaper died */
+	           "run reap --dry-run -> 0 '~task 1 of w' '~task 101 of w' '~task 250 of w'", "run reap -> 0",
+	           "run reap -> 0 '!task'", TASKS "4,250",
 	           "sql SELECT COUNT(*) FROM reservation WHERE task_id IS NOT NULL -> 0");
 	flow_end();
 }
@@ -171,8 +187,55 @@ Test(reap, serve_expires_behind_a_backlog)
 	since = clock_ms();
 	flow_steps("wait sku B -> available=1 reserved=0");
 	cr_expect_leq(clock_ms() - since, 3000);
-	flow_steps("wait sku A -> available=10000 reserved=0", "sql SELECT SUM(completed) FROM task -> 10001");
+	flow_steps("wait:20 sku A -> available=10000 reserved=0", "sql SELECT SUM(completed) FROM task -> 10001");
 	flow_end();
+}
+
+/* n orders of one A each, held or confirmed, that came in `ago_s` seconds ago and are due since then. */
+static void backlog(int n, int state, int ago_s)
+{
+	flow_step("receipt A +%d -> 201", n);
+	flow_step(
+		"sql INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, %d, UTC_TIMESTAMP(3) - INTERVAL %d"
+		" SECOND, UTC_TIMESTAMP(3) - INTERVAL %d SECOND, NULL, 0, NULL, UTC_TIMESTAMP(3) - INTERVAL %d SECOND,"
+		" IF(%d = 2, UTC_TIMESTAMP(3), NULL), NULL, NULL FROM seq_1_to_%d",
+		state, ago_s, ago_s, ago_s, state, n);
+	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1 FROM stock_slot, seq_1_to_%d"
+	          " WHERE available >= %d",
+	          n, n);
+	flow_step(
+		"sql UPDATE stock_slot SET available = available - %d, reserved = reserved + %d WHERE available >= %d",
+		n, n, n);
+}
+
+/* Within 2 s of its end, while every other job has its hands full. */
+static void expires_in_time(int n, int state, const char *jobs)
+{
+	int64_t since;
+
+	flow_begin();
+	backlog(n, state, 9);
+	flow_step("serve --lanes 2 --jobs%s", jobs);
+	flow_step("receipt B +3 -> 201");
+	since = clock_ms();
+	flow_steps("reserve X1 B=1 ttl=1 -> 201", "reserve X2 B=1 ttl=2 -> 201", "reserve X3 B=1 ttl=3 -> 201");
+	for (int i = 1; i <= 3; i++) {
+		flow_step("wait:60 sql SELECT state FROM reservation WHERE order_id = 'X%d' -> 5", i);
+		cr_expect_leq(clock_ms() - since, (i + 2) * 1000, "X%d after %lld ms", i,
+		              (long long)(clock_ms() - since));
+	}
+	flow_step("sql SELECT COUNT(*) > 0 FROM reservation WHERE state IN (3, 5) AND order_id LIKE 'R%%' -> 1");
+	flow_end();
+}
+
+Test(reap, serve_expires_while_a_hundred_thousand_wait)
+{
+	expires_in_time(100000, 2, "");
+}
+
+Test(reap, serve_expires_behind_a_hundred_thousand)
+{
+	expires_in_time(100000, 1, "=expire");
 }
 
 Test(reap, serve_does_everything)
@@ -227,9 +290,21 @@ static bool clock_shift(const char *offset)
 	return ok;
 }
 
+/* What the log of a program whose clock is off by `offset_s` says the hour is: the test is of nothing otherwise. */
+static void wall_time(int offset_s, char *to, size_t size)
+{
+	time_t    then = time(NULL) + offset_s;
+	struct tm utc;
+
+	gmtime_r(&then, &utc);
+	strftime(to, size, utc.tm_min == 59 ? "~time=%Y-%m-%dT" : "~time=%Y-%m-%dT%H:", &utc);
+}
+
 /* The database's clock rules: what is due, when a lease ends, what has expired. */
 static void clock_off(const char *offset)
 {
+	char said[40];
+
 	if (!clock_shift(NULL))
 		cr_skip_test("needs libfaketime (apt-get install libfaketime), and a build without sanitizers");
 	flow_begin();
@@ -241,7 +316,9 @@ static void clock_off(const char *offset)
 	           "claim    settle w lease=600  -> 201 task_id=2 orders=ALIVE", "tick     61",
 	           "reserve  DUE A=1             -> 201", "confirm DUE -> 200");
 	clock_shift(offset);
-	flow_steps("run      reap                -> 0", "work settle -> 0", "work expire -> 0");
+	flow_steps("run      reap                -> 0", "work expire -> 0");
+	wall_time(offset[0] == '-' ? -3600 : 3600, said, sizeof(said));
+	flow_step("work settle --log-level debug -> 0 ~event=worked %s", said);
 	clock_shift(NULL);
 	flow_steps("get      SOON                -> held", "get      RETRIED             -> confirmed attempts=1",
 	           "task     2                   -> open", "get      DUE                 -> settled settled_at=~0",
