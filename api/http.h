@@ -92,6 +92,8 @@ void request_free(struct request *r);
 struct service_options {
 	const char *listen; /* ADDR:PORT or unix:PATH */
 	size_t      body_max;
+	size_t      connections_max, buffered_max; /* see connection.h, also for what follows */
+	int64_t     request_s, idle_s;
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
 	void *arg;
 };
@@ -109,11 +111,11 @@ struct route_figures {
 	int64_t latency[LATENCY_BUCKETS + 1];
 	int64_t latency_us;
 };
-extern const double           latency_bounds_s[LATENCY_BUCKETS];
-extern const int              statuses[STATUSES];
+void                          figures_count(struct route_figures *f, int status, int64_t took_us); /* status.c */
 const struct route_figures   *service_figures(const struct service *s);
 const char                   *route_name(enum route route);
 struct service               *request_service(struct request *r);
+struct connections           *service_connections(const struct service *s);
 const struct service_options *service_options(const struct service *s);
 
 /* ---- handlers */

@@ -25,6 +25,7 @@ const char *status_reason(int status)
 	               {409, "Conflict"},
 	               {413, "Content Too Large"},
 	               {415, "Unsupported Media Type"},
+	               {417, "Expectation Failed"},
 	               {422, "Unprocessable Content"},
 	               {429, "Too Many Requests"},
 	               {503, "Service Unavailable"}};

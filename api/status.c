@@ -1,4 +1,5 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
+#include "connection.h"
 #include "http.h"
 #include "jobs/task.h"
 
@@ -94,6 +95,23 @@ static void sample(struct metrics *m, int64_t value)
 	text_format(m->to, "%s %lld\n", m->name, (long long)value);
 }
 
+static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
+                                                         .02,   .03,  .05,  .1,   .25,  1,     5};
+static const int    statuses[STATUSES] = {200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 417, 422, 429, 503};
+
+void figures_count(struct route_figures *f, int status, int64_t took_us)
+{
+	size_t i = 0, bucket = 0;
+
+	while (i < STATUSES - 1 && statuses[i] != status)
+		i++;
+	f->by_status[i]++;
+	while (bucket < LATENCY_BUCKETS && (double)took_us > latency_bounds_s[bucket] * 1e6)
+		bucket++;
+	f->latency[bucket]++;
+	f->latency_us += took_us;
+}
+
 static void write_requests(struct metrics *m)
 {
 	const struct route_figures *f = service_figures(request_service(m->r));
@@ -182,6 +200,16 @@ static void write_oldest_ready(struct metrics *m)
 		return;
 	text_format(m->to, "%s{kind=\"expire\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[HELD] / 1e3);
 	text_format(m->to, "%s{kind=\"settle\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[CONFIRMED] / 1e3);
+}
+
+static void write_connections(struct metrics *m)
+{
+	sample(m, connections_figures(service_connections(request_service(m->r))).open);
+}
+
+static void write_connections_cut(struct metrics *m)
+{
+	sample(m, connections_figures(service_connections(request_service(m->r))).cut);
 }
 
 static void write_gathers(struct metrics *m)
