@@ -139,24 +139,20 @@ static void leaving_ended(struct bufferevent *bev, short what, void *arg)
 /* Takes the connection away from evhttp, which is not answering anything on it, says why, and closes it. */
 static void refuse(struct connection *c, int status, const char *code, const char *detail)
 {
-	char body[400], head[300];
-	int  body_len = snprintf(body, sizeof(body),
-	                         "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\","
-	                          "\"code\":\"%s\"}",
-	                         code, status_reason(status), status, detail, code);
-	int  head_len = snprintf(head, sizeof(head),
-	                         "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\n"
-	                          "Connection: close\r\n%s\r\n",
-	                         status, status_reason(status), body_len, status == 503 ? "Retry-After: 1\r\n" : "");
+	char body[PROBLEM_SIZE], head[400], id[32];
+	int  body_len = problem_print(body, sizeof(body), status, code, detail), head_len;
 
+	c->all->options.refused(c->all->options.arg, status, id, sizeof(id));
+	head_len = snprintf(head, sizeof(head),
+	                    "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nX-Request-Id: %s\r\n"
+	                    "Content-Length: %d\r\nConnection: close\r\n%s\r\n",
+	                    status, status_reason(status), id, body_len, status == 503 ? "Retry-After: 1\r\n" : "");
 	move(c, LEAVING);
 	hold(c, 0, 0);
 	bufferevent_setcb(c->bev, leaving_read, leaving_written, leaving_ended, c);
 	evbuffer_add(bufferevent_get_output(c->bev), head, (size_t)head_len);
 	evbuffer_add(bufferevent_get_output(c->bev), body, (size_t)body_len);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
-	if (c->all->options.refused)
-		c->all->options.refused(c->all->options.arg, status);
 }
 
 static void refuse_fault(struct connection *c)
@@ -166,7 +162,7 @@ static void refuse_fault(struct connection *c)
 	else if (c->frame.fault == FRAME_EXPECTATION)
 		refuse(c, 417, "expectation_failed", c->frame.detail);
 	else
-		refuse(c, 400, outcome_code(BAD_CURSOR), c->frame.detail);
+		refuse(c, 400, outcome_code(INVALID), c->frame.detail);
 }
 
 /* ---- bytes come in */

@@ -26,8 +26,9 @@ struct connection_options {
 	struct frame_limits frame;
 	struct bufferevent *(*make)(struct event_base *base,
 	                            void              *arg); /* plain or TLS, BEV_OPT_CLOSE_ON_FREE, no fd */
-	void (*refused)(void *arg, int status); /* one was answered without a request */
-	void *arg;                              /* of both */
+	/* One is answered here, with this status; writes a request id for it. */
+	void (*refused)(void *arg, int status, char *id, size_t id_size);
+	void *arg; /* of these two */
 };
 
 struct connections;

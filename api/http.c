@@ -7,6 +7,7 @@
 #include "http.h"
 #include "connection.h"
 #include "listen.h"
+#include "spare.h"
 #include "uri.h"
 
 #include <event2/buffer.h>
@@ -42,8 +43,9 @@ struct service {
 	bool                        draining;
 	int                         quiet_ticks; /* since the last request was answered, while draining */
 	int64_t                     drain_until_ms;
-	uint64_t                    id_prefix, id_count;
 	struct route_figures        figures[ROUTES];
+	int64_t                     refusals[OUTCOMES];
+	struct request              unlucky; /* there was no memory for it; it is answered at once */
 };
 
 static const struct route_entry {
@@ -74,29 +76,8 @@ void request_free(struct request *r)
 	free(r->more);
 	json_free(r->body);
 	r->magic = 0;
-	free(r);
-}
-
-/* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
-static bool id_valid(const char *id)
-{
-	size_t len = strlen(id);
-
-	for (size_t i = 0; i < len; i++)
-		if (id[i] < ' ' || id[i] > '~')
-			return false;
-	return len > 0 && len <= 128;
-}
-
-static void request_name(struct request *r)
-{
-	const char *sent = evhttp_find_header(evhttp_request_get_input_headers(r->transport), "X-Request-Id");
-
-	if (sent && id_valid(sent))
-		strcpy(r->id, sent);
-	else
-		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(r->service->id_prefix >> 16),
-		         (unsigned long long)++r->service->id_count);
+	if (r != &r->service->unlucky)
+		free(r);
 }
 
 struct engine *request_engine(struct request *r)
@@ -117,6 +98,17 @@ const struct service_options *service_options(const struct service *s)
 const struct route_figures *service_figures(const struct service *s)
 {
 	return s->figures;
+}
+
+const int64_t *service_refusals(const struct service *s)
+{
+	return s->refusals;
+}
+
+void refusal_count(struct request *r, enum outcome outcome)
+{
+	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED)
+		r->service->refusals[outcome]++;
 }
 
 struct connections *service_connections(const struct service *s)
@@ -164,6 +156,10 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 	struct evbuffer       *out = evhttp_request_get_output_buffer(ev);
 	char                   length[24];
 
+	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && evbuffer_add(out, body, len) < 0) {
+		reply_lost(r);
+		return;
+	}
 	if (status != 204)
 		reply_header(r, "Content-Type", content_type);
 	reply_header(r, "X-Request-Id", r->id);
@@ -173,8 +169,6 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 		snprintf(length, sizeof(length), "%zu", len);
 		reply_header(r, "Content-Length", length);
 	}
-	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
-		evbuffer_add(out, body, len);
 	answer_count(r, status);
 	r->transport = NULL;
 	connection_answer(r->service->connections, ev, status, status_reason(status));
@@ -287,22 +281,24 @@ static void dispatch(struct request *r)
 	method_not_allowed(r, path ? path : "");
 }
 
-/* Answered without a request: it was none, or there was no memory for it. */
-static void connection_refused(void *arg, int status)
+/* Answered without a request: it was none. */
+static void connection_refused(void *arg, int status, char *id, size_t id_size)
 {
-	figures_count(&((struct service *)arg)->figures[ROUTE_NONE], status, 0);
+	struct service *s = arg;
+
+	request_id_make(id, id_size);
+	figures_count(&s->figures[ROUTE_NONE], status, 0);
 }
 
 static void request_came(struct evhttp_request *ev, void *arg)
 {
 	struct service *s = arg;
 	struct request *r = mem_try(sizeof(*r));
-	bool            clear = connection_came(s->connections, ev);
+	bool            clear = connection_came(s->connections, ev), memory = r && spare_is_there();
 
 	if (!r) {
-		connection_refused(s, 503);
-		connection_answer(s->connections, ev, 503, status_reason(503));
-		return;
+		r = &s->unlucky;
+		*r = (struct request){0};
 	}
 	r->magic = REQUEST_MAGIC;
 	r->service = s;
@@ -311,12 +307,14 @@ static void request_came(struct evhttp_request *ev, void *arg)
 	r->began_us = clock_us();
 	s->requests++;
 	request_name(r);
-	if (clear) {
+	if (!clear) {
+		reply_header(r, "Connection", "close");
+		reply_invalid(r, NULL, "the request is malformed");
+	} else if (memory) {
 		dispatch(r);
-		return;
+	} else {
+		reply_no_memory(r);
 	}
-	reply_header(r, "Connection", "close");
-	reply_invalid(r, NULL, "the request is malformed");
 }
 
 /* ---- the loop */
@@ -341,6 +339,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	spare_tick();
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
 	if (s->socket && room)
@@ -406,12 +405,12 @@ struct service *service_open(const struct service_options *options, struct engin
 	struct timeval         tick = {0, TICK_MS * 1000};
 	struct evconnlistener *listener;
 
+	spare_open();
 	s->options = *options;
 	s->engine = e;
 	s->base = base_new();
 	s->http = evhttp_new(s->base);
 	s->loop = loop_new();
-	random_bytes(&s->id_prefix, sizeof(s->id_prefix));
 	evhttp_set_allowed_methods(s->http, 0xffff);
 	evhttp_set_max_headers_size(s->http, HEADERS_MAX);
 	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);

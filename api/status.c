@@ -19,7 +19,7 @@ static const struct {
 
 static void reply_health(struct request *r, bool verbose, const struct text *checks)
 {
-	struct text        body = {0};
+	struct text        body = {.tries = true};
 	struct json_writer w = {.to = &body};
 
 	json_open_object(&w, NULL);
@@ -35,7 +35,7 @@ static void reply_health(struct request *r, bool verbose, const struct text *che
 
 void get_livez(struct request *r)
 {
-	struct text checks = {0};
+	struct text checks = {.tries = true};
 	bool        verbose = query_text(r, "verbose") != NULL;
 
 	text_add(&checks, "[{\"name\":\"process\",\"status\":\"ok\"}]");
@@ -57,7 +57,7 @@ void get_readyz(struct request *r)
 	const struct service_options *options = service_options(request_service(r));
 	bool                          draining = service_is_draining(request_service(r));
 	bool                          verbose = query_text(r, "verbose") != NULL, ready;
-	struct text                   checks = {0};
+	struct text                   checks = {.tries = true};
 
 	if (!query_end(r))
 		return;
@@ -172,6 +172,8 @@ static void write_batch_seconds(struct metrics *m)
 /* Several outcomes may share a code: the sum stands at the first of them. */
 static void write_refusals(struct metrics *m)
 {
+	const int64_t *refusals = service_refusals(request_service(m->r));
+
 	for (int o = 0; o < OUTCOMES; o++) {
 		const char *code = outcome_code((enum outcome)o);
 		int64_t     sum = 0;
@@ -179,7 +181,7 @@ static void write_refusals(struct metrics *m)
 
 		for (int k = OUTCOMES - 1; k >= 0; k--)
 			if (strcmp(outcome_code((enum outcome)k), code) == 0) {
-				sum += m->figures->refusals[k];
+				sum += refusals[k];
 				first = k;
 			}
 		if (*code && first == o)
@@ -280,7 +282,7 @@ static const struct {
 
 static void reply_metrics(struct request *r, const struct counts *counts)
 {
-	struct text    body = {0};
+	struct text    body = {.tries = true};
 	struct metrics m = {&body, r, request_engine(r), engine_figures(request_engine(r)), counts, NULL};
 
 	for (size_t i = 0; i < COUNT(metrics); i++) {
@@ -288,7 +290,10 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 		text_format(&body, "# HELP %s %s\n# TYPE %s %s\n", m.name, metrics[i].help, m.name, metrics[i].type);
 		metrics[i].write(&m);
 	}
-	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
+	if (body.failed)
+		reply_no_memory(r);
+	else
+		reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
 	text_fini(&body);
 }
 
