@@ -19,6 +19,7 @@ enum {
 	GRACE_MS = 1000,    /* nobody has to go sooner */
 	LEAVING_MS = 2000,  /* time to read why */
 	VECTORS = 8,
+	IN_A_ROW = 32,    /* connections that are accepted before others get their turn; libevent knows no end of it */
 	FILES_KEPT = 128, /* descriptors that are not for clients: lanes, jobs, files */
 };
 
@@ -51,6 +52,7 @@ struct connections {
 	struct connection        *oldest[STATES_OF], *newest[STATES_OF];
 	size_t                    count[STATES_OF];
 	size_t                    bytes;
+	int                       in_a_row;
 	int64_t                   cut;
 };
 
@@ -287,16 +289,6 @@ static void end_those(struct connections *cs, enum state_of state, int64_t after
 	}
 }
 
-bool connections_tick(struct connections *cs)
-{
-	end_those(cs, FRESH, cs->options.request_ms);
-	end_those(cs, READING, cs->options.request_ms);
-	end_those(cs, WRITING, cs->options.request_ms);
-	end_those(cs, IDLE, cs->options.idle_ms);
-	end_those(cs, LEAVING, LEAVING_MS);
-	return cs->count[FREE] > 0;
-}
-
 /* Makes a place free. false: everybody is busy. */
 static bool make_room(struct connections *cs)
 {
@@ -308,6 +300,30 @@ static bool make_room(struct connections *cs)
 			return true;
 		}
 	return false;
+}
+
+/* It was disabled because too many came at once, because all places are taken, or for want of descriptors (listen.c).
+ */
+static void accept_on(struct connections *cs)
+{
+	cs->in_a_row = 0;
+	if (cs->listener && (cs->oldest[FREE] || make_room(cs)))
+		evconnlistener_enable(cs->listener);
+}
+
+void connections_last(struct connections *cs)
+{
+	cs->listener = NULL;
+}
+
+void connections_tick(struct connections *cs)
+{
+	end_those(cs, FRESH, cs->options.request_ms);
+	end_those(cs, READING, cs->options.request_ms);
+	end_those(cs, WRITING, cs->options.request_ms);
+	end_those(cs, IDLE, cs->options.idle_ms);
+	end_those(cs, LEAVING, LEAVING_MS);
+	accept_on(cs);
 }
 
 /* Whoever holds most has to go, until there is enough memory for the others. */
@@ -355,7 +371,7 @@ static struct bufferevent *born(struct event_base *base, void *arg)
 	bufferevent_incref(c->bev);
 	evbuffer_add_cb(bufferevent_get_input(c->bev), bytes_came, c);
 	event_active(cs->attention, 0, 0);
-	if (!cs->oldest[FREE] && !make_room(cs))
+	if (++cs->in_a_row == IN_A_ROW || (!cs->oldest[FREE] && !make_room(cs)))
 		evconnlistener_disable(cs->listener);
 	return c->bev;
 }
@@ -392,6 +408,8 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 	while (cs->oldest[DOOMED])
 		refuse_fault(cs->oldest[DOOMED]);
 	make_memory(cs);
+	if (cs->in_a_row >= IN_A_ROW)
+		accept_on(cs);
 }
 
 /* So many that there is a descriptor for each, and enough are left for the way to the database. */
@@ -413,6 +431,7 @@ struct connections *connections_open(struct event_base *base, struct evhttp *htt
                                      const struct connection_options *options)
 {
 	struct connections *cs = mem_alloc(sizeof(*cs));
+	size_t              places;
 
 	cs->options = *options;
 	if (!cs->options.make)
@@ -421,8 +440,9 @@ struct connections *connections_open(struct event_base *base, struct evhttp *htt
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
 	cs->by_fd = mem_alloc(cs->fds * sizeof(*cs->by_fd));
-	cs->places = mem_alloc(cs->options.connections_max * sizeof(*cs->places));
-	for (size_t i = 0; i < cs->options.connections_max; i++) {
+	places = cs->options.connections_max + 1; /* the last one is of who is too many */
+	cs->places = mem_alloc(places * sizeof(*cs->places));
+	for (size_t i = 0; i < places; i++) {
 		cs->places[i].all = cs;
 		join(&cs->places[i], FREE);
 	}

@@ -35,12 +35,13 @@ struct connections;
 
 /* Watches what `listener` brings to `http`. When all places are taken, the next connection takes that of the one that
  * has been idle, or slow, for longest, but for a second at least; if there is none, the listener is disabled until
- * connections_tick. The options are copied. */
+ * there is. The options are copied. */
 struct connections *connections_open(struct event_base *base, struct evhttp *http, struct evconnlistener *listener,
                                      const struct connection_options *options);
 void                connections_free(struct connections *cs); /* after evhttp_free */
-/* A few times a second: closes what is past its deadline. true: another connection may be accepted. */
-bool connections_tick(struct connections *cs) MUST_CHECK;
+/* Ten times a second: closes what is past its deadline, and has the listener go on if it was disabled. */
+void connections_tick(struct connections *cs);
+void connections_last(struct connections *cs); /* no more will come: the listener is about to be freed */
 /* How many are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
 

@@ -335,15 +335,13 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
 	int64_t         now_us = clock_us();
-	bool            room = connections_tick(s->connections);
 
 	(void)fd;
 	(void)what;
 	spare_tick();
+	connections_tick(s->connections);
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
-	if (s->socket && room)
-		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	s->quiet_ticks =
 		s->draining && s->requests == 0 && connections_moving(s->connections) == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
@@ -361,6 +359,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests);
 	s->draining = true;
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
+	connections_last(s->connections);
 	evhttp_del_accept_socket(s->http, s->socket);
 	s->socket = NULL;
 }

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SEND_MS = 5000, CALLS_MAX = 100000, CALLS_MIN = 20, P99_MAX_US = 1000000 };
+enum { SEND_MS = 5000, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 20000, P99_MAX_US = 1000000 };
 
 int attack_open(int port)
 {
@@ -138,7 +138,8 @@ struct decent {
 	pthread_t   thread;
 	int         port;
 	_Atomic int stop;
-	int         calls, wrong, wrong_status;
+	_Atomic int calls;
+	int         wrong, wrong_status;
 	int64_t     took_us[CALLS_MAX];
 };
 
@@ -156,17 +157,24 @@ static void *decent_run(void *arg)
 		text_add(&call.path, "/v1/reservations");
 		text_format(&call.body, "{\"order_id\":\"D%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", d->calls);
 		client_call(&client, &call, &answer);
-		d->took_us[d->calls++] = clock_us() - from;
+		d->took_us[d->calls] = clock_us() - from;
 		if (answer.status != 201) {
 			d->wrong++;
 			d->wrong_status = answer.status;
 		}
 		call_fini(&call);
+		atomic_fetch_add(&d->calls, 1);
 		usleep(1000);
 	}
 	answer_fini(&answer);
 	client_close(&client);
 	return NULL;
+}
+
+static void calls_wait(struct decent *d, int calls)
+{
+	for (int64_t until = clock_ms() + FINISH_MS; atomic_load(&d->calls) < calls && clock_ms() < until;)
+		usleep(1000);
 }
 
 struct decent *decent_start(int port)
@@ -175,6 +183,7 @@ struct decent *decent_start(int port)
 
 	d->port = port;
 	cr_assert(pthread_create(&d->thread, NULL, decent_run, d) == 0);
+	calls_wait(d, 1);
 	return d;
 }
 
@@ -189,12 +198,13 @@ void decent_finish(struct decent *d, const char *beside)
 {
 	int64_t p99_us;
 
+	calls_wait(d, CALLS_MIN);
 	atomic_store(&d->stop, 1);
 	pthread_join(d->thread, NULL);
 	cr_assert(d->calls >= CALLS_MIN, "beside %s: %d calls only", beside, d->calls);
 	qsort(d->took_us, (size_t)d->calls, sizeof(d->took_us[0]), by_time);
 	p99_us = d->took_us[d->calls * 99 / 100];
-	cr_log_info("beside %s: %d calls, p50 %.1f ms, p99 %.1f ms, most %.1f ms", beside, d->calls,
+	cr_log_warn("beside %s: %d calls, p50 %.1f ms, p99 %.1f ms, most %.1f ms", beside, d->calls,
 	            (double)d->took_us[d->calls / 2] / 1e3, (double)p99_us / 1e3,
 	            (double)d->took_us[d->calls - 1] / 1e3);
 	cr_assert(d->wrong == 0, "beside %s: %d answers were not 201 but %d", beside, d->wrong, d->wrong_status);

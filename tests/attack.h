@@ -27,9 +27,9 @@ long attack_rss(int pid);
 
 /* A thread that reserves a unit of A again and again on a connection of its own. */
 struct decent;
-struct decent *decent_start(int port);
-/* Prints how long it waited, and fails the test if an answer was not 201, there were less than 20, or a percent of them
- * took more than a second. */
+struct decent *decent_start(int port); /* returns when the first is done */
+/* Goes on until there were a hundred, prints how long they took, and fails the test if an answer was not 201 or a
+ * percent of them took more than a second. */
 void decent_finish(struct decent *d, const char *beside);
 
 #endif

@@ -93,6 +93,11 @@ int flow_port(int program)
 	return runner_need(program)->program.port;
 }
 
+int flow_pid(int program)
+{
+	return runner_need(program)->program.pid;
+}
+
 void flow_terminate(void)
 {
 	program_terminate(&runner_need(0)->program);

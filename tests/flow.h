@@ -74,6 +74,7 @@ struct race *flow_race(const char *shape, const char *steps);
 struct scratch *flow_scratch(void);
 /* The port of program 0 or 1; it changes with a restart. */
 int flow_port(int program);
+int flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
 /* Marks the test as failed and goes on. */
