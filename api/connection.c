@@ -24,7 +24,18 @@ enum {
 };
 
 /* The first are those that have to go when there are too many, in this order. */
-enum state_of { LEAVING, IDLE, FRESH, READING, WRITING, WAITING, BORN, DOOMED, FREE, STATES_OF };
+enum state_of {
+	LEAVING, /* told what is wrong with it; what comes is thrown away */
+	IDLE,    /* between two requests */
+	FRESH,   /* no byte has come yet */
+	READING, /* a part of a request has come */
+	WRITING, /* an answer is being taken */
+	WAITING, /* a request is with its handler */
+	BORN,    /* evhttp is making it */
+	DOOMED,  /* what comes next is no request; the one before was just answered */
+	FREE,    /* no connection */
+	STATES_OF
+};
 
 struct connection {
 	enum state_of             state;
@@ -144,7 +155,7 @@ static void refuse(struct connection *c, int status, const char *code, const cha
 	char body[PROBLEM_SIZE], head[400], id[32];
 	int  body_len = problem_print(body, sizeof(body), status, code, detail), head_len;
 
-	c->all->options.refused(c->all->options.arg, status, id, sizeof(id));
+	c->all->options.refused(c->all->options.refused_arg, status, id, sizeof(id));
 	head_len = snprintf(head, sizeof(head),
 	                    "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nX-Request-Id: %s\r\n"
 	                    "Content-Length: %d\r\nConnection: close\r\n%s\r\n",
@@ -360,7 +371,7 @@ static struct bufferevent *born(struct event_base *base, void *arg)
 	struct connection  *c = cs->oldest[FREE];
 
 	assert(c);
-	c->bev = cs->options.make(base, cs->options.arg);
+	c->bev = cs->options.make(base, cs->options.make_arg);
 	c->dead = !c->bev;
 	if (c->dead) /* evhttp would take a plain one of its own */
 		c->bev = make_plain(base, NULL);
@@ -384,6 +395,7 @@ static void adopt(struct connection *c)
 	void                *evcon;
 	int                  fd = bufferevent_getfd(c->bev);
 
+	assert(fd < 0 || (size_t)fd < c->all->fds);
 	bufferevent_getcb(c->bev, NULL, NULL, &ended, &evcon);
 	if (ended) {
 		c->evcon = evcon;

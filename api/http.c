@@ -392,7 +392,7 @@ static struct connections *connections_watch(struct service *s, struct evconnlis
 		    .idle_ms = options->idle_s * INT64_C(1000),
 		    .frame = {.head_max = HEADERS_MAX, .body_max = options->body_max * 2},
 		    .refused = connection_refused,
-		    .arg = s,
+		    .refused_arg = s,
         };
 
 	return connections_open(s->base, s->http, listener, &watch);

@@ -22,7 +22,7 @@ void attack_reset(int fd);
 int attack_answers(const struct text *heard, int *status);
 /* As many sockets as there are: raises the soft limit. false: the hard limit is lower. */
 bool attack_files(size_t count) MUST_CHECK;
-/* Resident memory of a process in KiB. */
+/* Resident memory of a process in KiB; 0 under AddressSanitizer, which keeps what was freed. */
 long attack_rss(int pid);
 
 /* A thread that reserves a unit of A again and again on a connection of its own. */

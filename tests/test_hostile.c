@@ -130,15 +130,15 @@ Test(hostile, slow_but_sure)
 	memset(spaces, ' ', PIECE);
 	fd = attack_open(flow_port(0));
 	attack_say(fd,
-	           "POST /v1/availability" HEAD "Content-Type: application/json\r\nContent-Length: 3145748\r\n\r\n");
+	           "POST /v1/availability" HEAD "Content-Type: application/json\r\nContent-Length: 3145749\r\n\r\n");
 	for (int i = 0; i < PIECES; i++) {
 		cr_expect(attack_send(fd, spaces, PIECE), "closed after %d pieces", i);
 		usleep(50000);
 	}
-	attack_say(fd, "{\"skus\":[\"A\",\"NONE\"]}" + 1);
+	attack_say(fd, "{\"skus\":[\"A\",\"NONE\"]}");
 	attack_hear(fd, 500, &heard);
 	answers = attack_answers(&heard, &status);
-	cr_expect(answers == 1 && status == 400, "%d answers, %d", answers, status);
+	cr_expect(answers == 1 && status == 200, "%d answers, %d", answers, status);
 	close(fd);
 	free(spaces);
 	text_fini(&heard);
