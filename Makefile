@@ -111,6 +111,13 @@ install-packages:
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+# Not for AddressSanitizer, which has an allocator of its own.
+ifeq (,$(findstring sanitize,$(CFLAGS)))
+$(B)/test: | $(B)/fault-memory.so
+endif
+$(B)/fault-memory.so: tests/fault/memory.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	@echo 'LINK $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion

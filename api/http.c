@@ -1,13 +1,14 @@
 /* http.c - the server: evhttp, its loop, and what it costs to keep both honest.
  *
- * evhttp answers by itself, with a page of HTML, what it cannot read as a request; everything else comes here. All
- * methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before
- * evhttp steps in, so that one that is too long is told so in our own words. A request that waits for operations longer
- * than its deadline is answered 503; the operations come back later and find nobody waiting. */
+ * connection.c stands between the sockets and evhttp and answers what is no request; everything else comes here. All
+ * methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before they
+ * are cut off, so that one that is too long is told so with its X-Request-Id. A request that waits for operations
+ * longer than its deadline is answered 503; the operations come back later and find nobody waiting. */
 #include "http.h"
-#include "frame.h"
+#include "connection.h"
 #include "listen.h"
 #include "notify.h"
+#include "spare.h"
 #include "tls.h"
 #include "uri.h"
 
@@ -23,18 +24,10 @@
 
 enum {
 	HEADERS_MAX = 32 << 10,
-	FLUSH_BYTES = 16 << 10, /* what a socket takes at once */
-	IDLE_S = 75,            /* a silent connection is closed */
-	DEADLINE_MS = 10500,    /* a little later than the lanes give up by themselves */
+	DEADLINE_MS = 10500, /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
 	DRAIN_MS = DEADLINE_MS + 500,
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
-};
-
-/* The methods that evhttp reads a body of; of the others it takes one for the next request. */
-enum {
-	WITH_BODY = EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH | EVHTTP_REQ_GET | EVHTTP_REQ_DELETE |
-	            EVHTTP_REQ_OPTIONS
 };
 
 struct service {
@@ -43,17 +36,18 @@ struct service {
 	struct event_base          *base;
 	struct evhttp              *http;
 	struct evhttp_bound_socket *socket;
+	struct connections         *connections;
 	struct loop                *loop;
 	struct event               *ended, *tick, *signals[3];
 	struct request             *oldest, *newest; /* those that wait for operations */
-	size_t                      unsent;          /* long answers that are being written */
 	size_t                      requests;        /* born and not dead */
 	struct listening            listening;
 	bool                        draining;
 	int                         quiet_ticks; /* since the last request was answered, while draining */
 	int64_t                     drain_until_ms;
-	uint64_t                    id_prefix, id_count;
 	struct route_figures        figures[ROUTES];
+	int64_t                     refusals[OUTCOMES];
+	struct request              unlucky; /* there was no memory for it; it is answered at once */
 };
 
 static const struct route_entry {
@@ -66,10 +60,6 @@ static const struct route_entry {
 #include "routes.def"
 #undef X
 };
-
-const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
-                                                  .02,   .03,  .05,  .1,   .25,  1,     5};
-const int    statuses[STATUSES] = {200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 503};
 
 const char *route_name(enum route route)
 {
@@ -89,29 +79,8 @@ void request_free(struct request *r)
 	free(r->more);
 	json_free(r->body);
 	r->magic = 0;
-	free(r);
-}
-
-/* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
-static bool id_valid(const char *id)
-{
-	size_t len = strlen(id);
-
-	for (size_t i = 0; i < len; i++)
-		if (id[i] < ' ' || id[i] > '~')
-			return false;
-	return len > 0 && len <= 128;
-}
-
-static void request_name(struct request *r)
-{
-	const char *sent = evhttp_find_header(evhttp_request_get_input_headers(r->transport), "X-Request-Id");
-
-	if (sent && id_valid(sent))
-		strcpy(r->id, sent);
-	else
-		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(r->service->id_prefix >> 16),
-		         (unsigned long long)++r->service->id_count);
+	if (r != &r->service->unlucky)
+		free(r);
 }
 
 struct engine *request_engine(struct request *r)
@@ -134,6 +103,22 @@ const struct route_figures *service_figures(const struct service *s)
 	return s->figures;
 }
 
+const int64_t *service_refusals(const struct service *s)
+{
+	return s->refusals;
+}
+
+void refusal_count(struct request *r, enum outcome outcome)
+{
+	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED)
+		r->service->refusals[outcome]++;
+}
+
+struct connections *service_connections(const struct service *s)
+{
+	return s->connections;
+}
+
 struct loop *request_loop(struct request *r)
 {
 	return r->service->loop;
@@ -154,19 +139,11 @@ const char *request_body(struct request *r, size_t *len)
 
 /* ---- answering */
 
-static void figures_count(struct request *r, int status)
+static void answer_count(struct request *r, int status)
 {
-	struct route_figures *f = &r->service->figures[r->route];
-	int64_t               took_us = clock_us() - r->began_us;
-	size_t                i = 0, bucket = 0;
+	int64_t took_us = clock_us() - r->began_us;
 
-	while (i < STATUSES - 1 && statuses[i] != status)
-		i++;
-	f->by_status[i]++;
-	while (bucket < LATENCY_BUCKETS && (double)took_us > latency_bounds_s[bucket] * 1e6)
-		bucket++;
-	f->latency[bucket]++;
-	f->latency_us += took_us;
+	figures_count(&r->service->figures[r->route], status, took_us);
 	log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_name(r->route), status,
 	          (long long)took_us);
 	keys_answered(r, status);
@@ -177,31 +154,16 @@ void reply_header(struct request *r, const char *name, const char *value)
 	evhttp_add_header(evhttp_request_get_output_headers(r->transport), name, value);
 }
 
-/* A long answer is on its way until the last byte is written or the client is gone: a drain waits for it. */
-static void answer_left(struct evhttp_connection *connection, void *arg)
-{
-	((struct service *)arg)->unsent--;
-	evhttp_connection_set_closecb(connection, NULL, NULL);
-}
-
-static void answer_sent(struct evhttp_request *ev, void *arg)
-{
-	answer_left(evhttp_request_get_connection(ev), arg);
-}
-
-static void answer_watch(struct service *s, struct evhttp_request *ev)
-{
-	s->unsent++;
-	evhttp_request_set_on_complete_cb(ev, answer_sent, s);
-	evhttp_connection_set_closecb(evhttp_request_get_connection(ev), answer_left, s);
-}
-
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
 {
 	struct evhttp_request *ev = r->transport;
 	struct evbuffer       *out = evhttp_request_get_output_buffer(ev);
 	char                   length[24];
 
+	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && evbuffer_add(out, body, len) < 0) {
+		reply_lost(r);
+		return;
+	}
 	if (status != 204)
 		reply_header(r, "Content-Type", content_type);
 	reply_header(r, "X-Request-Id", r->id);
@@ -211,13 +173,9 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 		snprintf(length, sizeof(length), "%zu", len);
 		reply_header(r, "Content-Length", length);
 	}
-	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
-		evbuffer_add(out, body, len);
-	figures_count(r, status);
-	if (len > FLUSH_BYTES)
-		answer_watch(r->service, ev);
+	answer_count(r, status);
 	r->transport = NULL;
-	evhttp_send_reply(ev, status, status_reason(status), NULL);
+	connection_answer(r->service->connections, ev, status, status_reason(status));
 	if (r->ops_left == 0)
 		request_free(r);
 }
@@ -329,14 +287,24 @@ static void dispatch(struct request *r)
 		routes[i].handler(r);
 }
 
+/* Answered without a request: it was none. */
+static void connection_refused(void *arg, int status, char *id, size_t id_size)
+{
+	struct service *s = arg;
+
+	request_id_make(id, id_size);
+	figures_count(&s->figures[ROUTE_NONE], status, 0);
+}
+
 static void request_came(struct evhttp_request *ev, void *arg)
 {
 	struct service *s = arg;
 	struct request *r = mem_try(sizeof(*r));
+	bool            clear = connection_came(s->connections, ev), memory = r && spare_is_there();
 
 	if (!r) {
-		evhttp_send_reply(ev, 503, "Service Unavailable", NULL);
-		return;
+		r = &s->unlucky;
+		*r = (struct request){0};
 	}
 	r->magic = REQUEST_MAGIC;
 	r->service = s;
@@ -345,12 +313,14 @@ static void request_came(struct evhttp_request *ev, void *arg)
 	r->began_us = clock_us();
 	s->requests++;
 	request_name(r);
-	if (frame_is_clear(evhttp_request_get_input_headers(ev), evhttp_request_get_command(ev) & WITH_BODY)) {
+	if (!clear) {
+		reply_header(r, "Connection", "close");
+		reply_invalid(r, NULL, "the request is malformed");
+	} else if (memory) {
 		dispatch(r);
-		return;
+	} else {
+		reply_no_memory(r);
 	}
-	reply_header(r, "Connection", "close");
-	reply_invalid(r, NULL, "the length of the body is not clear");
 }
 
 /* ---- the loop */
@@ -372,13 +342,13 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	int64_t         now_us = clock_us();
 
 	(void)fd, (void)what;
+	spare_tick();
+	connections_tick(s->connections);
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
-	if (s->socket)
-		evconnlistener_enable(evhttp_bound_socket_get_listener(s->socket));
 	keys_tick(s->options.keys);
 	notify_alive();
-	s->quiet_ticks = s->draining && !s->oldest && s->unsent == 0 ? s->quiet_ticks + 1 : 0;
+	s->quiet_ticks = s->draining && !s->oldest && connections_moving(s->connections) == 0 ? s->quiet_ticks + 1 : 0;
 	if (s->quiet_ticks > QUIET_TICKS || (s->draining && clock_ms() > s->drain_until_ms))
 		event_base_loopexit(s->base, NULL);
 }
@@ -394,6 +364,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	s->draining = true;
 	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
+	connections_last(s->connections);
 	evhttp_del_accept_socket(s->http, s->socket);
 	s->socket = NULL;
 }
@@ -429,28 +400,44 @@ static struct event_base *base_new(void)
 	return base;
 }
 
+static struct connections *connections_watch(struct service *s, struct evconnlistener *listener)
+{
+	const struct service_options *options = &s->options;
+	struct connection_options     watch = {
+		    .connections_max = options->connections_max,
+		    .bytes_max = options->buffered_max,
+		    .request_ms = options->request_s * INT64_C(1000),
+		    .idle_ms = options->idle_s * INT64_C(1000),
+		    .frame = {.head_max = HEADERS_MAX, .body_max = options->body_max * 2},
+		    .refused = connection_refused,
+		    .refused_arg = s,
+		    .make = options->tls ? tls_bufferevent : NULL,
+		    .make_arg = options->tls,
+        };
+
+	return connections_open(s->base, s->http, listener, &watch);
+}
+
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
 {
 	struct service        *s = mem_alloc(sizeof(*s));
 	struct timeval         tick = {0, TICK_MS * 1000};
 	struct evconnlistener *listener;
 
+	spare_open();
 	s->options = *options;
 	s->engine = e;
 	s->base = base_new();
 	s->http = evhttp_new(s->base);
 	s->loop = loop_new();
-	random_bytes(&s->id_prefix, sizeof(s->id_prefix));
 	evhttp_set_allowed_methods(s->http, 0xffff);
 	evhttp_set_max_headers_size(s->http, HEADERS_MAX);
 	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);
-	evhttp_set_timeout(s->http, IDLE_S);
 	evhttp_set_gencb(s->http, request_came, s);
-	if (options->tls)
-		evhttp_set_bevcb(s->http, tls_bufferevent, options->tls);
 	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
 	if (s->listening.open && !options->tls)
 		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", options->listen);
+	s->connections = connections_watch(s, listener);
 	if (listener)
 		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
@@ -496,6 +483,7 @@ void service_close(struct service *s)
 	for (size_t i = 0; i < COUNT(signals); i++)
 		event_free(s->signals[i]);
 	evhttp_free(s->http);
+	connections_free(s->connections);
 	event_base_free(s->base);
 	if (s->listening.unix_path[0])
 		unlink(s->listening.unix_path);

@@ -76,6 +76,7 @@ void reply_invalid(struct request *r, const char *field, const char *detail); /*
 void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
 void reply_no_memory(struct request *r);
+void reply_lost(struct request *r); /* the same, when something may have been done: 503 unknown_outcome */
 int  outcome_status(enum outcome outcome);
 /* The members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
@@ -90,11 +91,20 @@ void         request_waits(struct request *r, bool waits); /* joins or leaves th
 /* Past the deadline: what had not begun never will, of the rest nobody knows. The operations come back later. */
 void request_give_up(struct request *r);
 void request_free(struct request *r);
+void request_name(struct request *r);        /* r->id, as sent or made */
+void request_id_make(char *id, size_t size); /* one that was not sent */
+/* One operation was refused; a good outcome is not counted. */
+void refusal_count(struct request *r, enum outcome outcome);
+/* A problem as JSON, where there may be no memory. Its length; `code` and `detail` are plain words. */
+enum { PROBLEM_SIZE = 400 };
+int problem_print(char *to, size_t size, int status, const char *code, const char *detail);
 
 /* ---- the service, for serve.c */
 struct service_options {
 	const char  *listen; /* ADDR:PORT or unix:PATH */
 	size_t       body_max;
+	size_t       connections_max, buffered_max; /* see connection.h, also for what follows */
+	int64_t      request_s, idle_s;
 	struct keys *keys;                                  /* NULL: every call is let in */
 	struct tls  *tls;                                   /* NULL: plain text */
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
@@ -115,11 +125,12 @@ struct route_figures {
 	int64_t latency[LATENCY_BUCKETS + 1];
 	int64_t latency_us;
 };
-extern const double           latency_bounds_s[LATENCY_BUCKETS];
-extern const int              statuses[STATUSES];
+void                          figures_count(struct route_figures *f, int status, int64_t took_us); /* status.c */
 const struct route_figures   *service_figures(const struct service *s);
 const char                   *route_name(enum route route);
+const int64_t                *service_refusals(const struct service *s); /* of operations, by outcome */
 struct service               *request_service(struct request *r);
+struct connections           *service_connections(const struct service *s);
 const struct service_options *service_options(const struct service *s);
 
 /* ---- handlers */

@@ -14,7 +14,7 @@
 
 enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
 
-/* Out of descriptors: the service's next tick tries again, instead of a loop that does nothing else. */
+/* Out of descriptors: the next tick of the connections tries again, instead of a loop that does nothing else. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
 {
 	(void)arg;

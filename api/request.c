@@ -7,6 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the name of a request */
+
+/* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
+static bool id_valid(const char *id)
+{
+	size_t len = strlen(id);
+
+	for (size_t i = 0; i < len; i++)
+		if (id[i] < ' ' || id[i] > '~')
+			return false;
+	return len > 0 && len <= 128;
+}
+
+void request_id_make(char *id, size_t size)
+{
+	static uint64_t prefix, count;
+
+	if (!prefix)
+		random_bytes(&prefix, sizeof(prefix));
+	snprintf(id, size, "%012llx-%llx", (unsigned long long)(prefix >> 16), (unsigned long long)++count);
+}
+
+void request_name(struct request *r)
+{
+	const char *sent = request_header(r, "X-Request-Id");
+
+	if (sent && id_valid(sent))
+		strcpy(r->id, sent);
+	else
+		request_id_make(r->id, sizeof(r->id));
+}
+
 /* ---- answering */
 
 const char *status_reason(int status)
@@ -25,6 +57,7 @@ const char *status_reason(int status)
 	               {409, "Conflict"},
 	               {413, "Content Too Large"},
 	               {415, "Unsupported Media Type"},
+	               {417, "Expectation Failed"},
 	               {422, "Unprocessable Content"},
 	               {429, "Too Many Requests"},
 	               {503, "Service Unavailable"}};
@@ -35,14 +68,50 @@ const char *status_reason(int status)
 	return "";
 }
 
+int problem_print(char *to, size_t size, int status, const char *code, const char *detail)
+{
+	return snprintf(to, size,
+	                "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\",\"code\":\"%s\"}",
+	                code, status_reason(status), status, detail, code);
+}
+
+/* 503, without asking for memory. */
+static void reply_plainly(struct request *r, const char *code, const char *detail)
+{
+	char body[PROBLEM_SIZE];
+	int  len = problem_print(body, sizeof(body), 503, code, detail);
+
+	reply_header(r, "Retry-After", "1");
+	reply_as(r, 503, "application/problem+json", body, (size_t)len);
+}
+
+static bool only_reads(const struct op *op)
+{
+	return op->kind >= OP_GET && op->kind < OP_RUN;
+}
+
+void reply_lost(struct request *r)
+{
+	bool done = r->ops && !(r->ops_count == 1 && only_reads(r->ops[0]));
+
+	if (done)
+		reply_plainly(r, outcome_code(OUTCOME_UNKNOWN),
+		              "no memory for the answer; repeat the call with the same id");
+	else
+		reply_no_memory(r);
+}
+
 void reply(struct request *r, int status, const struct text *body)
 {
-	reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
+	if (body->failed)
+		reply_lost(r);
+	else
+		reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
 }
 
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg)
 {
-	struct text        body = {0};
+	struct text        body = {.tries = true};
 	struct json_writer w = {.to = &body};
 
 	json_open_object(&w, NULL);
@@ -69,7 +138,7 @@ void problem_write(struct json_writer *w, int status, const char *code, const ch
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
                    void (*members)(struct json_writer *w, void *arg), void *arg)
 {
-	struct text        body = {0};
+	struct text        body = {.tries = true};
 	struct json_writer w = {.to = &body};
 
 	json_open_object(&w, NULL);
@@ -77,6 +146,10 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 	if (members)
 		members(&w, arg);
 	json_close_object(&w);
+	if (body.failed) {
+		reply_lost(r);
+		return;
+	}
 	if (status == 503 || status == 429)
 		reply_header(r, "Retry-After", "1");
 	reply_as(r, status, "application/problem+json", body.data, body.len);
@@ -88,12 +161,13 @@ void reply_invalid(struct request *r, const char *field, const char *detail)
 	for (const char *c = field; c && *c && field; c++)
 		if (*c < ' ' || *c > '~')
 			field = NULL; /* the name of a query parameter may be anything */
-	reply_problem(r, 400, "invalid_request", field, detail, NULL, NULL);
+	refusal_count(r, INVALID);
+	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
 }
 
 void reply_no_memory(struct request *r)
 {
-	reply_problem(r, 503, outcome_code(NO_MEMORY), NULL, outcome_detail(NO_MEMORY), NULL, NULL);
+	reply_plainly(r, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
 }
 
 int outcome_status(enum outcome outcome)
@@ -208,6 +282,15 @@ bool query_end(struct request *r)
 
 /* ---- operations */
 
+/* What the operations came to is told: the refusals of those that do more than read are counted. */
+static void request_answer(struct request *r)
+{
+	for (size_t i = 0; i < r->ops_count; i++)
+		if (r->ops[i] && r->ops[i]->kind < OP_GET)
+			refusal_count(r, request_outcome(r, i));
+	r->answer(r);
+}
+
 static void request_op_done(void *arg, struct op *op)
 {
 	struct request *r = arg;
@@ -223,7 +306,7 @@ static void request_op_done(void *arg, struct op *op)
 		return;
 	}
 	request_waits(r, false);
-	r->answer(r);
+	request_answer(r);
 }
 
 enum outcome request_outcome(struct request *r, size_t i)
@@ -237,7 +320,7 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 	json_free(r->body); /* nothing points into it any more */
 	r->body = NULL;
 	if (r->ops_left == 0) {
-		answer(r);
+		request_answer(r);
 		return;
 	}
 	held_begin(r, first);
@@ -248,6 +331,7 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 	r->ops_left = 0;
 	for (; first; first = first->next) {
 		first->outcome = BUSY;
+		refusal_count(r, BUSY);
 		held_end(r, first);
 	}
 	reply_refused(r, BUSY, NULL, NULL);
@@ -255,7 +339,12 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
 {
-	r->ops = mem_alloc(sizeof(*r->ops));
+	r->ops = mem_try(sizeof(*r->ops));
+	if (!r->ops) {
+		op_free(op);
+		reply_no_memory(r);
+		return;
+	}
 	r->ops[0] = op;
 	r->ops_count = r->ops_left = 1;
 	op->next = NULL;
@@ -296,11 +385,6 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 	request_begin(r, first, answer);
 }
 
-static bool only_reads(const struct op *op)
-{
-	return op->kind >= OP_GET && op->kind < OP_RUN;
-}
-
 void request_give_up(struct request *r)
 {
 	request_waits(r, false);
@@ -310,5 +394,5 @@ void request_give_up(struct request *r)
 		if (op && !op->ended)
 			op->given_up = op_cancel(op) || only_reads(op) ? DATABASE_AWAY : OUTCOME_UNKNOWN;
 	}
-	r->answer(r);
+	request_answer(r);
 }

@@ -161,8 +161,11 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 	memcpy(op->id, order_id, id_len);
 	op->ttl_s = ttl_s;
 	op->mode = (enum mode)mode;
-	op_seal(op);
-	return op;
+	if (op_seal(op, NULL))
+		return op;
+	*no_memory = true;
+	op_free(op);
+	return NULL;
 }
 
 void post_reservation(struct request *r)
@@ -182,7 +185,7 @@ static void malformed_write(struct json_writer *w, const struct malformed *m)
 {
 	if (m->order_id[0])
 		json_put_string(w, "order_id", m->order_id);
-	problem_write(w, 400, "invalid_request", m->fault.field, m->fault.detail);
+	problem_write(w, 400, outcome_code(INVALID), m->fault.field, m->fault.detail);
 }
 
 static void result_write(struct json_writer *w, struct request *r, size_t i)
@@ -248,6 +251,7 @@ static bool read_item(struct request *r, struct json_reader *items, size_t i)
 		return false;
 	malformed = r->more;
 	malformed[i] = m;
+	refusal_count(r, INVALID);
 	return true;
 }
 
@@ -264,9 +268,9 @@ void post_reservations_batch(struct request *r)
 		reply_invalid(r, fault.field, fault.detail);
 		return;
 	}
-	r->ops = mem_alloc(count * sizeof(*r->ops));
-	r->ops_count = count;
-	while (i < count && read_item(r, &items, i))
+	r->ops = mem_try(count * sizeof(*r->ops));
+	r->ops_count = r->ops ? count : 0;
+	while (i < r->ops_count && read_item(r, &items, i))
 		i++;
 	if (i < count)
 		reply_no_memory(r);

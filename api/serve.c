@@ -114,6 +114,10 @@ static int doors_open(struct serve *s)
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
 	                                  .tls = s->tls,
+	                                  .connections_max = (size_t)option_count(OPTION_max_connections, 0),
+	                                  .buffered_max = (size_t)option_count(OPTION_max_buffered, 0),
+	                                  .request_s = option_count(OPTION_request_timeout, 0),
+	                                  .idle_s = option_count(OPTION_idle_timeout, 0),
 	                                  .ready = serve_ready,
 	                                  .arg = s};
 	char                   why[512];
@@ -206,6 +210,11 @@ int serve_run(int argc, char **argv)
 	    option_count(OPTION_max_body, 0) < 1024 || !jobs_list_valid(jobs)) {
 		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000, --max-body at least 1024"
 		                                : "--jobs knows expire, settle and reap");
+		return EXIT_CONFIG;
+	}
+	if (option_count(OPTION_max_connections, 0) < 1 || option_count(OPTION_max_connections, 0) > 1000000 ||
+	    option_count(OPTION_request_timeout, 0) < 1 || option_count(OPTION_idle_timeout, 0) < 1) {
+		say("--max-connections is 1 to 1000000, --request-timeout and --idle-timeout at least 1");
 		return EXIT_CONFIG;
 	}
 	if (option_text(OPTION_keys)) {

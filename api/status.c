@@ -1,4 +1,5 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
+#include "connection.h"
 #include "http.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ static const struct {
 
 static void reply_health(struct request *r, bool verbose, const struct text *checks)
 {
-	struct text        body = {0};
+	struct text        body = {.tries = true};
 	struct json_writer w = {.to = &body};
 
 	json_open_object(&w, NULL);
@@ -33,7 +34,7 @@ static void reply_health(struct request *r, bool verbose, const struct text *che
 
 void get_livez(struct request *r)
 {
-	struct text checks = {0};
+	struct text checks = {.tries = true};
 	bool        verbose = query_text(r, "verbose") != NULL;
 
 	text_add(&checks, "[{\"name\":\"process\",\"status\":\"ok\"}]");
@@ -55,7 +56,7 @@ void get_readyz(struct request *r)
 	const struct service_options *options = service_options(request_service(r));
 	bool                          draining = service_is_draining(request_service(r));
 	bool                          verbose = query_text(r, "verbose") != NULL, ready;
-	struct text                   checks = {0};
+	struct text                   checks = {.tries = true};
 
 	if (!query_end(r))
 		return;
@@ -99,6 +100,23 @@ static struct counts last_counts; /* the loop's thread alone; counted_ms 0: neve
 static void counter(struct metrics *m, enum counter c)
 {
 	sample(m, last_counts.elsewhere[c] + counter_here(c));
+}
+
+static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
+                                                         .02,   .03,  .05,  .1,   .25,  1,     5};
+static const int    statuses[STATUSES] = {200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 417, 422, 429, 503};
+
+void figures_count(struct route_figures *f, int status, int64_t took_us)
+{
+	size_t i = 0, bucket = 0;
+
+	while (i < STATUSES - 1 && statuses[i] != status)
+		i++;
+	f->by_status[i]++;
+	while (bucket < LATENCY_BUCKETS && (double)took_us > latency_bounds_s[bucket] * 1e6)
+		bucket++;
+	f->latency[bucket]++;
+	f->latency_us += took_us;
 }
 
 static void write_requests(struct metrics *m)
@@ -161,6 +179,8 @@ static void write_batch_seconds(struct metrics *m)
 /* Several outcomes may share a code: the sum stands at the first of them. */
 static void write_refusals(struct metrics *m)
 {
+	const int64_t *refusals = service_refusals(request_service(m->r));
+
 	for (int o = 0; o < OUTCOMES; o++) {
 		const char *code = outcome_code((enum outcome)o);
 		int64_t     sum = 0;
@@ -168,7 +188,7 @@ static void write_refusals(struct metrics *m)
 
 		for (int k = OUTCOMES - 1; k >= 0; k--)
 			if (strcmp(outcome_code((enum outcome)k), code) == 0) {
-				sum += m->figures->refusals[k];
+				sum += refusals[k];
 				first = k;
 			}
 		if (*code && first == o)
@@ -189,6 +209,16 @@ static void write_oldest_ready(struct metrics *m)
 		return;
 	text_format(m->to, "%s{kind=\"expire\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[HELD] / 1e3);
 	text_format(m->to, "%s{kind=\"settle\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[CONFIRMED] / 1e3);
+}
+
+static void write_connections(struct metrics *m)
+{
+	sample(m, connections_figures(service_connections(request_service(m->r))).open);
+}
+
+static void write_connections_cut(struct metrics *m)
+{
+	sample(m, connections_figures(service_connections(request_service(m->r))).cut);
 }
 
 static void write_gathers(struct metrics *m)
@@ -259,7 +289,7 @@ static const struct {
 
 static void reply_metrics(struct request *r, const struct counts *counts)
 {
-	struct text    body = {0};
+	struct text    body = {.tries = true};
 	struct metrics m = {&body, r, request_engine(r), engine_figures(request_engine(r)), counts, NULL};
 
 	for (size_t i = 0; i < COUNT(metrics); i++) {
@@ -267,7 +297,10 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 		text_format(&body, "# HELP %s %s\n# TYPE %s %s\n", m.name, metrics[i].help, m.name, metrics[i].type);
 		metrics[i].write(&m);
 	}
-	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
+	if (body.failed)
+		reply_no_memory(r);
+	else
+		reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
 	text_fini(&body);
 }
 

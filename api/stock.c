@@ -154,7 +154,7 @@ static const char *read_note(struct json_reader *in, const char *name, size_t *l
 static struct op *read_movement(struct json_reader *in, bool *no_memory)
 {
 	const char        *id = "", *reason, *reference;
-	size_t             id_len = 0, reason_len = 0, reference_len = 0, count;
+	size_t             id_len = 0, reason_len = 0, reference_len = 0, count, twins;
 	int                kind = 0;
 	const void        *element;
 	struct json_reader line;
@@ -179,10 +179,11 @@ static struct op *read_movement(struct json_reader *in, bool *no_memory)
 		memcpy(op->id, id, id_len);
 		op->reason = reason ? op_text(op, reason, reason_len) : NULL;
 		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
-		if (op_seal(op) > 0 && op->movement_kind == STOCKTAKE)
+		*no_memory = !op_seal(op, &twins);
+		if (twins > 0 && op->movement_kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 	}
-	if (json_end(in))
+	if (json_end(in) && !*no_memory)
 		return op;
 	op_free(op);
 	return NULL;

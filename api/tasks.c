@@ -352,7 +352,8 @@ static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
 	return task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer);
 }
 
-static void read_failure(struct json_reader *order, struct task_call *call)
+/* false: no memory. */
+static bool read_failure(struct json_reader *order, struct task_call *call)
 {
 	const char    *id = "", *error = "";
 	size_t         id_len = 0, error_len = 0;
@@ -365,11 +366,12 @@ static void read_failure(struct json_reader *order, struct task_call *call)
 		json_refuse(order, "error", "may have at most 500 bytes");
 	json_bool(order, "retry", JSON_REQUIRED, &retry);
 	if (order->failed)
-		return;
+		return true;
 	report = &call->reports[call->reports_count++];
 	memcpy(report->order_id, id, id_len);
 	report->retry = retry;
-	report->error = mem_copy(error);
+	report->error = strdup(error);
+	return report->error != NULL;
 }
 
 void post_task_fail(struct request *r)
@@ -378,25 +380,26 @@ void post_task_fail(struct request *r)
 	struct json_fault  fault;
 	const void        *element;
 	size_t             count;
+	bool               memory;
 	struct task_call  *call;
 
 	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
 		return;
 	count = json_array(&in, "orders", 1, ORDERS_MAX, &element);
-	if (!reports_new(call, count)) {
-		call_free(call);
-		reply_no_memory(r);
-		return;
-	}
-	for (size_t i = 0; i < count && !in.failed; i++) {
+	memory = reports_new(call, count);
+	for (size_t i = 0; memory && i < count && !in.failed; i++) {
 		element = json_array_object(&in, "orders", i, element, &order);
-		read_failure(&order, call);
+		memory = read_failure(&order, call);
 		json_leave(&order, &in);
 	}
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_fail, answer_fail);
-	else
+	if (!memory) {
 		call_free(call);
+		reply_no_memory(r);
+	} else if (read_end(r, &in, &fault)) {
+		call_start(r, call, run_fail, answer_fail);
+	} else {
+		call_free(call);
+	}
 }
 
 /* ---- the list; its cursor is t.NUMBER */

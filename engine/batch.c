@@ -14,8 +14,6 @@ void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 	op->outcome = outcome;
 	if (outcome == OUTCOME_REPLAYED)
 		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
-	else if (outcome != OUTCOME_OK)
-		atomic_fetch_add_explicit(&l->engine->figures.refusals[outcome], 1, memory_order_relaxed);
 	op->next = NULL;
 	*l->answered_last = op;
 	l->answered_last = &op->next;

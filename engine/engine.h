@@ -189,10 +189,10 @@ const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line; location NULL is `main`. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
                      int64_t qty);
-/* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. Returns
- * how many lines named a sku and location that stood there before. */
-size_t op_seal(struct op *op);
-void   op_free(struct op *op); /* NULL is fine */
+/* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. *twins
+ * (may be NULL): how many lines named a sku and location that stood there before. false: no memory. */
+bool op_seal(struct op *op, size_t *twins) MUST_CHECK;
+void op_free(struct op *op); /* NULL is fine */
 
 /* ---- a loop: a thread that starts operations and is told of their end. */
 struct loop *loop_new(void);                /* a thread that has called it before may call it again for another loop */
@@ -230,7 +230,6 @@ struct engine_figures {
 	_Atomic int64_t gathers, replays, unknown_outcomes;
 	_Atomic int64_t batch_count, batch_requests, batch_us;
 	_Atomic int64_t batch_requests_bucket[12]; /* up to 1, 2, 4 .. 2048 */
-	_Atomic int64_t refusals[OUTCOMES];
 };
 const struct engine_figures *engine_figures(struct engine *e);
 unsigned                     engine_lanes(struct engine *e);

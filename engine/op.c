@@ -180,11 +180,11 @@ static void print_string(struct text *t, const char *s)
 
 /* SHA-256 of the lines in print, the same on every machine; a fingerprint that can be forged would let one body pass
  * for another. */
-static void lines_hash(struct op *op)
+static bool lines_hash(struct op *op)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
-	struct text   print = {0};
-	int           ok;
+	struct text   print = {.tries = true};
+	bool          done;
 
 	if (op->kind == OP_MOVE) {
 		print_string(&print, kind_name(op->movement_kind));
@@ -199,10 +199,11 @@ static void lines_hash(struct op *op)
 		text_int(&print, op->lines[i].expected);
 		text_char(&print, ' ');
 	}
-	ok = EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL);
-	assert(ok);
-	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
+	done = !print.failed && EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL);
+	if (done)
+		memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
 	text_fini(&print);
+	return done;
 }
 
 /* A count has to see every slot. A sum of many equal lines is more than the margin below the limit of totals allows
@@ -215,15 +216,16 @@ static bool goes_alone(const struct op *op)
 	return op->movement_kind == STOCKTAKE;
 }
 
-size_t op_seal(struct op *op)
+bool op_seal(struct op *op, size_t *twins)
 {
-	size_t twins;
+	size_t summed;
 
 	lines_sort(op->lines, op->lines_count);
-	twins = lines_sum(op);
+	summed = lines_sum(op);
+	if (twins)
+		*twins = summed;
 	op->alone = goes_alone(op);
-	lines_hash(op);
-	return twins;
+	return lines_hash(op);
 }
 
 uint64_t op_id_hash(bool movement, const char *id)

@@ -94,7 +94,7 @@ static size_t sweep_skus(struct lane *l)
 	return l->rows.len;
 }
 
-/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some, and somebody else
+/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some,
  * has all of them. */
 static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
 {

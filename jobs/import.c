@@ -69,7 +69,10 @@ static void part_send(struct import *im)
 	snprintf(op->id, sizeof(op->id), "%s-%u", im->name, ++im->parts);
 	op->movement_kind = RECEIPT;
 	op->reason = "import";
-	op_seal(op);
+	if (!op_seal(op, NULL)) {
+		say("no memory");
+		exit(EXIT_TROUBLE);
+	}
 	parts_wait(im, FLYING_MAX - 1);
 	im->flying++;
 	while (!engine_start(im->engine, op, im->loop, part_done, im))

@@ -201,7 +201,8 @@ static void op_send(struct tune *t, struct op *op)
 	bool sent;
 
 	op_line(op, TUNE_SKU, strlen(TUNE_SKU), NULL, 0, op->kind == OP_MOVE ? UNITS : 1);
-	op_seal(op);
+	sent = op_seal(op, NULL);
+	assert(sent);
 	sent = engine_start(t->engine, op, t->loop, order_done, t);
 	assert(sent); /* the queue is longer than FLYING */
 	t->flying++;

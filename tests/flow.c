@@ -102,6 +102,11 @@ void flow_said(struct text *to)
 	program_log_all(f.log, to);
 }
 
+int flow_pid(int program)
+{
+	return runner_need(program)->program.pid;
+}
+
 void flow_terminate(void)
 {
 	program_terminate(&runner_need(0)->program);

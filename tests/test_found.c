@@ -112,6 +112,20 @@ Test(found, frames_that_are_not_clear)
 	     "raw GET /livez                -> 200");
 }
 
+/* What callers were told, and nothing else: not what was done after they had been told something else. */
+Test(found, refusals_are_counted_as_they_were_told)
+{
+	flow("receipt  A +10               -> 201",
+	     "reserve  R1 A=0              -> 400 invalid_request",
+	     "raw POST /v1/movements {}    -> 400 invalid_request",
+	     "raw GET /v1/skus?limit=0     -> 400 invalid_request",
+	     "batch    R2 A=1 | R3 A=0 | R4 A=10 -> 201 | 400 | 409 short",
+	     "release  R9                  -> 404 unknown_order",
+	     "raw GET /metrics             -> holdfast_refusals_total{code=invalid_request}=4"
+	     " holdfast_refusals_total{code=short}=1 holdfast_refusals_total{code=unknown_order}=1"
+	     " holdfast_refusals_total{code=busy}=0");
+}
+
 Test(found, metrics_name_a_sample_once)
 {
 	flow("reserve  R1 GHOST=1           -> 422 unknown_sku GHOST",

@@ -1,0 +1,340 @@
+/* test_hostile.c - clients that are slow, silent, greedy, gone or never stop, while a decent client by the side goes on
+ * reserving: none of them costs it more than its turn, and all of them are closed in the end. */
+#include "tests/attack.h"
+#include "tests/flow.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HUNDRED = 100, THOUSAND = 1000, MIB_KIB = 1024 };
+
+#define HEAD    " HTTP/1.1\r\nHost: x\r\n"
+#define GET     "GET /livez" HEAD "\r\n"
+#define SLOW_S  2 /* --request-timeout of most tests */
+#define STOCKED "receipt A +1000000 -> 201"
+
+static void serve_with(const char *options)
+{
+	flow_begin();
+	flow_step("serve %s", options);
+	flow_step(STOCKED);
+}
+
+static void open_all(int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		fds[i] = attack_open(flow_port(0));
+}
+
+static void close_all(const int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+static int ended(const int *fds, int count)
+{
+	int n = 0;
+
+	for (int i = 0; i < count; i++)
+		n += attack_ends(fds[i], 0);
+	return n;
+}
+
+/* Every 50 ms a byte on each, until all of them are closed; at most `most_ms`. */
+static void drip(const int *fds, int count, const char *head, const char *drops, int most_ms)
+{
+	int64_t from = clock_ms();
+	int     left = count;
+
+	for (int i = 0; i < count; i++)
+		attack_say(fds[i], head);
+	while (left > 0 && clock_ms() - from < most_ms) {
+		usleep(50000);
+		for (int i = 0; i < count; i++)
+			attack_push(fds[i], drops, 1);
+		left = count - ended(fds, count);
+	}
+	cr_expect(left == 0, "%d of %d are still open after %d ms", left, count, most_ms);
+	cr_expect(clock_ms() - from >= SLOW_S * 1000 - 100, "they were closed too soon");
+}
+
+Test(hostile, slow_heads)
+{
+	int            fds[HUNDRED];
+	struct decent *decent;
+
+	serve_with("--request-timeout 2");
+	open_all(fds, HUNDRED);
+	decent = decent_start(flow_port(0));
+	drip(fds, HUNDRED, "GET / HTTP/1.1\r\nHost: x\r\nA: ", "a", 4000);
+	decent_finish(decent, "100 slow heads");
+	close_all(fds, HUNDRED);
+	flow_end();
+}
+
+Test(hostile, slow_bodies)
+{
+	int            fds[HUNDRED];
+	struct decent *decent;
+
+	serve_with("--request-timeout 2");
+	open_all(fds, HUNDRED / 2);
+	decent = decent_start(flow_port(0));
+	drip(fds, HUNDRED / 2, "POST /v1/reservations" HEAD "Content-Length: 1000\r\n\r\n", " ", 4000);
+	open_all(fds + HUNDRED / 2, HUNDRED / 2);
+	drip(fds + HUNDRED / 2, HUNDRED / 2, "POST /v1/reservations" HEAD "Transfer-Encoding: chunked\r\n\r\n3e8\r\n",
+	     " ", 4000);
+	decent_finish(decent, "100 slow bodies");
+	close_all(fds, HUNDRED);
+	flow_end();
+}
+
+/* The clock of a request begins with its connection, that of the next one with its first byte. */
+Test(hostile, silence)
+{
+	int         silent, idle, slow, status;
+	struct text heard = {0};
+
+	serve_with("--request-timeout 1 --idle-timeout 4");
+	silent = attack_open(flow_port(0));
+	idle = attack_open(flow_port(0));
+	slow = attack_open(flow_port(0));
+	attack_say(idle, GET);
+	attack_say(slow, GET "G");
+	cr_expect(attack_ends(silent, 2500), "a silent connection is open");
+	cr_expect(attack_ends(slow, 2500), "the slow one is open");
+	flow_step("raw GET /livez -> 200"); /* so that this connection is not cut with the others */
+	cr_expect(!attack_hear(idle, 500, &heard) && attack_answers(&heard, &status) == 1, "the idle one is closed");
+	cr_expect(attack_ends(idle, 3500), "the idle one is open");
+	flow_step("raw GET /metrics -> holdfast_connections_cut_total=3");
+	close_all((const int[]){silent, idle, slow}, 3);
+	text_fini(&heard);
+	flow_end();
+}
+
+/* A large body over a slow line is no attack: each MiB that comes buys time. */
+Test(hostile, slow_but_sure)
+{
+	enum { PIECE = 64 << 10, PIECES = 48 };
+	char       *spaces = malloc(PIECE);
+	int         fd, status, answers;
+	struct text heard = {0};
+
+	serve_with("--request-timeout 1");
+	memset(spaces, ' ', PIECE);
+	fd = attack_open(flow_port(0));
+	attack_say(fd,
+	           "POST /v1/availability" HEAD "Content-Type: application/json\r\nContent-Length: 3145749\r\n\r\n");
+	for (int i = 0; i < PIECES; i++) {
+		cr_expect(attack_send(fd, spaces, PIECE), "closed after %d pieces", i);
+		usleep(50000);
+	}
+	attack_say(fd, "{\"skus\":[\"A\",\"NONE\"]}");
+	attack_hear(fd, 500, &heard);
+	answers = attack_answers(&heard, &status);
+	cr_expect(answers == 1 && status == 200, "%d answers, %d", answers, status);
+	close(fd);
+	free(spaces);
+	text_fini(&heard);
+	flow_end();
+}
+
+/* Large answers that nobody takes. */
+Test(hostile, slow_readers)
+{
+	enum { ASKED = 400 };
+	static const char get[] = "GET /openapi.yaml" HEAD "\r\n";
+	int               fds[HUNDRED / 2], gone = 0;
+	struct decent    *decent;
+
+	serve_with("--request-timeout 2 --max-buffered 100000000");
+	open_all(fds, HUNDRED / 2);
+	decent = decent_start(flow_port(0));
+	for (int i = 0; i < HUNDRED / 2; i++)
+		for (int k = 0; k < ASKED; k++)
+			attack_push(fds[i], get, sizeof(get) - 1);
+	for (int64_t from = clock_ms(); clock_ms() - from < 10000 && gone < HUNDRED / 2; usleep(100000)) {
+		struct text metrics = {0};
+		int         fd = attack_open(flow_port(0));
+
+		attack_say(fd, "GET /metrics" HEAD "Connection: close\r\n\r\n");
+		attack_hear(fd, 2000, &metrics);
+		gone = atoi(strstr(metrics.data, "\nholdfast_connections_cut_total ") + 32);
+		text_fini(&metrics);
+		close(fd);
+	}
+	decent_finish(decent, "50 slow readers");
+	cr_expect(gone == HUNDRED / 2, "%d of them were closed", gone);
+	close_all(fds, HUNDRED / 2);
+	flow_end();
+}
+
+Test(hostile, idle_connections)
+{
+	enum { MANY = 5000, FILES = MANY + 200 };
+	static int     fds[MANY];
+	struct decent *decent;
+
+	if (!attack_files(FILES)) {
+		cr_log_warn("5,000 connections need %d open files: raise the hard limit (ulimit -Hn)", FILES);
+		return;
+	}
+	serve_with("");
+	open_all(fds, MANY);
+	for (int i = 0; i < MANY; i++)
+		attack_say(fds[i], GET);
+	flow_step("wait raw GET /metrics -> holdfast_connections=5001");
+	decent = decent_start(flow_port(0));
+	decent_finish(decent, "5,000 idle connections");
+	flow_step("raw GET /metrics -> holdfast_connections=5001 holdfast_connections_cut_total=0");
+	cr_expect(ended(fds, MANY) == 0);
+	close_all(fds, MANY);
+	flow_end();
+}
+
+/* The place is taken from those that do nothing with it. */
+Test(hostile, more_connections_than_places)
+{
+	enum { PLACES = 20, ROUNDS = 15 };
+	int            fds[ROUNDS][PLACES], alive = 0;
+	struct decent *decent;
+
+	serve_with("--max-connections 20");
+	decent = decent_start(flow_port(0));
+	for (int round = 0; round < ROUNDS; round++) {
+		open_all(fds[round], PLACES);
+		for (int i = 0; i < PLACES; i++)
+			attack_say(fds[round][i], round % 2 ? "GET / HTTP/1.1\r\n" : GET);
+		usleep(200000);
+	}
+	decent_finish(decent, "300 connections in 20 places");
+	usleep(1200000);
+	for (int round = 0; round < ROUNDS; round++)
+		alive += PLACES - ended(fds[round], PLACES);
+	cr_expect(alive < ROUNDS * PLACES, "none was closed");
+	for (int round = 0; round < ROUNDS; round++)
+		close_all(fds[round], PLACES);
+	flow_step("wait raw GET /livez -> 200");
+	flow_end();
+}
+
+Test(hostile, more_connections_than_files)
+{
+	enum { FILES = 80 };
+	int           fds[HUNDRED];
+	struct rlimit few = {FILES, FILES};
+
+	serve_with("");
+	cr_assert(prlimit(flow_pid(0), RLIMIT_NOFILE, &few, NULL) == 0);
+	open_all(fds, HUNDRED);
+	for (int i = 0; i < HUNDRED; i++)
+		attack_say(fds[i], GET);
+	usleep(500000);
+	close_all(fds, HUNDRED);
+	flow_steps("wait raw GET /livez           -> 200", "reserve R1 A=1                -> 201 held");
+	flow_end();
+}
+
+/* 160 MiB are on their way, 16 may be there. */
+Test(hostile, more_bytes_than_there_is_room)
+{
+	enum { CLIENTS = 20, PIECE = 64 << 10, PIECES = 128, GROWTH_MAX = 64 * MIB_KIB };
+	char          *spaces = malloc(PIECE);
+	int            fds[CLIENTS], closed = 0;
+	long           before;
+	struct decent *decent;
+
+	serve_with("--max-buffered 16777216");
+	memset(spaces, ' ', PIECE);
+	before = attack_rss(flow_pid(0));
+	open_all(fds, CLIENTS);
+	decent = decent_start(flow_port(0));
+	for (int i = 0; i < CLIENTS; i++)
+		attack_say(fds[i], "POST /v1/reservations" HEAD "Content-Length: 8388608\r\n\r\n");
+	for (int k = 0; k < PIECES - 1; k++)
+		for (int i = 0; i < CLIENTS; i++)
+			attack_push(fds[i], spaces, PIECE);
+	usleep(300000);
+	decent_finish(decent, "20 huge bodies");
+	for (int i = 0; i < CLIENTS; i++) {
+		struct text heard = {0};
+		int         status;
+
+		if (attack_hear(fds[i], 0, &heard) || attack_answers(&heard, &status) == 1)
+			closed++;
+		text_fini(&heard);
+	}
+	cr_expect(closed > CLIENTS / 2, "%d were closed", closed);
+	cr_expect(attack_rss(flow_pid(0)) - before < GROWTH_MAX, "it grew by %ld KiB",
+	          attack_rss(flow_pid(0)) - before);
+	close_all(fds, CLIENTS);
+	free(spaces);
+	flow_end();
+}
+
+/* All of them are answered, in their order, though nobody reads before the end. */
+Test(hostile, pipelines)
+{
+	int         fd, status, answers;
+	struct text asked = {0}, heard = {0};
+	const char *at;
+
+	serve_with("");
+	fd = attack_open(flow_port(0));
+	for (int i = 0; i < THOUSAND; i++)
+		text_format(&asked, "GET /v1/skus/A" HEAD "X-Request-Id: n%d.\r\n\r\n", i);
+	cr_assert(attack_send(fd, asked.data, asked.len));
+	usleep(300000);
+	shutdown(fd, SHUT_WR);
+	cr_expect(attack_hear(fd, 5000, &heard), "it is not closed");
+	answers = attack_answers(&heard, &status);
+	cr_expect(answers == THOUSAND && status == 200, "%d answers, the last %d", answers, status);
+	at = heard.data;
+	for (int i = 0; i < THOUSAND && at; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "X-Request-Id: n%d.", i);
+		at = strstr(at, name);
+		cr_expect(at, "answer %d is missing or out of order", i);
+	}
+	close(fd);
+	text_fini(&asked);
+	text_fini(&heard);
+	flow_end();
+}
+
+/* Who does not read is not read from. */
+Test(hostile, endless_pipelines)
+{
+	enum { CLIENTS = 5, GROWTH_MAX = 32 * MIB_KIB };
+	int            fds[CLIENTS];
+	size_t         len = 0;
+	char          *many = malloc(64 << 10);
+	long           before;
+	struct decent *decent;
+
+	serve_with("");
+	while (len + strlen(GET) < 64 << 10) {
+		memcpy(many + len, GET, strlen(GET));
+		len += strlen(GET);
+	}
+	open_all(fds, CLIENTS);
+	before = attack_rss(flow_pid(0));
+	decent = decent_start(flow_port(0));
+	for (int64_t from = clock_ms(); clock_ms() - from < 3000; usleep(2000))
+		for (int i = 0; i < CLIENTS; i++)
+			attack_push(fds[i], many, len);
+	decent_finish(decent, "5 endless pipelines");
+	cr_expect(attack_rss(flow_pid(0)) - before < GROWTH_MAX, "it grew by %ld KiB",
+	          attack_rss(flow_pid(0)) - before);
+	for (int i = 0; i < CLIENTS; i++)
+		attack_reset(fds[i]);
+	free(many);
+	flow_end();
+}

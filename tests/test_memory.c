@@ -1,0 +1,142 @@
+/* test_memory.c - no memory: the n-th allocation on the service's loop fails, n rising over a whole call, until there
+ * is no n-th. The call is answered as ever, or 503, or its connection ends; a repeat is answered well; the process
+ * lives, and the invariants hold. (tests/fault/memory.c; not under AddressSanitizer, which has an allocator of its
+ * own.) */
+#include "tests/attack.h"
+#include "tests/fault/memory.h"
+#include "tests/flow.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { NTH_MAX = 3000, SETTLE_US = 120000, ANSWER_MS = 3000 };
+
+static struct fault *fault;
+
+static bool fault_prepare(void)
+{
+	char        path[512], library[512];
+	const char *bin = getenv("HOLDFAST_BIN");
+	int         fd;
+
+	snprintf(library, sizeof(library), "%s", bin ? bin : "build/holdfast");
+	snprintf(strrchr(library, '/') + 1, 32, "fault-memory.so");
+	if (access(library, R_OK) != 0) {
+		cr_log_warn("%s is not there: no allocation fails here", library);
+		return false;
+	}
+	snprintf(path, sizeof(path), "%s/fault-%d", scratch_dir(), getpid());
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	cr_assert(fd >= 0 && ftruncate(fd, sizeof(*fault)) == 0);
+	fault = mmap(NULL, sizeof(*fault), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert(fault != MAP_FAILED);
+	close(fd);
+	setenv(FAULT_FILE, path, 1);
+	setenv("LD_PRELOAD", realpath(library, NULL), 1);
+	return true;
+}
+
+/* The status of one call on a connection of its own; 0: it ended, or nothing came. */
+static int call(const char *method, const char *path, const char *body)
+{
+	struct text request = {0}, heard = {0};
+	int         fd = attack_open(flow_port(0)), status = 0;
+
+	text_format(&request,
+	            "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+	            "Content-Length: %zu\r\n\r\n%s",
+	            method, path, strlen(body), body);
+	attack_send(fd, request.data, request.len);
+	cr_expect(attack_hear(fd, ANSWER_MS, &heard), "%s %s: the connection stays open", method, path);
+	cr_expect(attack_answers(&heard, &status) <= 1, "more than one answer:\n%s", heard.data);
+	cr_expect(heard.len == 0 || strncmp(heard.data, "HTTP/1.1 ", 9) == 0, "half an answer:\n%s", heard.data);
+	close(fd);
+	text_fini(&request);
+	text_fini(&heard);
+	return status;
+}
+
+/* `path` and `body` name what they make by %d. */
+static void each_fails(const char *method, const char *path, const char *body, int well)
+{
+	int refused = 0, ended = 0, nth = 1;
+
+	for (fault->struck = 1; fault->struck && nth < NTH_MAX; nth++) {
+		struct text to = {0}, with = {0};
+		int         status;
+
+		text_format(&to, path, nth);
+		text_format(&with, body, nth);
+		fault->nth = nth;
+		fault->count = 0;
+		fault->struck = 0;
+		fault->armed = 1;
+		status = call(method, to.data, with.data);
+		fault->armed = 0;
+		refused += status == 503;
+		ended += status == 0;
+		cr_expect(status == well || status == 503 || status == 0, "allocation %d of %s %s: %d", nth, method,
+		          path, status);
+		if (fault->struck)
+			usleep(SETTLE_US);
+		status = call(method, to.data, with.data);
+		cr_expect(status / 100 == 2, "after allocation %d of %s %s: %d", nth, method, path, status);
+		text_fini(&to);
+		text_fini(&with);
+	}
+	cr_log_warn("%s %s: %d allocations, %d times 503, %d times the end of the connection", method, path, nth - 2,
+	            refused, ended);
+	cr_expect(nth > 5 && nth < NTH_MAX && refused > 0, "it did not reach the service");
+}
+
+Test(memory, reserve)
+{
+	if (!fault_prepare())
+		return;
+	flow_begin();
+	flow_steps("receipt A +100000 B +100000 -> 201");
+	each_fails("POST", "/v1/reservations", "{\"order_id\":\"R%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", 201);
+	flow_end();
+}
+
+Test(memory, batch)
+{
+	if (!fault_prepare())
+		return;
+	flow_begin();
+	flow_steps("receipt A +100000 B +100000 -> 201");
+	each_fails("POST", "/v1/reservations/batch",
+	           "{\"reservations\":[{\"order_id\":\"R%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1},"
+	           "{\"sku\":\"B\",\"qty\":2}]},{\"order_id\":1},{\"order_id\":\"GHOST\",\"lines\":[{\"sku\":\"C\","
+	           "\"qty\":1}]}]}",
+	           200);
+	flow_end();
+}
+
+Test(memory, read)
+{
+	if (!fault_prepare())
+		return;
+	flow_begin();
+	flow_steps("receipt A +10 -> 201", "reserve R1 A=1 -> 201", "reserve R2 A=1 -> 201");
+	each_fails("GET", "/v1/skus/A?max_age_ms=60000", "", 200);
+	each_fails("GET", "/v1/reservations?limit=1", "", 200);
+	each_fails("GET", "/metrics", "", 200);
+	flow_end();
+}
+
+Test(memory, change)
+{
+	if (!fault_prepare())
+		return;
+	flow_begin();
+	flow_steps("receipt A +1000 -> 201", "reserve R1 A=1 -> 201");
+	each_fails("POST", "/v1/reservations/R1/confirm", "{}", 200);
+	each_fails("POST", "/v1/movements",
+	           "{\"movement_id\":\"M%d\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", 201);
+	flow_end();
+}
