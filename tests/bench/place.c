@@ -55,7 +55,7 @@ static void past_view_sql(const struct place *p, struct text *sql)
 static const char indexes_keep[] =
 	"CREATE TABLE indexes SELECT GROUP_CONCAT('DROP KEY ', name) AS taken, GROUP_CONCAT('ADD ', IF(others, '',"
 	" 'UNIQUE '), 'KEY ', name, ' (', names, ')') AS put FROM (SELECT index_name AS name, MIN(non_unique) AS "
-        "others,"
+	"others,"
 	" GROUP_CONCAT(column_name ORDER BY seq_in_index) AS names FROM information_schema.statistics"
 	" WHERE table_schema = DATABASE() AND table_name = 'reservation' AND index_name <> 'PRIMARY'"
 	" GROUP BY index_name) k";
@@ -107,13 +107,13 @@ static bool rows_write(struct bench *b, const struct place *p)
 static const char sums_write[] =
 	"BEGIN NOT ATOMIC\n"
 	"CREATE TEMPORARY TABLE sums (sku_id INT PRIMARY KEY) SELECT sku_id, SUM(IF(state IN (1, 2), qty, 0)) AS "
-        "promised,"
+	"promised,"
 	" SUM(IF(state = 3, qty, 0)) AS settled FROM past GROUP BY sku_id;\n"
 	"INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at)"
 	" VALUES (2, 'settlement/past', 5, UNHEX(MD5('')), UTC_TIMESTAMP(3));\n"
 	"INSERT INTO movement_line SELECT 2, sku_id, 1, 0, -settled FROM sums WHERE settled > 0;\n"
 	"UPDATE stock_slot JOIN sums USING (sku_id) SET available = available - promised - settled, reserved = "
-        "promised;\n"
+	"promised;\n"
 	"DROP VIEW past;\nEND";
 
 /* ---- what it takes on disk */
