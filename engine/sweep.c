@@ -94,8 +94,8 @@ static size_t sweep_skus(struct lane *l)
 	return l->rows.len;
 }
 
-/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some,
- * has all of them. */
+/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some, but somebody
+ * else has all of them locked. */
 static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
 {
 	struct text    found = {0};
