@@ -203,12 +203,28 @@ static void write_reservations(struct metrics *m)
 		            (long long)m->counts->by_state[s]);
 }
 
-static void write_oldest_ready(struct metrics *m)
+/* A number for each kind of job, by the state of the reservations that it claims. */
+static void by_kind(struct metrics *m, const int64_t *of_state, double unit)
 {
 	if (!m->counts)
 		return;
-	text_format(m->to, "%s{kind=\"expire\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[HELD] / 1e3);
-	text_format(m->to, "%s{kind=\"settle\"} %.3f\n", m->name, (double)m->counts->oldest_ready_ms[CONFIRMED] / 1e3);
+	text_format(m->to, "%s{kind=\"expire\"} %.12g\n", m->name, (double)of_state[HELD] / unit);
+	text_format(m->to, "%s{kind=\"settle\"} %.12g\n", m->name, (double)of_state[CONFIRMED] / unit);
+}
+
+static void write_ready(struct metrics *m)
+{
+	by_kind(m, m->counts ? m->counts->ready : NULL, 1);
+}
+
+static void write_claimed(struct metrics *m)
+{
+	by_kind(m, m->counts ? m->counts->claimed : NULL, 1);
+}
+
+static void write_oldest_ready(struct metrics *m)
+{
+	by_kind(m, m->counts ? m->counts->oldest_ready_ms : NULL, 1e3);
 }
 
 static void write_connections(struct metrics *m)

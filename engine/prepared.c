@@ -88,6 +88,21 @@ struct column {
 	MYSQL_TIME    *time;
 };
 
+/* Room for the columns of that many rows, in one piece; the caller's to free. */
+static char *columns_make(struct column *columns, size_t count, size_t rows)
+{
+	const size_t each = sizeof(int64_t) + sizeof(void *) + sizeof(unsigned long) + sizeof(MYSQL_TIME);
+	char        *room = mem_alloc(count * rows * each), *at = room;
+
+	for (size_t i = 0; i < count; i++, at += rows * each) {
+		columns[i].number = (int64_t *)at;
+		columns[i].bytes = (const void **)(columns[i].number + rows);
+		columns[i].len = (unsigned long *)(columns[i].bytes + rows);
+		columns[i].time = (MYSQL_TIME *)(columns[i].len + rows);
+	}
+	return room;
+}
+
 static MYSQL_TIME time_of(int64_t ms)
 {
 	struct time_parts at = time_split(ms);
@@ -106,12 +121,6 @@ static void column_fill(struct column *to, const struct db_values *v, size_t col
 {
 	size_t rows = db_values_rows(v);
 
-	*to = (struct column){
-		.number = mem_alloc(rows * sizeof(*to->number)),
-		.bytes = mem_alloc(rows * sizeof(*to->bytes)),
-		.len = mem_alloc(rows * sizeof(*to->len)),
-		.time = mem_alloc(rows * sizeof(*to->time)),
-	};
 	for (size_t i = 0; i < rows; i++) {
 		const struct db_value *value = &v->list[i * v->columns + column];
 
@@ -121,14 +130,6 @@ static void column_fill(struct column *to, const struct db_values *v, size_t col
 		if (value->type == DB_TIME)
 			to->time[i] = time_of(value->number);
 	}
-}
-
-static void column_free(struct column *c)
-{
-	free(c->number);
-	free(c->bytes);
-	free(c->len);
-	free(c->time);
 }
 
 /* One row is bound by itself, several as arrays of pointers, or of numbers. */
@@ -150,6 +151,7 @@ static bool values_send(MYSQL_STMT *stmt, const struct db_values *v)
 	struct column columns[DB_COLUMNS_MAX];
 	MYSQL_BIND    binds[DB_COLUMNS_MAX];
 	unsigned      rows = (unsigned)db_values_rows(v), many = rows > 1 ? rows : 0;
+	char         *room = columns_make(columns, v->columns, rows);
 	bool          sent;
 
 	for (size_t i = 0; i < v->columns; i++) {
@@ -158,8 +160,7 @@ static bool values_send(MYSQL_STMT *stmt, const struct db_values *v)
 	}
 	sent = mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &many) == 0 && mysql_stmt_bind_param(stmt, binds) == 0 &&
 	       mysql_stmt_execute(stmt) == 0;
-	for (size_t i = 0; i < v->columns; i++)
-		column_free(&columns[i]);
+	free(room);
 	return sent;
 }
 

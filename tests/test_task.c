@@ -287,6 +287,7 @@ Test(task, metrics)
 	     "  ~\nholdfast_oldest_lease_age_seconds ~\nholdfast_oldest_ready_age_seconds{kind=settle}"
 	     "  ~\nholdfast_oldest_ready_age_seconds{kind=expire}"
 	     "  holdfast_reservations{state=confirmed}=2 holdfast_reservations{state=buried}=0"
+	     "  holdfast_ready{kind=settle}=1 holdfast_ready{kind=expire}=1 holdfast_claimed{kind=settle}=1"
 	     "  '~# TYPE holdfast_fenced_total counter' '~# TYPE holdfast_reaped_tasks_total counter'"
 	     "  '~# TYPE holdfast_tasks_open gauge'",
 	     "serve    --lanes 1 --jobs=reap", "wait:8 task 1               -> reaped",
