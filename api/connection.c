@@ -1,6 +1,7 @@
 /* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
  * tick looks at the heads of the lists only. Places for all connections are made at the start. */
 #include "connection.h"
+#include "farewell.h"
 #include "http.h"
 
 #include <event2/buffer.h>
@@ -44,12 +45,14 @@ struct connection {
 	struct connections       *all;
 	struct bufferevent       *bev;
 	struct evhttp_connection *evcon;
+	struct event             *standby; /* see stand_by */
 	int                       fd;
 	struct frame              frame;
 	uint64_t                  came;   /* requests that evhttp has read */
 	size_t                    held;   /* bytes of the request, and of what came after it */
 	size_t                    unsent; /* bytes of the answer when its time began */
 	size_t                    moved;  /* bytes of a request since its time began */
+	bool                      woken;  /* by bytes that evhttp has read */
 	bool                      dead;   /* it could not be made as it should */
 };
 
@@ -109,6 +112,19 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 
 /* ---- the end of a connection */
 
+/* evhttp stops reading while a request is with us and goes on when it is answered: two calls of epoll_ctl for every
+ * request, unless somebody else is waiting for the same socket. What comes in that time ends the waiting. */
+static void stand_by(evutil_socket_t fd, short what, void *arg)
+{
+	struct connection *c = arg;
+
+	(void)fd;
+	(void)what;
+	if (!c->woken && (c->state == WAITING || c->state == WRITING))
+		event_del(c->standby);
+	c->woken = false;
+}
+
 /* evhttp is about to free it, for whatever reason. */
 static void closed(struct evhttp_connection *evcon, void *arg)
 {
@@ -116,6 +132,7 @@ static void closed(struct evhttp_connection *evcon, void *arg)
 
 	(void)evcon;
 	hold(c, 0, 0);
+	event_free(c->standby);
 	c->all->by_fd[c->fd] = NULL;
 	move(c, FREE);
 }
@@ -126,23 +143,7 @@ static void cut(struct connection *c)
 	evhttp_connection_free(c->evcon);
 }
 
-/* evhttp hands over its own argument here, so this one goes by the bufferevent. */
-static void leaving_read(struct bufferevent *bev, void *arg)
-{
-	struct evbuffer *in = bufferevent_get_input(bev);
-
-	(void)arg;
-	evbuffer_drain(in, evbuffer_get_length(in));
-}
-
-/* Closing at once could take the answer away from a client that is still sending. */
-static void leaving_written(struct bufferevent *bev, void *arg)
-{
-	(void)arg;
-	shutdown(bufferevent_getfd(bev), SHUT_WR);
-}
-
-static void leaving_ended(struct bufferevent *bev, short what, void *arg)
+static void left(struct bufferevent *bev, short what, void *arg)
 {
 	(void)bev;
 	(void)what;
@@ -152,20 +153,12 @@ static void leaving_ended(struct bufferevent *bev, short what, void *arg)
 /* Takes the connection away from evhttp, which is not answering anything on it, says why, and closes it. */
 static void refuse(struct connection *c, int status, const char *code, const char *detail)
 {
-	char body[PROBLEM_SIZE], head[400], id[32];
-	int  body_len = problem_print(body, sizeof(body), status, code, detail), head_len;
+	char id[32];
 
 	c->all->options.refused(c->all->options.refused_arg, status, id, sizeof(id));
-	head_len = snprintf(head, sizeof(head),
-	                    "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nX-Request-Id: %s\r\n"
-	                    "Content-Length: %d\r\nConnection: close\r\n%s\r\n",
-	                    status, status_reason(status), id, body_len, status == 503 ? "Retry-After: 1\r\n" : "");
 	move(c, LEAVING);
 	hold(c, 0, 0);
-	bufferevent_setcb(c->bev, leaving_read, leaving_written, leaving_ended, c);
-	evbuffer_add(bufferevent_get_output(c->bev), head, (size_t)head_len);
-	evbuffer_add(bufferevent_get_output(c->bev), body, (size_t)body_len);
-	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+	farewell(c->bev, &(struct last_words){status, code, detail, id}, left, c);
 }
 
 static void refuse_fault(struct connection *c)
@@ -212,6 +205,7 @@ static void bytes_came(struct evbuffer *in, const struct evbuffer_cb_info *info,
 
 	if (info->n_added == 0 || c->state == LEAVING || c->state == FREE)
 		return;
+	c->woken = true;
 	frame_peek(c, in, info->n_added);
 	if (c->state == FRESH || c->state == IDLE) {
 		move(c, READING);
@@ -224,6 +218,12 @@ static void bytes_came(struct evbuffer *in, const struct evbuffer_cb_info *info,
 }
 
 /* ---- a request, and its answer */
+
+static struct bufferevent *make_plain(struct event_base *base, void *arg)
+{
+	(void)arg;
+	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+}
 
 static struct connection *connection_of(struct connections *cs, struct evhttp_request *ev)
 {
@@ -246,6 +246,7 @@ static void answer_taken(struct evhttp_request *ev, void *arg)
 
 	(void)ev;
 	hold(c, evbuffer_get_length(bufferevent_get_input(c->bev)), 0);
+	event_add(c->standby, NULL);
 	c->moved = 0;
 	if (is_next(c)) {
 		move(c, DOOMED);
@@ -253,6 +254,21 @@ static void answer_taken(struct evhttp_request *ev, void *arg)
 	} else {
 		move(c, c->held > 0 ? READING : IDLE);
 	}
+}
+
+/* Most answers fit the socket's buffer. To wait until it may be written costs as much again: two calls of epoll_ctl and
+ * a turn of the loop. */
+static void write_now(struct connection *c)
+{
+	struct evbuffer *out = bufferevent_get_output(c->bev);
+
+	evbuffer_unfreeze(out, 1); /* its bufferevent lets nobody else take from it */
+	evbuffer_write(out, c->fd);
+	evbuffer_freeze(out, 1);
+	if (evbuffer_get_length(out) > 0)
+		return;
+	bufferevent_disable(c->bev, EV_WRITE);
+	bufferevent_trigger(c->bev, EV_WRITE, 0);
 }
 
 /* Reading ends until the answer is taken: otherwise evhttp would collect what the client sends on, and take the end of
@@ -269,6 +285,8 @@ void connection_answer(struct connections *cs, struct evhttp_request *ev, int st
 	hold(c, c->held, evbuffer_get_length(evhttp_request_get_output_buffer(ev)));
 	evhttp_request_set_on_complete_cb(ev, answer_taken, c);
 	evhttp_send_reply(ev, status, reason, NULL);
+	if (c->state == WRITING && cs->options.make == make_plain)
+		write_now(c);
 	if (c->state == WRITING)
 		bufferevent_disable(c->bev, EV_READ);
 }
@@ -358,12 +376,6 @@ static void make_memory(struct connections *cs)
 
 /* ---- the beginning of a connection */
 
-static struct bufferevent *make_plain(struct event_base *base, void *arg)
-{
-	(void)arg;
-	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-}
-
 /* evhttp asks for this before it has a connection: `adopt` follows when it has. */
 static struct bufferevent *born(struct event_base *base, void *arg)
 {
@@ -401,6 +413,8 @@ static void adopt(struct connection *c)
 		c->evcon = evcon;
 		c->fd = fd;
 		c->all->by_fd[fd] = c;
+		c->standby = event_new(bufferevent_get_base(c->bev), fd, EV_READ | EV_PERSIST, stand_by, c);
+		event_add(c->standby, NULL);
 		evhttp_connection_set_closecb(c->evcon, closed, c);
 	}
 	move(c, ended ? FRESH : FREE);
