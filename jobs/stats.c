@@ -50,6 +50,7 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	number_print(&w, json, "oldest_expired_ms", counts->oldest_ready_ms[HELD]);
 	number_print(&w, json, "oldest_confirmed_ms", counts->oldest_ready_ms[CONFIRMED]);
 	number_print(&w, json, "ready", counts->ready[CONFIRMED]);
+	number_print(&w, json, "ready_to_expire", counts->ready[HELD]);
 	number_print(&w, json, "tasks_open", counts->tasks_open);
 	number_print(&w, json, "oldest_lease_ms", counts->oldest_lease_ms);
 	for (int c = 0; c < COUNTERS; c++)

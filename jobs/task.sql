@@ -3,7 +3,8 @@
 
 -- name: task_claim
 -- Takes up to {count} due reservations in {state} for {worker}, the oldest first, because the walk follows the index. What is due
--- is counted first without a lock: a claim for more would lock live holds that are not due yet. No task without orders.
+-- is counted first without a lock: a claim for more would lock live holds that are not due yet. So are holds whose pause after a
+-- failure is over, which wait under task 0. No task without orders.
 -- {rows}: the worker, a hex literal; {low}: due_at in the index before which nothing waits, milliseconds since 1970.
 BEGIN NOT ATOMIC
   DECLARE verdict INT DEFAULT 0;
@@ -13,8 +14,13 @@ BEGIN NOT ATOMIC
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
   SET t = UTC_TIMESTAMP(3);
-  UPDATE reservation FORCE INDEX (claim) SET task_id = NULL
-   WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {count};
+  SELECT COUNT(*) INTO due FROM (
+    SELECT 1 FROM reservation FORCE INDEX (claim)
+     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {count}) again;
+  IF due > 0 THEN
+    UPDATE reservation FORCE INDEX (claim) SET task_id = NULL
+     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT due;
+  END IF;
   SELECT COUNT(*) INTO due FROM (
     SELECT 1 FROM reservation FORCE INDEX (claim)
      WHERE state = {state} AND task_id IS NULL

@@ -102,6 +102,16 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
+/* It is time to stop, and nothing of the batch has begun: somebody else may have it at once. */
+static enum db_result orders_return(struct worker *w, const struct task *task)
+{
+	struct task_answer a;
+	enum db_result     result = task_return(w->db, w->work.catalogue, task->task_id, &a);
+
+	task_answer_fini(&a);
+	return result;
+}
+
 /* One batch. *busy: there was something to do. */
 static enum db_result batch_work(struct worker *w, bool *busy)
 {
@@ -114,7 +124,9 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
 	*busy = result == DB_OK && count > 0;
-	if (*busy)
+	if (*busy && stop_wait(w->work.stop, 0))
+		result = orders_return(w, &task);
+	else if (*busy)
 		result = orders_complete(w, &task, orders, count);
 	if (*busy && result == DB_OK)
 		log_event(LOG_DEBUG, "worked", "kind=%s task=%llu orders=%zu", task_kind_name(task.kind),

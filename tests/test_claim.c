@@ -210,6 +210,32 @@ Test(claim, holds_up_nobody)
 	scratch_close(&s);
 }
 
+/* A worker completes what it has claimed: those rows are locked, and stand next in the index to where a claim looks for
+ * holds whose pause is over. */
+Test(claim, waits_for_no_worker)
+{
+	struct db  *other;
+	struct text sql = {0};
+
+	fill_tables(WAITING);
+	run(s.db, "UPDATE reservation FORCE INDEX (claim) SET task_id = 5 WHERE state = 2 AND task_id IS NULL LIMIT 3");
+	run(s.db, "UPDATE reservation FORCE INDEX (claim) SET task_id = 6 WHERE state = 1 AND task_id IS NULL LIMIT 3");
+	other = other_connection();
+	run(other, "START TRANSACTION");
+	run(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (claim)"
+	           " WHERE state IN (1, 2) AND task_id IN (5, 6) FOR UPDATE) x");
+	run(s.db, "SET SESSION innodb_lock_wait_timeout = 1");
+	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
+		text_reset(&sql);
+		claim_with(&sql, (enum task_kind)k, 100, "COMMIT;", "/* not yet */ ");
+		cr_expect_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+		run(s.db, "ROLLBACK");
+	}
+	text_fini(&sql);
+	db_free(other);
+	scratch_close(&s);
+}
+
 /* ---- plans */
 
 #define BY_ID "1" /* a whole batch of ids: to be found by the primary key, however many there are */
@@ -226,6 +252,7 @@ static const struct plan {
 	{TASK_EXPIRE_ROWS, BY_ID},
 	{TASK_COMPLETED, ""},
 	{TASK_RETRY, "x'65'"},
+	{TASK_RETRY_HELD, "x'65'"},
 	{TASK_BURY, "x'65'"},
 	{TASK_FAILED, ""},
 	{TASK_GIVE_BACK, BY_ID},
@@ -310,7 +337,11 @@ static void plans_check(int batch)
 /* The statements inside of the claim's compound that read or write reservations. */
 static void plans_of_a_claim_check(enum task_kind kind)
 {
-	static const char *const begins[] = {"SELECT COUNT(*) INTO", "UPDATE reservation"};
+	static const char *const begins[] = {
+		"SELECT COUNT(*) INTO",
+		"UPDATE reservation FORCE INDEX (claim) SET task_id = NULL",
+		"UPDATE reservation FORCE INDEX (claim) SET task_id = token",
+	};
 	struct text              sql = {0};
 
 	claim_with(&sql, kind, 100, "UPDATE task SET claimed", "");

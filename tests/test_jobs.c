@@ -1,6 +1,6 @@
 /* test_jobs.c - the command work: batches, programs that do the work (--exec), signals. What a claim locks and how it
  * finds its rows is in test_claim.c. */
-#include "tests/flow.h"
+#include "tests/trap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -261,6 +261,22 @@ Test(jobs, sigterm_ends_after_the_batch)
 	           STATES "2,30 3,10", TASKS "2,2", "start W work settle --batch 5 --workers 2",
 	           "wait task 4                   -> open", "signal W INT", "end W                         -> 0",
 	           STATES "2,20 3,20", TASKS "2,4");
+	flow_end();
+}
+
+/* The claim waits for rows that somebody else has locked, and by the time it has them the worker is to end: nothing has
+ * begun, so the orders go back as if nobody had had them. */
+Test(jobs, sigterm_returns_what_has_not_begun)
+{
+	flow_begin();
+	flow_orders("R", 5);
+	trap_lock("SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE) x");
+	flow_step("start W work settle");
+	usleep(600000);
+	flow_step("signal W TERM");
+	usleep(200000);
+	trap_unlock();
+	flow_steps("end W -> 0", "task 1 -> returned claimed=5 completed=0", "get R0 -> confirmed attempts=0", STATES "2,5");
 	flow_end();
 }
 
