@@ -276,7 +276,8 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 	flow_step("signal W TERM");
 	usleep(200000);
 	trap_unlock();
-	flow_steps("end W -> 0", "task 1 -> returned claimed=5 completed=0", "get R0 -> confirmed attempts=0", STATES "2,5");
+	flow_steps("end W -> 0", "task 1 -> returned claimed=5 completed=0", "get R0 -> confirmed attempts=0",
+	           STATES "2,5");
 	flow_end();
 }
 
