@@ -215,9 +215,8 @@ void decent_finish(struct decent *d, const char *beside)
 	cr_assert(d->calls >= CALLS_MIN, "beside %s: %d calls only", beside, d->calls);
 	qsort(d->took_us, (size_t)d->calls, sizeof(d->took_us[0]), by_time);
 	p99_us = d->took_us[d->calls * 99 / 100];
-	cr_log_warn("beside %s: %d calls, p50 %.1f ms, p99 %.1f ms, most %.1f ms", beside, d->calls,
-	            (double)d->took_us[d->calls / 2] / 1e3, (double)p99_us / 1e3,
-	            (double)d->took_us[d->calls - 1] / 1e3);
+	say("beside %s: %d calls, p50 %.1f ms, p99 %.1f ms, most %.1f ms", beside, d->calls,
+	    (double)d->took_us[d->calls / 2] / 1e3, (double)p99_us / 1e3, (double)d->took_us[d->calls - 1] / 1e3);
 	cr_assert(d->wrong == 0, "beside %s: %d answers were not 201 but %d", beside, d->wrong, d->wrong_status);
 	cr_assert(p99_us < P99_MAX_US, "beside %s: p99 %lld us", beside, (long long)p99_us);
 	free(d);

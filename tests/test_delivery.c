@@ -44,7 +44,7 @@ static void rows_are(const char *bytes, size_t len, const char *expected)
 	text_fini(&rows);
 }
 
-Test(import, rows)
+Test(delivery, rows)
 {
 	static const struct {
 		const char *text, *rows; /* NULL: the file is refused */

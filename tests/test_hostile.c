@@ -182,7 +182,7 @@ Test(hostile, idle_connections)
 	struct decent *decent;
 
 	if (!attack_files(FILES)) {
-		cr_log_warn("5,000 connections need %d open files: raise the hard limit (ulimit -Hn)", FILES);
+		say("5,000 connections need %d open files: raise the hard limit (ulimit -Hn)", FILES);
 		return;
 	}
 	serve_with("");

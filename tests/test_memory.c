@@ -26,7 +26,7 @@ static bool fault_prepare(void)
 	snprintf(library, sizeof(library), "%s", bin ? bin : "build/holdfast");
 	snprintf(strrchr(library, '/') + 1, 32, "fault-memory.so");
 	if (access(library, R_OK) != 0) {
-		cr_log_warn("%s is not there: no allocation fails here", library);
+		say("%s is not there: no allocation fails here", library);
 		return false;
 	}
 	snprintf(path, sizeof(path), "%s/fault-%d", scratch_dir(), getpid());
@@ -88,8 +88,8 @@ static void each_fails(const char *method, const char *path, const char *body, i
 		text_fini(&to);
 		text_fini(&with);
 	}
-	cr_log_warn("%s %s: %d allocations, %d times 503, %d times the end of the connection", method, path, nth - 2,
-	            refused, ended);
+	say("%s %s: %d allocations, %d times 503, %d times the end of the connection", method, path, nth - 2, refused,
+	    ended);
 	cr_expect(nth > 5 && nth < NTH_MAX && refused > 0, "it did not reach the service");
 }
 
