@@ -39,7 +39,7 @@ run: install-packages
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 2
+	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 4
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
 check: export TSAN_OPTIONS = halt_on_error=1
@@ -48,14 +48,14 @@ check: install-packages tidy
 	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 2
+	ASAN_OPTIONS=log_path=build/asan/report HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 2 --filter '@(race|replay|batch|state|restart|contest)/*'
+	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(race|replay|batch|state|restart|contest)/*'
 	@$(MAKE) --no-print-directory B=build build/holdfast
-	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 2 --filter '@(reservation|batch)/*'
+	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
 
 FUZZ_S      = 60
 FUZZ_TARGET = $(FUZZ)
