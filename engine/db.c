@@ -46,6 +46,11 @@ static const struct {
 	{ER_READ_ONLY_MODE, DB_AWAY},
 	{ER_OPEN_AS_READONLY, DB_AWAY},
 	{ER_NO_SUCH_TABLE, DB_AWAY},
+	/* Prepared statements alone: too many of them on this server, or it has forgotten ours. A new connection may
+           help. */
+	{ER_MAX_PREPARED_STMT_COUNT_REACHED, DB_AWAY},
+	{ER_UNKNOWN_STMT_HANDLER, DB_AWAY},
+	{ER_NEED_REPREPARE, DB_AWAY},
 	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
          * is not part of its cluster, a write that failed. */
 	{0, DB_UNKNOWN},

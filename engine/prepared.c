@@ -199,6 +199,8 @@ bool prepared_run(MYSQL_STMT *stmt, const struct db_values *values, int *sets,
 			each(arg, &row);
 	}
 	++*sets;
+	if (fetched != MYSQL_NO_DATA)
+		return false;
 	mysql_stmt_free_result(stmt);
-	return fetched == MYSQL_NO_DATA;
+	return true;
 }

@@ -246,20 +246,36 @@ static void change_write(struct lane *l, const struct change *change)
 		lane_run(l, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
 
+static bool extends(const struct op *op, int64_t ttl_s)
+{
+	return op->writes && op->kind == OP_EXTEND && (ttl_s == 0 || op->ttl_s == ttl_s);
+}
+
+/* All that are extended by as long as the first one, which is at `first`. */
+static void extend_write(struct lane *l, size_t first)
+{
+	int64_t ttl_s = l->batch.ops[first]->ttl_s, count = 0;
+
+	for (size_t i = 0; i < first; i++)
+		if (extends(l->batch.ops[i], ttl_s))
+			return; /* they are written already */
+	text_reset(&l->rows);
+	for (size_t i = first; i < l->batch.count; i++)
+		if (extends(l->batch.ops[i], ttl_s)) {
+			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+			count++;
+		}
+	lane_run(l, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = ttl_s});
+	lane_expect(l, count, VERDICT_STATE);
+}
+
 void reservation_change(struct lane *l)
 {
 	for (size_t i = 0; i < COUNT(changes); i++)
 		change_write(l, &changes[i]);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-
-		if (!op->writes || op->kind != OP_EXTEND)
-			continue;
-		text_reset(&l->rows);
-		row_int(&l->rows, (int64_t)op->found->reservation_id);
-		lane_run(l, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = op->ttl_s});
-		lane_expect(l, 1, VERDICT_STATE);
-	}
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (extends(l->batch.ops[i], 0))
+			extend_write(l, i);
 }
 
 /* ---- new reservations */

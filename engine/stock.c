@@ -60,7 +60,8 @@ static bool gather_rows(struct lane *l, bool all)
 static void gather_run(struct lane *l)
 {
 	lane_run(l, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	atomic_fetch_add(&l->engine->figures.gathers, 1);
+	if (lane_goes_on(l))
+		atomic_fetch_add(&l->engine->figures.gathers, 1);
 }
 
 enum db_result stock_gather(struct lane *l, bool commits)

@@ -178,10 +178,11 @@ static void load_look(struct worker *w)
 	if (passed_ms < LOAD_MS)
 		return;
 	statement_add(&sql, LANES_WORK, NULL);
-	if (db_run(w->db, &sql, load_read, &ops) == DB_OK)
+	if (db_run(w->db, &sql, load_read, &ops) == DB_OK) {
 		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
-	w->load_ops = ops;
-	w->load_ms = now_ms;
+		w->load_ops = ops;
+		w->load_ms = now_ms;
+	}
 	text_fini(&sql);
 }
 

@@ -27,6 +27,8 @@ static X509 *cert_new(EVP_PKEY *key, const char *names, int days)
 	unsigned char serial[8];
 
 	random_bytes(serial, sizeof(serial));
+	serial[0] =
+		(unsigned char)(0x40 | (serial[0] & 0x3f)); /* an INTEGER is positive and has no superfluous zeros */
 	ASN1_STRING_set(X509_get_serialNumber(cert), serial, sizeof(serial));
 	X509_set_version(cert, X509_VERSION_3);
 	X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"a test", -1, -1, 0);

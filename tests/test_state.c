@@ -134,3 +134,13 @@ Test(state, two_processes)
 	     "reserve  R4 NEW@main=1     -> 201", "@2 receipt NEW@paris +1    -> 201",
 	     "reserve  R5 NEW@paris=1    -> 201");
 }
+
+/* Those that are extended by the same time are written together. */
+Test(state, extends_at_once)
+{
+	flow("receipt  A +64             -> 201", "race 8*8 reserve R# A=1 ttl=100 -> 64x 201",
+	     "race 8*8 extend R# ttl=60 || extend R# ttl=600 -> 64x 200 held",
+	     "sql SELECT SUM(expires_at > UTC_TIMESTAMP(3) + INTERVAL 500 SECOND),"
+	     " SUM(expires_at < UTC_TIMESTAMP(3) + INTERVAL 61 SECOND), SUM(due_at = expires_at) FROM reservation -> "
+	     "32,32,64");
+}
