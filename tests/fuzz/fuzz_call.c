@@ -61,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0; /* evhttp keeps the connection of a CONNECT whatever it is told */
 	text_bytes(&call, data, line);
 	text_format(&call,
-	            " HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+	            " HTTP/1.1\r\nHost: fuzz\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: "
+	            "%zu\r\n\r\n",
 	            body);
 	if (body > 0)
 		text_bytes(&call, line_end + 1, body);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const patterns[] = {
-#define X(method, path, handler) path,
+#define X(method, path, handler, callers) path,
 #include "api/routes.def"
 #undef X
 };

@@ -30,7 +30,14 @@ static bool always_ready(void *arg, struct text *checks)
 
 static void *service_thread(void *listen)
 {
-	struct service_options options = {.listen = listen, .body_max = BODY_MAX, .ready = always_ready};
+	struct service_options options = {.listen = listen,
+	                                  .body_max = BODY_MAX,
+	                                  .connections_max = 100,
+	                                  .buffered_max = 64 << 20,
+	                                  .request_s = 30,
+	                                  .idle_s = 75,
+	                                  .ready = always_ready};
+	int64_t                drained_by_ms;
 	char                   why[512];
 	struct service        *s = service_open(&options, engine, why, sizeof(why));
 
@@ -39,7 +46,7 @@ static void *service_thread(void *listen)
 		_exit(EXIT_CONFIG);
 	}
 	pthread_barrier_wait(&opened);
-	service_run(s);
+	service_run(s, &drained_by_ms);
 	_exit(EXIT_DONE); /* SIGTERM or Ctrl-C */
 }
 
@@ -64,10 +71,11 @@ static void service_fill(void)
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		struct text call = {0}, answer = {0};
 
-		text_format(&call,
-		            "POST %s HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		            "Connection: close\r\n\r\n%s",
-		            calls[i][0], strlen(calls[i][1]), calls[i][1]);
+		text_format(
+			&call,
+			"POST %s HTTP/1.1\r\nHost: fuzz\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+			"Connection: close\r\n\r\n%s",
+			calls[i][0], strlen(calls[i][1]), calls[i][1]);
 		service_exchange(call.data, call.len, false, &answer);
 		assert(answer.len > 0);
 		text_fini(&call);
