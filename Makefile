@@ -48,7 +48,7 @@ check: install-packages tidy
 	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
+	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
