@@ -138,7 +138,7 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {count};
 
 -- name: task_figures
--- Open tasks, the age in ms of the oldest, and how many were reaped.
+-- Open tasks, and the age in ms of the oldest.
 SELECT COUNT(*), COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0)
   FROM task FORCE INDEX (open_lease) WHERE state = 1;
 
