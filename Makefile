@@ -152,8 +152,8 @@ $(B)/gen/openapi.h: schema/embed.awk api/openapi.yaml
 	@mkdir -p $(@D)
 	@awk -f $^ > $@
 
-# A libevent before 2.1.13 without Debian's fixes lets requests be smuggled past a proxy. Its version number does not tell,
-# a function that came with them does.
+# A libevent before 2.1.13 without Debian's fixes is open to known attacks. Its version number does not tell, a function
+# that came with them does.
 define LIBEVENT_TRIAL
 #include <event2/event.h>
 #if LIBEVENT_VERSION_NUMBER < 0x02010d00

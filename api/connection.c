@@ -1,68 +1,59 @@
 /* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
  * tick looks at the heads of the lists only. Places for all connections are made at the start. */
 #include "connection.h"
-#include "farewell.h"
-#include "http.h"
+#include "stream.h"
+#include "engine/engine.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <event2/http.h>
 #include <event2/listener.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 enum {
 	PROGRESS = 1 << 20, /* bytes that earn as much time again */
 	GRACE_MS = 1000,    /* nobody has to go sooner */
-	LEAVING_MS = 2000,  /* time to read why */
-	VECTORS = 8,
+	LEAVING_MS = 2000,  /* time to read the last answer */
 	IN_A_ROW = 32,    /* connections that are accepted before others get their turn; libevent knows no end of it */
 	FILES_KEPT = 128, /* descriptors that are not for clients: lanes, jobs, files */
 };
 
 /* The first are those that have to go when there are too many, in this order. */
 enum state_of {
-	LEAVING, /* told what is wrong with it; what comes is thrown away */
+	LEAVING, /* answered for the last time; what comes is thrown away */
 	IDLE,    /* between two requests */
 	FRESH,   /* no byte has come yet */
 	READING, /* a part of a request has come */
 	WRITING, /* an answer is being taken */
 	WAITING, /* a request is with its handler */
-	BORN,    /* evhttp is making it */
-	DOOMED,  /* what comes next is no request; the one before was just answered */
 	FREE,    /* no connection */
 	STATES_OF
 };
 
 struct connection {
-	enum state_of             state;
-	int64_t                   since_ms; /* when it came into this state, or last earned more time */
-	struct connection        *next, *previous;
-	struct connections       *all;
-	struct bufferevent       *bev;
-	struct evhttp_connection *evcon;
-	struct event             *standby; /* see stand_by */
-	int                       fd;
-	struct frame              frame;
-	uint64_t                  came;   /* requests that evhttp has read */
-	size_t                    held;   /* bytes of the request, and of what came after it */
-	size_t                    unsent; /* bytes of the answer when its time began */
-	size_t                    moved;  /* bytes of a request since its time began */
-	bool                      woken;  /* by bytes that evhttp has read */
-	bool                      dead;   /* it could not be made as it should */
+	enum state_of       state;
+	int64_t             since_ms; /* when it came into this state, or last earned more time */
+	struct connection  *next, *previous;
+	struct connections *all;
+	struct stream       stream;
+	struct frame        frame;   /* of the request that is coming */
+	struct text         kept;    /* its bytes, and those behind it, while it is not all there or has to wait */
+	size_t              read;    /* bytes of it that the frame has seen */
+	uint64_t            turn;    /* counts requests, over all connections that this place had */
+	size_t              held;    /* bytes kept */
+	size_t              unsent;  /* bytes of the answer when its time began */
+	size_t              moved;   /* bytes of a request since its time began */
+	bool                last;    /* the answer is */
+	bool                serving; /* requests are being taken out of what came */
 };
 
 struct connections {
 	struct connection_options options;
-	struct evconnlistener    *listener;
+	struct event_base        *base;
+	struct evconnlistener    *listener;  /* NULL: no more will come */
 	struct event             *attention; /* something is to be done that cannot be done where it was seen */
 	struct connection        *places;
-	struct connection       **by_fd;
-	size_t                    fds;
+	size_t                    places_count;
 	struct connection        *oldest[STATES_OF], *newest[STATES_OF];
 	size_t                    count[STATES_OF];
 	size_t                    bytes;
@@ -94,10 +85,13 @@ static void join(struct connection *c, enum state_of state)
 	cs->count[state]++;
 }
 
+/* Nothing is read while a request waits, or its answer. */
 static void move(struct connection *c, enum state_of state)
 {
 	leave(c);
 	join(c, state);
+	if (state != FREE)
+		stream_want(&c->stream, state != WAITING && state != WRITING);
 }
 
 /* How much it holds, of requests and of answers. */
@@ -112,53 +106,50 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 
 /* ---- the end of a connection */
 
-/* evhttp stops reading while a request is with us and goes on when it is answered: two calls of epoll_ctl for every
- * request, unless somebody else is waiting for the same socket. What comes in that time ends the waiting. */
-static void stand_by(evutil_socket_t fd, short what, void *arg)
+static void end(struct connection *c)
 {
-	struct connection *c = arg;
-
-	(void)fd;
-	(void)what;
-	if (!c->woken && (c->state == WAITING || c->state == WRITING))
-		event_del(c->standby);
-	c->woken = false;
-}
-
-/* evhttp is about to free it, for whatever reason. */
-static void closed(struct evhttp_connection *evcon, void *arg)
-{
-	struct connection *c = arg;
-
-	(void)evcon;
 	hold(c, 0, 0);
-	event_free(c->standby);
-	c->all->by_fd[c->fd] = NULL;
+	text_fini(&c->kept);
+	stream_close(&c->stream);
+	c->turn++;
 	move(c, FREE);
 }
 
 static void cut(struct connection *c)
 {
 	c->all->cut++;
-	evhttp_connection_free(c->evcon);
+	end(c);
 }
 
-static void left(struct bufferevent *bev, short what, void *arg)
+static void ended(void *arg)
 {
-	(void)bev;
-	(void)what;
-	evhttp_connection_free(((struct connection *)arg)->evcon);
+	end(arg);
 }
 
-/* Takes the connection away from evhttp, which is not answering anything on it, says why, and closes it. */
+/* To close at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
+static void part(struct connection *c)
+{
+	text_fini(&c->kept);
+	hold(c, 0, 0);
+	stream_finish(&c->stream);
+	move(c, LEAVING);
+}
+
+/* ---- requests */
+
+static struct ticket ticket_of(struct connection *c)
+{
+	c->moved = 0;
+	c->turn++;
+	move(c, WAITING);
+	return (struct ticket){c, c->turn};
+}
+
 static void refuse(struct connection *c, int status, const char *code, const char *detail)
 {
-	char id[32];
-
-	c->all->options.refused(c->all->options.refused_arg, status, id, sizeof(id));
-	move(c, LEAVING);
+	text_fini(&c->kept);
 	hold(c, 0, 0);
-	farewell(c->bev, &(struct last_words){status, code, detail, id}, left, c);
+	c->all->options.refused(c->all->options.arg, ticket_of(c), status, code, detail);
 }
 
 static void refuse_fault(struct connection *c)
@@ -171,124 +162,149 @@ static void refuse_fault(struct connection *c)
 		refuse(c, 400, outcome_code(INVALID), c->frame.detail);
 }
 
-/* ---- bytes come in */
-
-static void frame_peek(struct connection *c, struct evbuffer *in, size_t added)
+static void frame_begin(struct connection *c)
 {
-	struct evbuffer_iovec vectors[VECTORS];
-	struct evbuffer_ptr   at;
-	size_t                passed = frame_pass(&c->frame, added), left = added - passed;
+	c->frame = (struct frame){.limits = &c->all->options.frame};
+	c->read = 0;
+}
 
-	while (left > 0 && !c->frame.fault) {
-		int n;
+static void ask(struct connection *c, char *bytes)
+{
+	struct asked asked = {.from = ticket_of(c), .frame = &c->frame, .bytes = bytes};
 
-		evbuffer_ptr_set(in, &at, evbuffer_get_length(in) - left, EVBUFFER_PTR_SET);
-		n = evbuffer_peek(in, (ev_ssize_t)left, &at, vectors, VECTORS);
-		for (int i = 0; i < n && i < VECTORS && left > 0; i++) {
-			size_t len = vectors[i].iov_len < left ? vectors[i].iov_len : left;
+	asked.last = frame_is_last(&c->frame, bytes);
+	asked.method = bytes + c->frame.method.at;
+	asked.target = bytes + c->frame.target.at;
+	bytes[c->frame.method.end] = bytes[c->frame.target.end] = '\0';
+	c->all->options.asked(c->all->options.arg, &asked);
+	frame_begin(c);
+}
 
-			frame_read(&c->frame, vectors[i].iov_base, len);
-			left -= len;
+/* The client waits for this with the body (RFC 9110, 10.1.1); if any of that is there it does not. */
+static void go_on(struct connection *c)
+{
+	static char  line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec part = {line, strlen(line)};
+
+	if (!c->frame.continues || c->frame.body > 0)
+		return;
+	c->frame.continues = false;
+	if (!stream_send(&c->stream, &part, 1))
+		return; /* the answer goes behind it */
+}
+
+static bool is_ready(const struct connection *c)
+{
+	return c->state == FRESH || c->state == IDLE || c->state == READING;
+}
+
+/* Takes requests out of the bytes, up to one that has to be waited for, or of which a part is missing; how many bytes
+ * are done with. The connection may have ended. */
+static size_t serve(struct connection *c, char *bytes, size_t len)
+{
+	size_t done = 0;
+
+	c->serving = true;
+	while (is_ready(c) && done + c->read < len) {
+		c->read += frame_read(&c->frame, bytes + done + c->read, len - done - c->read);
+		if (c->frame.fault) {
+			refuse_fault(c);
+		} else if (c->frame.state == FRAME_DONE) {
+			char *request = bytes + done;
+
+			done += c->read;
+			ask(c, request);
+		} else {
+			go_on(c);
 		}
 	}
+	c->serving = false;
+	return done;
 }
 
-/* What comes before a fault in the same bytes is evhttp's: requests that are well and have to be answered first. */
-static bool is_next(const struct connection *c)
+/* What is left has to wait: for the rest of it, or for its turn. */
+static void keep(struct connection *c, size_t left)
 {
-	return c->frame.fault && c->came == c->frame.complete;
-}
-
-static void bytes_came(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
-{
-	struct connection *c = arg;
-
-	if (info->n_added == 0 || c->state == LEAVING || c->state == FREE)
+	if (c->state == FREE || c->state == LEAVING)
 		return;
-	c->woken = true;
-	frame_peek(c, in, info->n_added);
-	if (c->state == FRESH || c->state == IDLE) {
+	if (left == 0)
+		text_fini(&c->kept);
+	hold(c, left, c->unsent);
+	if (left > 0 && (c->state == FRESH || c->state == IDLE))
 		move(c, READING);
-		c->moved = 0;
+}
+
+static void serve_kept(struct connection *c)
+{
+	size_t done = serve(c, c->kept.data, c->kept.len);
+
+	if (c->kept.len > 0) { /* the connection goes on */
+		c->kept.len -= done;
+		memmove(c->kept.data, c->kept.data + done, c->kept.len);
 	}
-	c->moved += info->n_added;
-	hold(c, c->held + info->n_added, c->unsent);
-	if (is_next(c) && c->state == READING)
-		refuse_fault(c);
+	keep(c, c->kept.len);
 }
 
-/* ---- a request, and its answer */
-
-static struct bufferevent *make_plain(struct event_base *base, void *arg)
+static void serve_new(struct connection *c, char *bytes, size_t len)
 {
-	(void)arg;
-	return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+	size_t done = serve(c, bytes, len);
+
+	if (done < len && c->state != FREE && c->state != LEAVING)
+		text_bytes(&c->kept, bytes + done, len - done);
+	keep(c, c->kept.len);
 }
 
-static struct connection *connection_of(struct connections *cs, struct evhttp_request *ev)
-{
-	struct evhttp_connection *evcon = evhttp_request_get_connection(ev);
-
-	return evcon ? cs->by_fd[bufferevent_getfd(evhttp_connection_get_bufferevent(evcon))] : NULL;
-}
-
-bool connection_came(struct connections *cs, struct evhttp_request *ev)
-{
-	struct connection *c = connection_of(cs, ev);
-
-	move(c, WAITING);
-	return ++c->came <= c->frame.complete;
-}
-
-static void answer_taken(struct evhttp_request *ev, void *arg)
+static void came(void *arg, char *bytes, size_t len)
 {
 	struct connection *c = arg;
 
-	(void)ev;
-	hold(c, evbuffer_get_length(bufferevent_get_input(c->bev)), 0);
-	event_add(c->standby, NULL);
-	c->moved = 0;
-	if (is_next(c)) {
-		move(c, DOOMED);
-		event_active(c->all->attention, 0, 0);
+	if (c->state == LEAVING)
+		return;
+	c->moved += len;
+	c->kept.tries = true;
+	if (c->kept.len == 0) {
+		serve_new(c, bytes, len);
 	} else {
-		move(c, c->held > 0 ? READING : IDLE);
+		text_bytes(&c->kept, bytes, len);
+		if (!c->kept.failed)
+			serve_kept(c);
 	}
+	if (c->kept.failed && is_ready(c))
+		refuse(c, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
+	else if (c->kept.failed)
+		cut(c);
 }
 
-/* Most answers fit the socket's buffer. To wait until it may be written costs as much again: two calls of epoll_ctl and
- * a turn of the loop. */
-static void write_now(struct connection *c)
-{
-	struct evbuffer *out = bufferevent_get_output(c->bev);
+/* ---- answers */
 
-	evbuffer_unfreeze(out, 1); /* its bufferevent lets nobody else take from it */
-	evbuffer_write(out, c->fd);
-	evbuffer_freeze(out, 1);
-	if (evbuffer_get_length(out) > 0)
+static void taken(void *arg)
+{
+	struct connection *c = arg;
+
+	if (c->state != WRITING || stream_unsent(&c->stream) > 0)
 		return;
-	bufferevent_disable(c->bev, EV_WRITE);
-	bufferevent_trigger(c->bev, EV_WRITE, 0);
-}
-
-/* Reading ends until the answer is taken: otherwise evhttp would collect what the client sends on, and take the end of
- * its sending for the end of the client. */
-void connection_answer(struct connections *cs, struct evhttp_request *ev, int status, const char *reason)
-{
-	struct connection *c = connection_of(cs, ev);
-
-	if (!c) { /* it broke meanwhile */
-		evhttp_send_reply(ev, status, reason, NULL);
+	if (c->last) {
+		part(c);
 		return;
 	}
+	hold(c, c->held, 0);
+	move(c, IDLE);
+	if (!c->serving && c->kept.len > 0)
+		serve_kept(c);
+}
+
+void connection_answer(struct ticket to, const struct iovec *parts, int count, bool last)
+{
+	struct connection *c = to.connection;
+
+	if (c->turn != to.turn)
+		return;
+	c->last = last;
 	move(c, WRITING);
-	hold(c, c->held, evbuffer_get_length(evhttp_request_get_output_buffer(ev)));
-	evhttp_request_set_on_complete_cb(ev, answer_taken, c);
-	evhttp_send_reply(ev, status, reason, NULL);
-	if (c->state == WRITING && cs->options.make == make_plain)
-		write_now(c);
-	if (c->state == WRITING)
-		bufferevent_disable(c->bev, EV_READ);
+	if (stream_send(&c->stream, parts, count))
+		taken(c);
+	else
+		hold(c, c->held, stream_unsent(&c->stream));
 }
 
 /* ---- deadlines and room */
@@ -296,7 +312,7 @@ void connection_answer(struct connections *cs, struct evhttp_request *ev, int st
 /* Has a MiB got through since its time began? */
 static bool progresses(struct connection *c)
 {
-	size_t unsent = evbuffer_get_length(bufferevent_get_output(c->bev));
+	size_t unsent = stream_unsent(&c->stream);
 	size_t moved = c->state == WRITING && c->unsent > unsent ? c->unsent - unsent : c->moved;
 
 	if (c->state == WRITING)
@@ -342,6 +358,8 @@ static void accept_on(struct connections *cs)
 
 void connections_last(struct connections *cs)
 {
+	if (cs->listener)
+		evconnlistener_free(cs->listener);
 	cs->listener = NULL;
 }
 
@@ -376,51 +394,22 @@ static void make_memory(struct connections *cs)
 
 /* ---- the beginning of a connection */
 
-/* evhttp asks for this before it has a connection: `adopt` follows when it has. */
-static struct bufferevent *born(struct event_base *base, void *arg)
+static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int len, void *arg)
 {
-	struct connections *cs = arg;
-	struct connection  *c = cs->oldest[FREE];
+	static const struct stream_calls calls = {came, taken, ended};
+	struct connections              *cs = arg;
+	struct connection               *c = cs->oldest[FREE];
 
+	(void)address, (void)len;
 	assert(c);
-	c->bev = cs->options.make(base, cs->options.make_arg);
-	c->dead = !c->bev;
-	if (c->dead) /* evhttp would take a plain one of its own */
-		c->bev = make_plain(base, NULL);
-	assert(c->bev);
-	c->frame = (struct frame){.limits = &cs->options.frame};
-	c->came = 0;
-	move(c, BORN);
-	bufferevent_incref(c->bev);
-	evbuffer_add_cb(bufferevent_get_input(c->bev), bytes_came, c);
+	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
+	frame_begin(c);
+	c->moved = 0;
+	move(c, FRESH);
+	if (++cs->in_a_row < IN_A_ROW && (cs->oldest[FREE] || make_room(cs)))
+		return;
+	evconnlistener_disable(listener);
 	event_active(cs->attention, 0, 0);
-	if (++cs->in_a_row == IN_A_ROW || (!cs->oldest[FREE] && !make_room(cs)))
-		evconnlistener_disable(cs->listener);
-	return c->bev;
-}
-
-/* evhttp's connection is the argument of its callbacks; they are gone if it has given up already. The attention comes
- * before any byte of the connection does. */
-static void adopt(struct connection *c)
-{
-	bufferevent_event_cb ended;
-	void                *evcon;
-	int                  fd = bufferevent_getfd(c->bev);
-
-	assert(fd < 0 || (size_t)fd < c->all->fds);
-	bufferevent_getcb(c->bev, NULL, NULL, &ended, &evcon);
-	if (ended) {
-		c->evcon = evcon;
-		c->fd = fd;
-		c->all->by_fd[fd] = c;
-		c->standby = event_new(bufferevent_get_base(c->bev), fd, EV_READ | EV_PERSIST, stand_by, c);
-		event_add(c->standby, NULL);
-		evhttp_connection_set_closecb(c->evcon, closed, c);
-	}
-	move(c, ended ? FRESH : FREE);
-	bufferevent_decref(c->bev);
-	if (ended && c->dead)
-		cut(c);
 }
 
 static void attend(evutil_socket_t fd, short what, void *arg)
@@ -429,10 +418,6 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	while (cs->oldest[BORN])
-		adopt(cs->oldest[BORN]);
-	while (cs->oldest[DOOMED])
-		refuse_fault(cs->oldest[DOOMED]);
 	make_memory(cs);
 	if (cs->in_a_row >= IN_A_ROW)
 		accept_on(cs);
@@ -442,51 +427,51 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 static void limits_fit(struct connections *cs)
 {
 	struct rlimit files;
-	size_t        max = cs->options.connections_max, room;
+	size_t        max = cs->options.connections_max, have, room;
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	cs->fds = files.rlim_cur;
-	room = cs->fds > 2 * FILES_KEPT ? cs->fds - FILES_KEPT : cs->fds / 2;
+	have = files.rlim_cur;
+	room = have > 2 * FILES_KEPT ? have - FILES_KEPT : have / 2;
 	if (max <= room)
 		return;
 	log_event(LOG_WARN, "max_connections", "asked=%zu have=%zu hint=\"raise the limit of open files\"", max, room);
 	cs->options.connections_max = room;
 }
 
-struct connections *connections_open(struct event_base *base, struct evhttp *http, struct evconnlistener *listener,
+struct connections *connections_open(struct event_base *base, struct evconnlistener *listener,
                                      const struct connection_options *options)
 {
 	struct connections *cs = mem_alloc(sizeof(*cs));
-	size_t              places;
 
 	cs->options = *options;
-	if (!cs->options.make)
-		cs->options.make = make_plain;
+	cs->base = base;
 	cs->listener = listener;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
-	cs->by_fd = mem_alloc(cs->fds * sizeof(*cs->by_fd));
-	places = cs->options.connections_max + 1; /* the last one is of who is too many */
-	cs->places = mem_alloc(places * sizeof(*cs->places));
-	for (size_t i = 0; i < places; i++) {
+	cs->places_count = cs->options.connections_max + 1; /* the last one is of who is too many */
+	cs->places = mem_alloc(cs->places_count * sizeof(*cs->places));
+	for (size_t i = 0; i < cs->places_count; i++) {
 		cs->places[i].all = cs;
 		join(&cs->places[i], FREE);
 	}
-	evhttp_set_bevcb(http, born, cs);
+	evconnlistener_set_cb(listener, accepted, cs);
 	return cs;
 }
 
 void connections_free(struct connections *cs)
 {
+	connections_last(cs);
+	for (size_t i = 0; i < cs->places_count; i++)
+		if (cs->places[i].state != FREE)
+			end(&cs->places[i]);
 	event_free(cs->attention);
-	free(cs->by_fd);
 	free(cs->places);
 	free(cs);
 }
 
 size_t connections_moving(const struct connections *cs)
 {
-	return cs->count[READING] + cs->count[WRITING] + cs->count[DOOMED];
+	return cs->count[READING] + cs->count[WRITING];
 }
 
 struct connections_figures connections_figures(const struct connections *cs)

@@ -1,22 +1,39 @@
-/* connection.h - the connections of the service: how many there may be, how long each may take, how much it may hold.
+/* connection.h - the connections of the service: how many there may be, how long each may take, how much it may hold,
+ * and the requests that come on them, one at a time.
  *
- *   accept ─▶ FRESH ─▶ READING ─▶ WAITING ─▶ WRITING ─▶ IDLE          LEAVING: told what is wrong, about to be closed
- *                         ▲                     │          │
- *                         └─ more bytes waited ─┴── came ──┘
+ *   accept ─▶ FRESH ─▶ READING ─▶ WAITING ─▶ WRITING ─┬─▶ IDLE
+ *                         ▲                           │     │
+ *                         ├──── more bytes waited ────┤     │
+ *                         └───────── came ────────────┼─────┘
+ *                                                     └─▶ LEAVING: the last answer was given; what still comes is
+ *                                                         thrown away until the client has closed, too
  *
- * evhttp knows a deadline for silence only, which any byte ends; it counts nothing, and it reads on while nobody takes
- * its answers. So every connection is followed here from the outside, by the bytes that come in. What is no clear
- * request (frame.h) is answered here, too, and evhttp does not get to see it. One thread: the loop's. */
+ * What is no clear request (frame.h) is refused, and the connection ends with that. While a request waits for its
+ * answer nothing is read, so a client that sends on is held up by its own socket. One thread: the loop's. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
 #include "frame.h"
 
-struct bufferevent;
 struct event_base;
 struct evconnlistener;
-struct evhttp;
-struct evhttp_request;
+struct connection;
+struct iovec;
+struct tls;
+
+/* Where an answer goes. Whoever asked may be gone, and his place taken by another: then it goes nowhere. */
+struct ticket {
+	struct connection *connection;
+	uint64_t           turn;
+};
+
+/* A request whose last byte has come. All of it lives until `asked` returns, and may be written over. */
+struct asked {
+	struct ticket       from;
+	const struct frame *frame;
+	char               *bytes, *method, *target;
+	bool                last; /* the client wants the connection to end with the answer */
+};
 
 /* Zero-initialised but for what is given; copied. */
 struct connection_options {
@@ -30,26 +47,24 @@ struct connection_options {
 	int64_t idle_ms; /* between two requests */
 	/* What is no request by these is refused. */
 	struct frame_limits frame;
-	/* Makes the bufferevent of a connection, plain or TLS, with BEV_OPT_CLOSE_ON_FREE and without a descriptor.
-	 * NULL (returned): the connection is closed. No function: plain ones. */
-	struct bufferevent *(*make)(struct event_base *base, void *make_arg);
-	void *make_arg;
-	/* One is answered here, with this status; writes a request id for it. */
-	void (*refused)(void *refused_arg, int status, char *id, size_t id_size);
-	void *refused_arg;
+	struct tls         *tls; /* NULL: plain text */
+	/* A request came. It is answered by connection_answer, at once or later, but once. */
+	void (*asked)(void *arg, const struct asked *asked);
+	/* What came was none, or there is no room for it: to be answered at once, as the last on its connection. */
+	void (*refused)(void *arg, struct ticket from, int status, const char *code, const char *detail);
+	void *arg;
 };
 
 struct connections;
 
-/* Watches what `listener` brings to `http`. When all places are taken, the next connection takes that of the one that
- * has been idle, or slow, for longest, but for a second at least; if there is none, the listener is disabled until
- * there is. */
-struct connections *connections_open(struct event_base *base, struct evhttp *http, struct evconnlistener *listener,
+/* Takes over the listener. When all places are taken, the next connection takes that of the one that has been idle, or
+ * slow, for longest, but for a second at least; if there is none, no more are accepted until there is. */
+struct connections *connections_open(struct event_base *base, struct evconnlistener *listener,
                                      const struct connection_options *options);
-void                connections_free(struct connections *cs); /* after evhttp_free */
+void                connections_free(struct connections *cs); /* closes all */
 /* Ten times a second: closes what is past its deadline, and has the listener go on if it was disabled. */
 void connections_tick(struct connections *cs);
-void connections_last(struct connections *cs); /* no more will come: the listener is about to be freed */
+void connections_last(struct connections *cs); /* no more will come: the socket is closed */
 /* How many are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
 
@@ -58,10 +73,7 @@ struct connections_figures {
 };
 struct connections_figures connections_figures(const struct connections *cs);
 
-/* evhttp has read a request. false: that is no request by our reading; it has to be answered and the connection
- * closed. */
-bool connection_came(struct connections *cs, struct evhttp_request *ev) MUST_CHECK;
-/* Sends the answer, whose headers and body are in `ev` already; it is evhttp's from here on. */
-void connection_answer(struct connections *cs, struct evhttp_request *ev, int status, const char *reason);
+/* Sends an answer, in so many parts, which stay the caller's. `last`: the connection ends with it. */
+void connection_answer(struct ticket to, const struct iovec *parts, int count, bool last);
 
 #endif

@@ -1,16 +1,25 @@
 /* frame.c - see frame.h.
  *
  *   METHOD TARGET VERSION ─▶ LINE ─┬─▶ NAME VALUE ─▶ LINE                                      one function per state
- *                                  └─▶ EMPTY_LINE ─┬─▶ DATA ───────────────────────────────┬─▶ METHOD
+ *                                  └─▶ EMPTY_LINE ─┬─▶ DATA ───────────────────────────────┬─▶ DONE
  *                                                  └─▶ CHUNK_SIZE ─▶ DATA CHUNK_CR CHUNK_LF ─▶ CHUNK_SIZE
  *                                                           └─ 0 ─▶ LINE (trailer) ────────┘ */
 #include "frame.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SIZE_DIGITS = 15 };
-enum header { OTHER, CONTENT_LENGTH, TRANSFER_ENCODING, HOST, EXPECT };
+
+static const struct {
+	const char *name;
+	size_t      len;
+} names[HEADERS] = {
+#define X(header, name) {name, sizeof(name) - 1},
+	FRAME_HEADERS(X)
+#undef X
+};
 
 static void fail(struct frame *f, enum frame_fault fault, const char *detail)
 {
@@ -62,37 +71,40 @@ static bool is_text(unsigned char c)
 	return (c >= ' ' && c != 0x7f) || c == '\t';
 }
 
-/* ---- a request ends */
-
-static void request_ended(struct frame *f)
+/* Where the byte stands that is being read: it has been counted. */
+static uint32_t here(const struct frame *f)
 {
-	*f = (struct frame){.limits = f->limits, .complete = f->complete + 1};
+	return (uint32_t)(f->head - 1);
 }
+
+/* ---- the head ends */
 
 static void head_ended(struct frame *f)
 {
-	bool empty = f->codings == 0 && f->length == 0;
+	unsigned hosts = f->counts[HEADER_HOST], lengths = f->counts[HEADER_CONTENT_LENGTH];
+	unsigned codings = f->counts[HEADER_TRANSFER_ENCODING];
 
-	if (f->hosts > 1 || (f->hosts == 0 && !f->is_10))
+	f->body_at = f->head;
+	if (hosts > 1 || (hosts == 0 && !f->is_10))
 		malformed(f, "there must be one Host");
-	else if (f->lengths + f->codings > 1 || (f->is_10 && f->codings) || !(empty || f->has_body))
+	else if (lengths + codings > 1 || (f->is_10 && codings))
 		malformed(f, "the length of the body is not clear");
 	else if (f->length > f->limits->body_max)
 		fail(f, FRAME_TOO_LONG, "the body is too long");
 	else if (f->expects && !f->is_10)
 		fail(f, FRAME_EXPECTATION, "nothing but 100-continue can be expected");
-	else if (empty)
-		request_ended(f);
+	else if (codings)
+		go(f, FRAME_CHUNK_SIZE);
 	else
-		go(f, f->codings ? FRAME_CHUNK_SIZE : FRAME_DATA);
+		go(f, f->length > 0 ? FRAME_DATA : FRAME_DONE);
 	f->left = f->fault ? 0 : f->length;
+	f->continues = !f->is_10 && f->counts[HEADER_EXPECT] > 0 && f->state != FRAME_DONE;
 }
 
 /* ---- a value ends */
 
 static void length_read(struct frame *f)
 {
-	f->lengths++;
 	f->length = 0;
 	if (f->word_len == 0 || f->word_len > SIZE_DIGITS)
 		malformed(f, "the length of the body is not clear");
@@ -107,40 +119,32 @@ static void value_ended(struct frame *f)
 {
 	while (f->word_len > 0 && f->word_len <= sizeof(f->word) && strchr(" \t", f->word[f->word_len - 1]))
 		f->word_len--;
-	if (f->header == CONTENT_LENGTH)
+	if (f->header == HEADER_CONTENT_LENGTH)
 		length_read(f);
-	else if (f->header == TRANSFER_ENCODING && !word_is_like(f, "chunked"))
+	else if (f->header == HEADER_TRANSFER_ENCODING && !word_is_like(f, "chunked"))
 		malformed(f, "the length of the body is not clear");
-	f->codings += f->header == TRANSFER_ENCODING;
-	f->hosts += f->header == HOST;
-	f->expects |= f->header == EXPECT && !word_is_like(f, "100-continue");
+	f->expects |= f->header == HEADER_EXPECT && !word_is_like(f, "100-continue");
 }
 
 /* ---- one byte in each state */
 
 static void in_method(struct frame *f, unsigned char c)
 {
-	/* Of the others evhttp takes one for the next request. */
-	static const char *const with_body[] = {"POST", "PUT", "PATCH", "GET", "DELETE", "OPTIONS"};
-
-	if (c == ' ' && f->word_len > 0) {
-		for (size_t i = 0; i < COUNT(with_body); i++)
-			f->has_body |= word_is(f, with_body[i]);
+	if (c == ' ' && f->head > 1) {
+		f->method.end = here(f);
+		f->target.at = here(f) + 1;
 		go(f, FRAME_TARGET);
-	} else if (is_token(c)) {
-		word_add(f, c);
-	} else {
+	} else if (!is_token(c)) {
 		malformed(f, "the request line is malformed");
 	}
 }
 
 static void in_target(struct frame *f, unsigned char c)
 {
-	if (c == ' ' && f->word_len > 0)
+	f->target.end = here(f);
+	if (c == ' ' && f->target.end > f->target.at)
 		go(f, FRAME_VERSION);
-	else if (c > ' ' && c < 0x7f)
-		word_add(f, c);
-	else
+	else if (c <= ' ' || c >= 0x7f)
 		malformed(f, "the request line is malformed");
 }
 
@@ -169,31 +173,30 @@ static void in_empty_line(struct frame *f, unsigned char c)
 	if (c != '\n')
 		malformed(f, "a line ends in CR LF");
 	else if (f->trailer)
-		request_ended(f);
+		go(f, FRAME_DONE);
 	else
 		head_ended(f);
 }
 
+/* Of a trailer nothing is taken. */
+static void name_ended(struct frame *f)
+{
+	f->header = f->trailer ? HEADERS : 0;
+	while (f->header < HEADERS && (f->word_len != names[f->header].len || !word_is_like(f, names[f->header].name)))
+		f->header++;
+	if (f->header < HEADERS && f->counts[f->header]++ == 0)
+		f->headers[f->header].at = here(f) + 1;
+	go(f, FRAME_VALUE);
+}
+
 static void in_name(struct frame *f, unsigned char c)
 {
-	static const char *const names[] = {
-		[CONTENT_LENGTH] = "Content-Length",
-		[TRANSFER_ENCODING] = "Transfer-Encoding",
-		[HOST] = "Host",
-		[EXPECT] = "Expect",
-	};
-
-	if (c == ':' && f->word_len > 0) {
-		f->header = OTHER;
-		for (int i = CONTENT_LENGTH; !f->trailer && i <= EXPECT; i++)
-			if (word_is_like(f, names[i]))
-				f->header = i;
-		go(f, FRAME_VALUE);
-	} else if (is_token(c)) {
+	if (c == ':' && f->word_len > 0)
+		name_ended(f);
+	else if (is_token(c))
 		word_add(f, c);
-	} else {
+	else
 		malformed(f, "the name of a header is malformed");
-	}
 }
 
 static void in_line(struct frame *f, unsigned char c)
@@ -206,6 +209,8 @@ static void in_line(struct frame *f, unsigned char c)
 static void in_value(struct frame *f, unsigned char c)
 {
 	if (c == '\r') {
+		if (f->header < HEADERS && f->counts[f->header] == 1)
+			f->headers[f->header].end = here(f);
 		value_ended(f);
 		go(f, FRAME_LINE_END);
 	} else if (!is_text(c)) {
@@ -273,6 +278,12 @@ static void (*const steps[])(struct frame *f, unsigned char c) = {
 
 /* ---- many bytes */
 
+static bool value_matters(const struct frame *f)
+{
+	return f->header == HEADER_CONTENT_LENGTH || f->header == HEADER_TRANSFER_ENCODING ||
+	       f->header == HEADER_EXPECT;
+}
+
 static void count(struct frame *f, size_t bytes)
 {
 	bool in_body = f->state >= FRAME_DATA;
@@ -284,40 +295,44 @@ static void count(struct frame *f, size_t bytes)
 		malformed(f, "the head of the request is too long");
 }
 
-size_t frame_pass(struct frame *f, size_t len)
+/* Data of a body need not be looked at. */
+static size_t data_pass(struct frame *f, size_t len)
 {
-	if (f->state != FRAME_DATA || f->fault)
+	if (f->state != FRAME_DATA)
 		return 0;
 	if (len > f->left)
 		len = (size_t)f->left;
 	count(f, len);
 	f->left -= len;
-	if (f->left == 0 && f->codings)
-		go(f, FRAME_CHUNK_CR);
-	else if (f->left == 0 && !f->fault)
-		request_ended(f);
+	if (f->left == 0 && !f->fault)
+		go(f, f->counts[HEADER_TRANSFER_ENCODING] ? FRAME_CHUNK_CR : FRAME_DONE);
 	return len;
 }
 
-/* Most of a head are values that do not matter. */
-static size_t value_pass(struct frame *f, const char *bytes, size_t len)
+/* Nor does most of a head. */
+static size_t text_pass(struct frame *f, const char *bytes, size_t len)
 {
 	size_t n = 0;
 
-	if (f->state != FRAME_VALUE || f->header != OTHER)
-		return 0;
-	while (n < len && is_text((unsigned char)bytes[n]))
-		n++;
-	count(f, n);
+	if (f->state == FRAME_TARGET)
+		while (n < len && bytes[n] > ' ' && bytes[n] < 0x7f)
+			n++;
+	else if (f->state == FRAME_VALUE && !value_matters(f))
+		while (n < len && is_text((unsigned char)bytes[n]))
+			n++;
+	if (n > 0)
+		count(f, n);
 	return n;
 }
 
-void frame_read(struct frame *f, const char *bytes, size_t len)
+size_t frame_read(struct frame *f, const char *bytes, size_t len)
 {
-	for (size_t i = 0; i < len && !f->fault;) {
-		size_t passed = frame_pass(f, len - i);
+	size_t i = 0;
 
-		passed += value_pass(f, bytes + i + passed, len - i - passed);
+	while (i < len && f->state != FRAME_DONE && !f->fault) {
+		size_t passed = data_pass(f, len - i);
+
+		passed += text_pass(f, bytes + i + passed, len - i - passed);
 		i += passed;
 		if (passed > 0)
 			continue;
@@ -325,9 +340,58 @@ void frame_read(struct frame *f, const char *bytes, size_t len)
 		if (!f->fault)
 			steps[f->state](f, (unsigned char)bytes[i++]);
 	}
+	return i;
 }
 
-bool frame_is_between(const struct frame *f)
+/* ---- what was asked */
+
+const char *frame_header(const struct frame *f, char *bytes, enum header header)
 {
-	return f->state == FRAME_METHOD && f->word_len == 0 && !f->fault;
+	struct frame_span span = f->headers[header];
+
+	if (span.at == 0)
+		return NULL;
+	while (span.at < span.end && strchr(" \t", bytes[span.at]))
+		span.at++;
+	while (span.end > span.at && strchr(" \t", bytes[span.end - 1]))
+		span.end--;
+	bytes[span.end] = '\0';
+	return bytes + span.at;
+}
+
+/* Its grammar has been looked at: sizes are hexadecimal, and the last is 0. */
+static size_t chunks_join(char *body)
+{
+	char  *from = body, *to = body;
+	size_t size;
+
+	while ((size = strtoull(from, &from, 16)) > 0) {
+		memmove(to, from + 2, size);
+		to += size;
+		from += 2 + size + 2;
+	}
+	return (size_t)(to - body);
+}
+
+char *frame_body(const struct frame *f, char *bytes, size_t *len)
+{
+	char *body = bytes + f->body_at;
+
+	*len = f->counts[HEADER_TRANSFER_ENCODING] ? chunks_join(body) : (size_t)f->length;
+	return body;
+}
+
+bool frame_is_last(const struct frame *f, char *bytes)
+{
+	const char *options = frame_header(f, bytes, HEADER_CONNECTION);
+
+	for (size_t len; options && *options; options += len) {
+		options += strspn(options, ", \t");
+		len = strcspn(options, ", \t");
+		if (len == strlen("close") && strncasecmp(options, "close", len) == 0)
+			return true;
+		if (f->is_10 && len == strlen("keep-alive") && strncasecmp(options, "keep-alive", len) == 0)
+			return false;
+	}
+	return f->is_10;
 }

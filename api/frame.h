@@ -1,9 +1,10 @@
-/* frame.h - is it clear what is asked and where it ends? Another reader, a proxy in front of us, must not see another
- * request than we do.
+/* frame.h - what is asked, and where it ends: a reader of HTTP/1.1. Another reader, a proxy in front of us, must not
+ * see another request than we do.
  *
- * A frame follows the bytes of one connection as they come and holds them against the grammar of RFC 9112, without the
+ * A frame follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without the
  * parts of it that are there for old programs only: a bare LF, a folded header, a name with a space, two lengths, a
- * length with a sign, a chunk with an extension. Pure, allocates nothing. */
+ * length with a sign, a chunk with an extension. It remembers where things stand, not what they are: whoever feeds it
+ * keeps the bytes. Pure, allocates nothing. */
 #ifndef FRAME_H
 #define FRAME_H
 
@@ -25,39 +26,68 @@ enum frame_state {
 	FRAME_CHUNK_SIZE_END,
 	FRAME_CHUNK_CR,
 	FRAME_CHUNK_LF,
+	FRAME_DONE,
+};
+
+/* Headers that somebody reads. */
+#define FRAME_HEADERS(X)                          \
+	X(AUTHORIZATION, "Authorization")         \
+	X(CONNECTION, "Connection")               \
+	X(CONTENT_ENCODING, "Content-Encoding")   \
+	X(CONTENT_LENGTH, "Content-Length")       \
+	X(CONTENT_TYPE, "Content-Type")           \
+	X(EXPECT, "Expect")                       \
+	X(HOST, "Host")                           \
+	X(ORIGIN, "Origin")                       \
+	X(SEC_FETCH_SITE, "Sec-Fetch-Site")       \
+	X(TRANSFER_ENCODING, "Transfer-Encoding") \
+	X(X_REQUEST_ID, "X-Request-Id")
+enum header {
+#define X(header, name) HEADER_##header,
+	FRAME_HEADERS(X)
+#undef X
+		HEADERS
 };
 
 struct frame_limits {
-	uint64_t head_max; /* bytes of a head, with the trailer if there is one */
+	uint64_t head_max; /* bytes of a head, with the trailer if there is one; less than 4 GiB */
 	uint64_t body_max; /* bytes of a body, with what frames its chunks */
 };
 
-/* Zero-initialised but for `limits`: before the first byte of a connection. */
-struct frame {
-	const struct frame_limits *limits;
-	enum frame_state           state;
-	enum frame_fault           fault;    /* once there is one it stays, and nothing is read any more */
-	const char                *detail;   /* what is wrong, for people */
-	uint64_t                   complete; /* requests whose last byte has come */
-	/* ---- of the request that is being read */
-	uint64_t head, body;              /* bytes of it so far */
-	uint64_t length;                  /* as Content-Length says */
-	uint64_t left;                    /* bytes of the body or of a chunk that are still to come */
-	unsigned hosts, lengths, codings; /* how many headers of these names */
-	int      header;                  /* which the value belongs to */
-	bool     has_body;                /* the method may have one */
-	bool     is_10;                   /* HTTP/1.0 */
-	bool     expects;                 /* something that we do not know */
-	bool     trailer;
-	unsigned word_len;
-	char     word[24]; /* the method, version, name or value that is being read, as much of it as matters */
+/* A part of a head, in bytes from the beginning of the request. Nothing begins at 0 but the method. */
+struct frame_span {
+	uint32_t at, end;
 };
 
-/* How many of the next `len` bytes are sure to be data of a body; they count as read. */
-size_t frame_pass(struct frame *f, size_t len);
-/* Reads on, up to a fault. */
-void frame_read(struct frame *f, const char *bytes, size_t len);
-/* No byte of a further request has come. */
-bool frame_is_between(const struct frame *f);
+/* Zero-initialised but for `limits`: before the first byte of a request. */
+struct frame {
+	const struct frame_limits *limits;
+	enum frame_state           state;  /* FRAME_DONE: its last byte has come */
+	enum frame_fault           fault;  /* once there is one it stays, and nothing is read any more */
+	const char                *detail; /* what is wrong, for people */
+	struct frame_span          method, target, headers[HEADERS]; /* of the first header of each name; at 0: none */
+	uint64_t                   head, body;                       /* bytes of it so far */
+	uint64_t                   body_at;         /* where the body begins; 0: the head has not ended */
+	uint64_t                   length;          /* as Content-Length says */
+	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
+	unsigned                   counts[HEADERS]; /* how many headers of each name */
+	int                        header;          /* which the value belongs to; HEADERS: another */
+	bool                       is_10;           /* HTTP/1.0 */
+	bool                       continues;       /* 100 Continue is waited for */
+	bool                       expects;         /* something that we do not know */
+	bool                       trailer;
+	unsigned                   word_len;
+	char word[24]; /* the version, name or value that is being read, as much of it as matters */
+};
+
+/* Reads on, up to the end of the request or to a fault; how many bytes it took. */
+size_t frame_read(struct frame *f, const char *bytes, size_t len);
+/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes` are those
+ * of the request; a NUL is written behind the value. */
+const char *frame_header(const struct frame *f, char *bytes, enum header header);
+/* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
+char *frame_body(const struct frame *f, char *bytes, size_t *len);
+/* Does the connection end with this request, as far as the client says (RFC 9112, 9.3)? */
+bool frame_is_last(const struct frame *f, char *bytes);
 
 #endif

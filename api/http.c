@@ -1,76 +1,59 @@
-/* http.c - the server: evhttp, its loop, and what it costs to keep both honest.
+/* http.c - the service: its loop, its calls, and how a request is answered.
  *
- * connection.c stands between the sockets and evhttp and answers what is no request; everything else comes here. All
- * methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before they
- * are cut off, so that one that is too long is told so with its X-Request-Id. A request that waits for operations
- * longer than its deadline is answered 503; the operations come back later and find nobody waiting. */
+ * connection.c brings the requests and takes the answers. All methods are let in, so that a wrong one is told 405 with
+ * Allow. Bodies may be twice as long as the limit before they are cut off, so that one that is too long is told so with
+ * its X-Request-Id. A request that waits for operations longer than its deadline is answered 503; the operations come
+ * back later and find nobody waiting. */
 #include "http.h"
 #include "connection.h"
 #include "listen.h"
 #include "notify.h"
 #include "spare.h"
 #include "tls.h"
-#include "uri.h"
 
-#include <event2/buffer.h>
 #include <event2/event.h>
-#include <event2/http.h>
-#include <event2/listener.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-	HEADERS_MAX = 32 << 10,
-	DEADLINE_MS = 10500, /* a little later than the lanes give up by themselves */
+	HEAD_MAX = 32 << 10,   /* of a request */
+	ANSWER_HEAD = 1 << 10, /* room for an answer's, so that it takes no memory when there is none */
+	DEADLINE_MS = 10500,   /* a little later than the lanes give up by themselves */
 	TICK_MS = 100,
 	DRAIN_MS = DEADLINE_MS + 500,
 	QUIET_TICKS = 2, /* so that the last answers reach the wire */
 };
 
 struct service {
-	struct service_options      options;
-	struct engine              *engine;
-	struct event_base          *base;
-	struct evhttp              *http;
-	struct evhttp_bound_socket *socket;
-	struct connections         *connections;
-	struct loop                *loop;
-	struct event               *ended, *tick, *signals[3];
-	struct request             *oldest, *newest; /* those that wait for operations */
-	size_t                      requests;        /* born and not dead */
-	struct listening            listening;
-	bool                        draining;
-	int                         quiet_ticks; /* since the last request was answered, while draining */
-	int64_t                     drain_until_ms;
-	struct route_figures        figures[ROUTES];
-	int64_t                     refusals[OUTCOMES];
-	struct request              unlucky; /* there was no memory for it; it is answered at once */
+	struct service_options options;
+	struct engine         *engine;
+	struct event_base     *base;
+	struct connections    *connections;
+	struct loop           *loop;
+	struct event          *ended, *tick, *signals[3];
+	struct request        *oldest, *newest; /* those that wait for operations */
+	size_t                 requests;        /* born and not dead */
+	struct text            head, extra;     /* of the answer that is made: all of it, and what its handler adds */
+	char                   date[40];        /* as of the last tick (RFC 9110, 6.6.1) */
+	struct listening       listening;
+	bool                   draining;
+	int                    quiet_ticks; /* since the last request was answered, while draining */
+	int64_t                drain_until_ms;
+	struct route_figures   figures[ROUTES];
+	int64_t                refusals[OUTCOMES];
+	struct request         unlucky; /* there was no memory for it; it is answered at once */
 };
-
-static const struct route_entry {
-	enum evhttp_cmd_type method;
-	const char          *allow, *path, *name;
-	void (*handler)(struct request *r);
-	enum callers callers;
-} routes[] = {
-#define X(method, path, handler, callers) {EVHTTP_REQ_##method, #method, path, #method " " path, handler, callers},
-#include "routes.def"
-#undef X
-};
-
-const char *route_name(enum route route)
-{
-	return route < ROUTE_NONE ? routes[route].name : "none";
-}
 
 /* ---- birth and death of a request */
 
 void request_free(struct request *r)
 {
-	assert(r->magic == REQUEST_MAGIC && !r->transport && r->ops_left == 0);
+	assert(r->magic == REQUEST_MAGIC && r->answered && r->ops_left == 0);
 	r->service->requests--;
 	for (size_t i = 0; i < r->ops_count; i++)
 		op_free(r->ops[i]);
@@ -124,17 +107,14 @@ struct loop *request_loop(struct request *r)
 	return r->service->loop;
 }
 
-const char *request_header(struct request *r, const char *name)
+const char *request_header(const struct request *r, enum header header)
 {
-	return evhttp_find_header(evhttp_request_get_input_headers(r->transport), name);
+	return frame_header(r->asked->frame, r->asked->bytes, header);
 }
 
-const char *request_body(struct request *r, size_t *len)
+const char *request_body(const struct request *r, size_t *len)
 {
-	struct evbuffer *body = evhttp_request_get_input_buffer(r->transport);
-
-	*len = evbuffer_get_length(body);
-	return *len ? (const char *)evbuffer_pullup(body, -1) : "";
+	return frame_body(r->asked->frame, r->asked->bytes, len);
 }
 
 /* ---- answering */
@@ -149,33 +129,67 @@ static void answer_count(struct request *r, int status)
 	keys_answered(r, status);
 }
 
+static void date_write(struct service *s)
+{
+	time_t    now = time(NULL);
+	struct tm tm;
+
+	strftime(s->date, sizeof(s->date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
+}
+
+static void header_write(struct text *to, const char *name, const char *value)
+{
+	text_add(to, name);
+	text_bytes(to, ": ", 2);
+	text_add(to, value);
+	text_bytes(to, "\r\n", 2);
+}
+
 void reply_header(struct request *r, const char *name, const char *value)
 {
-	evhttp_add_header(evhttp_request_get_output_headers(r->transport), name, value);
+	header_write(&r->service->extra, name, value);
+}
+
+static void head_write(struct request *r, int status, const char *content_type, size_t len)
+{
+	struct text *head = &r->service->head, *extra = &r->service->extra;
+
+	text_reset(head);
+	text_add(head, "HTTP/1.1 ");
+	text_int(head, status);
+	text_char(head, ' ');
+	text_add(head, status_reason(status));
+	text_add(head, "\r\n");
+	header_write(head, "Date", r->service->date);
+	if (status != 204) {
+		header_write(head, "Content-Type", content_type);
+		text_add(head, "Content-Length: ");
+		text_int(head, (int64_t)len);
+		text_add(head, "\r\n");
+	}
+	header_write(head, "X-Request-Id", r->id);
+	text_bytes(head, extra->data, extra->len);
+	text_reset(extra);
+	if (r->last)
+		header_write(head, "Connection", "close");
+	else if (r->is_10)
+		header_write(head, "Connection", "keep-alive");
+	text_add(head, "\r\n");
 }
 
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
 {
-	struct evhttp_request *ev = r->transport;
-	struct evbuffer       *out = evhttp_request_get_output_buffer(ev);
-	char                   length[24];
+	struct service *s = r->service;
+	struct iovec    parts[2];
 
-	if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && evbuffer_add(out, body, len) < 0) {
-		reply_lost(r);
-		return;
-	}
-	if (status != 204)
-		reply_header(r, "Content-Type", content_type);
-	reply_header(r, "X-Request-Id", r->id);
-	if (r->service->draining)
-		reply_header(r, "Connection", "close");
-	if (status != 204) { /* evhttp leaves it out where it thinks that there is no body: HEAD, CONNECT */
-		snprintf(length, sizeof(length), "%zu", len);
-		reply_header(r, "Content-Length", length);
-	}
+	assert(!r->answered);
+	r->answered = true;
+	r->last |= s->draining;
+	head_write(r, status, content_type, len);
+	parts[0] = (struct iovec){s->head.data, s->head.len};
+	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
 	answer_count(r, status);
-	r->transport = NULL;
-	connection_answer(r->service->connections, ev, status, status_reason(status));
+	connection_answer(r->from, parts, COUNT(parts), r->last);
 	if (r->ops_left == 0)
 		request_free(r);
 }
@@ -195,6 +209,7 @@ static void waiting_join(struct request *r)
 {
 	struct service *s = r->service;
 
+	r->asked = NULL; /* its bytes are gone */
 	r->previous = s->newest;
 	*(s->newest ? &s->newest->next : &s->oldest) = r;
 	s->newest = r;
@@ -208,99 +223,12 @@ void request_waits(struct request *r, bool waits)
 		waiting_leave(r);
 }
 
-/* ---- dispatch */
+/* ---- they come */
 
-static bool method_fits(enum evhttp_cmd_type asked, enum evhttp_cmd_type route)
+/* Without memory it is the unlucky one, which is answered before the next is born. */
+static struct request *request_new(struct service *s, struct ticket from)
 {
-	return asked == route || (asked == EVHTTP_REQ_HEAD && route == EVHTTP_REQ_GET);
-}
-
-/* The code in the path, decoded once; what it is called stands in the route's pattern. */
-static bool read_param(struct request *r, const char *param, size_t len)
-{
-	const char *brace = strchr(routes[r->route].path, '{');
-	char        name[32];
-
-	if (!brace)
-		return true;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace + 1, "}"), brace + 1);
-	if (percent_decode(r->param, sizeof(r->param), param, len) && code_valid(r->param, strlen(r->param), ID_MAX))
-		return true;
-	reply_invalid(r, name, "must be 1 to 64 bytes of printable ASCII without space / ? # %");
-	return false;
-}
-
-static bool read_query(struct request *r)
-{
-	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(r->transport)), *wrong;
-
-	if (!query || !*query)
-		return true;
-	r->query = mem_try(sizeof(*r->query));
-	if (!r->query) {
-		reply_no_memory(r);
-		return false;
-	}
-	if (query_parse(r->query, query, &wrong))
-		return true;
-	reply_invalid(r, wrong, "is not a readable query parameter");
-	return false;
-}
-
-static void method_not_allowed(struct request *r, const char *path)
-{
-	char        allow[64] = "";
-	const char *param;
-	size_t      len;
-
-	for (size_t i = 0; i < COUNT(routes); i++)
-		if (path_fits(routes[i].path, path, &param, &len) && !strstr(allow, routes[i].allow)) {
-			if (*allow)
-				strcat(allow, ", ");
-			strcat(allow, routes[i].allow);
-			if (routes[i].method == EVHTTP_REQ_GET)
-				strcat(allow, ", HEAD");
-		}
-	if (*allow == '\0') {
-		reply_problem(r, 404, "not_found", NULL, "there is no such path", NULL, NULL);
-		return;
-	}
-	reply_header(r, "Allow", allow);
-	reply_problem(r, 405, "method_not_allowed", NULL, "the path is there, the method is not", NULL, NULL);
-}
-
-static void dispatch(struct request *r)
-{
-	enum evhttp_cmd_type method = evhttp_request_get_command(r->transport);
-	const char          *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(r->transport)), *param;
-	size_t               len, i = 0;
-
-	while (i < COUNT(routes) &&
-	       !(method_fits(method, routes[i].method) && path_fits(routes[i].path, path, &param, &len)))
-		i++;
-	r->route = (enum route)i;
-	if (!keys_admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
-		return; /* what is not there is told to those who have a key */
-	if (r->route == ROUTE_NONE)
-		method_not_allowed(r, path ? path : "");
-	else if (read_param(r, param, len) && read_query(r))
-		routes[i].handler(r);
-}
-
-/* Answered without a request: it was none. */
-static void connection_refused(void *arg, int status, char *id, size_t id_size)
-{
-	struct service *s = arg;
-
-	request_id_make(id, id_size);
-	figures_count(&s->figures[ROUTE_NONE], status, 0);
-}
-
-static void request_came(struct evhttp_request *ev, void *arg)
-{
-	struct service *s = arg;
 	struct request *r = mem_try(sizeof(*r));
-	bool            clear = connection_came(s->connections, ev), memory = r && spare_is_there();
 
 	if (!r) {
 		r = &s->unlucky;
@@ -308,19 +236,36 @@ static void request_came(struct evhttp_request *ev, void *arg)
 	}
 	r->magic = REQUEST_MAGIC;
 	r->service = s;
-	r->transport = ev;
+	r->from = from;
 	r->route = ROUTE_NONE;
 	r->began_us = clock_us();
 	s->requests++;
+	return r;
+}
+
+static void connection_refused(void *arg, struct ticket from, int status, const char *code, const char *detail)
+{
+	struct request *r = request_new(arg, from);
+
+	r->last = true;
+	request_id_make(r->id, sizeof(r->id));
+	reply_plainly(r, status, code, detail);
+}
+
+static void connection_asked(void *arg, const struct asked *asked)
+{
+	struct service *s = arg;
+	struct request *r = request_new(s, asked->from);
+
+	r->asked = asked;
+	r->last = asked->last;
+	r->is_10 = asked->frame->is_10;
+	r->is_head = strcmp(asked->method, "HEAD") == 0;
 	request_name(r);
-	if (!clear) {
-		reply_header(r, "Connection", "close");
-		reply_invalid(r, NULL, "the request is malformed");
-	} else if (memory) {
-		dispatch(r);
-	} else {
+	if (r != &s->unlucky && spare_is_there())
+		route_dispatch(r);
+	else
 		reply_no_memory(r);
-	}
 }
 
 /* ---- the loop */
@@ -343,6 +288,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	spare_tick();
+	date_write(s);
 	connections_tick(s->connections);
 	while (s->oldest && now_us - s->oldest->began_us > DEADLINE_MS * INT64_C(1000))
 		request_give_up(s->oldest);
@@ -365,8 +311,6 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	connections_last(s->connections);
-	evhttp_del_accept_socket(s->http, s->socket);
-	s->socket = NULL;
 }
 
 /* Without files to read again: a terminal was closed. */
@@ -386,7 +330,7 @@ static const struct {
 	void (*act)(evutil_socket_t fd, short what, void *arg);
 } signals[] = {{SIGTERM, drain}, {SIGINT, drain}, {SIGHUP, hung_up}};
 
-/* evhttp turns reading off and on for every request: the change list makes one epoll_ctl, or none, of that. */
+/* What is turned off and on again in one turn of the loop, the change list makes nothing of. */
 static struct event_base *base_new(void)
 {
 	struct event_config *config = event_config_new();
@@ -400,46 +344,28 @@ static struct event_base *base_new(void)
 	return base;
 }
 
-static struct connections *connections_watch(struct service *s, struct evconnlistener *listener)
+static struct connections *connections_new(struct service *s, struct evconnlistener *listener)
 {
 	const struct service_options *options = &s->options;
-	struct connection_options     watch = {
+	struct connection_options     with = {
 		    .connections_max = options->connections_max,
 		    .bytes_max = options->buffered_max,
 		    .request_ms = options->request_s * INT64_C(1000),
 		    .idle_ms = options->idle_s * INT64_C(1000),
-		    .frame = {.head_max = HEADERS_MAX, .body_max = options->body_max * 2},
+		    .frame = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
+		    .tls = options->tls,
+		    .asked = connection_asked,
 		    .refused = connection_refused,
-		    .refused_arg = s,
-		    .make = options->tls ? tls_bufferevent : NULL,
-		    .make_arg = options->tls,
+		    .arg = s,
         };
 
-	return connections_open(s->base, s->http, listener, &watch);
+	return connections_open(s->base, listener, &with);
 }
 
-struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
+static void events_watch(struct service *s)
 {
-	struct service        *s = mem_alloc(sizeof(*s));
-	struct timeval         tick = {0, TICK_MS * 1000};
-	struct evconnlistener *listener;
+	struct timeval tick = {0, TICK_MS * 1000};
 
-	spare_open();
-	s->options = *options;
-	s->engine = e;
-	s->base = base_new();
-	s->http = evhttp_new(s->base);
-	s->loop = loop_new();
-	evhttp_set_allowed_methods(s->http, 0xffff);
-	evhttp_set_max_headers_size(s->http, HEADERS_MAX);
-	evhttp_set_max_body_size(s->http, (ev_ssize_t)options->body_max * 2);
-	evhttp_set_gencb(s->http, request_came, s);
-	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
-	if (s->listening.open && !options->tls)
-		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", options->listen);
-	s->connections = connections_watch(s, listener);
-	if (listener)
-		s->socket = evhttp_bind_listener(s->http, listener);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
 	for (size_t i = 0; i < COUNT(signals); i++) {
@@ -448,13 +374,33 @@ struct service *service_open(const struct service_options *options, struct engin
 	}
 	event_add(s->ended, NULL);
 	event_add(s->tick, &tick);
-	if (s->socket) {
-		keys_start(options->keys, e, s->loop);
-		return s;
+}
+
+struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
+{
+	struct service        *s = mem_alloc(sizeof(*s));
+	struct evconnlistener *listener;
+
+	spare_open();
+	s->options = *options;
+	s->engine = e;
+	s->base = base_new();
+	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
+	if (!listener) {
+		event_base_free(s->base);
+		free(s);
+		return NULL;
 	}
-	service_close(s);
-	service_free(s);
-	return NULL;
+	if (s->listening.open && !options->tls)
+		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", options->listen);
+	s->loop = loop_new();
+	s->connections = connections_new(s, listener);
+	text_room(&s->head, ANSWER_HEAD);
+	text_room(&s->extra, ANSWER_HEAD);
+	date_write(s);
+	events_watch(s);
+	keys_start(options->keys, e, s->loop);
+	return s;
 }
 
 const char *service_address(const struct service *s)
@@ -476,13 +422,12 @@ void service_close(struct service *s)
 		struct request *r = s->oldest;
 
 		waiting_leave(r);
-		r->transport = NULL;
+		r->answered = true;
 	}
 	event_free(s->ended);
 	event_free(s->tick);
 	for (size_t i = 0; i < COUNT(signals); i++)
 		event_free(s->signals[i]);
-	evhttp_free(s->http);
 	connections_free(s->connections);
 	event_base_free(s->base);
 	if (s->listening.unix_path[0])
@@ -493,5 +438,7 @@ void service_free(struct service *s)
 {
 	loop_run(s->loop);
 	loop_free(s->loop);
+	text_fini(&s->head);
+	text_fini(&s->extra);
 	free(s);
 }

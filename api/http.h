@@ -1,4 +1,4 @@
-/* http.h - requests and answers, without a word of evhttp: http.c alone knows it.
+/* http.h - requests and answers, without a word of sockets: those are connection.c's.
  *
  * A handler reads the request with the read_* and query_* calls, which answer 400, 413 or 415 themselves, and then
  * either replies or starts operations; when all of those have ended, its `answer` function replies. One thread: the
@@ -7,6 +7,7 @@
 #ifndef HTTP_H
 #define HTTP_H
 
+#include "api/connection.h"
 #include "api/json.h"
 #include "api/keys.h"
 #include "engine/engine.h"
@@ -22,17 +23,21 @@ enum route {
 };
 
 struct request {
-	unsigned         magic;
-	struct service  *service;
-	void            *transport; /* evhttp's request; NULL once answered */
-	enum route       route;
-	char             param[SKU_MAX + 1]; /* of the path, decoded */
-	char             id[132];            /* X-Request-Id */
-	struct key      *key;                /* who asks; NULL: nobody had to say */
-	bool             audited;            /* an admin key changes something: its answer is logged */
-	struct query    *query;
-	struct json_doc *body;
-	int64_t          began_us;
+	unsigned            magic;
+	struct service     *service;
+	struct ticket       from;  /* where the answer goes */
+	const struct asked *asked; /* until the handler has returned */
+	bool                answered;
+	bool                last;           /* the connection ends with the answer */
+	bool                is_10, is_head; /* HTTP/1.0; HEAD */
+	enum route          route;
+	char                param[SKU_MAX + 1]; /* of the path, decoded */
+	char                id[132];            /* X-Request-Id */
+	struct key         *key;                /* who asks; NULL: nobody had to say */
+	bool                audited;            /* an admin key changes something: its answer is logged */
+	struct query       *query;
+	struct json_doc    *body;
+	int64_t             began_us;
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call; owned */
 	size_t      ops_count, ops_left;
@@ -81,10 +86,11 @@ int  outcome_status(enum outcome outcome);
 /* The members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
 
-/* ---- between http.c and request.c */
+/* ---- between http.c, route.c and request.c */
+void route_dispatch(struct request *r); /* has it handled by the call that it means, or answers that there is none */
 enum { REQUEST_MAGIC = 0x48745265 };
-const char  *request_header(struct request *r, const char *name); /* NULL when it is not there */
-const char  *request_body(struct request *r, size_t *len);        /* in one piece; NULL: no memory */
+const char  *request_header(const struct request *r, enum header header); /* NULL when it is not there */
+const char  *request_body(const struct request *r, size_t *len);          /* once */
 struct loop *request_loop(struct request *r);
 const char  *status_reason(int status);
 void         request_waits(struct request *r, bool waits); /* joins or leaves those that have a deadline */
@@ -95,9 +101,8 @@ void request_name(struct request *r);        /* r->id, as sent or made */
 void request_id_make(char *id, size_t size); /* one that was not sent */
 /* One operation was refused; a good outcome is not counted. */
 void refusal_count(struct request *r, enum outcome outcome);
-/* A problem as JSON, where there may be no memory. Its length; `code` and `detail` are plain words. */
-enum { PROBLEM_SIZE = 400 };
-int problem_print(char *to, size_t size, int status, const char *code, const char *detail);
+/* A problem, without asking for memory; `code` and `detail` are plain words. */
+void reply_plainly(struct request *r, int status, const char *code, const char *detail);
 
 /* ---- the service, for serve.c */
 struct service_options {

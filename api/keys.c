@@ -163,8 +163,8 @@ static bool refuse(struct request *r, int status, const char *code, const char *
  * Metadata), an older one names the page's origin (RFC 6454). */
 static bool from_another_site(struct request *r)
 {
-	const char *site = request_header(r, "Sec-Fetch-Site"), *origin = request_header(r, "Origin");
-	const char *host = request_header(r, "Host");
+	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
+	const char *host = request_header(r, HEADER_HOST);
 
 	if (site)
 		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
@@ -190,7 +190,7 @@ bool keys_admit(struct request *r, enum callers callers)
 		return admit_without_keys(r, callers);
 	if (callers == ANYBODY)
 		return true;
-	r->key = key_of(k, request_header(r, "Authorization"));
+	r->key = key_of(k, request_header(r, HEADER_AUTHORIZATION));
 	if (!r->key) {
 		reply_header(r, "WWW-Authenticate", "Bearer");
 		return refuse(r, 401, "unauthorized", "this service wants Authorization: Bearer and a key of its own");

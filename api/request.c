@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PROBLEM_SIZE = 400 };
+
 /* ---- the name of a request */
 
 /* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
@@ -31,7 +33,7 @@ void request_id_make(char *id, size_t size)
 
 void request_name(struct request *r)
 {
-	const char *sent = request_header(r, "X-Request-Id");
+	const char *sent = request_header(r, HEADER_X_REQUEST_ID);
 
 	if (sent && id_valid(sent))
 		strcpy(r->id, sent);
@@ -68,21 +70,17 @@ const char *status_reason(int status)
 	return "";
 }
 
-int problem_print(char *to, size_t size, int status, const char *code, const char *detail)
-{
-	return snprintf(to, size,
-	                "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\",\"code\":\"%s\"}",
-	                code, status_reason(status), status, detail, code);
-}
-
-/* 503, without asking for memory. */
-static void reply_plainly(struct request *r, const char *code, const char *detail)
+void reply_plainly(struct request *r, int status, const char *code, const char *detail)
 {
 	char body[PROBLEM_SIZE];
-	int  len = problem_print(body, sizeof(body), 503, code, detail);
+	int  len =
+		snprintf(body, sizeof(body),
+	                 "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\",\"code\":\"%s\"}",
+	                 code, status_reason(status), status, detail, code);
 
-	reply_header(r, "Retry-After", "1");
-	reply_as(r, 503, "application/problem+json", body, (size_t)len);
+	if (status == 503)
+		reply_header(r, "Retry-After", "1");
+	reply_as(r, status, "application/problem+json", body, (size_t)len);
 }
 
 static bool only_reads(const struct op *op)
@@ -95,7 +93,7 @@ void reply_lost(struct request *r)
 	bool done = r->ops && !(r->ops_count == 1 && only_reads(r->ops[0]));
 
 	if (done)
-		reply_plainly(r, outcome_code(OUTCOME_UNKNOWN),
+		reply_plainly(r, 503, outcome_code(OUTCOME_UNKNOWN),
 		              "no memory for the answer; repeat the call with the same id");
 	else
 		reply_no_memory(r);
@@ -167,7 +165,7 @@ void reply_invalid(struct request *r, const char *field, const char *detail)
 
 void reply_no_memory(struct request *r)
 {
-	reply_plainly(r, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
+	reply_plainly(r, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
 }
 
 int outcome_status(enum outcome outcome)
@@ -191,7 +189,7 @@ void reply_refused(struct request *r, enum outcome outcome, void (*members)(stru
 
 static bool body_is_json(struct request *r)
 {
-	const char *type = request_header(r, "Content-Type");
+	const char *type = request_header(r, HEADER_CONTENT_TYPE);
 	size_t      len = type ? strcspn(type, "; \t") : 0;
 
 	return len == strlen("application/json") && strncasecmp(type, "application/json", len) == 0;
@@ -213,15 +211,15 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json", NULL, NULL);
 		return false;
 	}
-	if (len > 0 && request_header(r, "Content-Encoding") &&
-	    strcasecmp(request_header(r, "Content-Encoding"), "identity") != 0) {
+	if (len > 0 && request_header(r, HEADER_CONTENT_ENCODING) &&
+	    strcasecmp(request_header(r, HEADER_CONTENT_ENCODING), "identity") != 0) {
 		reply_problem(r, 415, "unsupported_media_type", "Content-Encoding", "bodies are read as they are", NULL,
 		              NULL);
 		return false;
 	}
-	r->body = text ? json_parse(text, len, fault) : NULL;
+	r->body = json_parse(text, len, fault);
 	if (!r->body) {
-		if (!text || strcmp(fault->detail, JSON_NO_MEMORY) == 0)
+		if (strcmp(fault->detail, JSON_NO_MEMORY) == 0)
 			reply_no_memory(r);
 		else
 			reply_invalid(r, fault->field, fault->detail);
@@ -301,7 +299,7 @@ static void request_op_done(void *arg, struct op *op)
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
-	if (!r->transport) {
+	if (r->answered) {
 		request_free(r);
 		return;
 	}

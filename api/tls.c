@@ -60,15 +60,14 @@ static void handshake_look(const SSL *ssl, int where, int code)
 	event_free(deadline);
 }
 
-struct bufferevent *tls_bufferevent(struct event_base *base, void *tls)
+struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t)
 {
-	struct tls         *t = tls;
 	SSL                *ssl = SSL_new(t->context);
 	struct event       *deadline = ssl ? event_new(base, -1, 0, handshake_late, ssl) : NULL;
 	struct bufferevent *bev;
 
 	bev = deadline && SSL_set_ex_data(ssl, deadline_index(), deadline)
-	              ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
+	              ? bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
 	              : NULL;
 	if (!bev || event_add(deadline, &(struct timeval){HANDSHAKE_S, 0}) != 0) {
 		log_event(LOG_ERROR, "no_memory", "for=\"a connection\"");

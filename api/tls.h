@@ -20,8 +20,8 @@ void tls_close(struct tls *t);
 /* Both files again, for new connections; those that live go on with what they have. Files that are wrong change nothing
  * and are an error in the log. False: there is no TLS. */
 bool tls_reload(struct tls *t) MUST_CHECK;
-/* The server's end of a new connection, still without a socket: a callback of evhttp_set_bevcb, which takes it over.
- * Never NULL, because evhttp would go on in plain text then: without memory the process ends. */
-struct bufferevent *tls_bufferevent(struct event_base *base, void *tls);
+/* The server's end of a new connection on a socket, which it closes with itself; the caller's. Never NULL: without
+ * memory the process ends. */
+struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t);
 
 #endif

@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+void target_split(char *target, char **path, char **query)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+	static char              root[] = "/";
+
+	for (size_t i = 0; i < COUNT(schemes); i++)
+		if (strncasecmp(target, schemes[i], strlen(schemes[i])) == 0) {
+			target += strlen(schemes[i]);
+			target += strcspn(target, "/?");
+			break;
+		}
+	*query = strchr(target, '?');
+	if (*query)
+		*(*query)++ = '\0';
+	*path = *target ? target : root;
+}
+
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len)
 {
 	*param = NULL;

@@ -79,7 +79,12 @@ Test(malformed, request_lines)
 	STAYS(1, 400, "GET /v1/skus/A%0d%0aX:%20y HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 405, "BREW /v1/skus HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 200, "GET /v1/skus/A HTTP/1.1\r\n" HOST "\r\n");
-	ENDS(1, 200, "GET http://x/livez HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 200, "GET http://x/livez HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 404, "GET http://x HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 404, "GET ftp://x/livez HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 404, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 404, "CONNECT x:443 HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 404, "GET |\"<>\\^`{} HTTP/1.1\r\n" HOST "\r\n");
 	ENDS(1, 200, "GET /livez HTTP/1.0\r\n\r\n");
 	STAYS(2, 200,
 	      "GET /livez HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
@@ -115,7 +120,7 @@ Test(malformed, lengths)
 	ENDS(1, 400, POST "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n");
 	ENDS(1, 400, POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
 	ENDS(1, 400, POST "Transfer-Encoding: identity\r\n\r\n");
-	ENDS(1, 400, "HEAD /livez HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\nGET ");
+	STAYS(2, 200, "HEAD /livez HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\nGET " GET "\r\n");
 	ENDS(1, 413, POST "Content-Length: 99999999\r\n\r\n");
 	STAYS(1, 200, POST "content-length:\t14\r\n\r\n" ASKED);
 	STAYS(1, 200, POST "transfer-encoding:\tCHUNKED\r\n\r\ne\r\n" ASKED "\r\n0\r\n\r\n");

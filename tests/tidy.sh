@@ -23,7 +23,7 @@ forbid() {    # what, where, why
 	[ -z "$hits" ] || wrong "$3:"$'\n'"$hits"
 }
 forbid '#include [<"](mysql|errmsg)' "$(ls engine/*.c api/*.c jobs/*.c schema/*.c main.c | grep -vE 'engine/(db|prepared)\.c')" 'mysql.h stands in db.c and prepared.c only'
-forbid '#include <event2/http\.h' "$(ls engine/*.c api/*.c jobs/*.c | grep -vE 'api/(http|connection).c')" 'evhttp stands in http.c and connection.c only'
+forbid '#include <event2/(http|buffer|bufferevent)' "$(ls engine/*.c api/*.c jobs/*.c | grep -vE 'api/(stream|tls).c')" 'sockets stand in stream.c and tls.c only'
 forbid '#include <cjson' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/json.c)" 'cJSON stands in json.c only'
 forbid '#include <openssl/ssl' "$(ls engine/*.c api/*.c jobs/*.c | grep -v api/tls.c)" 'TLS of connections stands in tls.c only'
 forbid '#include "(jobs|api)/' "$(ls engine/*.[ch])" 'the engine knows neither jobs nor api'

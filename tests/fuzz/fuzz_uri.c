@@ -1,4 +1,4 @@
-/* fuzz_uri.c - any bytes as the path and the query of a request.
+/* fuzz_uri.c - any bytes as the target of a request.
  *
  * A path fits a call's pattern exactly if the two are equal but for a segment; what is decoded and encoded again reads
  * the same; a query that was taken has no name twice, and everything it gives lies within its own text. */
@@ -87,12 +87,11 @@ static void query_check(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *path = input_text(data, size), *mark = strchr(path, '?');
+	char *target = input_text(data, size), *path, *query;
 
-	query_check(mark ? mark + 1 : path);
-	if (mark)
-		*mark = '\0';
+	target_split(target, &path, &query);
+	query_check(query ? query : path);
 	path_check(path);
-	free(path);
+	free(target);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* service.h - the whole service inside a fuzz target: the real engine on a real MariaDB, and evhttp on a unix socket,
+/* service.h - the whole service inside a fuzz target: the real engine on a real MariaDB, and a unix socket,
  * in threads beside the fuzzer's. Its database is the private one of the folder FUZZ_DATA (environment), which
  * tests/fuzz/run.sh makes, audits and stops. */
 #ifndef FUZZ_SERVICE_H
@@ -10,10 +10,9 @@
  * with one line if that does not work. */
 void service_start(void);
 /* Sends the bytes over a connection of their own and adds what comes back until the service closes, which it has to do
- * within 70 s (a silent connection is closed after 75). `ends`: tells the service that nothing follows, which evhttp
- * takes for the loss of the client, so that a long answer may be cut. */
+ * within 70 s (a silent connection is closed after 75). `ends`: tells the service that nothing follows. */
 void service_exchange(const void *bytes, size_t len, bool ends, struct text *answer);
-/* Every status line in it is one that the service or evhttp may give. */
+/* Every status line in it is one that the service may give. */
 void service_check_statuses(const struct text *answer);
 
 #endif
