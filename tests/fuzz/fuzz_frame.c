@@ -1,8 +1,9 @@
 /* fuzz_frame.c - any bytes as what a client sends on one connection, without a service; the first says how they are
  * cut.
  *
- * Cut in any way they are the same requests, with the same fault behind them. Each is within its own bytes: its method
- * and target, its headers, its body, which joined from chunks is no longer than what came. */
+ * Cut in any way they are the same requests, with the same fault behind them, seen early or late in one piece. Each is
+ * within its own bytes: its method and target, its headers, its body, which joined from chunks is no longer than what
+ * came. */
 #include "input.h"
 #include "api/frame.h"
 
@@ -19,16 +20,20 @@ static size_t read_one(struct frame *f, const char *bytes, size_t len, size_t pi
 	*f = (struct frame){.limits = &limits};
 	while (at < len && !f->fault && f->state != FRAME_DONE)
 		at += frame_read(f, bytes + at, len - at < piece ? len - at : piece);
-	assert(at <= len && f->head + f->body == at);
+	assert(at <= len && (f->fault || f->head + f->body == at));
 	return at;
 }
 
 static void same(const struct frame *a, const struct frame *b)
 {
-	assert(a->state == b->state && a->fault == b->fault && a->body_at == b->body_at && a->length == b->length);
-	assert(memcmp(a->headers, b->headers, sizeof(a->headers)) == 0 &&
-	       memcmp(a->counts, b->counts, sizeof(a->counts)) == 0);
-	assert(memcmp(&a->target, &b->target, sizeof(a->target)) == 0 && a->is_10 == b->is_10);
+	assert(a->fault == b->fault);
+	if (a->fault)
+		return;
+	assert(a->state == b->state && a->head == b->head && a->body == b->body && a->body_at == b->body_at);
+	assert(a->length == b->length && a->is_10 == b->is_10);
+	assert(memcmp(&a->target, &b->target, sizeof(a->target)) == 0);
+	assert(memcmp(a->headers, b->headers, sizeof(a->headers)) == 0);
+	assert(memcmp(a->counts, b->counts, sizeof(a->counts)) == 0);
 }
 
 static bool within(struct frame_span span, size_t from, size_t to)
@@ -68,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct frame f, again;
 
 		len = read_one(&f, bytes + at, size - 1 - at, size);
-		assert(read_one(&again, bytes + at, size - 1 - at, 1u + data[0] % 64) == len);
+		read_one(&again, bytes + at, size - 1 - at, 1u + data[0] % 64);
 		same(&f, &again);
 		if (f.state != FRAME_DONE)
 			break;
