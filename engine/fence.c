@@ -3,6 +3,7 @@
  * Its lock keeps the transactions of one lane in line. Its epoch shuts out a connection that was given up: a new
  * connection raises it first, which waits for what the old one still does. Its batch_no is written by every guarded
  * transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
+#include "guard.h"
 #include "lane.h"
 
 #include <string.h>
@@ -63,6 +64,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 	enum db_result result;
 
 	*last = (struct lane_row){0};
+	l->prepared = false;
 	if (!db_connect(l->db))
 		return false;
 	if (l->lane_id) {
@@ -109,7 +111,79 @@ uint64_t lane_new_id(struct lane *l)
 	return id_make(&l->id_maker);
 }
 
-/* ---- one guarded transaction */
+/* ---- one guarded transaction, at once: a compound of what it is told to do */
+
+/* Statements that a compound executes by name. */
+static const enum statement executed[] = {STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
+
+static enum db_result compound_prepare(struct lane *l)
+{
+	enum db_result result;
+
+	text_reset(&l->sql);
+	text_add(&l->sql, "BEGIN NOT ATOMIC ");
+	for (size_t i = 0; i < COUNT(executed); i++)
+		statement_prepare(&l->sql, executed[i]);
+	text_add(&l->sql, "END");
+	result = db_run(l->db, &l->sql, NULL, NULL);
+	l->prepared = result == DB_OK;
+	return result;
+}
+
+static void compound_begin(struct lane *l)
+{
+	text_reset(&l->compound);
+	guard_begin(&l->compound);
+	statement_add(&l->compound, LANE_MARK,
+	              &(struct fill){.count = l->batch_no, .lane = l->lane_id, .epoch = l->epoch});
+	guard_expect(&l->compound, 1, VERDICT_FENCED);
+	if (!l->prepared)
+		l->step.result = compound_prepare(l);
+}
+
+static void value_write(struct text *to, const struct db_value *value)
+{
+	switch (value->type) {
+	case DB_INT:
+		row_int(to, value->number);
+		break;
+	case DB_BYTES:
+		row_hex(to, value->bytes, (size_t)value->number);
+		break;
+	case DB_TIME:
+		row_t_after(to, value->number);
+		break;
+	}
+}
+
+static void compound_execute(struct lane *l, enum statement name)
+{
+	const struct db_values *v = &l->values;
+
+	for (size_t row = 0; row < v->count; row += v->columns) {
+		text_reset(&l->sql);
+		for (size_t i = 0; i < v->columns; i++)
+			value_write(&l->sql, &v->list[row + i]);
+		statement_execute(&l->compound, name, &l->sql);
+	}
+}
+
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	struct step *step = arg;
+
+	step->verdict = (enum verdict)db_int(row, 0);
+	step->now = time_parse(row->col[1]);
+}
+
+static void compound_run(struct lane *l)
+{
+	statement_add(&l->compound, GUARD_END, NULL);
+	l->step.result = db_run(l->db, &l->compound, verdict_read, &l->step);
+	assert(l->step.result != DB_OK || l->step.now > 0);
+}
+
+/* ---- one guarded transaction, at either pace */
 
 bool lane_goes_on(const struct lane *l)
 {
@@ -127,11 +201,9 @@ static void entered_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
-void lane_begin(struct lane *l, bool repeatable)
+static void steps_begin(struct lane *l)
 {
-	l->step = (struct step){DB_OK, VERDICT_DONE, TIME_NONE};
-	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
-	if (repeatable)
+	if (l->step.pace == STEP_BY_STEP_REPEATABLE)
 		lane_text(l, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	lane_text(l, "START TRANSACTION");
 	db_values_begin(&l->values, 3);
@@ -144,6 +216,16 @@ void lane_begin(struct lane *l, bool repeatable)
 		lane_refuse(l, VERDICT_FENCED);
 }
 
+void lane_begin(struct lane *l, enum pace pace)
+{
+	l->step = (struct step){DB_OK, VERDICT_DONE, pace == AT_ONCE ? 0 : TIME_NONE, pace};
+	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
+	if (pace == AT_ONCE)
+		compound_begin(l);
+	else
+		steps_begin(l);
+}
+
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -152,6 +234,11 @@ void lane_read(struct lane *l, enum statement name, const struct fill *fill,
 	if (!lane_goes_on(l))
 		return;
 	with.now = l->step.now;
+	if (l->step.pace == AT_ONCE) {
+		assert(!each);
+		statement_add(&l->compound, name, &with);
+		return;
+	}
 	text_reset(&l->sql);
 	statement_add(&l->sql, name, &with);
 	l->step.result = db_run(l->db, &l->sql, each, arg);
@@ -164,7 +251,11 @@ void lane_run(struct lane *l, enum statement name, const struct fill *fill)
 
 void lane_execute(struct lane *l, enum statement name)
 {
-	if (lane_goes_on(l))
+	if (!lane_goes_on(l))
+		return;
+	if (l->step.pace == AT_ONCE)
+		compound_execute(l, name);
+	else
 		l->step.result = db_execute(l->db, statement_text(name), &l->values, NULL, NULL);
 }
 
@@ -176,7 +267,9 @@ void lane_refuse(struct lane *l, enum verdict verdict)
 
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
 {
-	if (db_changed(l->db) != count)
+	if (l->step.pace == AT_ONCE)
+		guard_expect(&l->compound, count, (int)verdict);
+	else if (db_changed(l->db) != count)
 		lane_refuse(l, verdict);
 }
 
@@ -212,7 +305,10 @@ enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now)
 {
 	bool commits = lane_goes_on(l);
 
-	lane_text(l, "COMMIT");
+	if (commits && l->step.pace == AT_ONCE)
+		compound_run(l);
+	else
+		lane_text(l, "COMMIT");
 	if (commits && l->step.result == DB_UNKNOWN)
 		l->step.result = outcome_find(l, &l->step.now);
 	else if (!lane_goes_on(l))

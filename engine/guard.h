@@ -1,5 +1,5 @@
 /* guard.h - a guarded transaction in one round trip: writes that change exactly the rows they expect, or all of it is
- * undone and the verdict says why. A lane has its own frame (fence.c); this one is for whoever has none. */
+ * undone and the verdict says why. A lane, which has a fence of its own, uses the frame for few rows (fence.c). */
 #ifndef GUARD_H
 #define GUARD_H
 

@@ -1,5 +1,5 @@
--- The frame of a guarded transaction in one trip, for whoever has no lane: a compound that ends in COMMIT or in a verdict. A late
--- one must be harmless by its own guards. {count} {verdict} are numbers.
+-- The frame of a guarded transaction in one trip: a compound that ends in COMMIT or in a verdict. A late one must be harmless by
+-- its own guards, or by the row of a lane. {count} {verdict} are numbers.
 
 -- name: guard_begin
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the

@@ -35,3 +35,7 @@ INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at)
 SELECT lane_id, slot, epoch, ?, SYSDATE(3), started_at FROM lane WHERE lane_id = ? AND epoch = ? FOR UPDATE
     ON DUPLICATE KEY UPDATE batch_no = VALUES(batch_no), batch_at = VALUES(batch_at)
 RETURNING batch_at;
+
+-- name: lane_mark
+-- The same in a compound (guard.sql): {count} is the number of the batch, {now} its t. No row is changed where the lane is fenced.
+    UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = {count}, batch_at = {now} WHERE lane_id = {lane} AND epoch = {epoch};

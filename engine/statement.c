@@ -22,8 +22,8 @@ static const struct {
 	{                                    \
 #n, offsetof(struct fill, n) \
 	}
-	NUMBER(count), NUMBER(id),  NUMBER(kind), NUMBER(lane),  NUMBER(lapsed), NUMBER(lease),
-	NUMBER(low),   NUMBER(sku), NUMBER(slot), NUMBER(state), NUMBER(task),   NUMBER(verdict),
+	NUMBER(count), NUMBER(epoch), NUMBER(id),   NUMBER(kind),  NUMBER(lane), NUMBER(lapsed),  NUMBER(lease),
+	NUMBER(low),   NUMBER(sku),   NUMBER(slot), NUMBER(state), NUMBER(task), NUMBER(verdict),
 #undef NUMBER
 };
 
@@ -62,6 +62,8 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 		assert(brace && fill);
 		if (strncmp(word, "rows}", 5) == 0)
 			text_bytes(sql, fill->rows->data, fill->rows->len);
+		else if (strncmp(word, "now}", 4) == 0 && fill->now == 0)
+			text_char(sql, 't');
 		else if (strncmp(word, "now}", 4) == 0)
 			time_add(sql, fill->now);
 		else
@@ -79,6 +81,17 @@ const char *statement_name(enum statement name)
 const char *statement_text(enum statement name)
 {
 	return blocks[name].text;
+}
+
+void statement_prepare(struct text *sql, enum statement name)
+{
+	assert(!strchr(blocks[name].text, '\''));
+	text_format(sql, "PREPARE %s FROM '%s'; ", blocks[name].name, blocks[name].text);
+}
+
+void statement_execute(struct text *sql, enum statement name, const struct text *values)
+{
+	text_format(sql, "EXECUTE %s USING %s; ", blocks[name].name, values->data);
 }
 
 /* Between two values of a row, or two rows, stands a comma. */
@@ -123,6 +136,12 @@ void row_t(struct text *rows)
 {
 	comma(rows);
 	text_char(rows, 't');
+}
+
+void row_t_after(struct text *rows, int64_t ms)
+{
+	row_t(rows);
+	text_format(rows, " + INTERVAL %lld MICROSECOND", (long long)ms * 1000);
 }
 
 void row_utc_now(struct text *rows)

@@ -13,8 +13,8 @@
 #undef STATEMENT_ENUM
 
 struct fill {
-	int64_t            count, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
-	int64_t            now; /* {now}: milliseconds since 1970, written as a DATETIME(3) */
+	int64_t count, epoch, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
+	int64_t now; /* {now}: milliseconds since 1970, written as a DATETIME(3); 0: t of a compound (guard.h) */
 	const struct text *rows;
 };
 
@@ -22,6 +22,10 @@ struct fill {
 void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
 const char *statement_text(enum statement name); /* as it stands, with question marks, for db_execute */
+/* The same prepared by its name, once for a connection, and run by it inside of a compound: no parsing to speak of.
+ * `values`: a list for the question marks. */
+void statement_prepare(struct text *sql, enum statement name);
+void statement_execute(struct text *sql, enum statement name, const struct text *values);
 
 /* ---- lists for {rows}: "(1,2,x'6162'),(..)", or plain "1,2" when the row is neither begun nor ended. */
 void row_begin(struct text *rows);
@@ -29,8 +33,9 @@ void row_end(struct text *rows);
 void row_int(struct text *rows, int64_t n);
 void row_hex(struct text *rows, const void *data, size_t len); /* an empty string is x'' */
 void row_null(struct text *rows);
-void row_t(struct text *rows);                /* t, the time of a compound made by guard.h */
-void row_utc_now(struct text *rows);          /* outside of a transaction */
-void row_time(struct text *rows, int64_t ms); /* a DATETIME(3) */
+void row_t(struct text *rows);                   /* t, the time of a compound made by guard.h */
+void row_t_after(struct text *rows, int64_t ms); /* so much later than t */
+void row_utc_now(struct text *rows);             /* outside of a transaction */
+void row_time(struct text *rows, int64_t ms);    /* a DATETIME(3) */
 
 #endif

@@ -92,6 +92,7 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 		p->armed = false;
 		p->struck = true;
 		if (p->breach == BREACH_LATE) {
+			text_reset(&p->late);
 			text_bytes(&p->late, p->chunk, len);
 			p->late_server = pair->server;
 			pair->server = -1;

@@ -38,7 +38,8 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve", 256, &way_http, &load_reserve},
 	{"Holdfast reserve", 1000, &way_http, &load_reserve},
 	{"Holdfast batch of 500", 8, &way_http, &load_batch},
-	{"Holdfast reserve, half speed", 64, &way_http, &load_paced},
+	{"Holdfast reserve, half speed", PACED, &way_http, &load_paced},
+	{"Holdfast reserve, half of its own", PACED, &way_http, &load_paced_own},
 	/* other loads */
 	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
 	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},

@@ -23,6 +23,7 @@
 #include "engine/db.h"
 
 enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
+enum { PACED = 64 }; /* connections of the rows at half speed */
 
 /* Latencies of one contender, all kept: a few bytes each, and the percentiles are exact. */
 struct samples {
@@ -68,7 +69,8 @@ struct bench {
 	/* where things stand */
 	int              turn;       /* from 1: each has a database of its own */
 	uint64_t         order_next; /* number of the next order; no number is used twice */
-	double           top_rate;   /* of single reservations in this run so far, orders a second */
+	double           top_rate;   /* of single reservations in this run so far, orders a second .. */
+	double           own_rate;   /* .. and over PACED connections alone */
 	int64_t          begun_us;
 	bool             broken;   /* the database or the service does not start: nothing goes on */
 	struct db_target database; /* the private MariaDB */
@@ -191,7 +193,7 @@ struct load_plan;
 extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
-	load_batch, load_paced, load_sales, load_any;
+	load_batch, load_paced, load_paced_own, load_sales, load_any;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);

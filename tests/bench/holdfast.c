@@ -282,7 +282,9 @@ static const struct load_plan read_only = {read_next, read_check, NULL};
 static const struct load_plan mix = {mix_next, mix_check, NULL};
 
 const struct http_load load_reserve = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one};
-const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = true};
+const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = PACE_TOP};
+const struct http_load load_paced_own = {
+	.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = PACE_OWN};
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
@@ -312,7 +314,7 @@ void visit_run(struct bench *b, const struct http_load *load, int connections, i
 	                  .plan = load->plan,
 	                  .arg = &v};
 
-	l.rate = load->paced ? b->top_rate / 2 : 0;
+	l.rate = load->paced == PACE_TOP ? b->top_rate / 2 : load->paced == PACE_OWN ? b->own_rate / 2 : 0;
 	l.until_us = orders < INT64_MAX ? bench_until_us(b, 0.92) : clock_us() + (int64_t)b->seconds * 1000000;
 	load_run(&l);
 	*out = (struct round){.seconds = l.seconds,
@@ -324,13 +326,23 @@ void visit_run(struct bench *b, const struct http_load *load, int connections, i
 	text_fini(&v.body);
 }
 
+static void rate_note(struct bench *b, int connections, const struct round *r)
+{
+	double rate = r->seconds > 0 ? (double)r->timed / r->seconds : 0;
+
+	if (rate > b->top_rate)
+		b->top_rate = rate;
+	if (connections == PACED && rate > b->own_rate)
+		b->own_rate = rate;
+}
+
 /* Half of a top rate that nobody has measured yet: a short round finds it. */
-static void top_rate_find(struct bench *b, int connections)
+static void rates_find(struct bench *b)
 {
 	struct round r;
 
-	visit_run(b, &load_reserve, connections, INT64_MAX, &r);
-	b->top_rate = (double)r.timed / r.seconds;
+	visit_run(b, &load_reserve, PACED, INT64_MAX, &r);
+	rate_note(b, PACED, &r);
 	free(r.samples.us);
 }
 
@@ -339,8 +351,8 @@ static bool http_ready(struct bench *b, const struct contender *c)
 {
 	const struct http_load *load = c->what;
 
-	if (load->paced && b->top_rate == 0)
-		top_rate_find(b, c->connections);
+	if (load->paced && b->own_rate == 0)
+		rates_find(b);
 	return true;
 }
 
@@ -354,8 +366,8 @@ static void http_run(struct bench *b, const struct contender *c, struct round *o
 		            load->ledger->received, b->buyers, out->units);
 		out->wrong++;
 	}
-	if (load == &load_reserve && out->seconds > 0 && (double)out->timed / out->seconds > b->top_rate)
-		b->top_rate = (double)out->timed / out->seconds;
+	if (load == &load_reserve)
+		rate_note(b, c->connections, out);
 }
 
 static bool http_taken(struct bench *b, const struct contender *c, int64_t *units)

@@ -11,9 +11,13 @@ struct http_load {
 	struct ledger          *ledger; /* the skus that it sells */
 	/* what an order wants */
 	int (*lines)(const struct ledger *l, uint64_t number, struct line *to);
-	int  per_call;  /* orders of a batch call */
-	bool sells_out; /* b->buyers orders for a tenth as many units */
-	bool paced;     /* at half of the top rate */
+	int  per_call;            /* orders of a batch call */
+	bool sells_out;           /* b->buyers orders for a tenth as many units */
+	enum pace_of {            /* orders begin at even distances, at half of .. */
+		       PACE_NONE, /* (they begin as fast as answers come) */
+		       PACE_TOP,  /* the top rate, over however many connections that was */
+		       PACE_OWN,  /* the top rate of PACED connections */
+	} paced;
 };
 
 /* One round of one load. */
