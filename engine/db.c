@@ -21,7 +21,9 @@ struct db {
 	MYSQL           *mysql; /* NULL: not connected */
 	struct prepared  prepared;
 	unsigned         silence_s;
-	bool             running; /* a statement's rows are being read */
+	MYSQL_STMT      *sent[DB_AHEAD];      /* what was sent and not answered, the oldest first; NULL: plain text */
+	size_t           sent_count, unheard; /* how many; and of how many of the oldest nobody waits for the answer */
+	bool             running;             /* a statement's rows are being read */
 	int64_t          changed;
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
@@ -119,6 +121,7 @@ void db_close(struct db *db)
 	if (db->mysql)
 		mysql_close(db->mysql);
 	db->mysql = NULL;
+	db->sent_count = db->unheard = 0;
 }
 
 bool db_connected(const struct db *db)
@@ -273,26 +276,104 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	return result;
 }
 
+/* The server begins when it has the last byte, and a send that fails has kept back at least that one. */
+static enum db_result not_sent(struct db *db)
+{
+	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+	db_close(db);
+	return DB_AWAY;
+}
+
+static enum db_result text_send(struct db *db, const char *sql, size_t len)
+{
+	assert(!db->running && db->sent_count < DB_AHEAD);
+	if (!db->mysql)
+		return DB_AWAY;
+	if (mysql_send_query(db->mysql, sql, len) != 0)
+		return not_sent(db);
+	db->sent[db->sent_count++] = NULL;
+	return DB_OK;
+}
+
+enum db_result db_send(struct db *db, const char *sql)
+{
+	return text_send(db, sql, strlen(sql));
+}
+
+enum db_result db_prepare(struct db *db, const char *sql)
+{
+	char     error[sizeof(db->error)];
+	unsigned code;
+
+	assert(db->sent_count == 0);
+	if (!db->mysql)
+		return DB_AWAY;
+	if (prepared_find(&db->prepared, sql) ||
+	    prepared_make(&db->prepared, db->mysql, sql, &code, error, sizeof(error)))
+		return DB_OK;
+	return failed(db, code, error, 0);
+}
+
+enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values)
+{
+	MYSQL_STMT *stmt = prepared_find(&db->prepared, sql);
+
+	assert(!db->running && db->sent_count < DB_AHEAD);
+	if (!db->mysql)
+		return DB_AWAY;
+	assert(stmt);
+	if (!prepared_send(stmt, values))
+		return not_sent(db);
+	db->sent[db->sent_count++] = stmt;
+	return DB_OK;
+}
+
+static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_STMT *stmt = db->sent[0];
+	int         sets = 0;
+	bool        ok;
+
+	db->sent_count--;
+	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
+	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
+	db->running = true;
+	ok = stmt ? prepared_read(stmt, &sets, each, arg) : answer_read(db, &sets, each, arg);
+	db->running = false;
+	if (stmt)
+		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
+	if (ok)
+		return DB_OK;
+	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
+	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
+}
+
+void db_unheard(struct db *db)
+{
+	db->unheard = db->sent_count;
+}
+
+enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	db->changed = 0;
+	for (; db->unheard > 0; db->unheard--)
+		if (oldest_answer(db, NULL, NULL) != DB_OK) {
+			db_close(db);
+			return DB_UNKNOWN; /* it was sent */
+		}
+	if (!db->mysql)
+		return DB_AWAY;
+	assert(db->sent_count > 0);
+	return oldest_answer(db, each, arg);
+}
+
 static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
                           void *arg)
 {
-	int  sets = 0;
-	bool ok;
+	enum db_result result = text_send(db, sql, len);
 
-	assert(!db->running);
-	db->changed = 0;
-	if (!db->mysql)
-		return DB_AWAY;
-	/* The server begins when it has the last byte, and a send that fails has kept back at least that one. */
-	if (mysql_send_query(db->mysql, sql, len) != 0) {
-		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
-		db_close(db);
-		return DB_AWAY;
-	}
-	db->running = true;
-	ok = answer_read(db, &sets, each, arg);
-	db->running = false;
-	return ok ? DB_OK : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
+	assert(db->sent_count <= db->unheard + 1);
+	return result == DB_OK ? db_answer(db, each, arg) : result;
 }
 
 enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
@@ -304,29 +385,6 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	return run(db, sql, strlen(sql), each, arg);
-}
-
-enum db_result db_execute(struct db *db, const char *sql, const struct db_values *values,
-                          void (*each)(void *arg, const struct db_row *row), void *arg)
-{
-	MYSQL_STMT *stmt;
-	char        error[sizeof(db->error)];
-	unsigned    code;
-	int         sets = 0;
-	bool        ok;
-
-	assert(!db->running);
-	db->changed = 0;
-	if (!db->mysql)
-		return DB_AWAY;
-	stmt = prepared_find(&db->prepared, db->mysql, sql, &code, error, sizeof(error));
-	if (!stmt)
-		return failed(db, code, error, sets);
-	db->running = true;
-	ok = prepared_run(stmt, values, &sets, each, arg);
-	db->running = false;
-	db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
-	return ok ? DB_OK : failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets);
 }
 
 int64_t db_int(const struct db_row *row, unsigned column)

@@ -96,10 +96,21 @@ void   db_values_bytes(struct db_values *v, const void *bytes, size_t len);
 void   db_values_time(struct db_values *v, int64_t ms);
 size_t db_values_rows(const struct db_values *v);
 
-/* The same as db_run, for one row of values or, where the statement gives no rows, for many in one trip. `sql` is
- * prepared once for a connection, and known by its address. Columns of an answer are cut at 64 bytes. */
-enum db_result db_execute(struct db *db, const char *sql, const struct db_values *values,
-                          void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
+/* ---- several statements in one trip: sent one behind the other, then answered in that order. The server does not stop
+ * at one that fails: what was sent behind it is run all the same. At most DB_AHEAD may wait for their answers, and
+ * nothing else may be asked meanwhile. */
+enum { DB_AHEAD = 16 };
+enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or DB_AWAY */
+/* The same for a statement that db_prepare has made known: one row of values or, where it gives no rows, many. */
+enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values) MUST_CHECK;
+/* Of the oldest that has none. As for db_run; columns of a prepared statement's rows are cut at 64 bytes. */
+enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
+/* Nobody waits for the answers that are still to come: the next call reads them. If one is bad the connection is closed
+ * and the next call's outcome is DB_UNKNOWN. */
+void db_unheard(struct db *db);
+/* Once for a connection; `sql` is known by its address. */
+enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
+
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
  * try again is no use. */
 bool        db_refused(const struct db *db);

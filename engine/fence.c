@@ -46,6 +46,23 @@ static enum db_result lane_statement(struct lane *l, enum statement name, void (
 	return result;
 }
 
+/* What is done again and again: for lane_execute, known to the connection by number and by name. */
+static enum db_result lane_prepare(struct lane *l)
+{
+	static const enum statement often[] = {STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
+	enum db_result              result = db_prepare(l->db, statement_text(LANE_ENTER));
+
+	text_reset(&l->sql);
+	text_add(&l->sql, "BEGIN NOT ATOMIC ");
+	for (size_t i = 0; i < COUNT(often); i++) {
+		if (result == DB_OK)
+			result = db_prepare(l->db, statement_text(often[i]));
+		statement_prepare(&l->sql, often[i]);
+	}
+	text_add(&l->sql, "END");
+	return result == DB_OK ? db_run(l->db, &l->sql, NULL, NULL) : result;
+}
+
 /* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The way back only makes
  * it smaller, so the largest is the best; far smaller means that a clock was set. */
 static void clock_learn(struct engine *e, int64_t offset_ms)
@@ -64,10 +81,10 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 	enum db_result result;
 
 	*last = (struct lane_row){0};
-	l->prepared = false;
 	if (!db_connect(l->db))
 		return false;
-	if (l->lane_id) {
+	result = lane_prepare(l);
+	if (result == DB_OK && l->lane_id) {
 		result = lane_statement(l, LANE_RAISE, NULL, NULL);
 		if (result == DB_OK)
 			result = lane_statement(l, LANE_READ, row_read, last);
@@ -75,7 +92,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 			l->lane_id = 0; /* somebody removed the row: begin anew. A new row has batch_no 0, which no
 			                 * batch has, so what was under way is not taken for committed */
 	}
-	if (l->lane_id == 0) {
+	if (result == DB_OK && l->lane_id == 0) {
 		result = lane_statement(l, LANE_MAKE, lane_made, last);
 		l->lane_id = last->lane_id;
 	}
@@ -111,24 +128,20 @@ uint64_t lane_new_id(struct lane *l)
 	return id_make(&l->id_maker);
 }
 
-/* ---- one guarded transaction, at once: a compound of what it is told to do */
+/* ---- one guarded transaction */
 
-/* Statements that a compound executes by name. */
-static const enum statement executed[] = {STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
-
-static enum db_result compound_prepare(struct lane *l)
+bool lane_goes_on(const struct lane *l)
 {
-	enum db_result result;
-
-	text_reset(&l->sql);
-	text_add(&l->sql, "BEGIN NOT ATOMIC ");
-	for (size_t i = 0; i < COUNT(executed); i++)
-		statement_prepare(&l->sql, executed[i]);
-	text_add(&l->sql, "END");
-	result = db_run(l->db, &l->sql, NULL, NULL);
-	l->prepared = result == DB_OK;
-	return result;
+	return l->step.result == DB_OK && l->step.verdict == VERDICT_DONE;
 }
+
+void lane_refuse(struct lane *l, enum verdict verdict)
+{
+	if (lane_goes_on(l))
+		l->step.verdict = verdict;
+}
+
+/* ---- at once: a compound of what it is told to do */
 
 static void compound_begin(struct lane *l)
 {
@@ -137,8 +150,6 @@ static void compound_begin(struct lane *l)
 	statement_add(&l->compound, LANE_MARK,
 	              &(struct fill){.count = l->batch_no, .lane = l->lane_id, .epoch = l->epoch});
 	guard_expect(&l->compound, 1, VERDICT_FENCED);
-	if (!l->prepared)
-		l->step.result = compound_prepare(l);
 }
 
 static void value_write(struct text *to, const struct db_value *value)
@@ -183,17 +194,51 @@ static void compound_run(struct lane *l)
 	assert(l->step.result != DB_OK || l->step.now > 0);
 }
 
-/* ---- one guarded transaction, at either pace */
+/* ---- step by step: sent, and looked at when the steps behind it have been sent as well */
 
-bool lane_goes_on(const struct lane *l)
+/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
+static void steps_settle(struct lane *l)
 {
-	return l->step.result == DB_OK && l->step.verdict == VERDICT_DONE;
+	for (size_t i = 0; i < l->step.sent_count; i++) {
+		const struct sent *sent = &l->step.sent[i];
+		enum db_result     result = db_answer(l->db, sent->each, sent->arg);
+
+		if (!lane_goes_on(l))
+			continue;
+		l->step.result = result;
+		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
+			lane_refuse(l, sent->verdict);
+	}
+	l->step.sent_count = 0;
 }
 
-static void lane_text(struct lane *l, const char *sql)
+/* What only makes new rows is sent behind steps that may fail. Any other may wait for a row, 2 s of them in vain, so it
+ * goes when those before it are known to be well. */
+static bool only_adds(enum statement name)
 {
-	if (lane_goes_on(l))
-		l->step.result = db_text(l->db, sql, NULL, NULL);
+	static const enum statement adding[] = {RESERVATION_ADD, RESERVATION_LINE_ADD, KEY_HOLD_ADD, MOVEMENT_ADD,
+	                                        MOVEMENT_LINE_ADD};
+
+	for (size_t i = 0; i < COUNT(adding); i++)
+		if (adding[i] == name)
+			return true;
+	return false;
+}
+
+static bool step_goes(struct lane *l, enum statement name)
+{
+	if (l->step.sent_count == STEPS_AHEAD || !only_adds(name))
+		steps_settle(l);
+	return lane_goes_on(l);
+}
+
+static void step_sent(struct lane *l, enum db_result result, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
+{
+	if (result == DB_OK)
+		l->step.sent[l->step.sent_count++] = (struct sent){ANY_COUNT, VERDICT_DONE, each, arg};
+	else
+		l->step.result = result;
 }
 
 static void entered_read(void *arg, const struct db_row *row)
@@ -201,24 +246,41 @@ static void entered_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
+/* A deadlock ends the transaction, but not the steps that were sent behind the one that met it. Without autocommit they
+ * begin another, which is undone; with it they would stand. */
 static void steps_begin(struct lane *l)
 {
-	if (l->step.pace == STEP_BY_STEP_REPEATABLE)
-		lane_text(l, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-	lane_text(l, "START TRANSACTION");
+	step_sent(l, db_send(l->db, "SET autocommit = 0"), NULL, NULL);
+	if (l->step.pace == STEP_BY_STEP_REPEATABLE && lane_goes_on(l))
+		step_sent(l, db_send(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"), NULL, NULL);
 	db_values_begin(&l->values, 3);
 	db_values_int(&l->values, l->batch_no);
 	db_values_int(&l->values, l->lane_id);
 	db_values_int(&l->values, l->epoch);
 	if (lane_goes_on(l))
-		l->step.result = db_execute(l->db, statement_text(LANE_ENTER), &l->values, entered_read, &l->step.now);
+		step_sent(l, db_send_values(l->db, statement_text(LANE_ENTER), &l->values), entered_read, &l->step.now);
+	steps_settle(l);
 	if (lane_goes_on(l) && l->step.now == TIME_NONE)
 		lane_refuse(l, VERDICT_FENCED);
 }
 
+/* COMMIT or ROLLBACK; nobody waits until the connection is as it was before. */
+static enum db_result steps_end(struct lane *l, const char *sql)
+{
+	enum db_result result = db_text(l->db, sql, NULL, NULL);
+
+	if (result != DB_OK)
+		return result;
+	if (db_send(l->db, "SET autocommit = 1") == DB_OK)
+		db_unheard(l->db);
+	return result;
+}
+
+/* ---- either */
+
 void lane_begin(struct lane *l, enum pace pace)
 {
-	l->step = (struct step){DB_OK, VERDICT_DONE, pace == AT_ONCE ? 0 : TIME_NONE, pace};
+	l->step = (struct step){.now = pace == AT_ONCE ? 0 : TIME_NONE, .pace = pace};
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
 	if (pace == AT_ONCE)
 		compound_begin(l);
@@ -241,7 +303,10 @@ void lane_read(struct lane *l, enum statement name, const struct fill *fill,
 	}
 	text_reset(&l->sql);
 	statement_add(&l->sql, name, &with);
-	l->step.result = db_run(l->db, &l->sql, each, arg);
+	if (step_goes(l, name))
+		step_sent(l, db_send(l->db, l->sql.data), each, arg);
+	if (each)
+		steps_settle(l);
 }
 
 void lane_run(struct lane *l, enum statement name, const struct fill *fill)
@@ -255,22 +320,23 @@ void lane_execute(struct lane *l, enum statement name)
 		return;
 	if (l->step.pace == AT_ONCE)
 		compound_execute(l, name);
-	else
-		l->step.result = db_execute(l->db, statement_text(name), &l->values, NULL, NULL);
-}
-
-void lane_refuse(struct lane *l, enum verdict verdict)
-{
-	if (lane_goes_on(l))
-		l->step.verdict = verdict;
+	else if (step_goes(l, name))
+		step_sent(l, db_send_values(l->db, statement_text(name), &l->values), NULL, NULL);
 }
 
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
 {
-	if (l->step.pace == AT_ONCE)
+	struct sent *last = &l->step.sent[l->step.sent_count - 1];
+
+	if (!lane_goes_on(l))
+		return;
+	if (l->step.pace == AT_ONCE) {
 		guard_expect(&l->compound, count, (int)verdict);
-	else if (db_changed(l->db) != count)
-		lane_refuse(l, verdict);
+		return;
+	}
+	assert(l->step.sent_count > 0);
+	last->count = count;
+	last->verdict = verdict;
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
@@ -295,7 +361,7 @@ static enum db_result outcome_find(struct lane *l, int64_t *now)
  */
 static void lane_roll_back(struct lane *l)
 {
-	if (db_connected(l->db) && db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK)
+	if (db_connected(l->db) && steps_end(l, "ROLLBACK") != DB_OK)
 		db_close(l->db);
 	if (l->step.result == DB_UNKNOWN)
 		l->step.result = DB_AWAY;
@@ -303,12 +369,14 @@ static void lane_roll_back(struct lane *l)
 
 enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now)
 {
-	bool commits = lane_goes_on(l);
+	bool commits;
 
+	steps_settle(l);
+	commits = lane_goes_on(l);
 	if (commits && l->step.pace == AT_ONCE)
 		compound_run(l);
-	else
-		lane_text(l, "COMMIT");
+	else if (commits)
+		l->step.result = steps_end(l, "COMMIT");
 	if (commits && l->step.result == DB_UNKNOWN)
 		l->step.result = outcome_find(l, &l->step.now);
 	else if (!lane_goes_on(l))

@@ -27,7 +27,8 @@ enum {
 	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
 	PARKED_MS = 100, /* how often parked operations are tried again */
 	BLOCKED = 64,
-	BRIEF_ROWS = 16, /* of a transaction in one trip: with more, rows in bulk are cheaper than trips saved */
+	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
+	BRIEF_ROWS = 16,  /* of a transaction in one trip: with more, rows in bulk are cheaper than trips saved */
 	SWEEP_MAX = 1000,
 	SWEEP_ROUNDS = 100,
 	DOUBT_ROUNDS = 8,
@@ -77,12 +78,23 @@ enum pace {
 	AT_ONCE,                 /* written down, and sent by lane_commit as one compound: one trip, for few rows */
 };
 
-/* The transaction under way. Once something went wrong its further steps are not run. */
+/* A step that was sent and not yet answered. */
+struct sent {
+	int64_t      count;   /* of the rows that it must change, or ANY_COUNT .. */
+	enum verdict verdict; /* .. or else this */
+	void (*each)(void *arg, const struct db_row *row);
+	void *arg;
+};
+enum { ANY_COUNT = -1 };
+
+/* The transaction under way. Once something is known to have gone wrong its further steps are not run. */
 struct step {
 	enum db_result result;  /* of the first step that failed */
 	enum verdict   verdict; /* of the first guard that missed */
 	int64_t        now;     /* the transaction's time, by the database's clock; AT_ONCE: 0, until it is known */
 	enum pace      pace;
+	struct sent    sent[STEPS_AHEAD];
+	size_t         sent_count;
 };
 
 struct lane {
@@ -114,7 +126,6 @@ struct lane {
 	struct text       sql, rows; /* scratch */
 	struct db_values  values;    /* likewise */
 	struct text       compound;  /* the steps of a transaction that goes AT_ONCE */
-	bool              prepared;  /* the connection knows the statements that a compound executes */
 };
 
 /* The engine's own view of itself; engine.c. */
@@ -142,16 +153,17 @@ bool         lane_connected(struct lane *l);
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
-/* A guarded transaction: begun, run, ended. Step by step each step is a trip; the rows it writes belong to this lane,
- * so that nobody waits for the time between. */
+/* A guarded transaction: begun, run, ended. Step by step it is three trips: the lane's row; what is written, one step
+ * behind the other; COMMIT, when all of it is seen to be as expected. The rows belong to this lane, so that nobody
+ * waits for the time between. */
 void lane_begin(struct lane *l, enum pace pace);
-bool lane_goes_on(const struct lane *l); /* nothing went wrong so far */
-/* {now} is filled in with the transaction's time. `fill` and `each` may be NULL. Nothing is read AT_ONCE. */
+bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
+/* {now} is filled in with the transaction's time. `fill` and `each` may be NULL. To read is a trip; nothing is read
+ * AT_ONCE. */
 void lane_run(struct lane *l, enum statement name, const struct fill *fill);
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg);
-/* Prepared, with l->values. Times are counted from step.now. AT_ONCE only the statements that compound_prepare names.
- */
+/* With l->values, a statement that lane_prepare names. Times are counted from step.now. */
 void lane_execute(struct lane *l, enum statement name);
 /* The step before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise all is undone. */
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict);

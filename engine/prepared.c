@@ -14,26 +14,29 @@ void prepared_close(struct prepared *p)
 	p->count = 0;
 }
 
-MYSQL_STMT *prepared_find(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
-                          size_t error_size)
+MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql)
 {
-	MYSQL_STMT *stmt;
-
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].sql == sql)
 			return p->list[i].stmt;
+	return NULL;
+}
+
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error, size_t error_size)
+{
+	MYSQL_STMT *stmt = mysql_stmt_init(mysql);
+
 	assert(p->count < PREPARED_MAX);
-	stmt = mysql_stmt_init(mysql);
 	if (!stmt || mysql_stmt_prepare(stmt, sql, strlen(sql)) != 0) {
 		*code = stmt ? mysql_stmt_errno(stmt) : mysql_errno(mysql);
 		snprintf(error, error_size, "%s", stmt ? mysql_stmt_error(stmt) : mysql_error(mysql));
 		if (stmt)
 			mysql_stmt_close(stmt);
-		return NULL;
+		return false;
 	}
 	p->list[p->count].sql = sql;
 	p->list[p->count++].stmt = stmt;
-	return stmt;
+	return true;
 }
 
 /* ---- values, as their maker fills them in: row by row */
@@ -146,7 +149,7 @@ static MYSQL_BIND bind_of(struct column *c, enum db_type type, bool many)
 	return bind;
 }
 
-static bool values_send(MYSQL_STMT *stmt, const struct db_values *v)
+bool prepared_send(MYSQL_STMT *stmt, const struct db_values *v)
 {
 	struct column columns[DB_COLUMNS_MAX];
 	MYSQL_BIND    binds[DB_COLUMNS_MAX];
@@ -158,25 +161,28 @@ static bool values_send(MYSQL_STMT *stmt, const struct db_values *v)
 		column_fill(&columns[i], v, i);
 		binds[i] = bind_of(&columns[i], v->list[i].type, many > 0);
 	}
+	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){1});
 	sent = mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &many) == 0 && mysql_stmt_bind_param(stmt, binds) == 0 &&
 	       mysql_stmt_execute(stmt) == 0;
+	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){0});
 	free(room);
 	return sent;
 }
 
 /* ---- and on their way back: as text, like those of other statements */
 
-bool prepared_run(MYSQL_STMT *stmt, const struct db_values *values, int *sets,
-                  void (*each)(void *arg, const struct db_row *row), void *arg)
+/* The library has no call of its own for the second half of mysql_stmt_execute; this is what the first half leaves out
+ * with MARIADB_OPT_SKIP_READ_RESPONSE. */
+bool prepared_read(MYSQL_STMT *stmt, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	char          texts[RESULT_COLUMNS][RESULT_BYTES + 1], *col[RESULT_COLUMNS];
 	unsigned long len[RESULT_COLUMNS];
 	my_bool       null[RESULT_COLUMNS];
 	MYSQL_BIND    binds[RESULT_COLUMNS] = {0};
-	struct db_row row = {.columns = mysql_stmt_field_count(stmt), .col = col, .len = len};
+	struct db_row row = {.col = col, .len = len};
 	int           fetched;
 
-	if (!values_send(stmt, values))
+	if (stmt->mysql->methods->db_read_execute_response(stmt) != 0)
 		return false;
 	row.columns = mysql_stmt_field_count(stmt);
 	if (row.columns == 0)

@@ -19,12 +19,15 @@ struct prepared {
 	size_t count;
 };
 
-void prepared_close(struct prepared *p); /* before the connection is closed */
-/* NULL: *code and `error` say why. */
-MYSQL_STMT *prepared_find(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
-                          size_t error_size);
-/* False: mysql_stmt_errno says why. *sets as in db_run. */
-bool prepared_run(MYSQL_STMT *stmt, const struct db_values *values, int *sets,
-                  void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
+void        prepared_close(struct prepared *p);                       /* before the connection is closed */
+MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql); /* NULL: it has not been made */
+/* False: *code and `error` say why. */
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
+                   size_t error_size) MUST_CHECK;
+/* The two halves of an execution; others may be sent in between. False: mysql_stmt_errno says why. *sets as in db_run.
+ */
+bool prepared_send(MYSQL_STMT *stmt, const struct db_values *values) MUST_CHECK;
+bool prepared_read(MYSQL_STMT *stmt, int *sets, void (*each)(void *arg, const struct db_row *row),
+                   void *arg) MUST_CHECK;
 
 #endif

@@ -178,6 +178,16 @@ static void values_fill(struct db_values *v, const int64_t *numbers, const char 
 	}
 }
 
+static enum db_result execute(const char *sql, const struct db_values                 *v,
+                              void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	enum db_result result = db_prepare(one, sql);
+
+	if (result == DB_OK)
+		result = db_send_values(one, sql, v);
+	return result == DB_OK ? db_answer(one, each, arg) : result;
+}
+
 Test(db, prepared_statements)
 {
 	static const char insert[] = "INSERT INTO p VALUES (?, ?, ?)",
@@ -189,22 +199,57 @@ Test(db, prepared_statements)
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3)) ENGINE=InnoDB",
 	                  NULL, NULL) == DB_OK);
 	values_fill(&v, (int64_t[]){-1, INT64_MAX, 7}, (const char *[]){"", "'\"\\", "seven"}, 3);
-	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
+	cr_expect(execute(insert, &v, NULL, NULL) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
 	says("SELECT n, s, at FROM p ORDER BY n", "-1,,2026-12-31 23:59:59.999 7,seven,2026-12-31 23:59:59.999 "
 	                                          "9223372036854775807,'\"\\,2026-12-31 23:59:59.999");
 	values_fill(&v, (int64_t[]){1}, (const char *[]){"seven"}, 1);
-	cr_expect(db_execute(one, raise, &v, NULL, NULL) == DB_OK && db_changed(one) == 1, "one row after many");
+	cr_expect(execute(raise, &v, NULL, NULL) == DB_OK && db_changed(one) == 1, "one row after many");
 	values_fill(&v, (int64_t[]){20, 8, 21}, (const char *[]){"a", "twice", "b"}, 3);
-	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
+	cr_expect(execute(insert, &v, NULL, NULL) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
 	values_fill(&v, (int64_t[]){30}, (const char *[]){"thirty"}, 1);
-	cr_expect(db_execute(one, returns, &v, row_write, &t) == DB_OK, "%s", db_error(one));
+	cr_expect(execute(returns, &v, row_write, &t) == DB_OK, "%s", db_error(one));
 	cr_expect_str_eq(t.data, "30,thirty,2026-12-31 23:59:59.999,NULL");
 	db_close(one);
-	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_AWAY);
+	cr_expect(execute(insert, &v, NULL, NULL) == DB_AWAY);
 	cr_assert(db_connect(one), "%s", db_error(one));
 	values_fill(&v, (int64_t[]){40, 41}, (const char *[]){"x", "y"}, 2);
-	cr_expect(db_execute(one, insert, &v, NULL, NULL) == DB_OK, "prepared anew on a new connection");
-	cr_expect(db_execute(one, "SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v, NULL, NULL) == DB_ERROR);
+	cr_expect(execute(insert, &v, NULL, NULL) == DB_OK, "prepared anew on a new connection");
+	cr_expect(execute("SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v, NULL, NULL) == DB_ERROR);
+	text_fini(&t);
+	db_values_fini(&v);
+}
+
+/* Sent one behind the other; one that fails does not stop those behind it. */
+Test(db, several_at_once)
+{
+	static const char insert[] = "INSERT INTO p VALUES (?)", *const texts[] = {"SELECT 1", "SELECT nothing",
+	                                                                           "SELECT 3"};
+	struct db_values v = {0};
+	struct text      t = {0};
+
+	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY) ENGINE=InnoDB", NULL, NULL) == DB_OK);
+	cr_assert(db_prepare(one, insert) == DB_OK);
+	for (int again = 0; again < 2; again++) {
+		db_values_begin(&v, 1);
+		db_values_int(&v, 7);
+		cr_assert(db_send(one, texts[0]) == DB_OK && db_send_values(one, insert, &v) == DB_OK &&
+		          db_send(one, texts[1]) == DB_OK && db_send(one, texts[2]) == DB_OK);
+		text_reset(&t);
+		cr_expect(db_answer(one, row_write, &t) == DB_OK, "%s", db_error(one));
+		cr_expect(db_answer(one, NULL, NULL) == (again ? DB_DUPLICATE : DB_OK) &&
+		                  db_changed(one) == (again ? -1 : 1),
+		          "%d changed", (int)db_changed(one));
+		cr_expect(db_answer(one, NULL, NULL) == DB_ERROR);
+		cr_expect(db_answer(one, row_write, &t) == DB_OK, "%s", db_error(one));
+		cr_expect_str_eq(t.data, "1 3");
+	}
+	cr_assert(db_send(one, "SET @a = 5") == DB_OK);
+	db_unheard(one);
+	says("SELECT @a", "5");
+	cr_assert(db_send(one, "SET nothing = 5") == DB_OK);
+	db_unheard(one);
+	cr_expect(db_text(one, "DO 1", NULL, NULL) == DB_UNKNOWN && !db_connected(one));
+	cr_expect(db_send(one, "DO 1") == DB_AWAY && db_answer(one, NULL, NULL) == DB_AWAY);
 	text_fini(&t);
 	db_values_fini(&v);
 }

@@ -226,7 +226,10 @@ static void deduct_one(int64_t take)
 	db_values_begin(&v, COUNT(numbers));
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		db_values_int(&v, numbers[i]);
-	cr_assert_eq(db_execute(s.db, statement_text(STOCK_DEDUCT_ONE), &v, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert(db_prepare(s.db, statement_text(STOCK_DEDUCT_ONE)) == DB_OK &&
+	                  db_send_values(s.db, statement_text(STOCK_DEDUCT_ONE), &v) == DB_OK &&
+	                  db_answer(s.db, NULL, NULL) == DB_OK,
+	          "%s", db_error(s.db));
 	db_values_fini(&v);
 }
 

@@ -149,6 +149,29 @@ Test(traps, expires_while_its_confirmation_waits)
 	flow_end();
 }
 
+/* The deduction meets a deadlock, which undoes its transaction; the rows of its orders were sent behind it all the same.
+ * The holder is not the victim, because it has changed more. */
+Test(traps, deadlock_in_the_midst_of_the_steps)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100                     -> 201");
+	trap_sql("CREATE TABLE heavy (n INT) ENGINE=InnoDB SELECT seq AS n FROM seq_1_to_1000");
+	trap_lock("UPDATE heavy SET n = n + 1");
+	trap_lock("SELECT available FROM stock_slot FOR UPDATE");
+	race = trap_race_in_one_batch("40", "reserve X# A=1");
+	trap_waiter();
+	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
+	trap_unlock();
+	trap_raced(race, "40x 201 held");
+	flow_steps("sku     A                          -> available=60 reserved=40");
+	cr_expect_geq(trap_metric(0, "holdfast_deadlocks_total"), 1);
+	trap_sql("DROP TABLE heavy");
+	flow_end();
+}
+
 /* ---- ids that collide */
 
 /* Numbers of reservations and movements are made by the lanes themselves. With lanes whose own numbers differ by 1,024
