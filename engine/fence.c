@@ -2,7 +2,10 @@
  *
  * Its lock keeps the transactions of one lane in line. Its epoch shuts out a connection that was given up: a new
  * connection raises it first, which waits for what the old one still does. Its batch_no is written by every guarded
- * transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
+ * transaction, so that whoever does not know whether COMMIT was done reads one row and knows.
+ *
+ * A transaction of many rows is run step by step, prepared and in bulk; one of few rows is written down and goes at
+ * once. */
 #include "guard.h"
 #include "lane.h"
 
