@@ -241,6 +241,37 @@ Test(hostile, more_connections_than_files)
 	flow_end();
 }
 
+/* The byte that follows a large body is a byte: it does not keep the memory of the body. */
+Test(hostile, a_byte_behind_a_large_body)
+{
+	enum { CLIENTS = 30, BODY = 4 << 20, GROWTH_MAX = 48 * MIB_KIB };
+	char       *spaces = malloc(BODY);
+	int         fds[CLIENTS], status;
+	long        before;
+	struct text heard = {0};
+
+	serve_with("");
+	memset(spaces, ' ', BODY);
+	memcpy(spaces, "{\"skus\":[\"A\"]}", 14);
+	before = attack_rss(flow_pid(0));
+	open_all(fds, CLIENTS);
+	for (int i = 0; i < CLIENTS; i++) {
+		attack_say(fds[i], "POST /v1/availability" HEAD
+		                   "Content-Type: application/json\r\nContent-Length: 4194304\r\n\r\n");
+		attack_send(fds[i], spaces, BODY);
+		attack_say(fds[i], "G");
+		text_reset(&heard);
+		attack_hear(fds[i], 150, &heard);
+		cr_expect(attack_answers(&heard, &status) == 1 && status == 200, "%s", heard.data);
+	}
+	cr_expect(attack_rss(flow_pid(0)) - before < GROWTH_MAX, "it grew by %ld KiB",
+	          attack_rss(flow_pid(0)) - before);
+	close_all(fds, CLIENTS);
+	free(spaces);
+	text_fini(&heard);
+	flow_end();
+}
+
 /* 160 MiB are on their way, 16 may be there. */
 Test(hostile, more_bytes_than_there_is_room)
 {
