@@ -413,7 +413,8 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 
 	(void)address, (void)len;
 	assert(c);
-	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
+	if (!stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c))
+		return;
 	frame_begin(c);
 	c->moved = 0;
 	move(c, FRESH);

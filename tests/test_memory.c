@@ -3,8 +3,10 @@
  * lives, and the invariants hold. (tests/fault/memory.c; not under AddressSanitizer, which has an allocator of its
  * own.) */
 #include "tests/attack.h"
+#include "tests/cert.h"
 #include "tests/fault/memory.h"
 #include "tests/flow.h"
+#include "tests/peer.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,12 +99,43 @@ static int in_pieces(const char *method, const char *path, const char *body)
 	return count == 2 || status == 503 ? status : 0;
 }
 
-/* `path` and `body` name what they make by %d. */
+/* With a handshake that finds memory, or with one that may not. */
+static int by_tls_from(bool handshake, const char *method, const char *path, const char *body)
+{
+	struct text answer = {0};
+	struct peer p;
+	int64_t     from = clock_ms();
+	int         status = 0;
+
+	fault->armed = handshake;
+	if (peer_open(&p, flow_port(0), &(struct wish){0})) {
+		fault->armed = 1;
+		peer_ask(&p, method, path, body);
+		status = peer_read(&p, &answer);
+		peer_close(&p);
+	}
+	cr_expect(clock_ms() - from < ANSWER_MS, "%s %s: the rest of an answer is waited for:\n%.400s", method, path,
+	          answer.data ? answer.data : "");
+	text_fini(&answer);
+	return status;
+}
+
+static int by_tls(const char *method, const char *path, const char *body)
+{
+	return by_tls_from(false, method, path, body);
+}
+
+static int by_handshake(const char *method, const char *path, const char *body)
+{
+	return by_tls_from(true, method, path, body);
+}
+
+/* `path` and `body` name what they make by %d. A handshake asks for memory hundreds of times, of which some fail. */
 static void each_fails(call *call, const char *method, const char *path, const char *body, int well)
 {
 	int refused = 0, ended = 0, nth = 1;
 
-	for (fault->struck = 1; fault->struck && nth < NTH_MAX; nth++) {
+	for (fault->struck = 1; fault->struck && nth < NTH_MAX; nth += call == by_handshake ? 1 + nth / 10 : 1) {
 		struct text to = {0}, with = {0};
 		int         status;
 
@@ -120,11 +153,13 @@ static void each_fails(call *call, const char *method, const char *path, const c
 		          path, status);
 		if (fault->struck)
 			usleep(SETTLE_US);
+		fault->nth = 0;
 		status = call(method, to.data, with.data);
 		cr_expect(status / 100 == 2, "after allocation %d of %s %s: %d", nth, method, path, status);
 		text_fini(&to);
 		text_fini(&with);
 	}
+	fault->armed = 0;
 	say("%s %s: %d allocations, %d times 503, %d times the end of the connection", method, path, nth - 2, refused,
 	    ended);
 	cr_expect(nth > 3 && nth < NTH_MAX && refused > 0, "it did not reach the service");
@@ -188,5 +223,22 @@ Test(memory, pieces)
 	each_fails(in_pieces, "POST", "/v1/reservations",
 	           "{\"order_id\":\"R%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", 201);
 	each_fails(in_pieces, "GET", "/v1/skus/A?max_age_ms=60000", "", 200);
+	flow_end();
+}
+
+/* A handshake, too, takes memory, and an answer is copied: half of one is none. */
+Test(memory, tls)
+{
+	const char *name;
+
+	if (!fault_prepare())
+		return;
+	flow_begin();
+	name = flow_scratch()->name;
+	cert_write(scratch_dir(), name, "DNS:localhost", 30);
+	flow_step("serve --lanes 2 --tls-cert %s/%s.cert --tls-key %s/%s.key", scratch_dir(), name, scratch_dir(),
+	          name);
+	each_fails(by_tls, "GET", "/openapi.yaml", "", 200);
+	each_fails(by_handshake, "GET", "/openapi.yaml", "", 200);
 	flow_end();
 }
