@@ -172,7 +172,7 @@ static void ask(struct connection *c, char *bytes)
 {
 	struct asked asked = {.from = ticket_of(c), .frame = &c->frame, .bytes = bytes};
 
-	asked.last = frame_is_last(&c->frame, bytes);
+	asked.last = frame_is_last(&c->frame);
 	asked.method = bytes + c->frame.method.at;
 	asked.target = bytes + c->frame.target.at;
 	bytes[c->frame.method.end] = bytes[c->frame.target.end] = '\0';
