@@ -190,6 +190,8 @@ void stream_close(struct stream *s)
 {
 	s->open = false;
 	if (s->tls) {
+		if (stream_unsent(s) == 0)
+			tls_farewell(s->tls);
 		bufferevent_free(s->tls);
 		return;
 	}

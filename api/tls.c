@@ -92,7 +92,10 @@ struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls 
 
 void tls_farewell(struct bufferevent *bev)
 {
-	SSL_shutdown(bufferevent_openssl_get_ssl(bev));
+	SSL *ssl = bufferevent_openssl_get_ssl(bev);
+
+	if (!(SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN))
+		SSL_shutdown(ssl);
 	ERR_clear_error();
 }
 

@@ -23,7 +23,8 @@ bool tls_reload(struct tls *t) MUST_CHECK;
 /* The server's end of a new connection on a socket, which it closes with itself; the caller's. NULL: there is no
  * memory, and the socket is the caller's still. */
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t) MUST_CHECK;
-/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent. What it sends may still be read. */
+/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent; once. What it sends may still be
+ * read. */
 void tls_farewell(struct bufferevent *bev);
 
 #endif

@@ -246,6 +246,37 @@ Test(tls, farewell)
 	end();
 }
 
+/* Who says that nothing more comes gets what it asked for, and a farewell. */
+Test(tls, half_close)
+{
+	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+	enum { REQUESTS = 300 };
+
+	begin();
+	for (size_t i = 0; i < COUNT(versions); i++) {
+		struct text bytes = {0};
+		struct peer p;
+		int         n, came = 0;
+
+		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i]}));
+		for (int k = 0; k < REQUESTS; k++)
+			text_add(&bytes, k % 2 ? "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+			                       : "GET /v1/skus HTTP/1.1\r\nHost: a\r\n\r\n");
+		peer_send(&p, bytes.data, bytes.len);
+		SSL_shutdown(p.ssl);
+		text_reset(&bytes);
+		while ((n = SSL_read(p.ssl, text_room(&bytes, 16384), 16384)) > 0)
+			bytes.data[bytes.len += (size_t)n] = '\0';
+		for (const char *at = bytes.data; (at = strstr(at, "HTTP/1.1 200")) != NULL; at++)
+			came++;
+		cr_expect(came == REQUESTS && SSL_get_error(p.ssl, n) == SSL_ERROR_ZERO_RETURN,
+		          "%d answers, then error %d", came, SSL_get_error(p.ssl, n));
+		peer_close(&p);
+		text_fini(&bytes);
+	}
+	end();
+}
+
 /* ---- clients that are none */
 
 Test(tls, plain_text_and_garbage)
