@@ -390,7 +390,7 @@ static void make_memory(struct connections *cs)
 	while (cs->bytes > cs->options.bytes_max) {
 		struct connection *most = NULL;
 
-		for (enum state_of state = READING; state <= WRITING; state++)
+		for (enum state_of state = READING; state <= WAITING; state++)
 			for (struct connection *c = cs->oldest[state]; c; c = c->next)
 				if (!most || c->held + c->unsent > most->held + most->unsent)
 					most = c;
