@@ -216,6 +216,9 @@ Test(memory, change)
 
 Test(memory, pieces)
 {
+	enum { BODY = 300000 };
+	struct text large = {0};
+
 	if (!fault_prepare())
 		return;
 	flow_begin();
@@ -223,6 +226,9 @@ Test(memory, pieces)
 	each_fails(in_pieces, "POST", "/v1/reservations",
 	           "{\"order_id\":\"R%d\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", 201);
 	each_fails(in_pieces, "GET", "/v1/skus/A?max_age_ms=60000", "", 200);
+	text_format(&large, "{\"skus\":[%*s\"A\"]}", BODY, "");
+	each_fails(in_pieces, "POST", "/v1/availability", large.data, 200);
+	text_fini(&large);
 	flow_end();
 }
 
