@@ -172,7 +172,7 @@ static void ask(struct connection *c, char *bytes)
 {
 	struct asked asked = {.from = ticket_of(c), .frame = &c->frame, .bytes = bytes};
 
-	asked.last = frame_is_last(&c->frame, bytes);
+	asked.last = frame_is_last(&c->frame);
 	asked.method = bytes + c->frame.method.at;
 	asked.target = bytes + c->frame.target.at;
 	bytes[c->frame.method.end] = bytes[c->frame.target.end] = '\0';
@@ -222,11 +222,20 @@ static size_t serve(struct connection *c, char *bytes, size_t len)
 	return done;
 }
 
-/* What is left has to wait: for the rest of it, or for its turn. */
-static void keep(struct connection *c, size_t left)
+/* What is left has to wait: for the rest of it, or for its turn. Without memory for it the connection ends. */
+static void keep(struct connection *c)
 {
+	size_t left = c->kept.len;
+
 	if (c->state == FREE || c->state == LEAVING)
 		return;
+	if (c->kept.failed) {
+		if (is_ready(c))
+			refuse(c, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
+		else
+			cut(c);
+		return;
+	}
 	if (left == 0)
 		text_fini(&c->kept);
 	hold(c, left, c->unsent);
@@ -234,24 +243,29 @@ static void keep(struct connection *c, size_t left)
 		move(c, READING);
 }
 
+/* What is left moves, so that it does not keep the memory of a large request that stood before it. */
 static void serve_kept(struct connection *c)
 {
 	size_t done = serve(c, c->kept.data, c->kept.len);
 
-	if (c->kept.len > 0) { /* the connection goes on */
-		c->kept.len -= done;
-		memmove(c->kept.data, c->kept.data + done, c->kept.len);
+	if (done > 0 && c->kept.len > 0) { /* the connection goes on */
+		struct text left = {.tries = true};
+
+		text_bytes(&left, c->kept.data + done, c->kept.len - done);
+		text_fini(&c->kept);
+		c->kept = left;
 	}
-	keep(c, c->kept.len);
+	keep(c);
 }
 
 static void serve_new(struct connection *c, char *bytes, size_t len)
 {
 	size_t done = serve(c, bytes, len);
 
+	c->kept.tries = true;
 	if (done < len && c->state != FREE && c->state != LEAVING)
 		text_bytes(&c->kept, bytes + done, len - done);
-	keep(c, c->kept.len);
+	keep(c);
 }
 
 static void came(void *arg, char *bytes, size_t len)
@@ -261,18 +275,15 @@ static void came(void *arg, char *bytes, size_t len)
 	if (c->state == LEAVING)
 		return;
 	c->moved += len;
-	c->kept.tries = true;
 	if (c->kept.len == 0) {
 		serve_new(c, bytes, len);
-	} else {
-		text_bytes(&c->kept, bytes, len);
-		if (!c->kept.failed)
-			serve_kept(c);
+		return;
 	}
-	if (c->kept.failed && is_ready(c))
-		refuse(c, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
-	else if (c->kept.failed)
-		cut(c);
+	text_bytes(&c->kept, bytes, len);
+	if (c->kept.failed)
+		keep(c);
+	else
+		serve_kept(c);
 }
 
 /* ---- answers */
@@ -379,7 +390,7 @@ static void make_memory(struct connections *cs)
 	while (cs->bytes > cs->options.bytes_max) {
 		struct connection *most = NULL;
 
-		for (enum state_of state = READING; state <= WRITING; state++)
+		for (enum state_of state = READING; state <= WAITING; state++)
 			for (struct connection *c = cs->oldest[state]; c; c = c->next)
 				if (!most || c->held + c->unsent > most->held + most->unsent)
 					most = c;
@@ -402,7 +413,8 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 
 	(void)address, (void)len;
 	assert(c);
-	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
+	if (!stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c))
+		return;
 	frame_begin(c);
 	c->moved = 0;
 	move(c, FRESH);

@@ -27,7 +27,8 @@ struct ticket {
 	uint64_t           turn;
 };
 
-/* A request whose last byte has come. All of it lives until `asked` returns, and may be written over. */
+/* A request whose last byte has come. All of it lives until it is answered or `asked` returns, and may be written over.
+ */
 struct asked {
 	struct ticket       from;
 	const struct frame *frame;

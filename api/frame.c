@@ -124,6 +124,8 @@ static void value_ended(struct frame *f)
 	else if (f->header == HEADER_TRANSFER_ENCODING && !word_is_like(f, "chunked"))
 		malformed(f, "the length of the body is not clear");
 	f->expects |= f->header == HEADER_EXPECT && !word_is_like(f, "100-continue");
+	f->closes |= f->header == HEADER_CONNECTION && word_is_like(f, "close");
+	f->keeps |= f->header == HEADER_CONNECTION && word_is_like(f, "keep-alive");
 }
 
 /* ---- one byte in each state */
@@ -213,6 +215,9 @@ static void in_value(struct frame *f, unsigned char c)
 			f->headers[f->header].end = here(f);
 		value_ended(f);
 		go(f, FRAME_LINE_END);
+	} else if (c == ',' && f->header == HEADER_CONNECTION) { /* of which there may be many, in many lines */
+		value_ended(f);
+		f->word_len = 0;
 	} else if (!is_text(c)) {
 		malformed(f, "the value of a header is malformed");
 	} else if (f->word_len > 0 || (c != ' ' && c != '\t')) {
@@ -281,7 +286,7 @@ static void (*const steps[])(struct frame *f, unsigned char c) = {
 static bool value_matters(const struct frame *f)
 {
 	return f->header == HEADER_CONTENT_LENGTH || f->header == HEADER_TRANSFER_ENCODING ||
-	       f->header == HEADER_EXPECT;
+	       f->header == HEADER_EXPECT || f->header == HEADER_CONNECTION;
 }
 
 static void count(struct frame *f, size_t bytes)
@@ -381,17 +386,7 @@ char *frame_body(const struct frame *f, char *bytes, size_t *len)
 	return body;
 }
 
-bool frame_is_last(const struct frame *f, char *bytes)
+bool frame_is_last(const struct frame *f)
 {
-	const char *options = frame_header(f, bytes, HEADER_CONNECTION);
-
-	for (size_t len; options && *options; options += len) {
-		options += strspn(options, ", \t");
-		len = strcspn(options, ", \t");
-		if (len == strlen("close") && strncasecmp(options, "close", len) == 0)
-			return true;
-		if (f->is_10 && len == strlen("keep-alive") && strncasecmp(options, "keep-alive", len) == 0)
-			return false;
-	}
-	return f->is_10;
+	return f->closes || (f->is_10 && !f->keeps);
 }

@@ -73,6 +73,7 @@ struct frame {
 	unsigned                   counts[HEADERS]; /* how many headers of each name */
 	int                        header;          /* which the value belongs to; HEADERS: another */
 	bool                       is_10;           /* HTTP/1.0 */
+	bool                       closes, keeps;   /* so says Connection */
 	bool                       continues;       /* 100 Continue is waited for */
 	bool                       expects;         /* something that we do not know */
 	bool                       trailer;
@@ -88,6 +89,6 @@ const char *frame_header(const struct frame *f, char *bytes, enum header header)
 /* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
 char *frame_body(const struct frame *f, char *bytes, size_t *len);
 /* Does the connection end with this request, as far as the client says (RFC 9112, 9.3)? */
-bool frame_is_last(const struct frame *f, char *bytes);
+bool frame_is_last(const struct frame *f);
 
 #endif

@@ -67,7 +67,7 @@ struct engine *request_engine(struct request *r);
 /* What became of operation `i`: op->outcome, unless it did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
 
-/* ---- answering: exactly once. */
+/* ---- answering: exactly once, and after that nothing of the request is read any more: its bytes may be gone. */
 void reply_header(struct request *r, const char *name, const char *value);
 /* The body is sent as JSON; it stays the caller's. */
 void reply(struct request *r, int status, const struct text *body);

@@ -19,6 +19,13 @@ enum {
 /* Whatever is read is looked at before the next is read. */
 static char piece[PIECE];
 
+/* There is no memory for what was to be sent: the next that comes is the end. */
+static void break_off(struct stream *s)
+{
+	shutdown(s->fd, SHUT_RDWR);
+	stream_want(s, true);
+}
+
 /* ---- plain */
 
 /* It stays with epoll until something comes that nobody wants: answers are quicker than the next request, and a call of
@@ -67,7 +74,6 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 	s->calls->taken(s->arg);
 }
 
-/* Without memory for the rest, or without the other side, what is readable next is the end. */
 static bool plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
 {
 	s->unsent.tries = true;
@@ -79,8 +85,7 @@ static bool plain_keep(struct stream *s, const struct iovec *parts, int count, s
 	}
 	if (s->unsent.failed) {
 		unsent_free(s);
-		shutdown(s->fd, SHUT_RDWR);
-		stream_want(s, true);
+		break_off(s);
 		return false;
 	}
 	event_add(&s->writable, NULL);
@@ -146,31 +151,49 @@ static void tls_want(struct stream *s)
 		bufferevent_trigger(s->tls, EV_READ, BEV_TRIG_DEFER_CALLBACKS);
 }
 
-static void tls_begin(struct stream *s, struct event_base *base, struct tls *tls)
+/* Half an answer is none: without memory for all of it the connection ends. */
+static bool tls_send(struct stream *s, const struct iovec *parts, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (bufferevent_write(s->tls, parts[i].iov_base, parts[i].iov_len) != 0)
+			break_off(s);
+	return false;
+}
+
+static bool tls_begin(struct stream *s, struct event_base *base, struct tls *tls)
 {
 	s->tls = tls_bufferevent(base, s->fd, tls);
+	if (!s->tls) {
+		close(s->fd);
+		s->open = false;
+		return false;
+	}
 	bufferevent_setcb(s->tls, tls_readable, tls_writable, tls_event, s);
 	bufferevent_setwatermark(s->tls, EV_READ, 0, TLS_AHEAD);
 	bufferevent_enable(s->tls, EV_WRITE);
+	return true;
 }
 
 /* ---- either */
 
-void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
+bool stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
                  void *arg)
 {
 	*s = (struct stream){.fd = fd, .open = true, .calls = calls, .arg = arg};
 	if (tls)
-		tls_begin(s, base, tls);
-	else
-		plain_begin(s, base);
+		return tls_begin(s, base, tls);
+	plain_begin(s, base);
+	return true;
 }
 
 void stream_close(struct stream *s)
 {
 	s->open = false;
 	if (s->tls) {
+		if (stream_unsent(s) == 0)
+			tls_farewell(s->tls);
 		bufferevent_free(s->tls);
+		s->tls = NULL;
 		return;
 	}
 	event_del(&s->readable);
@@ -192,11 +215,7 @@ void stream_want(struct stream *s, bool wanted)
 
 bool stream_send(struct stream *s, const struct iovec *parts, int count)
 {
-	if (!s->tls)
-		return plain_send(s, parts, count);
-	for (int i = 0; i < count; i++)
-		bufferevent_write(s->tls, parts[i].iov_base, parts[i].iov_len);
-	return false;
+	return s->tls ? tls_send(s, parts, count) : plain_send(s, parts, count);
 }
 
 size_t stream_unsent(const struct stream *s)
@@ -206,5 +225,7 @@ size_t stream_unsent(const struct stream *s)
 
 void stream_finish(struct stream *s)
 {
+	if (s->tls)
+		tls_farewell(s->tls);
 	shutdown(s->fd, SHUT_WR);
 }

@@ -39,9 +39,10 @@ struct stream {
 	void                      *arg;
 };
 
-/* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. */
-void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
-                 void *arg);
+/* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. False: there was no
+ * memory, and it is closed. */
+bool stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
+                 void *arg) MUST_CHECK;
 void stream_close(struct stream *s); /* at once, whatever is unsent */
 void stream_want(struct stream *s, bool wanted);
 /* Sends the parts, one behind the other, behind what is unsent. True: all is gone. False: `taken` follows when it is,

@@ -60,20 +60,43 @@ static void handshake_look(const SSL *ssl, int where, int code)
 	event_free(deadline);
 }
 
+/* NULL: no memory. */
+static SSL *ssl_new(struct event_base *base, int fd, const struct tls *t)
+{
+	SSL          *ssl = SSL_new(t->context);
+	struct event *deadline = ssl && SSL_set_fd(ssl, fd) == 1 ? event_new(base, -1, 0, handshake_late, ssl) : NULL;
+
+	if (deadline && event_add(deadline, &(struct timeval){HANDSHAKE_S, 0}) == 0 &&
+	    SSL_set_ex_data(ssl, deadline_index(), deadline) == 1)
+		return ssl;
+	if (deadline)
+		event_free(deadline);
+	SSL_free(ssl);
+	ERR_clear_error();
+	return NULL;
+}
+
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t)
 {
-	SSL                *ssl = SSL_new(t->context);
-	struct event       *deadline = ssl ? event_new(base, -1, 0, handshake_late, ssl) : NULL;
-	struct bufferevent *bev;
+	SSL                *ssl = ssl_new(base, fd, t);
+	struct bufferevent *bev =
+		ssl ? bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
+		    : NULL;
 
-	bev = deadline && SSL_set_ex_data(ssl, deadline_index(), deadline)
-	              ? bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
-	              : NULL;
-	if (!bev || event_add(deadline, &(struct timeval){HANDSHAKE_S, 0}) != 0) {
-		log_event(LOG_ERROR, "no_memory", "for=\"a connection\"");
-		_exit(EXIT_TROUBLE);
+	if (!bev) {
+		SSL_free(ssl);
+		log_event(LOG_WARN, "no_memory", "for=\"a connection\"");
 	}
 	return bev;
+}
+
+void tls_farewell(struct bufferevent *bev)
+{
+	SSL *ssl = bufferevent_openssl_get_ssl(bev);
+
+	if (!(SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN))
+		SSL_shutdown(ssl);
+	ERR_clear_error();
 }
 
 /* ---- the certificate */

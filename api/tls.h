@@ -20,8 +20,11 @@ void tls_close(struct tls *t);
 /* Both files again, for new connections; those that live go on with what they have. Files that are wrong change nothing
  * and are an error in the log. False: there is no TLS. */
 bool tls_reload(struct tls *t) MUST_CHECK;
-/* The server's end of a new connection on a socket, which it closes with itself; the caller's. Never NULL: without
- * memory the process ends. */
-struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t);
+/* The server's end of a new connection on a socket, which it closes with itself; the caller's. NULL: there is no
+ * memory, and the socket is the caller's still. */
+struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t) MUST_CHECK;
+/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent; once. What it sends may still be
+ * read. */
+void tls_farewell(struct bufferevent *bev);
 
 #endif

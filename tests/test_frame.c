@@ -226,7 +226,7 @@ static void expect_last(const char *bytes, bool last)
 	char         copy[400];
 	struct frame f = asked(copy, bytes);
 
-	cr_expect(frame_is_last(&f, copy) == last, "%s", bytes);
+	cr_expect(frame_is_last(&f) == last, "%s", bytes);
 }
 
 Test(frame, last_ones)
@@ -235,7 +235,12 @@ Test(frame, last_ones)
 	expect_last(GET "Connection: close\r\n\r\n", true);
 	expect_last(GET "Connection: keep-alive, TE ,\tClose\r\n\r\n", true);
 	expect_last(GET "Connection: closed, clos\r\n\r\n", false);
+	expect_last(GET "Connection: TE\r\nConnection: close\r\n\r\n", true);
+	expect_last(GET "Connection:,,close,\r\n\r\n", true);
+	expect_last(CHUNKED "0\r\nConnection: close\r\n\r\n", false);
 	expect_last("GET / HTTP/1.0\r\n\r\n", true);
 	expect_last("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", false);
 	expect_last("GET / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n", false);
+	expect_last("GET / HTTP/1.0\r\nConnection: TE\r\nConnection: keep-alive\r\n\r\n", false);
+	expect_last("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", true);
 }

@@ -241,6 +241,68 @@ Test(hostile, more_connections_than_files)
 	flow_end();
 }
 
+/* What it sent ahead counts while it waits for an answer: it has to go, not somebody who sends a little. */
+Test(hostile, much_behind_a_request_that_waits)
+{
+	enum { AHEAD = 60000 };
+	static const char waits[] = "POST /v1/reservations" HEAD "Content-Type: application/json\r\n"
+				    "Content-Length: 47\r\n\r\n"
+				    "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}";
+	struct text       bytes = {0}, heard = {0};
+	int               much, little, status;
+
+	serve_with("--max-buffered 50000");
+	flow_step("lock");
+	text_add(&bytes, waits);
+	while (bytes.len < AHEAD)
+		text_add(&bytes, GET);
+	much = attack_open(flow_port(0));
+	little = attack_open(flow_port(0));
+	attack_say(little, "GET /livez" HEAD);
+	usleep(100000);
+	attack_send(much, bytes.data, bytes.len);
+	cr_expect(attack_ends(much, 2000), "it goes on");
+	attack_say(little, "\r\n");
+	attack_hear(little, 300, &heard);
+	cr_expect(attack_answers(&heard, &status) == 1 && status == 200, "%s", heard.data);
+	flow_step("unlock");
+	close_all((const int[]){much, little}, 2);
+	text_fini(&bytes);
+	text_fini(&heard);
+	flow_end();
+}
+
+/* The byte that follows a large body is a byte: it does not keep the memory of the body. */
+Test(hostile, a_byte_behind_a_large_body)
+{
+	enum { CLIENTS = 30, BODY = 4 << 20, GROWTH_MAX = 48 * MIB_KIB };
+	char       *spaces = malloc(BODY);
+	int         fds[CLIENTS], status;
+	long        before;
+	struct text heard = {0};
+
+	serve_with("");
+	memset(spaces, ' ', BODY);
+	memcpy(spaces, "{\"skus\":[\"A\"]}", 14);
+	before = attack_rss(flow_pid(0));
+	open_all(fds, CLIENTS);
+	for (int i = 0; i < CLIENTS; i++) {
+		attack_say(fds[i], "POST /v1/availability" HEAD
+		                   "Content-Type: application/json\r\nContent-Length: 4194304\r\n\r\n");
+		attack_send(fds[i], spaces, BODY);
+		attack_say(fds[i], "G");
+		text_reset(&heard);
+		attack_hear(fds[i], 150, &heard);
+		cr_expect(attack_answers(&heard, &status) == 1 && status == 200, "%s", heard.data);
+	}
+	cr_expect(attack_rss(flow_pid(0)) - before < GROWTH_MAX, "it grew by %ld KiB",
+	          attack_rss(flow_pid(0)) - before);
+	close_all(fds, CLIENTS);
+	free(spaces);
+	text_fini(&heard);
+	flow_end();
+}
+
 /* 160 MiB are on their way, 16 may be there. */
 Test(hostile, more_bytes_than_there_is_room)
 {

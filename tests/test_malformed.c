@@ -155,6 +155,8 @@ Test(malformed, in_a_row)
 	     POST "Content-Length: 14\r\n\r\n" ASKED POST "Content-Length: 14\r\nContent-Length: 0\r\n\r\n" GET "\r\n");
 	ENDS(1, 400, POST "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" GET "\r\n");
 	ENDS(2, 200, GET "\r\n" GET "Connection: close\r\n\r\n" GET "\r\n");
+	ENDS(1, 200, GET "Connection: keep-alive\r\nConnection: close\r\n\r\n" GET "\r\n");
+	ENDS(1, 200, "GET /livez HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n" GET "\r\n");
 	end();
 }
 

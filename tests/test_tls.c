@@ -222,6 +222,61 @@ Test(tls, long_bodies_and_answers)
 	end();
 }
 
+/* So that nobody takes the last answer for one that was cut off (RFC 9112, 9.8). */
+Test(tls, farewell)
+{
+	static const char *const last[] = {"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+	                                   "NO REQUEST\n and more of it"};
+	static const int         versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+	char                     answer[4096];
+
+	begin();
+	for (size_t i = 0; i < COUNT(last) * COUNT(versions); i++) {
+		struct peer p;
+		int         n, came = 0;
+
+		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i % COUNT(versions)]}));
+		peer_send(&p, last[i / COUNT(versions)], strlen(last[i / COUNT(versions)]));
+		while ((n = SSL_read(p.ssl, answer, sizeof(answer))) > 0)
+			came += n;
+		cr_expect(came > 0 && SSL_get_error(p.ssl, n) == SSL_ERROR_ZERO_RETURN, "%zu: %d bytes, then error %d",
+		          i, came, SSL_get_error(p.ssl, n));
+		peer_close(&p);
+	}
+	end();
+}
+
+/* Who says that nothing more comes gets what it asked for, and a farewell. */
+Test(tls, half_close)
+{
+	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+	enum { REQUESTS = 300 };
+
+	begin();
+	for (size_t i = 0; i < COUNT(versions); i++) {
+		struct text bytes = {0};
+		struct peer p;
+		int         n, came = 0;
+
+		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i]}));
+		for (int k = 0; k < REQUESTS; k++)
+			text_add(&bytes, k % 2 ? "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+			                       : "GET /v1/skus HTTP/1.1\r\nHost: a\r\n\r\n");
+		peer_send(&p, bytes.data, bytes.len);
+		SSL_shutdown(p.ssl);
+		text_reset(&bytes);
+		while ((n = SSL_read(p.ssl, text_room(&bytes, 16384), 16384)) > 0)
+			bytes.data[bytes.len += (size_t)n] = '\0';
+		for (const char *at = bytes.data; (at = strstr(at, "HTTP/1.1 200")) != NULL; at++)
+			came++;
+		cr_expect(came == REQUESTS && SSL_get_error(p.ssl, n) == SSL_ERROR_ZERO_RETURN,
+		          "%d answers, then error %d", came, SSL_get_error(p.ssl, n));
+		peer_close(&p);
+		text_fini(&bytes);
+	}
+	end();
+}
+
 /* ---- clients that are none */
 
 Test(tls, plain_text_and_garbage)
