@@ -51,6 +51,8 @@ bool percent_decode(char *to, size_t size, const char *from, size_t len)
 {
 	size_t n = 0;
 
+	if (size == 0)
+		return false;
 	for (size_t i = 0; i < len; i++) {
 		int c = (unsigned char)from[i];
 
