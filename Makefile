@@ -7,7 +7,7 @@ B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
-LDLIBS   = -levent_core -levent_extra -levent_pthreads -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
 
 SQL      = $(sort $(wildcard engine/*.sql jobs/*.sql))
 SCHEMA   = $(sort $(wildcard schema/[0-9]*.sql))
@@ -123,7 +123,7 @@ $(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
 $(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
 	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lm
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -levent_extra -lm
 # libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(OBJECTS) $(B)/obj/commands.o
@@ -142,34 +142,22 @@ $(B)/obj/%.o: %.c $(GEN)
 $(B)/gen/statements.h: engine/sql.awk $(SQL)
 	@mkdir -p $(@D)
 	@awk -v kind=statement -f $^ > $@
-$(B)/gen/schema.h: schema/embed.awk $(SCHEMA)
+$(B)/gen/schema.h: $(SCHEMA)
+$(B)/gen/invariants.h: schema/invariants.sql
+$(B)/gen/openapi.h: api/openapi.yaml
+$(B)/gen/schema.h $(B)/gen/invariants.h $(B)/gen/openapi.h: schema/embed.awk
 	@mkdir -p $(@D)
-	@awk -f $^ > $@
-$(B)/gen/invariants.h: schema/embed.awk schema/invariants.sql
-	@mkdir -p $(@D)
-	@awk -f $^ > $@
-$(B)/gen/openapi.h: schema/embed.awk api/openapi.yaml
-	@mkdir -p $(@D)
-	@awk -f $^ > $@
+	@awk -f $< $(filter-out $<,$^) > $@
 
 # A libevent before 2.1.13 without Debian's fixes is open to known attacks. Its version number does not tell, a function
 # that came with them does.
-define LIBEVENT_TRIAL
-#include <event2/event.h>
-#if LIBEVENT_VERSION_NUMBER < 0x02010d00
-int evhttp_check_transfer_encoding_(void);
-int main(void) { return evhttp_check_transfer_encoding_(); }
-#else
-int main(void) { return 0; }
-#endif
-endef
-export LIBEVENT_TRIAL
 $(B)/gen/libevent:
 	@mkdir -p $(@D)
 	@[ '$(LIBEVENT)' = unchecked ] || \
-	  echo "$$LIBEVENT_TRIAL" | $(CC) -x c - -o $@ $(LDFLAGS) -levent_extra -levent_core 2>$@.log || \
+	  grep -q evhttp_check_transfer_encoding_ "$$($(CC) -print-file-name=libevent_extra.so)" || \
+	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > $@.log || \
 	  { echo 'libevent is missing or open to known attacks: 2.1.12-stable-8+deb12u1 (Debian 12) or 2.1.13 is needed;' \
-	    'see $@.log, upgrade it, or say make LIBEVENT=unchecked' >&2; exit 1; }
+	    'upgrade it, or say make LIBEVENT=unchecked' >&2; exit 1; }
 	@touch $@
 
 clean:
