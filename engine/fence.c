@@ -329,7 +329,7 @@ void lane_execute(struct lane *l, enum statement name)
 
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
 {
-	struct sent *last = &l->step.sent[l->step.sent_count - 1];
+	size_t sent = l->step.sent_count;
 
 	if (!lane_goes_on(l))
 		return;
@@ -337,9 +337,9 @@ void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
 		guard_expect(&l->compound, count, (int)verdict);
 		return;
 	}
-	assert(l->step.sent_count > 0);
-	last->count = count;
-	last->verdict = verdict;
+	assert(sent > 0);
+	l->step.sent[sent - 1].count = count;
+	l->step.sent[sent - 1].verdict = verdict;
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
