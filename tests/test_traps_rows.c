@@ -149,8 +149,8 @@ Test(traps, expires_while_its_confirmation_waits)
 	flow_end();
 }
 
-/* The deduction meets a deadlock, which undoes its transaction; the rows of its orders were sent behind it all the same.
- * The holder is not the victim, because it has changed more. */
+/* The deduction meets a deadlock, which undoes its transaction; the rows of its orders were sent behind it all the
+ * same. The holder is not the victim, because it has changed more. */
 Test(traps, deadlock_in_the_midst_of_the_steps)
 {
 	struct race *race;
