@@ -201,8 +201,8 @@ void scratch_cut(struct scratch *s)
 
 	must(s->db,
 	     "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
-	     " WHERE db = DATABASE() AND id <> CONNECTION_ID()",
-	     list_add, &kills);
+	     " WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY id DESC",
+	     list_add, &kills);              /* the newest first: it may wait for what an older one holds */
 	for (size_t i = 0; i < kills.n; i++) /* one that has gone meanwhile is an error, and fine */
 		if (db_text(s->db, kills.item[i], NULL, NULL) == DB_UNKNOWN)
 			cr_assert_fail("kill: %s", db_error(s->db));
