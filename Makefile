@@ -155,7 +155,7 @@ $(B)/gen/libevent:
 	@mkdir -p $(@D)
 	@[ '$(LIBEVENT)' = unchecked ] || \
 	  grep -q evhttp_check_transfer_encoding_ "$$($(CC) -print-file-name=libevent_extra.so)" || \
-	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > $@.log || \
+	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > /dev/null || \
 	  { echo 'libevent is missing or open to known attacks: 2.1.12-stable-8+deb12u1 (Debian 12) or 2.1.13 is needed;' \
 	    'upgrade it, or say make LIBEVENT=unchecked' >&2; exit 1; }
 	@touch $@

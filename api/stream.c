@@ -74,7 +74,8 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 	s->calls->taken(s->arg);
 }
 
-static bool plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
+/* What follows the first `sent` bytes waits until the socket takes it. */
+static void plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
 {
 	s->unsent.tries = true;
 	for (int i = 0; i < count; i++) {
@@ -86,10 +87,9 @@ static bool plain_keep(struct stream *s, const struct iovec *parts, int count, s
 	if (s->unsent.failed) {
 		unsent_free(s);
 		break_off(s);
-		return false;
+	} else {
+		event_add(&s->writable, NULL);
 	}
-	event_add(&s->writable, NULL);
-	return false;
 }
 
 static bool plain_send(struct stream *s, const struct iovec *parts, int count)
@@ -100,7 +100,10 @@ static bool plain_send(struct stream *s, const struct iovec *parts, int count)
 
 	for (int i = 0; i < count; i++)
 		all += parts[i].iov_len;
-	return n == (ssize_t)all || plain_keep(s, parts, count, n > 0 ? (size_t)n : 0);
+	if (n == (ssize_t)all)
+		return true;
+	plain_keep(s, parts, count, n > 0 ? (size_t)n : 0);
+	return false;
 }
 
 static void plain_begin(struct stream *s, struct event_base *base)

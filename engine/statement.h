@@ -21,7 +21,7 @@ struct fill {
 /* Appends the block to `sql`; `fill` may be NULL where the block has no braces. */
 void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
-const char *statement_text(enum statement name); /* as it stands, with question marks, for db_execute */
+const char *statement_text(enum statement name); /* as it stands, with question marks, for db_prepare */
 /* The same prepared by its name, once for a connection, and run by it inside of a compound: no parsing to speak of.
  * `values`: a list for the question marks. */
 void statement_prepare(struct text *sql, enum statement name);
