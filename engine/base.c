@@ -343,39 +343,28 @@ static char *digits_write(char *to, int n, int width)
 	return to + width;
 }
 
-struct time_parts time_split(int64_t ms)
-{
-	struct time_parts at = {.ms = (int)(ms % 1000)};
-	int               in_day = (int)(ms / 1000 % 86400);
-
-	assert(ms >= 0);
-	civil_from_days(ms / 86400000, &at.year, &at.month, &at.day);
-	at.hour = in_day / 3600;
-	at.minute = in_day / 60 % 60;
-	at.second = in_day % 60;
-	return at;
-}
-
 void time_write(struct text *t, int64_t ms)
 {
-	struct time_parts p = time_split(ms);
-	char             *to = text_room(t, 24), *at;
+	int   in_day = (int)(ms / 1000 % 86400), year, month, day;
+	char *to = text_room(t, 24), *at;
 
+	assert(ms >= 0);
 	if (!to)
 		return;
-	at = digits_write(to, p.year, 4);
+	civil_from_days(ms / 86400000, &year, &month, &day);
+	at = digits_write(to, year, 4);
 	*at++ = '-';
-	at = digits_write(at, p.month, 2);
+	at = digits_write(at, month, 2);
 	*at++ = '-';
-	at = digits_write(at, p.day, 2);
+	at = digits_write(at, day, 2);
 	*at++ = 'T';
-	at = digits_write(at, p.hour, 2);
+	at = digits_write(at, in_day / 3600, 2);
 	*at++ = ':';
-	at = digits_write(at, p.minute, 2);
+	at = digits_write(at, in_day / 60 % 60, 2);
 	*at++ = ':';
-	at = digits_write(at, p.second, 2);
+	at = digits_write(at, in_day % 60, 2);
 	*at++ = '.';
-	at = digits_write(at, p.ms, 3);
+	at = digits_write(at, (int)(ms % 1000), 3);
 	*at++ = 'Z';
 	*at = '\0';
 	t->len += (size_t)(at - to);

@@ -78,10 +78,10 @@ enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, c
 /* ---- values for the question marks of a statement: rows of as many columns as the first one has, filled in order. A
  * column has one type. Bytes stay the caller's, and stay as they are until the statement has been run. */
 enum { DB_COLUMNS_MAX = 10 };
-enum db_type { DB_INT, DB_BYTES, DB_TIME };
+enum db_type { DB_INT, DB_BYTES };
 struct db_value {
 	enum db_type type;
-	int64_t      number; /* the number, the milliseconds since 1970, or how many bytes */
+	int64_t      number; /* the number, or how many bytes */
 	const void  *bytes;
 };
 struct db_values {
@@ -93,7 +93,6 @@ void   db_values_begin(struct db_values *v, unsigned columns); /* empty; the mem
 void   db_values_fini(struct db_values *v);
 void   db_values_int(struct db_values *v, int64_t n);
 void   db_values_bytes(struct db_values *v, const void *bytes, size_t len);
-void   db_values_time(struct db_values *v, int64_t ms);
 size_t db_values_rows(const struct db_values *v);
 
 /* ---- several statements in one trip: sent one behind the other, then answered in that order. The server does not stop

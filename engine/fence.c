@@ -157,17 +157,10 @@ static void compound_begin(struct lane *l)
 
 static void value_write(struct text *to, const struct db_value *value)
 {
-	switch (value->type) {
-	case DB_INT:
+	if (value->type == DB_INT)
 		row_int(to, value->number);
-		break;
-	case DB_BYTES:
+	else
 		row_hex(to, value->bytes, (size_t)value->number);
-		break;
-	case DB_TIME:
-		row_t_after(to, value->number);
-		break;
-	}
 }
 
 static void compound_execute(struct lane *l, enum statement name)
@@ -199,7 +192,8 @@ static void compound_run(struct lane *l)
 
 /* ---- step by step: sent, and looked at when the steps behind it have been sent as well */
 
-/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
+/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. The
+ * lane's row is the first of all: without it the lane is fenced. */
 static void steps_settle(struct lane *l)
 {
 	for (size_t i = 0; i < l->step.sent_count; i++) {
@@ -213,10 +207,13 @@ static void steps_settle(struct lane *l)
 			lane_refuse(l, sent->verdict);
 	}
 	l->step.sent_count = 0;
+	l->step.waits = false;
+	if (l->step.now == TIME_NONE)
+		lane_refuse(l, VERDICT_FENCED);
 }
 
 /* What only makes new rows is sent behind steps that may fail. Any other may wait for a row, 2 s of them in vain, so it
- * goes when those before it are known to be well. */
+ * goes when one like it is known to be well. */
 static bool only_adds(enum statement name)
 {
 	static const enum statement adding[] = {RESERVATION_ADD, RESERVATION_LINE_ADD, KEY_HOLD_ADD, MOVEMENT_ADD,
@@ -230,8 +227,11 @@ static bool only_adds(enum statement name)
 
 static bool step_goes(struct lane *l, enum statement name)
 {
-	if (l->step.sent_count == STEPS_AHEAD || !only_adds(name))
+	bool waits = !only_adds(name);
+
+	if (l->step.sent_count == STEPS_AHEAD || (waits && l->step.waits))
 		steps_settle(l);
+	l->step.waits |= waits;
 	return lane_goes_on(l);
 }
 
@@ -253,7 +253,7 @@ static void entered_read(void *arg, const struct db_row *row)
  * begin another, which is undone; with it they would stand. */
 static void steps_begin(struct lane *l)
 {
-	step_sent(l, db_send(l->db, "SET autocommit = 0"), NULL, NULL);
+	step_sent(l, db_send(l->db, "SET autocommit = 0, @t = UTC_TIMESTAMP(3)"), NULL, NULL);
 	if (l->step.pace == STEP_BY_STEP_REPEATABLE && lane_goes_on(l))
 		step_sent(l, db_send(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"), NULL, NULL);
 	db_values_begin(&l->values, 3);
@@ -262,9 +262,6 @@ static void steps_begin(struct lane *l)
 	db_values_int(&l->values, l->epoch);
 	if (lane_goes_on(l))
 		step_sent(l, db_send_values(l->db, statement_text(LANE_ENTER), &l->values), entered_read, &l->step.now);
-	steps_settle(l);
-	if (lane_goes_on(l) && l->step.now == TIME_NONE)
-		lane_refuse(l, VERDICT_FENCED);
 }
 
 /* COMMIT or ROLLBACK; nobody waits until the connection is as it was before. */
@@ -294,18 +291,15 @@ void lane_begin(struct lane *l, enum pace pace)
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	struct fill with = fill ? *fill : (struct fill){0};
-
 	if (!lane_goes_on(l))
 		return;
-	with.now = l->step.now;
 	if (l->step.pace == AT_ONCE) {
 		assert(!each);
-		statement_add(&l->compound, name, &with);
+		statement_add(&l->compound, name, fill);
 		return;
 	}
 	text_reset(&l->sql);
-	statement_add(&l->sql, name, &with);
+	statement_add(&l->sql, name, fill);
 	if (step_goes(l, name))
 		step_sent(l, db_send(l->db, l->sql.data), each, arg);
 	if (each)

@@ -1,5 +1,6 @@
 -- The frame of a guarded transaction in one trip: a compound that ends in COMMIT or in a verdict. A late one must be harmless by
--- its own guards, or by the row of a lane. {count} {verdict} are numbers.
+-- its own guards, or by the row of a lane. {count} {verdict} are numbers. @t is t once more, for what a lane runs without a frame
+-- as well.
 
 -- name: guard_begin
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
@@ -9,6 +10,7 @@ BEGIN NOT ATOMIC
   DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3);
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
+  SET @t = t;
   START TRANSACTION;
   work: BEGIN
 

@@ -16,6 +16,7 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 /* ---- limits */
 enum {
 	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
+	WAKE_OPS = 128,    /* as many are not kept waiting for more */
 	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
 	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
 	COUNT_S = 30,      /* the clerk's: a count walks an index */
@@ -45,17 +46,20 @@ enum {
 /* Why a guarded transaction was undone. */
 enum verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
 
-/* A bounded queue of operations. push: any thread. */
+/* A bounded queue of operations. push and wake: any thread. Whoever waits to take is woken when the pusher has no more
+ * for now, or has pushed a good batch: a batch of what came first alone costs as much as one of all. */
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t  filled;
 	struct op      *ring[QUEUE_OPS];
 	size_t          head, count;
 	bool            closed;
+	_Atomic bool    news; /* pushed since the last wake */
 };
 void queue_init(struct queue *q);
 void queue_fini(struct queue *q);
 bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
+void queue_wake(struct queue *q);
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
 void   queue_close(struct queue *q);
@@ -91,10 +95,11 @@ enum { ANY_COUNT = -1 };
 struct step {
 	enum db_result result;  /* of the first step that failed */
 	enum verdict   verdict; /* of the first guard that missed */
-	int64_t        now;     /* the transaction's time, by the database's clock; AT_ONCE: 0, until it is known */
+	int64_t        now;     /* the transaction's time, by the database's clock, when it is known */
 	enum pace      pace;
 	struct sent    sent[STEPS_AHEAD];
 	size_t         sent_count;
+	bool           waits; /* one of them may wait for a row */
 };
 
 struct lane {
@@ -153,17 +158,16 @@ bool         lane_connected(struct lane *l);
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
-/* A guarded transaction: begun, run, ended. Step by step it is three trips: the lane's row; what is written, one step
+/* A guarded transaction: begun, run, ended. Step by step it is two trips: the lane's row and what is written, one step
  * behind the other; COMMIT, when all of it is seen to be as expected. The rows belong to this lane, so that nobody
  * waits for the time between. */
 void lane_begin(struct lane *l, enum pace pace);
 bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
-/* {now} is filled in with the transaction's time. `fill` and `each` may be NULL. To read is a trip; nothing is read
- * AT_ONCE. */
+/* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip; nothing is read AT_ONCE. */
 void lane_run(struct lane *l, enum statement name, const struct fill *fill);
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg);
-/* With l->values, a statement that lane_prepare names. Times are counted from step.now. */
+/* With l->values, a statement that lane_prepare names. */
 void lane_execute(struct lane *l, enum statement name);
 /* The step before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise all is undone. */
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict);

@@ -29,13 +29,13 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count
 
 -- name: lane_enter
 -- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
--- as proof of the commit, and gives the time of the transaction, in one trip; without a row in the answer the lane is
--- fenced. Prepared: (batch, lane, epoch).
+-- as proof of the commit, and tells @t, the time of the transaction; without a row in the answer the lane is fenced.
+-- Prepared: (batch, lane, epoch).
 INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at)
-SELECT lane_id, slot, epoch, ?, SYSDATE(3), started_at FROM lane WHERE lane_id = ? AND epoch = ? FOR UPDATE
+SELECT lane_id, slot, epoch, ?, @t, started_at FROM lane WHERE lane_id = ? AND epoch = ? FOR UPDATE
     ON DUPLICATE KEY UPDATE batch_no = VALUES(batch_no), batch_at = VALUES(batch_at)
 RETURNING batch_at;
 
 -- name: lane_mark
--- The same in a compound (guard.sql): {count} is the number of the batch, {now} its t. No row is changed where the lane is fenced.
-    UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = {count}, batch_at = {now} WHERE lane_id = {lane} AND epoch = {epoch};
+-- The same in a compound (guard.sql): {count} is the number of the batch. No row is changed where the lane is fenced.
+    UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = {count}, batch_at = @t WHERE lane_id = {lane} AND epoch = {epoch};

@@ -121,14 +121,14 @@ enum db_result movement_look_up(struct lane *l)
 
 /* ---- writing */
 
-static void movement_row(struct text *rows, const struct op *op, int64_t now)
+static void movement_row(struct text *rows, const struct op *op)
 {
 	row_begin(rows);
 	row_int(rows, (int64_t)op->new_id);
 	row_hex(rows, op->id, strlen(op->id));
 	row_int(rows, op->movement_kind);
 	row_hex(rows, op->lines_hash, sizeof(op->lines_hash));
-	row_time(rows, now);
+	row_t(rows);
 	if (op->reason)
 		row_hex(rows, op->reason, strlen(op->reason));
 	else
@@ -161,7 +161,7 @@ void movement_insert(struct lane *l)
 
 		if (op->writes && op->kind == OP_MOVE) {
 			op->new_id = lane_new_id(l);
-			movement_row(&l->rows, op, l->step.now);
+			movement_row(&l->rows, op);
 		}
 	}
 	if (l->rows.len == 0)
@@ -347,7 +347,7 @@ static void alone_write(struct lane *l, struct op *op, struct slot_rows *s)
 		lane_expect(l, 2 * takes, VERDICT_SHORT);
 	}
 	text_reset(&l->rows);
-	movement_row(&l->rows, op, l->step.now);
+	movement_row(&l->rows, op);
 	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	text_fini(&lines);

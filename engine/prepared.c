@@ -71,11 +71,6 @@ void db_values_bytes(struct db_values *v, const void *bytes, size_t len)
 	value_add(v, (struct db_value){DB_BYTES, (int64_t)len, bytes});
 }
 
-void db_values_time(struct db_values *v, int64_t ms)
-{
-	value_add(v, (struct db_value){DB_TIME, ms, NULL});
-}
-
 size_t db_values_rows(const struct db_values *v)
 {
 	assert(v->count > 0 && v->count % v->columns == 0);
@@ -88,36 +83,20 @@ struct column {
 	int64_t       *number;
 	const void   **bytes;
 	unsigned long *len;
-	MYSQL_TIME    *time;
 };
 
 /* Room for the columns of that many rows, in one piece; the caller's to free. */
 static char *columns_make(struct column *columns, size_t count, size_t rows)
 {
-	const size_t each = sizeof(int64_t) + sizeof(void *) + sizeof(unsigned long) + sizeof(MYSQL_TIME);
+	const size_t each = sizeof(int64_t) + sizeof(void *) + sizeof(unsigned long);
 	char        *room = mem_alloc(count * rows * each), *at = room;
 
 	for (size_t i = 0; i < count; i++, at += rows * each) {
 		columns[i].number = (int64_t *)at;
 		columns[i].bytes = (const void **)(columns[i].number + rows);
 		columns[i].len = (unsigned long *)(columns[i].bytes + rows);
-		columns[i].time = (MYSQL_TIME *)(columns[i].len + rows);
 	}
 	return room;
-}
-
-static MYSQL_TIME time_of(int64_t ms)
-{
-	struct time_parts at = time_split(ms);
-
-	return (MYSQL_TIME){.year = (unsigned)at.year,
-	                    .month = (unsigned)at.month,
-	                    .day = (unsigned)at.day,
-	                    .hour = (unsigned)at.hour,
-	                    .minute = (unsigned)at.minute,
-	                    .second = (unsigned)at.second,
-	                    .second_part = (unsigned long)at.ms * 1000,
-	                    .time_type = MYSQL_TIMESTAMP_DATETIME};
 }
 
 static void column_fill(struct column *to, const struct db_values *v, size_t column)
@@ -128,10 +107,8 @@ static void column_fill(struct column *to, const struct db_values *v, size_t col
 		const struct db_value *value = &v->list[i * v->columns + column];
 
 		to->number[i] = value->number;
-		to->bytes[i] = value->type == DB_TIME ? (const void *)&to->time[i] : value->bytes;
+		to->bytes[i] = value->bytes;
 		to->len[i] = (unsigned long)value->number;
-		if (value->type == DB_TIME)
-			to->time[i] = time_of(value->number);
 	}
 }
 
@@ -140,9 +117,7 @@ static MYSQL_BIND bind_of(struct column *c, enum db_type type, bool many)
 {
 	MYSQL_BIND bind = {0};
 
-	bind.buffer_type = type == DB_INT    ? MYSQL_TYPE_LONGLONG
-	                   : type == DB_TIME ? MYSQL_TYPE_DATETIME
-	                                     : MYSQL_TYPE_BLOB;
+	bind.buffer_type = type == DB_INT ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
 	bind.buffer = type == DB_INT ? (void *)c->number : many ? (void *)c->bytes : (void *)c->bytes[0];
 	if (type == DB_BYTES)
 		bind.length = c->len;

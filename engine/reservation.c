@@ -306,11 +306,9 @@ static void lines_insert(struct lane *l)
 
 void reservation_insert(struct lane *l)
 {
-	int64_t now = l->step.now;
-
 	if (!lane_goes_on(l))
 		return;
-	db_values_begin(&l->values, 8);
+	db_values_begin(&l->values, 6);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -322,9 +320,7 @@ void reservation_insert(struct lane *l)
 		db_values_bytes(&l->values, op->lines_hash, sizeof(op->lines_hash));
 		db_values_int(&l->values, op->key_id);
 		db_values_int(&l->values, HELD);
-		db_values_time(&l->values, now + op->ttl_s * 1000);
-		db_values_time(&l->values, now + op->ttl_s * 1000);
-		db_values_time(&l->values, now);
+		db_values_int(&l->values, op->ttl_s);
 	}
 	if (l->values.count == 0)
 		return;

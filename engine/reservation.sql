@@ -1,6 +1,7 @@
 -- What changes or reads reservations. Rows are locked by primary key, whatever the length of the list. Decisions are taken in C on
 -- rows that were read without a lock; the state that the decision relied on stands in the WHERE, and the count is checked.
--- SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for a lock. {now}: the transaction's time.
+-- SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for a lock. @t: the time of a
+-- lane's transaction.
 
 -- name: reservation_find
 -- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals.
@@ -23,9 +24,9 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
  WHERE r.reservation_id IN ({rows});
 
 -- name: reservation_add
--- Prepared: (id, order_id, lines_hash, key_id or 0, state, due_at, expires_at, created_at).
-    INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, due_at, expires_at, attempts, created_at)
-    VALUES (?, ?, ?, NULLIF(?, 0), ?, ?, ?, 0, ?);
+-- Prepared: (id, order_id, lines_hash, key_id or 0, state, seconds to live).
+    INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at)
+    VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t);
 
 -- name: reservation_line_add
 -- Prepared: (id, sku, location, slot, qty).
@@ -34,19 +35,19 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
 -- name: reservation_confirm
 -- Held and not expired by the clock.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = {now}, due_at = {now}
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
 
 -- name: reservation_confirm_late
 -- Past its time, not swept yet, and wanted all the same: its units are still its own.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = {now}, due_at = {now}
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
      WHERE reservation_id IN ({rows}) AND state = 1;
 
 -- name: reservation_reacquire
 -- Expired and swept; stock_deduct of the same transaction holds its units anew, in the own slot.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = {now}, due_at = {now}
+       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
      WHERE reservation_id IN ({rows}) AND state = 5;
 
 -- name: reservation_line_move
@@ -54,23 +55,23 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
     UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({rows});
 
 -- name: reservation_release_held
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = {now}
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = @t
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
 
 -- name: reservation_release_from
 -- From {state}, confirmed or buried, also while a worker has claimed it: the task's number stays, and the worker is told that
 -- the order is lost.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = {now}
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = @t
      WHERE reservation_id IN ({rows}) AND state = {state};
 
 -- name: reservation_extend
 -- From now; due_at moves along.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET expires_at = {now} + INTERVAL {count} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
+       SET expires_at = @t + INTERVAL {count} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
 
 -- name: reservation_kick
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, task_id = NULL, attempts = 0, due_at = {now}
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, task_id = NULL, attempts = 0, due_at = @t
      WHERE reservation_id IN ({rows}) AND state = 6;
 
 -- name: reservation_expire

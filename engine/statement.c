@@ -37,18 +37,6 @@ static void number_add(struct text *sql, const struct fill *fill, const char *na
 	assert(!"a brace in a .sql file that struct fill does not know");
 }
 
-/* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
-static void time_add(struct text *sql, int64_t ms)
-{
-	struct text stamp = {0};
-
-	time_write(&stamp, ms);
-	text_add(sql, "x'");
-	text_hex(sql, stamp.data, stamp.len - 1);
-	text_char(sql, '\'');
-	text_fini(&stamp);
-}
-
 void statement_add(struct text *sql, enum statement name, const struct fill *fill)
 {
 	const char *at = blocks[name].text, *brace;
@@ -62,10 +50,6 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 		assert(brace && fill);
 		if (strncmp(word, "rows}", 5) == 0)
 			text_bytes(sql, fill->rows->data, fill->rows->len);
-		else if (strncmp(word, "now}", 4) == 0 && fill->now == 0)
-			text_char(sql, 't');
-		else if (strncmp(word, "now}", 4) == 0)
-			time_add(sql, fill->now);
 		else
 			number_add(sql, fill, word, (size_t)(brace - word));
 	}
@@ -135,13 +119,7 @@ void row_null(struct text *rows)
 void row_t(struct text *rows)
 {
 	comma(rows);
-	text_char(rows, 't');
-}
-
-void row_t_after(struct text *rows, int64_t ms)
-{
-	row_t(rows);
-	text_format(rows, " + INTERVAL %lld MICROSECOND", (long long)ms * 1000);
+	text_add(rows, "@t");
 }
 
 void row_utc_now(struct text *rows)
@@ -150,8 +128,12 @@ void row_utc_now(struct text *rows)
 	text_add(rows, "UTC_TIMESTAMP(3)");
 }
 
+/* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
 void row_time(struct text *rows, int64_t ms)
 {
-	comma(rows);
-	time_add(rows, ms);
+	struct text stamp = {0};
+
+	time_write(&stamp, ms);
+	row_hex(rows, stamp.data, stamp.len - 1);
+	text_fini(&stamp);
 }

@@ -13,8 +13,7 @@
 #undef STATEMENT_ENUM
 
 struct fill {
-	int64_t count, epoch, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
-	int64_t now; /* {now}: milliseconds since 1970, written as a DATETIME(3); 0: t of a compound (guard.h) */
+	int64_t            count, epoch, id, kind, lane, lapsed, lease, low, sku, slot, state, task, verdict;
 	const struct text *rows;
 };
 
@@ -33,9 +32,8 @@ void row_end(struct text *rows);
 void row_int(struct text *rows, int64_t n);
 void row_hex(struct text *rows, const void *data, size_t len); /* an empty string is x'' */
 void row_null(struct text *rows);
-void row_t(struct text *rows);                   /* t, the time of a compound made by guard.h */
-void row_t_after(struct text *rows, int64_t ms); /* so much later than t */
-void row_utc_now(struct text *rows);             /* outside of a transaction */
-void row_time(struct text *rows, int64_t ms);    /* a DATETIME(3) */
+void row_t(struct text *rows);                /* @t, the time of a lane's transaction or of a guard's (guard.h) */
+void row_utc_now(struct text *rows);          /* outside of a transaction */
+void row_time(struct text *rows, int64_t ms); /* a DATETIME(3) */
 
 #endif

@@ -167,14 +167,14 @@ Test(db, session_and_rows)
 	cr_expect(db_text(one, "SELECT 1; SELECT 2", NULL, NULL) == DB_ERROR, "two statements in one must not run");
 }
 
-/* Rows (n, bytes of s, at) for a prepared statement. */
+/* Rows (n, bytes of s, seconds after @t) for a prepared statement. */
 static void values_fill(struct db_values *v, const int64_t *numbers, const char *const *texts, size_t rows)
 {
 	db_values_begin(v, 3);
 	for (size_t i = 0; i < rows; i++) {
 		db_values_int(v, numbers[i]);
 		db_values_bytes(v, texts[i], strlen(texts[i]));
-		db_values_time(v, 1798761599999);
+		db_values_int(v, 600);
 	}
 }
 
@@ -190,14 +190,15 @@ static enum db_result execute(const char *sql, const struct db_values           
 
 Test(db, prepared_statements)
 {
-	static const char insert[] = "INSERT INTO p VALUES (?, ?, ?)",
-			  raise[] = "UPDATE p SET n = n + ? WHERE s = ? AND at = ?",
-			  returns[] = "INSERT INTO p VALUES (?, ?, ?) RETURNING n, s, at, NULL";
+	static const char insert[] = "INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND)",
+			  raise[] = "UPDATE p SET n = n + ? WHERE s = ? AND at = @t + INTERVAL ? SECOND",
+			  returns[] = "INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND) RETURNING n, s, at, NULL";
 	struct db_values v = {0};
 	struct text      t = {0};
 
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3)) ENGINE=InnoDB",
 	                  NULL, NULL) == DB_OK);
+	cr_assert(db_text(one, "SET @t = TIMESTAMP'2026-12-31 23:49:59.999'", NULL, NULL) == DB_OK);
 	values_fill(&v, (int64_t[]){-1, INT64_MAX, 7}, (const char *[]){"", "'\"\\", "seven"}, 3);
 	cr_expect(execute(insert, &v, NULL, NULL) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
 	says("SELECT n, s, at FROM p ORDER BY n", "-1,,2026-12-31 23:59:59.999 7,seven,2026-12-31 23:59:59.999 "

@@ -129,8 +129,7 @@ Test(plan, no_scan_and_no_sort)
 		                             .state = 2,
 		                             .low = 1 << 30,
 		                             .count = 10,
-		                             .task = 1,
-		                             .now = clock_ms()});
+		                             .task = 1});
 		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statement_name(plans[i].statement),
 		             db_error(s.db));
 		cr_expect_gt(e.rows, 0);
