@@ -408,9 +408,12 @@ const char *service_address(const struct service *s)
 	return s->listening.address;
 }
 
+/* One pass after the other, over all sockets that have something: what a pass has brought goes to the lanes together.
+ */
 int service_run(struct service *s, int64_t *drained_by_ms)
 {
-	event_base_dispatch(s->base);
+	while (event_base_loop(s->base, EVLOOP_ONCE) == 0 && !event_base_got_exit(s->base))
+		engine_wake(s->engine);
 	*drained_by_ms = s->drain_until_ms;
 	return s->oldest ? EXIT_TROUBLE : EXIT_DONE;
 }

@@ -68,6 +68,14 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 	return engine_start_batch(e, op, 1, loop, done, arg);
 }
 
+void engine_wake(struct engine *e)
+{
+	for (unsigned i = 0; i < e->options.lanes; i++)
+		queue_wake(&e->lanes[i]->queue);
+	queue_wake(desk_queue(e->desk));
+	queue_wake(desk_queue(e->clerk));
+}
+
 bool engine_ready(struct engine *e)
 {
 	for (unsigned i = 0; i < e->options.lanes; i++)

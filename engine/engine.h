@@ -210,12 +210,15 @@ struct engine    *engine_open(const struct engine_options *options);
 void              engine_close(struct engine *e); /* everything started must have ended */
 struct catalogue *engine_catalogue(struct engine *e);
 
-/* Hands `op` over. false: the queue is full, the op is still the caller's. Any thread that has a loop. */
+/* Hands `op` over, to be begun at the next engine_wake. false: the queue is full, the op is still the caller's. Any
+ * thread that has a loop. */
 bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op),
                   void *arg) MUST_CHECK;
 /* The same for many at once, all or none, to one lane in their order. The ops are linked by `next`. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
+/* What was handed over is begun, as one batch where it can be: before a loop waits. Any thread. */
+void engine_wake(struct engine *e);
 /* For an op that takes too long: true when it had not begun and now never will (it comes back by `done` all the same,
  * with DATABASE_AWAY, nothing was done); false when it is in the database and nobody knows what comes of it. */
 bool op_cancel(struct op *op);

@@ -14,6 +14,7 @@ void queue_init(struct queue *q)
 	pthread_mutex_init(&q->lock, NULL);
 	q->head = q->count = 0;
 	q->closed = false;
+	atomic_init(&q->news, false);
 }
 
 void queue_fini(struct queue *q)
@@ -37,9 +38,17 @@ bool queue_push(struct queue *q, struct op *first, size_t count)
 		q->ring[(q->head + q->count++) % QUEUE_OPS] = op;
 	}
 	if (fits)
-		pthread_cond_signal(&q->filled);
+		atomic_store(&q->news, true);
+	if (q->count >= WAKE_OPS)
+		queue_wake(q);
 	pthread_mutex_unlock(&q->lock);
 	return fits;
+}
+
+void queue_wake(struct queue *q)
+{
+	if (atomic_exchange(&q->news, false))
+		pthread_cond_signal(&q->filled);
 }
 
 static void queue_wait(struct queue *q, int wait_ms)

@@ -77,6 +77,7 @@ static void part_send(struct import *im)
 	im->flying++;
 	while (!engine_start(im->engine, op, im->loop, part_done, im))
 		parts_wait(im, im->flying > 1 ? im->flying - 2 : 0);
+	engine_wake(im->engine);
 }
 
 /* ---- reading */

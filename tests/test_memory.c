@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NTH_MAX = 3000, SETTLE_US = 120000, PIECE_US = 20000, ANSWER_MS = 3000 };
+enum { NTH_MAX = 3000, AGAIN_MAX = 3, SETTLE_US = 120000, PIECE_US = 20000, ANSWER_MS = 3000 };
 
 static struct fault *fault;
 
@@ -130,8 +130,12 @@ static int by_handshake(const char *method, const char *path, const char *body)
 	return by_tls_from(true, method, path, body);
 }
 
+struct tally {
+	int refused, ended, nth;
+};
+
 /* `path` and `body` name what they make by %d. A handshake asks for memory hundreds of times, of which some fail. */
-static void each_fails(call *call, const char *method, const char *path, const char *body, int well)
+static struct tally each_once(call *call, const char *method, const char *path, const char *body, int well)
 {
 	int refused = 0, ended = 0, nth = 1;
 
@@ -162,7 +166,17 @@ static void each_fails(call *call, const char *method, const char *path, const c
 	fault->armed = 0;
 	say("%s %s: %d allocations, %d times 503, %d times the end of the connection", method, path, nth - 2, refused,
 	    ended);
-	cr_expect(nth < NTH_MAX && refused > 0 && refused + ended >= 3, "it did not reach the service");
+	return (struct tally){refused, ended, nth};
+}
+
+/* Other threads ask for memory too, so that a round may miss the few allocations that a 503 answers: then another. */
+static void each_fails(call *call, const char *method, const char *path, const char *body, int well)
+{
+	struct tally t = each_once(call, method, path, body, well);
+
+	for (int again = 0; again < AGAIN_MAX && t.refused == 0; again++)
+		t = each_once(call, method, path, body, well);
+	cr_expect(t.nth < NTH_MAX && t.refused > 0 && t.refused + t.ended >= 3, "it did not reach the service");
 }
 
 Test(memory, reserve)
