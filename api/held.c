@@ -160,8 +160,10 @@ void held_count(struct keys *k)
 	op->run_arg = count_new(k);
 	k->asked_ms = clock_ms();
 	k->counting = engine_start(k->engine, op, k->loop, held_count_done, k);
-	if (k->counting)
-		k->anew = false;
-	else
+	if (!k->counting) {
 		op_free(op);
+		return;
+	}
+	engine_wake(k->engine);
+	k->anew = false;
 }

@@ -35,7 +35,7 @@ struct service {
 	struct event_base     *base;
 	struct connections    *connections;
 	struct loop           *loop;
-	struct event          *ended, *tick, *signals[3];
+	struct event          *started, *ended, *tick, *signals[3];
 	struct request        *oldest, *newest; /* those that wait for operations */
 	size_t                 requests;        /* born and not dead */
 	struct text            head, extra;     /* of the answer that is made: all of it, and what its handler adds */
@@ -209,7 +209,8 @@ static void waiting_join(struct request *r)
 {
 	struct service *s = r->service;
 
-	r->asked = NULL; /* its bytes are gone */
+	event_active(s->started, 0, 0); /* it comes behind all sockets that have something now */
+	r->asked = NULL;                /* its bytes are gone */
 	r->previous = s->newest;
 	*(s->newest ? &s->newest->next : &s->oldest) = r;
 	s->newest = r;
@@ -269,6 +270,12 @@ static void connection_asked(void *arg, const struct asked *asked)
 }
 
 /* ---- the loop */
+
+static void ops_started(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	engine_wake(((struct service *)arg)->engine);
+}
 
 static void ops_ended(evutil_socket_t fd, short what, void *arg)
 {
@@ -366,6 +373,7 @@ static void events_watch(struct service *s)
 {
 	struct timeval tick = {0, TICK_MS * 1000};
 
+	s->started = event_new(s->base, -1, EV_PERSIST, ops_started, s);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
 	for (size_t i = 0; i < COUNT(signals); i++) {
@@ -408,12 +416,9 @@ const char *service_address(const struct service *s)
 	return s->listening.address;
 }
 
-/* One pass after the other, over all sockets that have something: what a pass has brought goes to the lanes together.
- */
 int service_run(struct service *s, int64_t *drained_by_ms)
 {
-	while (event_base_loop(s->base, EVLOOP_ONCE) == 0 && !event_base_got_exit(s->base))
-		engine_wake(s->engine);
+	event_base_dispatch(s->base);
 	*drained_by_ms = s->drain_until_ms;
 	return s->oldest ? EXIT_TROUBLE : EXIT_DONE;
 }
@@ -427,6 +432,7 @@ void service_close(struct service *s)
 		waiting_leave(r);
 		r->answered = true;
 	}
+	event_free(s->started);
 	event_free(s->ended);
 	event_free(s->tick);
 	for (size_t i = 0; i < COUNT(signals); i++)

@@ -70,7 +70,6 @@ void keys_start(struct keys *k, struct engine *e, struct loop *loop)
 	k->engine = e;
 	k->loop = loop;
 	held_count(k);
-	engine_wake(e);
 	while (k->counting && clock_ms() < until) {
 		struct pollfd p = {.fd = loop_fd(loop), .events = POLLIN};
 

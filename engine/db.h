@@ -115,7 +115,7 @@ enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
 bool        db_refused(const struct db *db);
 const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
 unsigned    db_errno(const struct db *db);
-int64_t     db_changed(const struct db *db); /* rows changed by the last statement without a result set */
+int64_t     db_changed(const struct db *db); /* by the last statement; rows given, of a prepared one that gives some */
 
 /* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to
  * it is open. One line for each that is not as it

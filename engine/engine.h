@@ -4,9 +4,9 @@
  *   op_new, fill, engine_start ─▶ queue ─▶ take what waits ─▶ decide ─▶ one transaction
  *   done(arg, op), op_free     ◀─ eventfd ◀── answer each  ◀─ verdict ◀─
  *
- * An operation (struct op) is one allocation with its lines and texts. engine_start hands it over; `done` hands it
- * back, once, on the thread of the op's loop, never before engine_start has returned. In between nobody else may touch
- * it. */
+ * An operation (struct op) is one allocation with its lines and texts. engine_start hands it over, to be
+ * begun when engine_wake is called; `done` hands it back, once, on the thread of the op's loop, never before
+ * engine_start has returned. In between nobody else may touch it. */
 #ifndef ENGINE_H
 #define ENGINE_H
 
@@ -210,8 +210,8 @@ struct engine    *engine_open(const struct engine_options *options);
 void              engine_close(struct engine *e); /* everything started must have ended */
 struct catalogue *engine_catalogue(struct engine *e);
 
-/* Hands `op` over, to be begun at the next engine_wake. false: the queue is full, the op is still the caller's. Any
- * thread that has a loop. */
+/* Hands `op` over, to be begun at the next engine_wake or before. false: the queue is full, the op is still the
+ * caller's. Any thread that has a loop. */
 bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op),
                   void *arg) MUST_CHECK;
 /* The same for many at once, all or none, to one lane in their order. The ops are linked by `next`. */

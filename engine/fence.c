@@ -1,8 +1,8 @@
 /* fence.c - a lane's row in the database, and what it is for.
  *
- * Its lock keeps the transactions of one lane in line. Its epoch shuts out a connection that was given up: a new
- * connection raises it first, which waits for what the old one still does. Its batch_no is written by every guarded
- * transaction, so that whoever does not know whether COMMIT was done reads one row and knows.
+ * Its lock keeps the transactions of one lane in line. By its epoch a connection that was given up commits nothing
+ * any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is written by
+ * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows.
  *
  * A transaction of many rows is run step by step, prepared and in bulk; one of few rows is written down and goes at
  * once. */
@@ -77,8 +77,8 @@ static void clock_learn(struct engine *e, int64_t offset_ms)
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
- * transaction that holds the lane's row and shuts out one that comes later. Afterwards *last is what was committed
- * last. */
+ * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is what was
+ * committed last. */
 static bool lane_enter(struct lane *l, struct lane_row *last)
 {
 	enum db_result result;
@@ -192,8 +192,7 @@ static void compound_run(struct lane *l)
 
 /* ---- step by step: sent, and looked at when the steps behind it have been sent as well */
 
-/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. The
- * lane's row is the first of all: without it the lane is fenced. */
+/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
 static void steps_settle(struct lane *l)
 {
 	for (size_t i = 0; i < l->step.sent_count; i++) {
@@ -208,12 +207,10 @@ static void steps_settle(struct lane *l)
 	}
 	l->step.sent_count = 0;
 	l->step.waits = false;
-	if (l->step.now == TIME_NONE)
-		lane_refuse(l, VERDICT_FENCED);
 }
 
-/* What only makes new rows is sent behind steps that may fail. Any other may wait for a row, 2 s of them in vain, so it
- * goes when one like it is known to be well. */
+/* What only makes new rows is sent behind steps that may fail. Any other may wait for a row, 2 s of them in vain, so
+ * there is one of them at a time, beside the lane's own row. */
 static bool only_adds(enum statement name)
 {
 	static const enum statement adding[] = {RESERVATION_ADD, RESERVATION_LINE_ADD, KEY_HOLD_ADD, MOVEMENT_ADD,
@@ -244,24 +241,46 @@ static void step_sent(struct lane *l, enum db_result result, void (*each)(void *
 		l->step.result = result;
 }
 
+void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
+{
+	size_t sent = l->step.sent_count;
+
+	if (!lane_goes_on(l))
+		return;
+	if (l->step.pace == AT_ONCE) {
+		guard_expect(&l->compound, count, (int)verdict);
+		return;
+	}
+	assert(sent > 0);
+	l->step.sent[sent - 1].count = count;
+	l->step.sent[sent - 1].verdict = verdict;
+}
+
 static void entered_read(void *arg, const struct db_row *row)
 {
 	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
-/* A deadlock ends the transaction, but not the steps that were sent behind the one that met it. Without autocommit they
- * begin another, which is undone; with it they would stand. */
+/* What was sent behind a step that fails is run all the same, and must not stand by itself. So there is a transaction
+ * from the first step on; and because a deadlock ends it in the midst, there is no autocommit either: the steps behind
+ * the deadlock begin another, which is undone. A lane that has just failed looks at its row before it sends what would
+ * wait like it. */
 static void steps_begin(struct lane *l)
 {
 	step_sent(l, db_send(l->db, "SET autocommit = 0, @t = UTC_TIMESTAMP(3)"), NULL, NULL);
 	if (l->step.pace == STEP_BY_STEP_REPEATABLE && lane_goes_on(l))
 		step_sent(l, db_send(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"), NULL, NULL);
+	if (lane_goes_on(l))
+		step_sent(l, db_send(l->db, "START TRANSACTION"), NULL, NULL);
 	db_values_begin(&l->values, 3);
 	db_values_int(&l->values, l->batch_no);
 	db_values_int(&l->values, l->lane_id);
 	db_values_int(&l->values, l->epoch);
 	if (lane_goes_on(l))
 		step_sent(l, db_send_values(l->db, statement_text(LANE_ENTER), &l->values), entered_read, &l->step.now);
+	lane_expect(l, 1, VERDICT_FENCED);
+	if (l->careful)
+		steps_settle(l);
 }
 
 /* COMMIT or ROLLBACK; nobody waits until the connection is as it was before. */
@@ -319,21 +338,6 @@ void lane_execute(struct lane *l, enum statement name)
 		compound_execute(l, name);
 	else if (step_goes(l, name))
 		step_sent(l, db_send_values(l->db, statement_text(name), &l->values), NULL, NULL);
-}
-
-void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
-{
-	size_t sent = l->step.sent_count;
-
-	if (!lane_goes_on(l))
-		return;
-	if (l->step.pace == AT_ONCE) {
-		guard_expect(&l->compound, count, (int)verdict);
-		return;
-	}
-	assert(sent > 0);
-	l->step.sent[sent - 1].count = count;
-	l->step.sent[sent - 1].verdict = verdict;
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */

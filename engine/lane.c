@@ -350,6 +350,7 @@ static void lane_round(struct lane *l)
 	enum db_result result = batch_run(l, &verdict, &now);
 
 	figures_count(l, requests, began_us);
+	l->careful = result != DB_OK || verdict != VERDICT_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);
 	else if (verdict != VERDICT_DONE)

@@ -124,6 +124,7 @@ struct lane {
 	struct op        *parked;                    /* waiting for a row that somebody outside holds */
 	int64_t           parked_ms;                 /* when they were last tried */
 	size_t            limit;                     /* of the next batch; halved while conflicts go on */
+	bool              careful;                   /* the last round failed */
 	uint64_t          blocked[BLOCKED];          /* pairs and ids that were locked from outside; 0: free place */
 	uint64_t          recents[RECENTS];          /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
@@ -158,9 +159,9 @@ bool         lane_connected(struct lane *l);
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
-/* A guarded transaction: begun, run, ended. Step by step it is two trips: the lane's row and what is written, one step
- * behind the other; COMMIT, when all of it is seen to be as expected. The rows belong to this lane, so that nobody
- * waits for the time between. */
+/* A guarded transaction: begun, run, ended. Step by step it is two trips, one more for each step but the first that
+ * may wait for a row: the lane's row and what is written, one step behind the other; COMMIT, when all of it is seen to
+ * be as expected. The rows belong to this lane, so that nobody waits for the time between. */
 void lane_begin(struct lane *l, enum pace pace);
 bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
 /* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip; nothing is read AT_ONCE. */

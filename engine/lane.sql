@@ -29,7 +29,7 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count
 
 -- name: lane_enter
 -- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
--- as proof of the commit, and tells @t, the time of the transaction; without a row in the answer the lane is fenced.
+-- as proof of the commit, and tells @t, the time of the transaction; a lane that is fenced has no row in the answer.
 -- Prepared: (batch, lane, epoch).
 INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at)
 SELECT lane_id, slot, epoch, ?, @t, started_at FROM lane WHERE lane_id = ? AND epoch = ? FOR UPDATE

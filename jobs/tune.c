@@ -234,10 +234,11 @@ static void loop_until(struct tune *t, int64_t until_us)
 	struct pollfd ready = {loop_fd(t->loop), POLLIN, 0};
 	int64_t       left_us;
 
+	engine_wake(t->engine);
 	while (t->flying > 0 && (left_us = until_us - clock_us()) > 0) {
-		engine_wake(t->engine);
 		poll(&ready, 1, left_us < 100000 ? (int)(left_us / 1000) + 1 : 100);
 		loop_run(t->loop);
+		engine_wake(t->engine);
 		t->ends = t->ends || stop_wait(t->stop, 0);
 	}
 }

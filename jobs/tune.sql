@@ -17,7 +17,7 @@ SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_%';
 SELECT lane_id FROM lane WHERE slot >= {slot};
 
 -- name: tune_fence
--- Waits for what such a lane still has under way, and shuts out what comes later: a lane writes its row first.
+-- Waits for what such a lane still has under way; what comes later is not committed, because a lane commits nothing without its row.
 DELETE FROM lane WHERE lane_id IN ({rows});
 
 -- name: tune_sku_find

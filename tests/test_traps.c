@@ -358,6 +358,12 @@ Test(traps, lane_is_fenced_from_outside)
 	flow_steps("count    A=9               -> 201 A=-1");
 	trap_sql("UPDATE lane SET epoch = epoch + 1");
 	flow_steps("count    A=8               -> 201 A=-1", "sku      A                 -> available=6 reserved=2");
+	trap_sql("UPDATE lane SET epoch = epoch + 1");
+	flow_steps("receipt  A +4              -> 201");
+	trap_sql("DELETE FROM lane");
+	flow_steps("batch    S1 A=1 | S2 A=1 | S3 A=1 | S4 A=1 | S5 A=1 | S6 A=1 | S7 A=1 | S8 A=1 | S9 A=1"
+	           " -> 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201",
+	           "sku      A                 -> available=1 reserved=11");
 	flow_end();
 }
 
