@@ -73,5 +73,7 @@ def workers(run):
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=WORKERS_S, check=False)
     if done.returncode:
+        with open(f'{run.folder}/tests.log', 'w', encoding='utf-8') as log:
+            log.write(done.stdout)
         raise Trouble(done.stdout[-3000:])
     return [f'{run.rounds} rounds: {done.stdout.strip().splitlines()[-1]}']
