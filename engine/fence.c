@@ -241,21 +241,6 @@ static void step_sent(struct lane *l, enum db_result result, void (*each)(void *
 		l->step.result = result;
 }
 
-void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
-{
-	size_t sent = l->step.sent_count;
-
-	if (!lane_goes_on(l))
-		return;
-	if (l->step.pace == AT_ONCE) {
-		guard_expect(&l->compound, count, (int)verdict);
-		return;
-	}
-	assert(sent > 0);
-	l->step.sent[sent - 1].count = count;
-	l->step.sent[sent - 1].verdict = verdict;
-}
-
 static void entered_read(void *arg, const struct db_row *row)
 {
 	*(int64_t *)arg = time_parse(row->col[0]);
@@ -299,7 +284,7 @@ static enum db_result steps_end(struct lane *l, const char *sql)
 
 void lane_begin(struct lane *l, enum pace pace)
 {
-	l->step = (struct step){.now = pace == AT_ONCE ? 0 : TIME_NONE, .pace = pace};
+	l->step = (struct step){.pace = pace};
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
 	if (pace == AT_ONCE)
 		compound_begin(l);
@@ -338,6 +323,21 @@ void lane_execute(struct lane *l, enum statement name)
 		compound_execute(l, name);
 	else if (step_goes(l, name))
 		step_sent(l, db_send_values(l->db, statement_text(name), &l->values), NULL, NULL);
+}
+
+void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
+{
+	size_t sent = l->step.sent_count;
+
+	if (!lane_goes_on(l))
+		return;
+	if (l->step.pace == AT_ONCE) {
+		guard_expect(&l->compound, count, (int)verdict);
+		return;
+	}
+	assert(sent > 0);
+	l->step.sent[sent - 1].count = count;
+	l->step.sent[sent - 1].verdict = verdict;
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
