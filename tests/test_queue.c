@@ -2,6 +2,9 @@
 #include "engine/lane.h"
 
 #include <criterion/criterion.h>
+#include <unistd.h>
+
+enum { BEGUN_US = 50000 };
 
 static struct queue queue;
 static struct op    ops[QUEUE_OPS + 1];
@@ -40,13 +43,14 @@ static void push(size_t from, size_t to)
 	}
 }
 
-/* However late the taker comes: it finds what was pushed, or is woken. */
+/* The taker has most likely begun to wait: then it is woken, or the test does not end. */
 static size_t taken_after(size_t pushed, void (*then)(struct queue *q))
 {
 	pthread_t thread;
 	size_t    count = 0;
 
 	cr_assert_eq(pthread_create(&thread, NULL, taker, &count), 0);
+	usleep(BEGUN_US);
 	push(0, pushed);
 	if (then)
 		then(&queue);
