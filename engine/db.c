@@ -24,7 +24,9 @@ struct db {
 	MYSQL_STMT      *sent[DB_AHEAD];      /* what was sent and not answered, the oldest first; NULL: plain text */
 	size_t           sent_count, unheard; /* how many; and of how many of the oldest nobody waits for the answer */
 	bool             running;             /* a statement's rows are being read */
-	int64_t          changed;
+	bool             manual;              /* the session commits nothing by itself */
+	bool             begun;               /* between db_begin and db_end */
+	int64_t          changed, last_id;
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
 };
@@ -122,6 +124,7 @@ void db_close(struct db *db)
 		mysql_close(db->mysql);
 	db->mysql = NULL;
 	db->sent_count = db->unheard = 0;
+	db->manual = db->begun = false;
 }
 
 bool db_connected(const struct db *db)
@@ -284,7 +287,7 @@ static enum db_result not_sent(struct db *db)
 	return DB_AWAY;
 }
 
-static enum db_result text_send(struct db *db, const char *sql, size_t len)
+static enum db_result text_put(struct db *db, const char *sql, size_t len)
 {
 	assert(!db->running && db->sent_count < DB_AHEAD);
 	if (!db->mysql)
@@ -293,6 +296,32 @@ static enum db_result text_send(struct db *db, const char *sql, size_t len)
 		return not_sent(db);
 	db->sent[db->sent_count++] = NULL;
 	return DB_OK;
+}
+
+/* The first of transactions one behind the other tells the session that nothing commits by itself any more, and what
+ * comes behind the last one, that everything does. Nobody waits for the answers. START TRANSACTION says it once more:
+ * an interrupt may hit the SET. */
+static enum db_result session_follow(struct db *db)
+{
+	static const char none[] = "SET autocommit = 0", begin[] = "START TRANSACTION", all[] = "SET autocommit = 1";
+	enum db_result    result;
+
+	if (db->manual == db->begun)
+		return DB_OK;
+	assert(db->sent_count == db->unheard);
+	db->manual = db->begun;
+	result = db->begun ? text_put(db, none, strlen(none)) : text_put(db, all, strlen(all));
+	if (result == DB_OK && db->begun)
+		result = text_put(db, begin, strlen(begin));
+	db->unheard = db->sent_count;
+	return result;
+}
+
+static enum db_result text_send(struct db *db, const char *sql, size_t len)
+{
+	enum db_result result = session_follow(db);
+
+	return result == DB_OK ? text_put(db, sql, len) : result;
 }
 
 enum db_result db_send(struct db *db, const char *sql)
@@ -316,10 +345,11 @@ enum db_result db_prepare(struct db *db, const char *sql)
 
 enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values)
 {
-	MYSQL_STMT *stmt = prepared_find(&db->prepared, sql);
+	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
+	enum db_result result = session_follow(db);
 
 	assert(!db->running && db->sent_count < DB_AHEAD);
-	if (!db->mysql)
+	if (result != DB_OK || !db->mysql)
 		return DB_AWAY;
 	assert(stmt);
 	if (!prepared_send(stmt, values))
@@ -338,10 +368,12 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
 	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
 	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
 	db->running = true;
-	ok = stmt ? prepared_read(stmt, &sets, each, arg) : answer_read(db, &sets, each, arg);
+	ok = stmt ? prepared_read(stmt) : answer_read(db, &sets, each, arg);
 	db->running = false;
-	if (stmt)
+	if (stmt) {
 		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
+		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
+	}
 	if (ok)
 		return DB_OK;
 	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
@@ -365,6 +397,21 @@ enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_
 		return DB_AWAY;
 	assert(db->sent_count > 0);
 	return oldest_answer(db, each, arg);
+}
+
+void db_begin(struct db *db)
+{
+	assert(!db->begun);
+	db->begun = db->mysql != NULL;
+}
+
+enum db_result db_end(struct db *db, bool commits)
+{
+	enum db_result result = db_text(db, commits ? "COMMIT" : "ROLLBACK", NULL, NULL);
+
+	if (result == DB_OK)
+		db->begun = false;
+	return result;
 }
 
 static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
@@ -431,64 +478,12 @@ int64_t db_changed(const struct db *db)
 	return db->changed;
 }
 
-/* ---- the server's rules */
-
-struct exam {
-	struct text *findings;
-	int          found;
-};
-
-static void exam_row(void *arg, const struct db_row *row)
+int64_t db_last_id(const struct db *db)
 {
-	enum { VERSION, FLUSH, PACKET, BINLOG, FORMAT };
-	struct exam *exam = arg;
-	int          major = 0, minor = 0;
-
-	sscanf(row->col[VERSION], "%d.%d", &major, &minor);
-	if (!strstr(row->col[VERSION], "MariaDB") || major * 1000 + minor < 10011) {
-		text_format(exam->findings, "the server is %s; it should be MariaDB 10.11 or later\n",
-		            row->col[VERSION]);
-		exam->found++;
-	}
-	if (db_int(row, FLUSH) != 1) {
-		text_format(exam->findings,
-		            "innodb_flush_log_at_trx_commit is %s; it should be 1, or a crash undoes promises\n",
-		            row->col[FLUSH]);
-		exam->found++;
-	}
-	if (db_int(row, PACKET) < 16 << 20) {
-		text_format(exam->findings, "max_allowed_packet is %s; it should be 16777216 or more\n",
-		            row->col[PACKET]);
-		exam->found++;
-	}
-	if (db_int(row, BINLOG) && strcmp(row->col[FORMAT], "STATEMENT") == 0) {
-		text_add(exam->findings, "binlog_format is STATEMENT; it should be ROW or MIXED, for SKIP LOCKED\n");
-		exam->found++;
-	}
+	return db->last_id;
 }
 
-/* Is the way to the server open to others? */
-static bool way_is_open(const struct db_target *t)
+const struct db_target *db_where(const struct db *db)
 {
-	return *t->host && t->tls == DB_TLS_OFF && strcmp(t->host, "localhost") != 0 && strcmp(t->host, "::1") != 0 &&
-	       strncmp(t->host, "127.", 4) != 0;
-}
-
-int db_doctor(struct db *db, struct text *findings)
-{
-	static const char sql[] = "SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet,"
-				  " @@log_bin, @@binlog_format";
-	struct exam       exam = {findings, 0};
-
-	if (db_text(db, sql, exam_row, &exam) != DB_OK) {
-		text_format(findings, "the server's settings could not be read: %s\n", db_error(db));
-		exam.found++;
-	}
-	if (way_is_open(&db->target)) {
-		text_format(findings,
-		            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE\n",
-		            db->target.host);
-		exam.found++;
-	}
-	return exam.found;
+	return &db->target;
 }

@@ -53,7 +53,8 @@ void       db_close(struct db *db);                /* db_connect may follow */
 bool       db_connected(const struct db *db);
 /* How long the server may be silent before a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
-void db_silence_set(struct db *db, unsigned silence_s);
+void                    db_silence_set(struct db *db, unsigned silence_s);
+const struct db_target *db_where(const struct db *db);
 
 /* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
  * columns live until the callback returns. */
@@ -100,9 +101,9 @@ size_t db_values_rows(const struct db_values *v);
  * nothing else may be asked meanwhile. */
 enum { DB_AHEAD = 16 };
 enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or DB_AWAY */
-/* The same for a statement that db_prepare has made known: one row of values or, where it gives no rows, many. */
+/* The same for a statement that db_prepare has made known and that gives no rows: once for each row of values. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values) MUST_CHECK;
-/* Of the oldest that has none. As for db_run; columns of a prepared statement's rows are cut at 64 bytes. */
+/* Of the oldest that has none. As for db_run. */
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Nobody waits for the answers that are still to come: the next call reads them. If one is bad the connection is closed
  * and the next call's outcome is DB_UNKNOWN. */
@@ -110,16 +111,22 @@ void db_unheard(struct db *db);
 /* Once for a connection; `sql` is known by its address. */
 enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
 
+/* ---- a transaction of several statements: nothing is committed before db_end, whatever becomes of one of them. What
+ * begins it is sent along with its first statement, and not at all where one transaction follows another. */
+void           db_begin(struct db *db);
+enum db_result db_end(struct db *db,
+                      bool       commits) MUST_CHECK; /* one that could not be committed is to be ended again */
+
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
  * try again is no use. */
 bool        db_refused(const struct db *db);
 const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
 unsigned    db_errno(const struct db *db);
-int64_t     db_changed(const struct db *db); /* by the last statement; rows given, of a prepared one that gives some */
+int64_t     db_changed(const struct db *db); /* by the last statement */
+int64_t     db_last_id(const struct db *db); /* what the last prepared statement told LAST_INSERT_ID */
 
-/* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to
- * it is open. One line for each that is not as it
- * should be is added to `findings`; returns how many. */
+/* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to it is open.
+ * One line for each that is not as it should be is added to `findings`; returns how many. */
 int db_doctor(struct db *db, struct text *findings);
 
 #endif

@@ -49,21 +49,15 @@ static enum db_result lane_statement(struct lane *l, enum statement name, void (
 	return result;
 }
 
-/* What is done again and again: for lane_execute, known to the connection by number and by name. */
+/* What is done again and again: for lane_execute. */
 static enum db_result lane_prepare(struct lane *l)
 {
-	static const enum statement often[] = {STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
-	enum db_result              result = db_prepare(l->db, statement_text(LANE_ENTER));
+	static const enum statement often[] = {LANE_ENTER, STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
+	enum db_result              result = DB_OK;
 
-	text_reset(&l->sql);
-	text_add(&l->sql, "BEGIN NOT ATOMIC ");
-	for (size_t i = 0; i < COUNT(often); i++) {
-		if (result == DB_OK)
-			result = db_prepare(l->db, statement_text(often[i]));
-		statement_prepare(&l->sql, often[i]);
-	}
-	text_add(&l->sql, "END");
-	return result == DB_OK ? db_run(l->db, &l->sql, NULL, NULL) : result;
+	for (size_t i = 0; result == DB_OK && i < COUNT(often); i++)
+		result = db_prepare(l->db, statement_text(often[i]));
+	return result;
 }
 
 /* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The way back only makes
@@ -144,54 +138,6 @@ void lane_refuse(struct lane *l, enum verdict verdict)
 		l->step.verdict = verdict;
 }
 
-/* ---- at once: a compound of what it is told to do */
-
-static void compound_begin(struct lane *l)
-{
-	text_reset(&l->compound);
-	guard_begin(&l->compound);
-	statement_add(&l->compound, LANE_MARK,
-	              &(struct fill){.count = l->batch_no, .lane = l->lane_id, .epoch = l->epoch});
-	guard_expect(&l->compound, 1, VERDICT_FENCED);
-}
-
-static void value_write(struct text *to, const struct db_value *value)
-{
-	if (value->type == DB_INT)
-		row_int(to, value->number);
-	else
-		row_hex(to, value->bytes, (size_t)value->number);
-}
-
-static void compound_execute(struct lane *l, enum statement name)
-{
-	const struct db_values *v = &l->values;
-
-	for (size_t row = 0; row < v->count; row += v->columns) {
-		text_reset(&l->sql);
-		for (size_t i = 0; i < v->columns; i++)
-			value_write(&l->sql, &v->list[row + i]);
-		statement_execute(&l->compound, name, &l->sql);
-	}
-}
-
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	struct step *step = arg;
-
-	step->verdict = (enum verdict)db_int(row, 0);
-	step->now = time_parse(row->col[1]);
-}
-
-static void compound_run(struct lane *l)
-{
-	statement_add(&l->compound, GUARD_END, NULL);
-	l->step.result = db_run(l->db, &l->compound, verdict_read, &l->step);
-	assert(l->step.result != DB_OK || l->step.now > 0);
-}
-
-/* ---- step by step: sent, and looked at when the steps behind it have been sent as well */
-
 /* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
 static void steps_settle(struct lane *l)
 {
@@ -202,6 +148,8 @@ static void steps_settle(struct lane *l)
 		if (!lane_goes_on(l))
 			continue;
 		l->step.result = result;
+		if (l->step.now == 0) /* the first is the lane's row, which tells the time */
+			l->step.now = db_last_id(l->db);
 		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
 			lane_refuse(l, sent->verdict);
 	}
@@ -209,22 +157,22 @@ static void steps_settle(struct lane *l)
 	l->step.waits = false;
 }
 
-/* What only makes new rows is sent behind steps that may fail. Any other may wait for a row, 2 s of them in vain, so
- * there is one of them at a time, beside the lane's own row. */
-static bool only_adds(enum statement name)
+/* Statements that may wait for a row, 2 s of it in vain, are sent one at a time: what comes behind the first in vain
+ * would only wait as long again. Not these, which make new rows, nor the lane's own row. */
+static bool may_wait(enum statement name)
 {
-	static const enum statement adding[] = {RESERVATION_ADD, RESERVATION_LINE_ADD, KEY_HOLD_ADD, MOVEMENT_ADD,
-	                                        MOVEMENT_LINE_ADD};
+	static const enum statement never[] = {LANE_ENTER,   RESERVATION_ADD, RESERVATION_LINE_ADD,
+	                                       KEY_HOLD_ADD, MOVEMENT_ADD,    MOVEMENT_LINE_ADD};
 
-	for (size_t i = 0; i < COUNT(adding); i++)
-		if (adding[i] == name)
-			return true;
-	return false;
+	for (size_t i = 0; i < COUNT(never); i++)
+		if (never[i] == name)
+			return false;
+	return true;
 }
 
 static bool step_goes(struct lane *l, enum statement name)
 {
-	bool waits = !only_adds(name);
+	bool waits = may_wait(name);
 
 	if (l->step.sent_count == STEPS_AHEAD || (waits && l->step.waits))
 		steps_settle(l);
@@ -241,67 +189,11 @@ static void step_sent(struct lane *l, enum db_result result, void (*each)(void *
 		l->step.result = result;
 }
 
-static void entered_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = time_parse(row->col[0]);
-}
-
-/* What was sent behind a step that fails is run all the same, and must not stand by itself. So there is a transaction
- * from the first step on; and because a deadlock ends it in the midst, there is no autocommit either: the steps behind
- * the deadlock begin another, which is undone. A lane that has just failed looks at its row before it sends what would
- * wait like it. */
-static void steps_begin(struct lane *l)
-{
-	step_sent(l, db_send(l->db, "SET autocommit = 0, @t = UTC_TIMESTAMP(3)"), NULL, NULL);
-	if (l->step.pace == STEP_BY_STEP_REPEATABLE && lane_goes_on(l))
-		step_sent(l, db_send(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"), NULL, NULL);
-	if (lane_goes_on(l))
-		step_sent(l, db_send(l->db, "START TRANSACTION"), NULL, NULL);
-	db_values_begin(&l->values, 3);
-	db_values_int(&l->values, l->batch_no);
-	db_values_int(&l->values, l->lane_id);
-	db_values_int(&l->values, l->epoch);
-	if (lane_goes_on(l))
-		step_sent(l, db_send_values(l->db, statement_text(LANE_ENTER), &l->values), entered_read, &l->step.now);
-	lane_expect(l, 1, VERDICT_FENCED);
-	if (l->careful)
-		steps_settle(l);
-}
-
-/* COMMIT or ROLLBACK; nobody waits until the connection is as it was before. */
-static enum db_result steps_end(struct lane *l, const char *sql)
-{
-	enum db_result result = db_text(l->db, sql, NULL, NULL);
-
-	if (result != DB_OK)
-		return result;
-	if (db_send(l->db, "SET autocommit = 1") == DB_OK)
-		db_unheard(l->db);
-	return result;
-}
-
-/* ---- either */
-
-void lane_begin(struct lane *l, enum pace pace)
-{
-	l->step = (struct step){.pace = pace};
-	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
-	if (pace == AT_ONCE)
-		compound_begin(l);
-	else
-		steps_begin(l);
-}
-
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	if (!lane_goes_on(l))
 		return;
-	if (l->step.pace == AT_ONCE) {
-		assert(!each);
-		statement_add(&l->compound, name, fill);
-		return;
-	}
 	text_reset(&l->sql);
 	statement_add(&l->sql, name, fill);
 	if (step_goes(l, name))
@@ -319,9 +211,7 @@ void lane_execute(struct lane *l, enum statement name)
 {
 	if (!lane_goes_on(l))
 		return;
-	if (l->step.pace == AT_ONCE)
-		compound_execute(l, name);
-	else if (step_goes(l, name))
+	if (step_goes(l, name))
 		step_sent(l, db_send_values(l->db, statement_text(name), &l->values), NULL, NULL);
 }
 
@@ -331,13 +221,29 @@ void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
 
 	if (!lane_goes_on(l))
 		return;
-	if (l->step.pace == AT_ONCE) {
-		guard_expect(&l->compound, count, (int)verdict);
-		return;
-	}
 	assert(sent > 0);
 	l->step.sent[sent - 1].count = count;
 	l->step.sent[sent - 1].verdict = verdict;
+}
+
+/* What was sent behind a step that fails is run all the same, and must not stand by itself: so nothing commits by
+ * itself, also behind a deadlock, which ends the transaction in the midst; the steps behind it begin another, which is
+ * undone. A lane that has just failed looks at its row before it sends what would wait like it. */
+void lane_begin(struct lane *l, enum isolation isolation)
+{
+	l->step = (struct step){0};
+	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
+	if (isolation == REPEATABLE_READ)
+		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
+	db_begin(l->db);
+	db_values_begin(&l->values, 3);
+	db_values_int(&l->values, l->batch_no);
+	db_values_int(&l->values, l->lane_id);
+	db_values_int(&l->values, l->epoch);
+	lane_execute(l, LANE_ENTER);
+	lane_expect(l, 1, VERDICT_FENCED);
+	if (l->careful)
+		steps_settle(l);
 }
 
 /* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
@@ -362,7 +268,7 @@ static enum db_result outcome_find(struct lane *l, int64_t *now)
  */
 static void lane_roll_back(struct lane *l)
 {
-	if (db_connected(l->db) && steps_end(l, "ROLLBACK") != DB_OK)
+	if (db_connected(l->db) && db_end(l->db, false) != DB_OK)
 		db_close(l->db);
 	if (l->step.result == DB_UNKNOWN)
 		l->step.result = DB_AWAY;
@@ -374,10 +280,9 @@ enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now)
 
 	steps_settle(l);
 	commits = lane_goes_on(l);
-	if (commits && l->step.pace == AT_ONCE)
-		compound_run(l);
-	else if (commits)
-		l->step.result = steps_end(l, "COMMIT");
+	assert(!commits || l->step.now > 0);
+	if (commits)
+		l->step.result = db_end(l->db, true);
 	if (commits && l->step.result == DB_UNKNOWN)
 		l->step.result = outcome_find(l, &l->step.now);
 	else if (!lane_goes_on(l))

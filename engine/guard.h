@@ -1,5 +1,5 @@
 /* guard.h - a guarded transaction in one round trip: writes that change exactly the rows they expect, or all of it is
- * undone and the verdict says why. A lane, which has a fence of its own, uses the frame for few rows (fence.c). */
+ * undone and the verdict says why. A lane has a fence of its own instead (fence.c). */
 #ifndef GUARD_H
 #define GUARD_H
 
@@ -7,7 +7,7 @@
 
 enum { GUARD_DONE = 0 }; /* other verdicts are the caller's own numbers */
 
-/* Begins the text; statements follow, each with guard_expect where it matters. `t` is the time of the transaction. */
+/* Begins the text; statements follow, each with guard_expect where it matters. @t is the time of the transaction. */
 void guard_begin(struct text *sql);
 /* The statement before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise `verdict`.
  */

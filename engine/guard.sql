@@ -1,16 +1,14 @@
 -- The frame of a guarded transaction in one trip: a compound that ends in COMMIT or in a verdict. A late one must be harmless by
--- its own guards, or by the row of a lane. {count} {verdict} are numbers. @t is t once more, for what a lane runs without a frame
--- as well.
+-- its own guards. {count} {verdict} are numbers. @t is the time of the transaction.
 
 -- name: guard_begin
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
 -- transaction open, and the next START TRANSACTION would commit half of it.
 BEGIN NOT ATOMIC
   DECLARE verdict INT DEFAULT 0;
-  DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3);
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
-  SET @t = t;
+  SET @t = UTC_TIMESTAMP(3);
   START TRANSACTION;
   work: BEGIN
 
@@ -21,5 +19,5 @@ BEGIN NOT ATOMIC
 -- name: guard_end
   END work;
   IF verdict = 0 THEN COMMIT; ELSE ROLLBACK; END IF;
-  SELECT verdict, t;
+  SELECT verdict;
 END

@@ -147,27 +147,6 @@ static bool batch_gathers(const struct batch *b)
 	return false;
 }
 
-/* Worth one trip: few rows of new reservations, or one operation of another kind. A movement reads what it has written.
- */
-static bool batch_is_brief(const struct batch *b)
-{
-	size_t rows = 0, writes = 0;
-	bool   all_reserve = true;
-
-	for (size_t i = 0; i < b->count; i++) {
-		const struct op *op = b->ops[i];
-
-		if (!op->writes)
-			continue;
-		if (op->kind == OP_MOVE)
-			return false;
-		all_reserve = all_reserve && op->kind == OP_RESERVE;
-		rows += 1 + op->lines_count;
-		writes++;
-	}
-	return rows <= BRIEF_ROWS && (all_reserve || writes == 1);
-}
-
 /* The first tries gather in a transaction of their own, which cannot deadlock with others for long. Where that was not
  * enough, the gather names every balance of the batch and stands in one transaction with the deduction. */
 static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t *now)
@@ -178,7 +157,7 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
-	lane_begin(l, !inside && batch_is_brief(b) ? AT_ONCE : STEP_BY_STEP);
+	lane_begin(l, READ_COMMITTED);
 	reservation_change(l);
 	stock_write(l, inside);
 	reservation_insert(l);
@@ -423,7 +402,6 @@ void lane_close(struct lane *l)
 	db_free(l->db);
 	text_fini(&l->sql);
 	text_fini(&l->rows);
-	text_fini(&l->compound);
 	db_values_fini(&l->values);
 	free(l->batch.pairs);
 	free(l->batch.order);

@@ -29,7 +29,6 @@ enum {
 	PARKED_MS = 100, /* how often parked operations are tried again */
 	BLOCKED = 64,
 	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
-	BRIEF_ROWS = 16,  /* of a transaction in one trip: with more, rows in bulk are cheaper than trips saved */
 	SWEEP_MAX = 1000,
 	SWEEP_ROUNDS = 100,
 	DOUBT_ROUNDS = 8,
@@ -75,12 +74,8 @@ struct hint {
 	int64_t  swept_ms; /* when expired holds on it were last looked for in vain */
 };
 
-/* How the steps of a transaction come to the database. */
-enum pace {
-	STEP_BY_STEP,
-	STEP_BY_STEP_REPEATABLE, /* ranges that it reads under locks are locked too */
-	AT_ONCE,                 /* written down, and sent by lane_commit as one compound: one trip, for few rows */
-};
+/* Of a lane's transaction. REPEATABLE_READ: ranges that it reads under locks are locked too. */
+enum isolation { READ_COMMITTED, REPEATABLE_READ };
 
 /* A step that was sent and not yet answered. */
 struct sent {
@@ -95,8 +90,7 @@ enum { ANY_COUNT = -1 };
 struct step {
 	enum db_result result;  /* of the first step that failed */
 	enum verdict   verdict; /* of the first guard that missed */
-	int64_t        now;     /* the transaction's time, by the database's clock, when it is known */
-	enum pace      pace;
+	int64_t        now;     /* the transaction's time, by the database's clock; 0: not known yet */
 	struct sent    sent[STEPS_AHEAD];
 	size_t         sent_count;
 	bool           waits; /* one of them may wait for a row */
@@ -131,7 +125,6 @@ struct lane {
 	struct step       step;
 	struct text       sql, rows; /* scratch */
 	struct db_values  values;    /* likewise */
-	struct text       compound;  /* the steps of a transaction that goes AT_ONCE */
 };
 
 /* The engine's own view of itself; engine.c. */
@@ -159,16 +152,16 @@ bool         lane_connected(struct lane *l);
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
-/* A guarded transaction: begun, run, ended. Step by step it is two trips, one more for each step but the first that
- * may wait for a row: the lane's row and what is written, one step behind the other; COMMIT, when all of it is seen to
- * be as expected. The rows belong to this lane, so that nobody waits for the time between. */
-void lane_begin(struct lane *l, enum pace pace);
+/* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
+ * row: the lane's row and what is written, one step behind the other; COMMIT, when all of it is seen to be as expected.
+ * The rows belong to this lane, so that nobody waits for the time between. */
+void lane_begin(struct lane *l, enum isolation isolation);
 bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
-/* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip; nothing is read AT_ONCE. */
+/* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip. */
 void lane_run(struct lane *l, enum statement name, const struct fill *fill);
 void lane_read(struct lane *l, enum statement name, const struct fill *fill,
                void (*each)(void *arg, const struct db_row *row), void *arg);
-/* With l->values, a statement that lane_prepare names. */
+/* With l->values, a statement that lane_prepare knows. */
 void lane_execute(struct lane *l, enum statement name);
 /* The step before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise all is undone. */
 void lane_expect(struct lane *l, int64_t count, enum verdict verdict);

@@ -29,13 +29,7 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count
 
 -- name: lane_enter
 -- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
--- as proof of the commit, and tells @t, the time of the transaction; a lane that is fenced has no row in the answer.
--- Prepared: (batch, lane, epoch).
-INSERT INTO lane (lane_id, slot, epoch, batch_no, batch_at, started_at)
-SELECT lane_id, slot, epoch, ?, @t, started_at FROM lane WHERE lane_id = ? AND epoch = ? FOR UPDATE
-    ON DUPLICATE KEY UPDATE batch_no = VALUES(batch_no), batch_at = VALUES(batch_at)
-RETURNING batch_at;
-
--- name: lane_mark
--- The same in a compound (guard.sql): {count} is the number of the batch. No row is changed where the lane is fenced.
-    UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = {count}, batch_at = @t WHERE lane_id = {lane} AND epoch = {epoch};
+-- as proof of the commit, and tells @t, the time of the transaction, which is also its LAST_INSERT_ID in ms since 1970: the server
+-- gives that back with the count. No row is changed where the lane is fenced. Prepared: (batch, lane, epoch).
+UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, batch_at = @t := UTC_TIMESTAMP(3)
+ WHERE lane_id = ? AND epoch = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;

@@ -366,7 +366,7 @@ enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdi
 {
 	struct slot_rows s = {0};
 
-	lane_begin(l, STEP_BY_STEP_REPEATABLE);
+	lane_begin(l, REPEATABLE_READ);
 	text_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		row_int(&l->rows, sku_id(op->lines[k].sku));

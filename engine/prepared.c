@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULT_COLUMNS = 4, RESULT_BYTES = 64 };
-
 void prepared_close(struct prepared *p)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -144,44 +142,12 @@ bool prepared_send(MYSQL_STMT *stmt, const struct db_values *v)
 	return sent;
 }
 
-/* ---- and on their way back: as text, like those of other statements */
-
 /* The library has no call of its own for the second half of mysql_stmt_execute; this is what the first half leaves out
  * with MARIADB_OPT_SKIP_READ_RESPONSE. */
-bool prepared_read(MYSQL_STMT *stmt, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
+bool prepared_read(MYSQL_STMT *stmt)
 {
-	char          texts[RESULT_COLUMNS][RESULT_BYTES + 1], *col[RESULT_COLUMNS];
-	unsigned long len[RESULT_COLUMNS];
-	my_bool       null[RESULT_COLUMNS];
-	MYSQL_BIND    binds[RESULT_COLUMNS] = {0};
-	struct db_row row = {.col = col, .len = len};
-	int           fetched;
+	bool ok = stmt->mysql->methods->db_read_execute_response(stmt) == 0;
 
-	if (stmt->mysql->methods->db_read_execute_response(stmt) != 0)
-		return false;
-	row.columns = mysql_stmt_field_count(stmt);
-	if (row.columns == 0)
-		return true;
-	assert(row.columns <= RESULT_COLUMNS);
-	for (unsigned i = 0; i < row.columns; i++)
-		binds[i] = (MYSQL_BIND){.buffer_type = MYSQL_TYPE_STRING,
-		                        .buffer = texts[i],
-		                        .buffer_length = RESULT_BYTES,
-		                        .length = &len[i],
-		                        .is_null = &null[i]};
-	if (mysql_stmt_bind_result(stmt, binds) != 0 || mysql_stmt_store_result(stmt) != 0)
-		return false;
-	while ((fetched = mysql_stmt_fetch(stmt)) == 0) {
-		for (unsigned i = 0; i < row.columns; i++) {
-			col[i] = null[i] ? NULL : texts[i];
-			texts[i][len[i] < RESULT_BYTES ? len[i] : RESULT_BYTES] = '\0';
-		}
-		if (each)
-			each(arg, &row);
-	}
-	++*sets;
-	if (fetched != MYSQL_NO_DATA)
-		return false;
-	mysql_stmt_free_result(stmt);
-	return true;
+	assert(mysql_stmt_field_count(stmt) == 0);
+	return ok;
 }

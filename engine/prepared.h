@@ -24,10 +24,9 @@ MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql); /* NULL: i
 /* False: *code and `error` say why. */
 bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
                    size_t error_size) MUST_CHECK;
-/* The two halves of an execution; others may be sent in between. False: mysql_stmt_errno says why. *sets as in db_run.
+/* The two halves of an execution that gives no rows; others may be sent in between. False: mysql_stmt_errno says why.
  */
 bool prepared_send(MYSQL_STMT *stmt, const struct db_values *values) MUST_CHECK;
-bool prepared_read(MYSQL_STMT *stmt, int *sets, void (*each)(void *arg, const struct db_row *row),
-                   void *arg) MUST_CHECK;
+bool prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
 
 #endif

@@ -67,17 +67,6 @@ const char *statement_text(enum statement name)
 	return blocks[name].text;
 }
 
-void statement_prepare(struct text *sql, enum statement name)
-{
-	assert(!strchr(blocks[name].text, '\''));
-	text_format(sql, "PREPARE %s FROM '%s'; ", blocks[name].name, blocks[name].text);
-}
-
-void statement_execute(struct text *sql, enum statement name, const struct text *values)
-{
-	text_format(sql, "EXECUTE %s USING %s; ", blocks[name].name, values->data);
-}
-
 /* Between two values of a row, or two rows, stands a comma. */
 static void comma(struct text *rows)
 {

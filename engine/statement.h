@@ -21,10 +21,6 @@ struct fill {
 void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
 const char *statement_text(enum statement name); /* as it stands, with question marks, for db_prepare */
-/* The same prepared by its name, once for a connection, and run by it inside of a compound: no parsing to speak of.
- * `values`: a list for the question marks. */
-void statement_prepare(struct text *sql, enum statement name);
-void statement_execute(struct text *sql, enum statement name, const struct text *values);
 
 /* ---- lists for {rows}: "(1,2,x'6162'),(..)", or plain "1,2" when the row is neither begun nor ended. */
 void row_begin(struct text *rows);

@@ -68,7 +68,7 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
 
 -- name: task_settle_rows
 -- The first write of a settlement is the fence: rows that are this task's no longer are missing from the count.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 3, settled_at = t
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 3, settled_at = @t
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 2;
 
 -- name: task_expire_rows
@@ -77,21 +77,21 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
 
 -- name: task_completed
 -- Last: the task must still be open, otherwise all is undone. It is done when nothing is left of it.
-    UPDATE task SET completed = completed + {count}, lease_until = GREATEST(lease_until, t + INTERVAL {lease} SECOND),
+    UPDATE task SET completed = completed + {count}, lease_until = GREATEST(lease_until, @t + INTERVAL {lease} SECOND),
            state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}), 1, 2),
-           ended_at = IF(state = 2, t, NULL)
+           ended_at = IF(state = 2, @t, NULL)
      WHERE task_id = {task} AND state = 1;
 
 -- name: task_retry
 -- One order goes back and waits {count} ms; {rows}: what went wrong, a hex literal or NULL.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET task_id = NULL, due_at = t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
+       SET task_id = NULL, due_at = @t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
 
 -- name: task_retry_held
 -- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim brings it back.
     UPDATE reservation FORCE INDEX (PRIMARY)
-       SET task_id = 0, due_at = t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
+       SET task_id = 0, due_at = @t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
      WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
 
 -- name: task_bury
@@ -101,7 +101,7 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
 -- name: task_failed
     UPDATE task SET failed = failed + {count},
            state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}), 1, 2),
-           ended_at = IF(state = 2, t, NULL)
+           ended_at = IF(state = 2, @t, NULL)
      WHERE task_id = {task} AND state = 1;
 
 -- name: task_give_back
@@ -110,10 +110,10 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
 
 -- name: task_mark_returned
-    UPDATE task SET state = 3, ended_at = t WHERE task_id = {task} AND state = 1;
+    UPDATE task SET state = 3, ended_at = @t WHERE task_id = {task} AND state = 1;
 
 -- name: task_heartbeat
-    UPDATE task SET lease_until = t + INTERVAL {lease} SECOND WHERE task_id = {task} AND state = 1;
+    UPDATE task SET lease_until = @t + INTERVAL {lease} SECOND WHERE task_id = {task} AND state = 1;
 
 -- name: task_overdue
 -- Open tasks whose lease ran out {lease} seconds ago, the longest first; {rows} and {low}: the lease and number of the last one

@@ -178,45 +178,43 @@ static void values_fill(struct db_values *v, const int64_t *numbers, const char 
 	}
 }
 
-static enum db_result execute(const char *sql, const struct db_values                 *v,
-                              void (*each)(void *arg, const struct db_row *row), void *arg)
+static enum db_result execute(const char *sql, const struct db_values *v)
 {
 	enum db_result result = db_prepare(one, sql);
 
 	if (result == DB_OK)
 		result = db_send_values(one, sql, v);
-	return result == DB_OK ? db_answer(one, each, arg) : result;
+	return result == DB_OK ? db_answer(one, NULL, NULL) : result;
 }
 
 Test(db, prepared_statements)
 {
 	static const char insert[] = "INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND)",
 			  raise[] = "UPDATE p SET n = n + ? WHERE s = ? AND at = @t + INTERVAL ? SECOND",
-			  returns[] = "INSERT INTO p VALUES (?, ?, @t + INTERVAL ? SECOND) RETURNING n, s, at, NULL";
+			  tells[] =
+				  "UPDATE p SET n = LAST_INSERT_ID(n + ?) WHERE s = ? AND at = @t + INTERVAL ? SECOND";
 	struct db_values v = {0};
-	struct text      t = {0};
 
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3)) ENGINE=InnoDB",
 	                  NULL, NULL) == DB_OK);
 	cr_assert(db_text(one, "SET @t = TIMESTAMP'2026-12-31 23:49:59.999'", NULL, NULL) == DB_OK);
 	values_fill(&v, (int64_t[]){-1, INT64_MAX, 7}, (const char *[]){"", "'\"\\", "seven"}, 3);
-	cr_expect(execute(insert, &v, NULL, NULL) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
+	cr_expect(execute(insert, &v) == DB_OK && db_changed(one) == 3, "%s", db_error(one));
 	says("SELECT n, s, at FROM p ORDER BY n", "-1,,2026-12-31 23:59:59.999 7,seven,2026-12-31 23:59:59.999 "
 	                                          "9223372036854775807,'\"\\,2026-12-31 23:59:59.999");
 	values_fill(&v, (int64_t[]){1}, (const char *[]){"seven"}, 1);
-	cr_expect(execute(raise, &v, NULL, NULL) == DB_OK && db_changed(one) == 1, "one row after many");
+	cr_expect(execute(raise, &v) == DB_OK && db_changed(one) == 1, "one row after many");
 	values_fill(&v, (int64_t[]){20, 8, 21}, (const char *[]){"a", "twice", "b"}, 3);
-	cr_expect(execute(insert, &v, NULL, NULL) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
-	values_fill(&v, (int64_t[]){30}, (const char *[]){"thirty"}, 1);
-	cr_expect(execute(returns, &v, row_write, &t) == DB_OK, "%s", db_error(one));
-	cr_expect_str_eq(t.data, "30,thirty,2026-12-31 23:59:59.999,NULL");
+	cr_expect(execute(insert, &v) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
+	values_fill(&v, (int64_t[]){INT64_C(1798761600000)}, (const char *[]){"seven"}, 1);
+	cr_expect(execute(tells, &v) == DB_OK && db_changed(one) == 1, "%s", db_error(one));
+	cr_expect_eq(db_last_id(one), INT64_C(1798761600008));
 	db_close(one);
-	cr_expect(execute(insert, &v, NULL, NULL) == DB_AWAY);
+	cr_expect(execute(insert, &v) == DB_AWAY);
 	cr_assert(db_connect(one), "%s", db_error(one));
 	values_fill(&v, (int64_t[]){40, 41}, (const char *[]){"x", "y"}, 2);
-	cr_expect(execute(insert, &v, NULL, NULL) == DB_OK, "prepared anew on a new connection");
-	cr_expect(execute("SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v, NULL, NULL) == DB_ERROR);
-	text_fini(&t);
+	cr_expect(execute(insert, &v) == DB_OK, "prepared anew on a new connection");
+	cr_expect(execute("SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v) == DB_ERROR);
 	db_values_fini(&v);
 }
 
@@ -253,6 +251,45 @@ Test(db, several_at_once)
 	cr_expect(db_send(one, "DO 1") == DB_AWAY && db_answer(one, NULL, NULL) == DB_AWAY);
 	text_fini(&t);
 	db_values_fini(&v);
+}
+
+/* What `two` sees of the rows from 10 on; a statement that is no part of a transaction. */
+static int64_t seen(void)
+{
+	int64_t count = -1;
+
+	cr_assert(db_text(two, "SELECT COUNT(*) FROM t WHERE n >= 10", number_keep, &count) == DB_OK);
+	return count;
+}
+
+Test(db, transactions)
+{
+	static const char asked[] =
+		"SELECT GROUP_CONCAT(VARIABLE_NAME, '=', VARIABLE_VALUE ORDER BY VARIABLE_NAME) FROM"
+		" information_schema.SESSION_STATUS WHERE VARIABLE_NAME IN ('COM_BEGIN', 'COM_COMMIT')";
+
+	for (int i = 0; i < 3; i++) {
+		db_begin(one);
+		cr_assert(db_send(one, "INSERT INTO t VALUES (10, 'ten')") == DB_OK &&
+		          db_send(one, i == 1 ? "ROLLBACK" : "SELECT nothing") == DB_OK && /* as a deadlock does */
+		          db_send(one, "INSERT INTO t VALUES (11, 'eleven')") == DB_OK);
+		cr_expect(db_answer(one, NULL, NULL) == DB_OK &&
+		          db_answer(one, NULL, NULL) == (i == 1 ? DB_OK : DB_ERROR) &&
+		          db_answer(one, NULL, NULL) == DB_OK);
+		cr_expect_eq(seen(), 0);
+		cr_assert(db_end(one, i == 2) == DB_OK);
+		cr_expect_eq(seen(), i == 2 ? 2 : 0);
+	}
+	says(asked, "COM_BEGIN=1,COM_COMMIT=1");
+	cr_assert(db_text(one, "INSERT INTO t VALUES (12, 'by itself')", NULL, NULL) == DB_OK);
+	cr_expect_eq(seen(), 3);
+	db_begin(one);
+	cr_assert(db_text(one, "DELETE FROM t WHERE n >= 10", NULL, NULL) == DB_OK);
+	db_close(one);
+	cr_expect(db_end(one, true) == DB_AWAY);
+	cr_assert(db_connect(one), "%s", db_error(one));
+	cr_assert(db_text(one, "DELETE FROM t WHERE n = 12", NULL, NULL) == DB_OK);
+	cr_expect_eq(seen(), 2, "nothing of the transaction, and by itself again");
 }
 
 Test(db, errors_of_statements)
