@@ -204,6 +204,7 @@ static void batch_answer(struct lane *l, int64_t now)
 			reservation_answer(op, now);
 		lane_answer(l, op, op->outcome);
 	}
+	l->last = l->batch.count;
 	l->batch.count = 0;
 	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
 }

@@ -17,6 +17,7 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 enum {
 	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
 	WAKE_OPS = 128,    /* as many are not kept waiting for more */
+	SHARE_MIN = 32,    /* as few are not divided into two batches */
 	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
 	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
 	COUNT_S = 30,      /* the clerk's: a count walks an index */
@@ -117,6 +118,7 @@ struct lane {
 	struct op        *answered, **answered_last; /* their loops are told together, before the lane waits */
 	struct op        *parked;                    /* waiting for a row that somebody outside holds */
 	int64_t           parked_ms;                 /* when they were last tried */
+	size_t            last;                      /* how many the last batch has answered */
 	size_t            limit;                     /* of the next batch; halved while conflicts go on */
 	bool              careful;                   /* the last round failed */
 	uint64_t          blocked[BLOCKED];          /* pairs and ids that were locked from outside; 0: free place */

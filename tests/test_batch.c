@@ -1,5 +1,6 @@
-/* test_batch.c - POST /v1/reservations/batch: each order judged on its own, in the order sent. */
-#include "tests/flow.h"
+/* test_batch.c - POST /v1/reservations/batch: each order judged on its own, in the order sent; and what a lane takes
+ * together. */
+#include "tests/trap.h"
 
 #define BATCH "raw POST /v1/reservations/batch "
 
@@ -119,5 +120,25 @@ Test(batch, many_lines)
 	flow_repeat("batch R0 S0=1", " | Q# S#=1 S1=1 S2=1 S3=1 S4=1 S5=1 S6=1 S7=1 S8=1 S9=1", 150,
 	            " -> 201 held | ...");
 	flow_steps("sku S1 -> available=49 reserved=151", "sku S149 -> available=199 reserved=1");
+	flow_end();
+}
+
+/* Batches of more than 64 so far. */
+static int64_t large_batches(void)
+{
+	return trap_metric(0, "holdfast_batch_requests_count") -
+	       trap_metric(0, "holdfast_batch_requests_bucket{le=\"64\"}");
+}
+
+/* Of a hundred that wait, half are taken, so that the others do not wait for nothing; those of one call stay together.
+ */
+Test(batch, a_crowd_is_divided_and_a_call_is_not)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1", "receipt A +1000 -> 201");
+	trap_raced(trap_race_in_one_batch("100", "reserve R# A=1"), "100x 201 held");
+	cr_expect_eq(large_batches(), 0);
+	flow_repeat("batch FIRST A=1", " | Q# A=1", 99, " -> 201 held | ...");
+	cr_expect_eq(large_batches(), 1);
 	flow_end();
 }
