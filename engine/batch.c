@@ -143,11 +143,11 @@ static size_t op_bytes(const struct op *op)
 /* Half of those under way, as far as the lane can tell: who waits, and who was answered last and comes back. While one
  * half is in the database the other is answered and asks anew; a lane that takes all that waits has nothing to do until
  * they come back, and they have nothing to do until then. A call of many is not divided, because it waits for all. */
-static bool batch_has_its_share(const struct lane *l, size_t waiting, const struct op *next)
+static bool batch_has_its_share(const struct lane *l, size_t waiting)
 {
 	const struct batch *b = &l->batch;
 
-	return b->count >= SHARE_MIN && b->count >= (waiting + l->last) / 2 && b->ops[b->count - 1]->arg != next->arg;
+	return b->count >= SHARE_MIN && 2 * b->count >= waiting + l->last && !b->ops[b->count - 1]->goes_on;
 }
 
 /* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
@@ -168,7 +168,7 @@ static void batch_fill(struct lane *l)
 		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
 
 		next = op->next;
-		full = full || *place || b->count >= l->limit || batch_has_its_share(l, waiting, op) ||
+		full = full || *place || b->count >= l->limit || batch_has_its_share(l, waiting) ||
 		       (b->count > 0 && (op->alone || b->ops[0]->alone || lines + op->lines_count > BATCH_LINES ||
 		                         bytes + op_bytes(op) > BATCH_BYTES));
 		if (full) {

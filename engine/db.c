@@ -299,20 +299,21 @@ static enum db_result text_put(struct db *db, const char *sql, size_t len)
 }
 
 /* The first of transactions one behind the other tells the session that nothing commits by itself any more, and what
- * comes behind the last one, that everything does. Nobody waits for the answers. START TRANSACTION says it once more:
- * an interrupt may hit the SET. */
+ * comes behind the last one, that everything does. Nobody waits for the answers; if one is bad, the connection is
+ * closed. What begins is said twice, because an interrupt may hit it, and what is sent behind it must not stand by
+ * itself. */
 static enum db_result session_follow(struct db *db)
 {
-	static const char none[] = "SET autocommit = 0", begin[] = "START TRANSACTION", all[] = "SET autocommit = 1";
+	static const char off[] = "SET autocommit = 0", on[] = "SET autocommit = 1";
 	enum db_result    result;
 
 	if (db->manual == db->begun)
 		return DB_OK;
 	assert(db->sent_count == db->unheard);
 	db->manual = db->begun;
-	result = db->begun ? text_put(db, none, strlen(none)) : text_put(db, all, strlen(all));
+	result = db->begun ? text_put(db, off, strlen(off)) : text_put(db, on, strlen(on));
 	if (result == DB_OK && db->begun)
-		result = text_put(db, begin, strlen(begin));
+		result = text_put(db, off, strlen(off));
 	db->unheard = db->sent_count;
 	return result;
 }
@@ -378,11 +379,6 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
 		return DB_OK;
 	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
 	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
-}
-
-void db_unheard(struct db *db)
-{
-	db->unheard = db->sent_count;
 }
 
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)

@@ -105,17 +105,15 @@ enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or 
 enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values) MUST_CHECK;
 /* Of the oldest that has none. As for db_run. */
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
-/* Nobody waits for the answers that are still to come: the next call reads them. If one is bad the connection is closed
- * and the next call's outcome is DB_UNKNOWN. */
-void db_unheard(struct db *db);
 /* Once for a connection; `sql` is known by its address. */
 enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
 
 /* ---- a transaction of several statements: nothing is committed before db_end, whatever becomes of one of them. What
- * begins it is sent along with its first statement, and not at all where one transaction follows another. */
-void           db_begin(struct db *db);
-enum db_result db_end(struct db *db,
-                      bool       commits) MUST_CHECK; /* one that could not be committed is to be ended again */
+ * begins it is sent along with its first statement, and not at all where one transaction follows another; if the server
+ * refuses that, the statement is DB_UNKNOWN. Before either, all that was sent is to be answered. */
+void db_begin(struct db *db); /* does nothing on a connection that is closed */
+/* As db_text. One that could not be committed is to be ended again, without. */
+enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
  * try again is no use. */

@@ -53,8 +53,10 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
 	int64_t       now_ms = clock_ms();
 	struct queue *queue;
 
-	for (struct op *op = first; op; op = op->next)
+	for (struct op *op = first; op; op = op->next) {
 		op_begin(op, loop, done, arg, now_ms);
+		op->goes_on = op->next != NULL;
+	}
 	if (first->kind < OP_GET)
 		queue = &e->lanes[(first->id_hash >> 1) % e->options.lanes]->queue;
 	else

@@ -1,7 +1,7 @@
 /* engine.h - what api and jobs may ask of the engine.
  *
  *   loop thread                        lane thread, one per slot              MariaDB
- *   op_new, fill, engine_start ─▶ queue ─▶ take what waits ─▶ decide ─▶ one transaction
+ *   op_new, fill, engine_start ─▶ queue ─▶ take from it ─▶ decide ─▶ one transaction
  *   done(arg, op), op_free     ◀─ eventfd ◀── answer each  ◀─ verdict ◀─
  *
  * An operation (struct op) is one allocation with its lines and texts. engine_start hands it over, to be
@@ -159,6 +159,7 @@ struct op {
 	int64_t     arrived_ms; /* clock_ms */
 	_Atomic int stage;      /* enum op_stage in lane.h */
 	struct op  *next;       /* in whichever list it waits */
+	bool        goes_on;    /* the one behind it was started along with it */
 	/* ---- the lane's scratch */
 	struct reservation *found; /* what the look-up of its id gave */
 	struct movement    *found_movement;

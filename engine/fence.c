@@ -2,11 +2,7 @@
  *
  * Its lock keeps the transactions of one lane in line. By its epoch a connection that was given up commits nothing
  * any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is written by
- * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows.
- *
- * A transaction of many rows is run step by step, prepared and in bulk; one of few rows is written down and goes at
- * once. */
-#include "guard.h"
+ * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
 #include "lane.h"
 
 #include <string.h>

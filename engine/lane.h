@@ -17,7 +17,7 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 enum {
 	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
 	WAKE_OPS = 128,    /* as many are not kept waiting for more */
-	SHARE_MIN = 32,    /* as few are not divided into two batches */
+	SHARE_MIN = 16,    /* of those under way, in a batch: fewer are not divided */
 	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
 	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
 	COUNT_S = 30,      /* the clerk's: a count walks an index */
@@ -155,7 +155,8 @@ bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
 /* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
- * row: the lane's row and what is written, one step behind the other; COMMIT, when all of it is seen to be as expected.
+ * row and one to read repeatably: the lane's row and what is written, one step behind the other; COMMIT, when all of it
+ * is seen to be as expected.
  * The rows belong to this lane, so that nobody waits for the time between. */
 void lane_begin(struct lane *l, enum isolation isolation);
 bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */

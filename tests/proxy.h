@@ -24,7 +24,8 @@ void          proxy_close(struct proxy *p);
 void proxy_arm(struct proxy *p, enum breach breach, const char *text);
 /* Waits 10 s at most until it came. */
 bool proxy_struck(struct proxy *p) MUST_CHECK;
-/* Sends what BREACH_LATE kept back, and waits until the server has answered it. false: nothing was kept. */
+/* Sends what BREACH_LATE kept back, and waits until the server has answered it, or closed the connection long ago.
+ * false: nothing was kept. */
 bool proxy_deliver(struct proxy *p) MUST_CHECK;
 
 #endif

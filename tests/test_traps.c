@@ -187,8 +187,9 @@ Test(traps, late_statement_is_fenced)
 	proxy_close(proxy);
 }
 
-/* The same of a transaction that is sent in one piece: a late one deducts nothing, whatever it was. */
-Test(traps, late_transaction_is_fenced)
+/* COMMIT alone is late. The transaction that it would end holds the lane's row, so that the lane waits until the server
+ * gives it up, after 5 s of silence; what comes then finds nothing to commit. */
+Test(traps, late_commit_finds_nothing)
 {
 	static const char *const steps[] = {
 		"reserve R1 A=1 -> 201 held created_at=~0",

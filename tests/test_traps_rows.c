@@ -124,7 +124,7 @@ Test(traps, locked_slot_of_a_sku_that_got_another_slot)
 	flow_step("second --lanes 1 --slot 1");
 	flow_steps("@2 receipt A +100                  -> 201");
 	trap_lock("SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = 'A' AND slot = 0 FOR UPDATE");
-	trap_raced(trap_race_in_one_batch("32", "reserve X# A=1 || sku A || reserve Y# B=1 || sku A"),
+	trap_raced(trap_race_of_waiters("32", "reserve X# A=1 || sku A || reserve Y# B=1 || sku A"),
 	           "8x 503 busy | 8x 201 held | 16x 200");
 	trap_unlock();
 	flow_end();
@@ -161,7 +161,7 @@ Test(traps, deadlock_in_the_midst_of_the_steps)
 	trap_sql("CREATE TABLE heavy (n INT) ENGINE=InnoDB SELECT seq AS n FROM seq_1_to_1000");
 	trap_lock("UPDATE heavy SET n = n + 1");
 	trap_lock("SELECT available FROM stock_slot FOR UPDATE");
-	race = trap_race_in_one_batch("40", "reserve X# A=1");
+	race = trap_race_of_waiters("40", "reserve X# A=1");
 	trap_waiter();
 	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
 	trap_unlock();
@@ -240,14 +240,14 @@ Test(traps, one_culprit_among_many_callers)
 	flow_end();
 }
 
-/* Ten of them, spread over the batch. */
-Test(traps, several_culprits_in_one_batch)
+/* Ten of them, spread over batches of half a hundred. */
+Test(traps, several_culprits_in_a_batch)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_steps("receipt A +5000                    -> 201");
 	refuse_order("R%7");
-	trap_raced(trap_race_in_one_batch("100", "reserve R# A=1"), "90x 201 held | 10x 503 busy Retry-After:*");
+	trap_raced(trap_race_of_waiters("100", "reserve R# A=1"), "90x 201 held | 10x 503 busy Retry-After:*");
 	flow_steps("sku     A                          -> available=4910 reserved=90");
 	flow_end();
 }

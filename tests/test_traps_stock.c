@@ -268,7 +268,7 @@ Test(traps, release_of_fourteen_thousand_lines_at_once)
 		snprintf(piece, sizeof(piece), " S%d-#=1", i);
 		flow_repeat(before, piece, 1000, " -> 201 held lines=1000");
 	}
-	trap_raced(trap_race_in_one_batch("16", "release R#"), "14x 200 released | 2x 404 unknown_order");
+	trap_raced(trap_race_of_waiters("16", "release R#"), "14x 200 released | 2x 404 unknown_order");
 	flow_steps("sku     S9-999                   -> available=1 reserved=0");
 	flow_end();
 }

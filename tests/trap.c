@@ -109,7 +109,7 @@ void trap_raced(struct race *race, const char *expectation)
 	text_fini(&why);
 }
 
-struct race *trap_race_in_one_batch(const char *shape, const char *steps)
+struct race *trap_race_of_waiters(const char *shape, const char *steps)
 {
 	struct race *race;
 

@@ -16,8 +16,9 @@ void trap_unlock(void);
 int64_t trap_waiter(void);
 /* Waits for the end of a race, judges it and frees it. */
 void trap_raced(struct race *race, const char *expectation);
-/* A race of which all calls come in one batch: the lane's own row is locked until all of them wait. With one lane. */
-struct race *trap_race_in_one_batch(const char *shape, const char *steps);
+/* A race of which all calls wait together, so that a few come in one batch, and of many half: the lane's own row is
+ * locked until they do. With one lane. */
+struct race *trap_race_of_waiters(const char *shape, const char *steps);
 /* The value of a sample of /metrics of a program (0 is the first); -1: it is not there. */
 int64_t trap_metric(int program, const char *name);
 
