@@ -156,8 +156,7 @@ void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in o
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
 /* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
  * row and one to read repeatably: the lane's row and what is written, one step behind the other; COMMIT, when all of it
- * is seen to be as expected.
- * The rows belong to this lane, so that nobody waits for the time between. */
+ * is seen to be as expected. The rows belong to this lane, so that nobody waits for the time between. */
 void lane_begin(struct lane *l, enum isolation isolation);
 bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
 /* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip. */
