@@ -144,7 +144,7 @@ static void steps_settle(struct lane *l)
 		if (!lane_goes_on(l))
 			continue;
 		l->step.result = result;
-		if (l->step.now == 0) /* the first is the lane's row, which tells the time */
+		if (result == DB_OK && l->step.now == 0) /* the first is the lane's row, which tells the time */
 			l->step.now = db_last_id(l->db);
 		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
 			lane_refuse(l, sent->verdict);
