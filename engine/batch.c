@@ -189,6 +189,8 @@ bool batch_take(struct lane *l)
 	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
 	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : IDLE_MS;
 
+	if (!l->pending && (l->parked || queue_depth(&l->queue) == 0))
+		lane_tell(l); /* it may have to wait */
 	if (l->parked && !l->pending && queue_closed(&l->queue))
 		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
 	if (room > 0)
@@ -197,6 +199,7 @@ bool batch_take(struct lane *l)
 		pending_append(l, taken[i]);
 	parked_return(l);
 	batch_fill(l);
-	lane_tell(l);
+	if (l->batch.count == 0 || l->careful)
+		lane_tell(l);
 	return l->batch.count > 0 || l->pending || l->parked || !queue_closed(&l->queue);
 }

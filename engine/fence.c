@@ -33,16 +33,20 @@ static void row_read(void *arg, const struct db_row *row)
 	r->now = time_parse(row->col[3]);
 }
 
-static enum db_result lane_statement(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
-                                     struct lane_row *row)
+enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
+                        void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	struct text    sql = {0};
-	enum db_result result;
+	lane_tell(l);
+	text_reset(&l->sql);
+	statement_add(&l->sql, name, fill);
+	return db_run(l->db, &l->sql, each, arg);
+}
 
-	statement_add(&sql, name, &(struct fill){.lane = l->lane_id, .slot = l->slot});
-	result = db_run(l->db, &sql, each, row);
-	text_fini(&sql);
-	return result;
+/* Of the lane's own row. */
+static enum db_result row_ask(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
+                              struct lane_row *row)
+{
+	return lane_ask(l, name, &(struct fill){.lane = l->lane_id, .slot = l->slot}, each, row);
 }
 
 /* What is done again and again: for lane_execute. */
@@ -78,15 +82,15 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		return false;
 	result = lane_prepare(l);
 	if (result == DB_OK && l->lane_id) {
-		result = lane_statement(l, LANE_RAISE, NULL, NULL);
+		result = row_ask(l, LANE_RAISE, NULL, NULL);
 		if (result == DB_OK)
-			result = lane_statement(l, LANE_READ, row_read, last);
+			result = row_ask(l, LANE_READ, row_read, last);
 		if (result == DB_OK && last->epoch == 0)
 			l->lane_id = 0; /* somebody removed the row: begin anew. A new row has batch_no 0, which no
 			                 * batch has, so what was under way is not taken for committed */
 	}
 	if (result == DB_OK && l->lane_id == 0) {
-		result = lane_statement(l, LANE_MAKE, lane_made, last);
+		result = row_ask(l, LANE_MAKE, lane_made, last);
 		l->lane_id = last->lane_id;
 	}
 	if (result != DB_OK) {
@@ -111,7 +115,7 @@ bool lane_connect(struct lane *l)
 
 void lane_leave(struct lane *l)
 {
-	if (db_connected(l->db) && lane_statement(l, LANE_DROP, NULL, NULL) != DB_OK)
+	if (db_connected(l->db) && row_ask(l, LANE_DROP, NULL, NULL) != DB_OK)
 		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
 }
 
@@ -137,6 +141,7 @@ void lane_refuse(struct lane *l, enum verdict verdict)
 /* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
 static void steps_settle(struct lane *l)
 {
+	lane_tell(l);
 	for (size_t i = 0; i < l->step.sent_count; i++) {
 		const struct sent *sent = &l->step.sent[i];
 		enum db_result     result = db_answer(l->db, sent->each, sent->arg);
@@ -229,8 +234,10 @@ void lane_begin(struct lane *l, enum isolation isolation)
 {
 	l->step = (struct step){0};
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
-	if (isolation == REPEATABLE_READ)
+	if (isolation == REPEATABLE_READ) {
+		lane_tell(l);
 		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
+	}
 	db_begin(l->db);
 	db_values_begin(&l->values, 3);
 	db_values_int(&l->values, l->batch_no);

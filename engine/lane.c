@@ -337,7 +337,6 @@ static void lane_round(struct lane *l)
 		batch_undone(l, verdict);
 	else
 		batch_answer(l, now);
-	lane_tell(l);
 	atomic_store(&l->connected, db_connected(l->db));
 }
 

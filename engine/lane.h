@@ -150,6 +150,9 @@ void         lane_close(struct lane *l); /* waits for the thread; the queue must
 bool         lane_connected(struct lane *l);
 
 /* ---- fence.c */
+/* A statement by itself, outside of a transaction. */
+enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
+                        void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Connects and fences what an earlier connection may still do. */
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
@@ -178,7 +181,9 @@ bool batch_take(struct lane *l);     /* waits a while, fills l->batch; false: th
 void batch_put_back(struct lane *l); /* nothing was done for them: they are first in the next batch */
 void batch_park(struct lane *l, struct op *op);
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the lane is done with the op */
-void lane_tell(struct lane *l);                                        /* what is answered goes to its loops */
+/* What is answered goes to its loops: before the lane waits for the database or the queue, and no sooner when there is
+ * more to do, so that the database has the next batch before loops and clients want the cores. */
+void lane_tell(struct lane *l);
 /* The operation of the batch that has this id, or NULL. */
 struct op *batch_find(struct lane *l, bool movement, const char *id);
 uint64_t   op_id_hash(bool movement, const char *id); /* op.c; never 0 */

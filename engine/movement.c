@@ -103,9 +103,7 @@ enum db_result movement_look_up(struct lane *l)
 		}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, MOVEMENT_FIND, &(struct fill){.rows = &l->rows});
-	result = db_run(l->db, &l->sql, movement_read, &in);
+	result = lane_ask(l, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, movement_read, &in);
 	for (size_t i = 0; i < in.count; i++) {
 		struct op *op = result == DB_OK ? batch_find(l, true, in.list[i]->movement_id) : NULL;
 

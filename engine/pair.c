@@ -54,9 +54,8 @@ enum db_result pairs_resolve(struct lane *l)
 		lines_resolve(l, locations);
 		if (l->rows.len == 0)
 			continue;
-		text_reset(&l->sql);
-		statement_add(&l->sql, locations ? LOCATION_FIND : SKU_FIND, &(struct fill){.rows = &l->rows});
-		result = db_run(l->db, &l->sql, code_read, &f);
+		result = lane_ask(l, locations ? LOCATION_FIND : SKU_FIND, &(struct fill){.rows = &l->rows}, code_read,
+		                  &f);
 		if (result != DB_OK)
 			return result;
 		lines_resolve(l, locations);
@@ -157,9 +156,7 @@ static enum db_result receipts_limit(struct lane *l)
 		}
 	}
 	if (l->rows.len > 0) {
-		text_reset(&l->sql);
-		statement_add(&l->sql, STOCK_TOTALS, &(struct fill){.rows = &l->rows});
-		result = db_run(l->db, &l->sql, total_add, l);
+		result = lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l);
 	}
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->over_limit = makes_skus(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
@@ -179,9 +176,8 @@ enum db_result pairs_make_codes(struct lane *l)
 
 		if (list_new(l, locations) == 0)
 			continue;
-		text_reset(&l->sql);
-		statement_add(&l->sql, locations ? LOCATION_MAKE : SKU_MAKE, &(struct fill){.rows = &l->rows});
-		result = db_run(l->db, &l->sql, NULL, NULL);
+		result =
+			lane_ask(l, locations ? LOCATION_MAKE : SKU_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 		if (result != DB_OK)
 			return result;
 		made = true;
@@ -334,9 +330,7 @@ enum db_result pairs_load(struct lane *l, enum which which)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	result = db_run(l->db, &l->sql, balance_read, l);
+	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 	return result;
 }
 
@@ -408,9 +402,7 @@ enum db_result pairs_probe(struct lane *l)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, STOCK_PROBE, &(struct fill){.rows = &l->rows});
-	result = db_run(l->db, &l->sql, unlocked_read, l);
+	result = lane_ask(l, STOCK_PROBE, &(struct fill){.rows = &l->rows}, unlocked_read, l);
 	for (size_t i = 0; i < l->batch.pairs_count; i++)
 		l->batch.pairs[i].locked &= result == DB_OK;
 	return result;

@@ -161,9 +161,7 @@ enum db_result reservation_look_up(struct lane *l)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, RESERVATION_FIND, &(struct fill){.rows = &l->rows});
-	result = db_run(l->db, &l->sql, reservation_read, &in);
+	result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows}, reservation_read, &in);
 	reservations_sort_lines(in.list, in.count);
 	for (size_t i = 0; i < in.count; i++) {
 		struct op *op = result == DB_OK ? batch_find(l, false, in.list[i]->order_id) : NULL;
@@ -408,9 +406,7 @@ enum db_result reservation_probe(struct lane *l)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, RESERVATION_PROBE, &(struct fill){.rows = &l->rows});
-	result = db_run(l->db, &l->sql, unlocked_read, l);
+	result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &l->rows}, unlocked_read, l);
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->locked &= result == DB_OK;
 	return result;

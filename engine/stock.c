@@ -31,9 +31,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, SLOT_MAKE, &(struct fill){.rows = &l->rows});
-	result = db_run(l->db, &l->sql, NULL, NULL);
+	result = lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 	return result;
 }
 

@@ -51,9 +51,7 @@ static enum db_result reservation_expire(struct lane *l, const struct text *ids,
 	size_t                    due = 0;
 	enum db_result            result;
 
-	text_reset(&l->sql);
-	statement_add(&l->sql, RESERVATION_BY_ID, &(struct fill){.rows = ids});
-	result = db_run(l->db, &l->sql, reservation_read, &in);
+	result = lane_ask(l, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, &in);
 	for (size_t i = 0; i < in.count; i++) {
 		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
 			in.list[due++] = in.list[i];
@@ -102,13 +100,9 @@ static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
 	enum db_result result;
 
 	text_reset(ids);
-	text_reset(&l->sql);
-	statement_add(&l->sql, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX});
-	result = db_run(l->db, &l->sql, id_read, &found);
+	result = lane_ask(l, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX}, id_read, &found);
 	if (result == DB_OK && found.len > 0) {
-		text_reset(&l->sql);
-		statement_add(&l->sql, RESERVATION_PROBE, &(struct fill){.rows = &found});
-		result = db_run(l->db, &l->sql, id_read, ids);
+		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &found}, id_read, ids);
 	}
 	*others = found.len > 0 && ids->len == 0;
 	text_fini(&found);
@@ -133,9 +127,7 @@ enum db_result reservation_sweep(struct lane *l)
 
 	if (sweep_skus(l) == 0)
 		return DB_OK;
-	text_reset(&l->sql);
-	statement_add(&l->sql, EXPIRED_EXISTS, NULL);
-	result = db_run(l->db, &l->sql, flag_read, &exists);
+	result = lane_ask(l, EXPIRED_EXISTS, NULL, flag_read, &exists);
 	for (int round = 0; result == DB_OK && exists && (swept > 0 || others) && round < SWEEP_ROUNDS; round++) {
 		swept = 0;
 		if (others)
