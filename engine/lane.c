@@ -60,7 +60,7 @@ static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
 }
 
 /* Marks the balances that refusals rest on, and whose ids are to be looked up. False: there are none (uncertain). */
-static bool batch_doubt(struct lane *l, bool also_certain)
+static bool batch_doubt(struct lane *l)
 {
 	struct batch *b = &l->batch;
 	bool          any = false;
@@ -70,7 +70,7 @@ static bool batch_doubt(struct lane *l, bool also_certain)
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
-		if (!op_is_refused(op) || (!also_certain && op_is_certain(op, b)))
+		if (!op_is_refused(op) || op_is_certain(op, b))
 			continue;
 		any = op->look_up = true;
 		lines_doubt(b, op->lines, op->lines_count);
@@ -80,30 +80,18 @@ static bool batch_doubt(struct lane *l, bool also_certain)
 	return any;
 }
 
-/* Reads the balances in doubt again, and where that does not help gives back expired holds that still occupy them. */
-static enum db_result batch_read_again(struct lane *l)
-{
-	enum db_result result = pairs_load(l, DOUBTED);
-
-	decide(&l->batch);
-	if (result != DB_OK || !batch_doubt(l, true))
-		return result;
-	result = reservation_sweep(l);
-	if (result == DB_OK)
-		result = pairs_load(l, DOUBTED);
-	return result;
-}
-
 /* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for
- * the balances, for expired holds, and after that for the id. */
+ * expired holds, which are given back, after that for the balances, and after that for the id. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
 
-	for (int round = 0; result == DB_OK && batch_doubt(l, false); round++) {
+	for (int round = 0; result == DB_OK && batch_doubt(l); round++) {
 		if (round == DOUBT_ROUNDS)
 			return DB_RETRY; /* the stock moves faster than we read it */
-		result = batch_read_again(l);
+		result = reservation_sweep(l);
+		if (result == DB_OK)
+			result = pairs_load(l, DOUBTED);
 		if (result == DB_OK)
 			result = batch_look_up(l);
 		pairs_meet(l); /* what was found anew has lines without a pair */
