@@ -2,19 +2,14 @@
 PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libcsv-dev libssl-dev libcriterion-dev libfaketime \
            clang libclang-rt-14-dev valgrind curl python3 python3-yaml python3-jsonschema
 
-comma   := ,
 B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
 
-SQL      = $(sort $(wildcard engine/*.sql jobs/*.sql))
-SCHEMA   = $(sort $(wildcard schema/[0-9]*.sql))
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h libevent)
 PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
-TESTS    = $(sort $(wildcard tests/*.c))
-BENCH    = $(sort $(wildcard tests/bench/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
@@ -41,7 +36,7 @@ test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 4
 
-SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages tidy
@@ -57,38 +52,30 @@ check: install-packages tidy
 	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
 
-FUZZ_S      = 60
-FUZZ_TARGET = $(FUZZ)
+fuzz: FUZZER = -fsanitize=fuzzer-no-link
 fuzz: install-packages
-	@$(MAKE) --no-print-directory B=build/fuzz $(subst address,fuzzer-no-link$(comma)address,$(SANITIZED)) \
-	  build/fuzz/holdfast $(FUZZ_TARGET:%=build/fuzz/fuzz/%)
-	tests/fuzz/run.sh build/fuzz $(FUZZ_S) $(FUZZ_TARGET)
+	@$(MAKE) --no-print-directory B=build/fuzz $(SANITIZED) build/fuzz/holdfast \
+	  $(patsubst %,build/fuzz/fuzz/%,$(or $(FUZZ_TARGET),$(FUZZ)))
+	tests/fuzz/run.sh build/fuzz $(or $(FUZZ_S),60) $(or $(FUZZ_TARGET),$(FUZZ))
 
-CONTRACT_S = 60
 contract: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
-	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(CONTRACT_S) $(if $(SEED),--seed $(SEED))
+	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(or $(CONTRACT_S),60) $(SEED:%=--seed %)
 
 bench: PACKAGES += redis-server
-bench: install-packages
+scale: override BENCH_FLAGS += --scale
+bench scale: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
 	$(B)/bench-holdfast --orders='$(ORDERS)' $(BENCH_FLAGS)
-
-scale: install-packages
-	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
-	$(B)/bench-holdfast --scale $(BENCH_FLAGS)
 
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	python3 tests/demo/demo.py --holdfast $(B)/holdfast --orders='$(ORDERS)' --share='$(SHARE)' --seed='$(SEED)'
 
-fault: install-packages
+soak: override FAULT_FLAGS += --drill soak --seconds $(or $(SOAK_S),600)
+fault soak: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
-
-soak: install-packages
-	@$(MAKE) --no-print-directory $(B)/holdfast
-	python3 tests/fault/fault.py --holdfast $(B)/holdfast --drill soak --seconds $(or $(SOAK_S),600)
 
 tidy:
 	tests/tidy.sh
@@ -102,15 +89,13 @@ install: $(B)/holdfast
 # Debian packages; asks apt-get only when one is missing.
 install-packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
-	if [ -n "$$missing" ]; then \
-	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  echo "installing:" $$missing; \
-	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
-	fi
+	[ -z "$$missing" ] || { echo installing: $$missing; sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; }
+
+link = @echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
-	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	$(link)
 # Not for AddressSanitizer, which has an allocator of its own.
 ifeq (,$(findstring sanitize,$(CFLAGS)))
 $(B)/test: | $(B)/fault-memory.so
@@ -118,18 +103,15 @@ endif
 $(B)/fault-memory.so: tests/fault/memory.c
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-$(B)/test: $(TESTS:%.c=$(B)/obj/%.o) $(OBJECTS) $(B)/obj/commands.o
-	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -lcriterion
-$(B)/bench-holdfast: $(BENCH:%.c=$(B)/obj/%.o) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
-	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) -levent_extra -lm
+$(B)/test: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/*.c)) $(OBJECTS) $(B)/obj/commands.o
+	$(link) -lcriterion
+$(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(filter $(B)/obj/engine/%,$(OBJECTS)) $(filter $(B)/obj/schema/%,$(OBJECTS))
+	$(link) -levent_extra -lm
 # libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(OBJECTS) $(B)/obj/commands.o
 	@mkdir -p $(@D)
-	@echo 'LINK $@'
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	$(link) -fsanitize=fuzzer
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
 	@mkdir -p $(@D)
@@ -139,10 +121,10 @@ $(B)/obj/%.o: %.c $(GEN)
 	@echo 'CC   $<'
 	@$(CC) $(CFLAGS) -c -o $@ $<
 
-$(B)/gen/statements.h: engine/sql.awk $(SQL)
+$(B)/gen/statements.h: engine/sql.awk $(sort $(wildcard engine/*.sql jobs/*.sql))
 	@mkdir -p $(@D)
 	@awk -v kind=statement -f $^ > $@
-$(B)/gen/schema.h: $(SCHEMA)
+$(B)/gen/schema.h: $(sort $(wildcard schema/[0-9]*.sql))
 $(B)/gen/invariants.h: schema/invariants.sql
 $(B)/gen/openapi.h: api/openapi.yaml
 $(B)/gen/schema.h $(B)/gen/invariants.h $(B)/gen/openapi.h: schema/embed.awk
