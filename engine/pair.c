@@ -49,13 +49,13 @@ enum db_result pairs_resolve(struct lane *l)
 {
 	for (int locations = 0; locations <= 1; locations++) {
 		struct finder  f = {l->catalogue, locations};
+		enum statement name = locations ? LOCATION_FIND : SKU_FIND;
 		enum db_result result;
 
 		lines_resolve(l, locations);
 		if (l->rows.len == 0)
 			continue;
-		result = lane_ask(l, locations ? LOCATION_FIND : SKU_FIND, &(struct fill){.rows = &l->rows}, code_read,
-		                  &f);
+		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, code_read, &f);
 		if (result != DB_OK)
 			return result;
 		lines_resolve(l, locations);
@@ -155,9 +155,8 @@ static enum db_result receipts_limit(struct lane *l)
 				row_int(&l->rows, sku_id(op->lines[k].sku));
 		}
 	}
-	if (l->rows.len > 0) {
+	if (l->rows.len > 0)
 		result = lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l);
-	}
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->over_limit = makes_skus(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
 	return result;
@@ -172,12 +171,12 @@ enum db_result pairs_make_codes(struct lane *l)
 		return checked;
 
 	for (int locations = 0; locations <= 1; locations++) {
+		enum statement name = locations ? LOCATION_MAKE : SKU_MAKE;
 		enum db_result result;
 
 		if (list_new(l, locations) == 0)
 			continue;
-		result =
-			lane_ask(l, locations ? LOCATION_MAKE : SKU_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
+		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, NULL, NULL);
 		if (result != DB_OK)
 			return result;
 		made = true;
@@ -308,8 +307,7 @@ static bool pair_is_due(const struct pair *p, enum which which)
 
 enum db_result pairs_load(struct lane *l, enum which which)
 {
-	struct batch  *b = &l->batch;
-	enum db_result result;
+	struct batch *b = &l->batch;
 
 	b->moment++;
 	text_reset(&l->rows);
@@ -330,8 +328,7 @@ enum db_result pairs_load(struct lane *l, enum which which)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
-	return result;
+	return lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 }
 
 /* ---- hints */

@@ -10,8 +10,7 @@
  * are none. */
 static enum db_result gather_prepare(struct lane *l, bool all)
 {
-	struct batch  *b = &l->batch;
-	enum db_result result;
+	struct batch *b = &l->batch;
 
 	text_reset(&l->rows);
 	for (size_t i = 0; i < b->pairs_count; i++) {
@@ -31,8 +30,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	result = lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
-	return result;
+	return lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 }
 
 /* Into l->rows; false: there are none. */

@@ -101,9 +101,8 @@ static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
 
 	text_reset(ids);
 	result = lane_ask(l, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX}, id_read, &found);
-	if (result == DB_OK && found.len > 0) {
+	if (result == DB_OK && found.len > 0)
 		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &found}, id_read, ids);
-	}
 	*others = found.len > 0 && ids->len == 0;
 	text_fini(&found);
 	return result;
