@@ -240,6 +240,35 @@ Test(traps, one_culprit_among_many_callers)
 	flow_end();
 }
 
+/* The next batch is on its way before those of the last are told, and may wait long: here a stranger has taken the
+ * lane's row between the two. They are told before it gives the row back, and before the lane gives up waiting for it.
+ */
+Test(traps, answers_do_not_wait_for_the_next_batch)
+{
+	struct race *first, *next;
+	struct db   *stranger;
+	int64_t      retries;
+
+	flow_begin();
+	flow_steps("serve --lanes 1", "receipt A +100 -> 201", "reserve W A=1 -> 201");
+	retries = trap_metric(0, "holdfast_retries_total");
+	stranger = flow_scratch()->db;
+	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
+	first = flow_race("1", "reserve F A=1");
+	trap_waiter();
+	trap_sql("START TRANSACTION");
+	cr_assert(db_send(stranger, "SELECT lane_id FROM lane FOR UPDATE") == DB_OK);
+	next = flow_race("8", "reserve R# A=1");
+	usleep(300000);
+	trap_unlock();
+	trap_raced(first, "1x 201 held");
+	cr_expect(retries == 0 && trap_metric(0, "holdfast_retries_total") == 0);
+	cr_assert(db_answer(stranger, NULL, NULL) == DB_OK);
+	trap_sql("COMMIT");
+	trap_raced(next, "8x 201 held");
+	flow_end();
+}
+
 /* Ten of them, spread over batches of half a hundred. */
 Test(traps, several_culprits_in_a_batch)
 {
