@@ -63,6 +63,12 @@ void batch_put_back(struct lane *l)
 	l->batch.count = 0;
 }
 
+void batch_cut(struct lane *l, size_t count)
+{
+	pending_prepend(l, l->batch.ops + count, l->batch.count - count);
+	l->batch.count = count;
+}
+
 void batch_park(struct lane *l, struct op *op)
 {
 	if (op->busy_since_ms == 0)
@@ -119,8 +125,30 @@ void batch_trim(struct lane *l)
 		if (kept > 0 && lines > BATCH_LINES)
 			break;
 	}
-	pending_prepend(l, b->ops + kept, b->count - kept);
+	batch_cut(l, kept);
+}
+
+void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b))
+{
+	struct batch *b = &l->batch;
+	struct op    *waiting[BATCH_OPS];
+	size_t        kept = 0, count = 0;
+	bool          behind = false; /* of one call, which is judged in order */
+
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (behind || waits(op, b))
+			waiting[count++] = op;
+		else
+			b->ops[kept++] = op;
+		behind = count > 0 && waiting[count - 1] == op && op->goes_on;
+	}
+	pending_prepend(l, waiting, count);
 	b->count = kept;
+	memset(l->ids, 0, sizeof(l->ids));
+	for (size_t i = 0; i < kept; i++)
+		*id_place(l, b->ops[i]->kind == OP_MOVE, b->ops[i]->id, b->ops[i]->id_hash) = (uint16_t)(i + 1);
 }
 
 /* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
@@ -174,7 +202,7 @@ static void batch_fill(struct lane *l)
 		if (full) {
 			pending_append(l, op);
 		} else if (op_take(l, op)) {
-			op->looked_at = 0;
+			op->looked_at = op->looks = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
 			b->ops[b->count++] = op;

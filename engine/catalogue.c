@@ -3,6 +3,7 @@
 #include "catalogue.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,9 @@ struct catalogue {
 	size_t            skus;
 	struct location **locations; /* by number, as above */
 	size_t            locations_count;
-	struct block     *blocks;
+	uint32_t          newest_sku, newest_location; /* the largest numbers; 0: none */
+	_Atomic unsigned  past;
+	struct block     *blocks; /* of what is forgotten, too */
 };
 
 uint32_t sku_id(const struct sku *s)
@@ -54,17 +57,23 @@ struct catalogue *catalogue_new(void)
 
 	c->buckets_count = 1024;
 	c->buckets = mem_alloc(c->buckets_count * sizeof(*c->buckets));
+	c->past = 1;
 	pthread_rwlock_init(&c->lock, NULL);
 	return c;
 }
 
-void catalogue_free(struct catalogue *c)
+static void totals_drop(struct catalogue *c)
 {
 	for (size_t i = 0; i < c->by_id_count; i++)
-		if (c->by_id[i] && c->by_id[i]->totals > 1)
+		if (c->by_id[i] && c->by_id[i]->totals > 1) {
 			free(c->by_id[i]->total.more);
-	for (size_t i = 0; i < c->locations_count; i++)
-		free(c->locations[i]);
+			c->by_id[i]->totals = 0;
+		}
+}
+
+void catalogue_free(struct catalogue *c)
+{
+	totals_drop(c);
 	for (struct block *b = c->blocks, *next; b; b = next) {
 		next = b->next;
 		free(b);
@@ -105,12 +114,17 @@ static void *array_reach(void *array, size_t *count, size_t last)
 	return places;
 }
 
+static bool code_is(const char *code, const char *bytes, size_t len)
+{
+	return strncmp(code, bytes, len) == 0 && code[len] == '\0';
+}
+
 static struct sku *bucket_find(struct catalogue *c, const char *code, size_t len, uint32_t hash)
 {
 	for (uint32_t id = c->buckets[hash & (c->buckets_count - 1)]; id; id = c->by_id[id]->next) {
 		struct sku *s = c->by_id[id];
 
-		if (s->hash == hash && strncmp(s->code, code, len) == 0 && s->code[len] == '\0')
+		if (s->hash == hash && code_is(s->code, code, len))
 			return s;
 	}
 	return NULL;
@@ -156,14 +170,20 @@ struct sku *catalogue_sku_by_id(struct catalogue *c, uint32_t id)
 	return s;
 }
 
+static struct location *location_find(struct catalogue *c, const char *code, size_t len)
+{
+	for (size_t i = 0; i < c->locations_count; i++)
+		if (c->locations[i] && code_is(c->locations[i]->code, code, len))
+			return c->locations[i];
+	return NULL;
+}
+
 const struct location *catalogue_location(struct catalogue *c, const char *code)
 {
-	const struct location *found = NULL;
+	const struct location *found;
 
 	pthread_rwlock_rdlock(&c->lock);
-	for (size_t i = 0; i < c->locations_count && !found; i++)
-		if (c->locations[i] && strcmp(c->locations[i]->code, code) == 0)
-			found = c->locations[i];
+	found = location_find(c, code, strlen(code));
 	pthread_rwlock_unlock(&c->lock);
 	return found;
 }
@@ -178,27 +198,68 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 	return found;
 }
 
+/* ---- entering; the lock is held */
+
+static void forget(struct catalogue *c)
+{
+	totals_drop(c);
+	memset(c->buckets, 0, c->buckets_count * sizeof(*c->buckets));
+	if (c->by_id_count > 0)
+		memset(c->by_id, 0, c->by_id_count * sizeof(*c->by_id));
+	if (c->locations_count > 0)
+		memset(c->locations, 0, c->locations_count * sizeof(*c->locations));
+	c->skus = 0;
+	c->newest_sku = c->newest_location = 0;
+	atomic_fetch_add(&c->past, 1);
+	log_event(LOG_WARN, "another_past", "what=\"the database is another one or was restored: all that was known of it is "
+	                                    "forgotten\"");
+}
+
+static struct sku *sku_add(struct catalogue *c, uint32_t id, const char *code, size_t len, uint32_t hash)
+{
+	struct sku *s = block_cut(c, sizeof(*s) + len + 1);
+
+	*s = (struct sku){.sku_id = id, .hash = hash, .read_ms = NEVER};
+	memcpy(s->code, code, len);
+	s->code[len] = '\0';
+	c->by_id = array_reach(c->by_id, &c->by_id_count, id);
+	if (c->skus++ >= c->buckets_count)
+		buckets_double(c);
+	c->by_id[id] = s;
+	bucket_add(c, s);
+	c->newest_sku = id > c->newest_sku ? id : c->newest_sku;
+	return s;
+}
+
 struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *code, size_t len)
 {
 	uint32_t    hash = (uint32_t)hash_bytes(code, len);
-	struct sku *s;
+	struct sku *s, *known;
 
 	pthread_rwlock_wrlock(&c->lock);
 	s = bucket_find(c, code, len, hash);
-	if (!s) {
-		s = block_cut(c, sizeof(*s) + len + 1);
-		*s = (struct sku){.sku_id = id, .hash = hash, .read_ms = NEVER};
-		memcpy(s->code, code, len);
-		s->code[len] = '\0';
-		c->by_id = array_reach(c->by_id, &c->by_id_count, id);
-		if (c->skus++ >= c->buckets_count)
-			buckets_double(c);
-		c->by_id[id] = s;
-		bucket_add(c, s);
+	known = id < c->by_id_count ? c->by_id[id] : NULL;
+	if (s != known) {
+		forget(c);
+		s = NULL;
 	}
+	if (!s)
+		s = sku_add(c, id, code, len, hash);
 	pthread_rwlock_unlock(&c->lock);
-	assert(s->sku_id == id);
 	return s;
+}
+
+static struct location *location_add(struct catalogue *c, uint32_t id, const char *code, size_t len)
+{
+	struct location *l = block_cut(c, sizeof(*l));
+
+	l->location_id = id;
+	memcpy(l->code, code, len);
+	l->code[len] = '\0';
+	c->locations = array_reach(c->locations, &c->locations_count, id);
+	c->locations[id] = l;
+	c->newest_location = id > c->newest_location ? id : c->newest_location;
+	return l;
 }
 
 const struct location *catalogue_location_enter(struct catalogue *c, uint32_t id, const char *code, size_t len)
@@ -207,15 +268,40 @@ const struct location *catalogue_location_enter(struct catalogue *c, uint32_t id
 
 	assert(len <= LOCATION_MAX);
 	pthread_rwlock_wrlock(&c->lock);
-	c->locations = array_reach(c->locations, &c->locations_count, id);
-	l = c->locations[id];
-	if (!l) {
-		l = c->locations[id] = mem_alloc(sizeof(*l));
-		l->location_id = id;
-		memcpy(l->code, code, len);
+	l = location_find(c, code, len);
+	if (l != (id < c->locations_count ? c->locations[id] : NULL)) {
+		forget(c);
+		l = NULL;
 	}
+	if (!l)
+		l = location_add(c, id, code, len);
 	pthread_rwlock_unlock(&c->lock);
 	return l;
+}
+
+void catalogue_forget(struct catalogue *c)
+{
+	pthread_rwlock_wrlock(&c->lock);
+	forget(c);
+	pthread_rwlock_unlock(&c->lock);
+}
+
+unsigned catalogue_past(struct catalogue *c)
+{
+	return atomic_load(&c->past);
+}
+
+void catalogue_newest(struct catalogue *c, struct newest *out)
+{
+	*out = (struct newest){0};
+	pthread_rwlock_rdlock(&c->lock);
+	out->sku_id = c->newest_sku;
+	out->location_id = c->newest_location;
+	if (out->sku_id)
+		memcpy(out->sku, c->by_id[out->sku_id]->code, strlen(c->by_id[out->sku_id]->code));
+	if (out->location_id)
+		memcpy(out->location, c->locations[out->location_id]->code, sizeof(out->location));
+	pthread_rwlock_unlock(&c->lock);
 }
 
 size_t catalogue_skus(struct catalogue *c)

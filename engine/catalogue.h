@@ -1,8 +1,12 @@
 /* catalogue.h - codes <-> numbers of skus and locations, and the last totals read of each sku.
  *
- * Grows with the skus of the database and never forgets one, so that a pointer to an entry is good for the life of the
+ * Grows with the skus of the database and never frees one, so that a pointer to an entry is good for the life of the
  * process. Every function may be called from any thread; one lock inside. What the catalogue does not know may still be
- * in the database: the caller reads it there (sku_find, sku_name) and enters it here. */
+ * in the database: the caller reads it there (sku_find, sku_name) and enters it here.
+ *
+ * A number means its sku in one past of one database. When the database is found to be another one, or restored, all
+ * that is known is forgotten: nothing finds the old entries any more. Who keeps pointers or numbers beyond one use of
+ * one connection keeps catalogue_past along with them. */
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
@@ -37,6 +41,18 @@ struct sku            *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id,
 const struct location *catalogue_location_enter(struct catalogue *c, uint32_t location_id, const char *code,
                                                 size_t len);
 size_t                 catalogue_skus(struct catalogue *c);
+
+/* Forgets everything. To enter a number or a code that is known otherwise does this too. */
+void     catalogue_forget(struct catalogue *c);
+unsigned catalogue_past(struct catalogue *c); /* 1 at first, one more each time all was forgotten */
+
+/* The sku and the location that were made last, of those that are known. An earlier past of the database lacks them, or
+ * has given their numbers to other codes, because numbers are given in order. Number 0: none is known. */
+struct newest {
+	uint32_t sku_id, location_id;
+	char     sku[SKU_MAX + 1], location[LOCATION_MAX + 1];
+};
+void catalogue_newest(struct catalogue *c, struct newest *out);
 
 /* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_ms). */
 void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals,

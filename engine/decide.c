@@ -239,17 +239,19 @@ bool op_is_refused(const struct op *op)
 	return false;
 }
 
-/* A refusal names every line that fell short, so every line's balance has to be new, and where it fell short swept. */
-static bool pair_is_certain(const struct pair *p, bool fault, unsigned looked_at)
+/* A refusal names every line that fell short, so every line's balance has to be new, and where it fell short swept and
+ * looked at twice. */
+static bool pair_is_certain(const struct pair *p, bool fault, const struct op *op)
 {
-	return p->read_at > 0 && p->read_at <= looked_at && (p->swept || !fault);
+	return p->read_at > 0 && p->read_at <= op->looked_at &&
+	       (!fault || (p->swept && (p->agreed || op->looks >= LOOKS_ENOUGH)));
 }
 
-static bool lines_certain(const struct batch *b, const struct line *lines, size_t count, unsigned looked_at)
+static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].sku && lines[i].location &&
-		    !pair_is_certain(&b->pairs[lines[i].pair], lines[i].fault, looked_at))
+		    !pair_is_certain(&b->pairs[lines[i].pair], lines[i].fault, op))
 			return false;
 	return true;
 }
@@ -258,7 +260,7 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 {
 	if (op->looked_at == 0)
 		return false;
-	if (op->found && !lines_certain(b, op->found->lines, op->found->lines_count, op->looked_at))
+	if (op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
-	return op->outcome == UNKNOWN_SKU || lines_certain(b, op->lines, op->lines_count, op->looked_at);
+	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
 }

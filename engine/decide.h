@@ -17,9 +17,10 @@ struct pair {
 	bool     own_row;    /* the lane's own slot row exists */
 	bool     wanted;     /* somebody in the batch needs to know the balance */
 	bool     known;      /* own and total were read, some time ago perhaps */
+	int64_t  before;     /* total as it was known before it was read again; -1: it was not known */
 	unsigned read_at;    /* the moment of the batch when they were read; 0: before it began */
+	bool     agreed;     /* the last look gave the total that was known before it */
 	bool     swept;      /* expired holds on it were looked for in this batch */
-	int64_t  swept_ms;   /* clock_ms: when expired holds on it were last looked for in vain */
 	bool     doubted;    /* a refusal rests on it that is not certain yet */
 	bool     locked;     /* somebody outside holds a slot of it */
 	bool     gathers;    /* the own slot has too little, all slots together have enough */
@@ -29,6 +30,9 @@ struct pair {
 };
 
 enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
+
+/* So many looks at balances that never agree, each of them short, are enough for a refusal. */
+enum { LOOKS_ENOUGH = 4 };
 
 struct batch {
 	unsigned     moment; /* counts the reads of the batch, so that it is known which came later */
@@ -44,7 +48,9 @@ void decide(struct batch *b);
 enum outcome movement_outcome(const struct op *op);
 /* Does the refusal or partial grant stand on balances that are newer than the operation, and on a look-up of its id
  * that is newer still? In this order: a twin that takes the last units in between is either in the balances or found.
- */
+ * A sum of slots that was read once may be one that never was: InnoDB's view can hold a transaction without another one
+ * that ended before it, so that a unit that moved between two slots is in neither. Two looks have to agree, of which
+ * what the lane knew before may be one; where stock moves faster than that, LOOKS_ENOUGH of them were all short. */
 bool op_is_certain(const struct op *op, const struct batch *b);
 /* Is this the answer to a refused or partial grant, that needs op_is_certain before it is told? */
 bool op_is_refused(const struct op *op);

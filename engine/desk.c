@@ -46,6 +46,15 @@ static enum outcome desk_outcome(const struct op *op, enum db_result result, boo
 	return result == DB_AWAY || result == DB_UNKNOWN ? DATABASE_AWAY : BUSY;
 }
 
+static bool desk_connect(struct desk *d)
+{
+	if (!db_connect(d->db))
+		return false;
+	if (past_check(&d->engine->past, d->db, d->engine->catalogue) != DB_OK)
+		db_close(d->db);
+	return db_connected(d->db);
+}
+
 /* Tries once at least, then until the first of them has waited too long. All of it bears repeating. */
 static void desk_answer(struct desk *d, size_t how, struct op **ops, size_t count)
 {
@@ -54,7 +63,7 @@ static void desk_answer(struct desk *d, size_t how, struct op **ops, size_t coun
 
 	for (int errors = 0;;) {
 		result = DB_AWAY;
-		if (db_connected(d->db) || db_connect(d->db))
+		if (db_connected(d->db) || desk_connect(d))
 			result = answers[how].answer(d->db, d->engine->catalogue, ops, count);
 		atomic_store(&d->connected, db_connected(d->db));
 		unknown |= result == DB_UNKNOWN;
@@ -112,7 +121,7 @@ static void desk_serve(struct desk *d, struct op **taken, size_t count)
 static void desk_idle(struct desk *d)
 {
 	if (!db_connected(d->db) || db_text(d->db, "DO 1", NULL, NULL) != DB_OK)
-		atomic_store(&d->connected, db_connect(d->db));
+		atomic_store(&d->connected, desk_connect(d));
 	if (d == d->engine->clerk)
 		counters_write(d->db);
 }
@@ -122,7 +131,7 @@ static void *desk_main(void *arg)
 	struct desk *d = arg;
 	struct op   *taken[DESK_OPS];
 
-	atomic_store(&d->connected, db_connect(d->db));
+	atomic_store(&d->connected, desk_connect(d));
 	for (;;) {
 		size_t count = queue_take(&d->queue, taken, DESK_OPS, IDLE_MS);
 

@@ -123,6 +123,7 @@ struct loop;
 struct op {
 	unsigned     magic;
 	enum op_kind kind;
+	unsigned     past; /* catalogue_past when its lines found their numbers; 0: they have none */
 	/* ---- what is asked, filled by the caller */
 	char        id[ID_MAX + 1]; /* order_id or movement_id */
 	uint8_t     lines_hash[16]; /* op_seal makes it */
@@ -169,6 +170,7 @@ struct op {
 	unsigned            shorts; /* how many of them because a slot had too little */
 	uint64_t            id_hash;
 	unsigned            looked_at; /* the moment of the batch when its id was looked up; 0: it was not */
+	unsigned            looks;     /* at the balances of this batch, since it was first refused in it */
 	bool                suspect;   /* its id may exist: look it up before anything is sent */
 	bool                look_up;   /* now */
 	bool                alone, writes, locked;

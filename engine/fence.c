@@ -46,7 +46,7 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
 static enum db_result row_ask(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
                               struct lane_row *row)
 {
-	return lane_ask(l, name, &(struct fill){.lane = l->lane_id, .slot = l->slot}, each, row);
+	return lane_ask(l, name, &(struct fill){.lane = l->lane_id, .slot = l->slot, .mark = l->mark}, each, row);
 }
 
 /* What is done again and again: for lane_execute. */
@@ -60,14 +60,46 @@ static enum db_result lane_prepare(struct lane *l)
 	return result;
 }
 
-/* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The way back only makes
- * it smaller, so the largest is the best; far smaller means that a clock was set. */
-static void clock_learn(struct engine *e, int64_t offset_ms)
+/* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
+ * at some time between sent_ms and the present: what was known is moved as little as that allows. */
+static void clock_learn(struct engine *e, int64_t now, int64_t sent_ms)
 {
-	int64_t known_ms = atomic_load(&e->clock_offset_ms);
+	int64_t known_ms = atomic_load(&e->clock_offset_ms), least_ms = now - clock_ms(), most_ms = now - sent_ms;
 
-	if (offset_ms > known_ms || offset_ms < known_ms - 1000)
-		atomic_store(&e->clock_offset_ms, offset_ms);
+	if (known_ms < least_ms || known_ms > most_ms)
+		atomic_store(&e->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
+}
+
+/* The lane's row is gone, or says less than was committed: the database is another one, or in another past, whatever
+ * its mark is. Somebody may have removed the row, too: that costs no more than to learn everything anew. */
+static void row_compare(struct lane *l, const struct lane_row *last)
+{
+	if (last->epoch == 0)
+		l->lane_id = 0; /* a row is made anew. It has batch_no 0, which no batch has, so what was under way is not
+		                 * taken for committed */
+	if (last->epoch == 0 || last->batch_no < l->committed_no)
+		catalogue_forget(l->catalogue);
+	l->committed_no = last->batch_no;
+}
+
+static enum db_result row_make(struct lane *l, struct lane_row *last)
+{
+	enum db_result result;
+
+	random_bytes(&l->mark, sizeof(l->mark));
+	l->mark &= INT64_MAX;
+	result = row_ask(l, LANE_MAKE, lane_made, last);
+	l->lane_id = last->lane_id;
+	return result;
+}
+
+void lane_forget(struct lane *l)
+{
+	memset(l->hints, 0, sizeof(l->hints));
+	sweep_forget(l);
+	if (l->past != catalogue_past(l->catalogue))
+		memset(l->recents, 0, sizeof(l->recents));
+	l->past = catalogue_past(l->catalogue);
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
@@ -75,6 +107,7 @@ static void clock_learn(struct engine *e, int64_t offset_ms)
  * committed last. */
 static bool lane_enter(struct lane *l, struct lane_row *last)
 {
+	int64_t        sent_ms;
 	enum db_result result;
 
 	*last = (struct lane_row){0};
@@ -83,23 +116,25 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 	result = lane_prepare(l);
 	if (result == DB_OK && l->lane_id) {
 		result = row_ask(l, LANE_RAISE, NULL, NULL);
+		sent_ms = clock_ms();
 		if (result == DB_OK)
 			result = row_ask(l, LANE_READ, row_read, last);
-		if (result == DB_OK && last->epoch == 0)
-			l->lane_id = 0; /* somebody removed the row: begin anew. A new row has batch_no 0, which no
-			                 * batch has, so what was under way is not taken for committed */
+		if (result == DB_OK)
+			row_compare(l, last);
 	}
 	if (result == DB_OK && l->lane_id == 0) {
-		result = row_ask(l, LANE_MAKE, lane_made, last);
-		l->lane_id = last->lane_id;
+		sent_ms = clock_ms();
+		result = row_make(l, last);
 	}
+	if (result == DB_OK)
+		result = past_check(&l->engine->past, l->db, l->catalogue);
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
 	l->epoch = last->epoch;
-	memset(l->hints, 0, sizeof(l->hints)); /* it may be another server, or another past */
-	clock_learn(l->engine, last->now - clock_ms());
+	lane_forget(l);
+	clock_learn(l->engine, last->now, sent_ms);
 	l->id_maker.owner = (uint64_t)l->lane_id;
 	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
 	          (long long)l->epoch);
@@ -149,8 +184,10 @@ static void steps_settle(struct lane *l)
 		if (!lane_goes_on(l))
 			continue;
 		l->step.result = result;
-		if (result == DB_OK && l->step.now == 0) /* the first is the lane's row, which tells the time */
+		if (result == DB_OK && l->step.now == 0) { /* the first is the lane's row, which tells the time */
 			l->step.now = db_last_id(l->db);
+			clock_learn(l->engine, l->step.now, l->step.sent_ms);
+		}
 		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
 			lane_refuse(l, sent->verdict);
 	}
@@ -232,7 +269,7 @@ void lane_expect(struct lane *l, int64_t count, enum verdict verdict)
  * undone. A lane that has just failed looks at its row before it sends what would wait like it. */
 void lane_begin(struct lane *l, enum isolation isolation)
 {
-	l->step = (struct step){0};
+	l->step = (struct step){.sent_ms = clock_ms()};
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
 	if (isolation == REPEATABLE_READ) {
 		lane_tell(l);
@@ -290,6 +327,8 @@ enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now)
 		l->step.result = outcome_find(l, &l->step.now);
 	else if (!lane_goes_on(l))
 		lane_roll_back(l);
+	if (commits && l->step.result == DB_OK)
+		l->committed_no = l->batch_no;
 	*verdict = l->step.verdict;
 	*now = l->step.now;
 	return l->step.result;

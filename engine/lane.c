@@ -39,8 +39,11 @@ static enum db_result batch_look_up(struct lane *l)
 
 static enum db_result batch_prepare(struct lane *l)
 {
-	enum db_result result = pairs_resolve(l);
+	enum db_result result;
 
+	if (l->past != catalogue_past(l->catalogue))
+		lane_forget(l); /* another lane found that the database is another one */
+	result = pairs_resolve(l);
 	l->batch.moment = 0;
 	batch_mark_suspects(l);
 	if (result == DB_OK)
@@ -59,6 +62,11 @@ static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
 			b->pairs[lines[i].pair].doubted = true;
 }
 
+static bool is_uncertain(const struct op *op, const struct batch *b)
+{
+	return op_is_refused(op) && !op_is_certain(op, b);
+}
+
 /* Marks the balances that refusals rest on, and whose ids are to be looked up. False: there are none (uncertain). */
 static bool batch_doubt(struct lane *l)
 {
@@ -70,9 +78,10 @@ static bool batch_doubt(struct lane *l)
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
-		if (!op_is_refused(op) || op_is_certain(op, b))
+		if (!is_uncertain(op, b))
 			continue;
 		any = op->look_up = true;
+		op->looks++;
 		lines_doubt(b, op->lines, op->lines_count);
 		if (op->found)
 			lines_doubt(b, op->found->lines, op->found->lines_count);
@@ -81,7 +90,8 @@ static bool batch_doubt(struct lane *l)
 }
 
 /* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for
- * expired holds, which are given back, after that for the balances, and after that for the id. */
+ * expired holds, which are given back, after that for the balances, and after that for the id. Where there are so many
+ * such holds that the look for them goes on, who waits for it waits for the next batch. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
@@ -96,6 +106,10 @@ static enum db_result batch_make_sure(struct lane *l)
 			result = batch_look_up(l);
 		pairs_meet(l); /* what was found anew has lines without a pair */
 		decide(&l->batch);
+		if (result == DB_OK && l->walk.skus.len > 0) {
+			batch_postpone(l, is_uncertain);
+			decide(&l->batch);
+		}
 	}
 	return result;
 }
@@ -154,6 +168,26 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 	return lane_commit(l, verdict, now);
 }
 
+/* A movement that is decided under its locks. A refusal for want of units is true only when no expired hold has them. */
+static enum db_result batch_alone(struct lane *l, enum verdict *verdict, int64_t *now)
+{
+	struct op     *op = l->batch.ops[0];
+	enum db_result result = movement_alone(l, op, verdict, now);
+
+	if (result != DB_OK || *verdict != VERDICT_DONE || op->outcome != SHORT)
+		return result;
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		l->batch.pairs[i].doubted = true;
+		l->batch.pairs[i].swept = false;
+	}
+	result = reservation_sweep(l);
+	if (result == DB_OK && l->walk.skus.len > 0)
+		batch_put_back(l); /* the look for expired holds goes on with the next batch */
+	else if (result == DB_OK)
+		return movement_alone(l, op, verdict, now);
+	return result == DB_UNKNOWN ? DB_AWAY : result;
+}
+
 static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
@@ -170,9 +204,7 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (!batch_writes(b))
 		return DB_OK;
-	if (b->ops[0]->alone && b->ops[0]->writes)
-		return movement_alone(l, b->ops[0], verdict, now);
-	return batch_write(l, verdict, now);
+	return b->ops[0]->alone ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
 }
 
 /* ---- what comes of a round */
@@ -264,7 +296,9 @@ static void batch_failed(struct lane *l, enum db_result result)
 	struct batch *b = &l->batch;
 
 	switch (result) {
-	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up */
+	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up. It may be an id of ours, of a
+		            * lane whose number is the same modulo 1,024: not again */
+		random_bytes(&l->id_maker.owner, sizeof(l->id_maker.owner));
 		for (size_t i = 0; i < b->count; i++)
 			b->ops[i]->suspect = true;
 		batch_retry(l);
@@ -368,7 +402,7 @@ struct lane *lane_open(struct engine *e, unsigned slot)
 	l->engine = e;
 	l->catalogue = e->catalogue;
 	l->slot = slot;
-	l->limit = BATCH_OPS;
+	l->limit = l->look_ups = BATCH_OPS;
 	l->pending_last = &l->pending;
 	l->answered_last = &l->answered;
 	l->batch.ops = l->ops;
@@ -390,6 +424,7 @@ void lane_close(struct lane *l)
 	db_free(l->db);
 	text_fini(&l->sql);
 	text_fini(&l->rows);
+	text_fini(&l->walk.skus);
 	db_values_fini(&l->values);
 	free(l->batch.pairs);
 	free(l->batch.order);

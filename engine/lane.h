@@ -5,6 +5,7 @@
 #define LANE_H
 
 #include "decide.h"
+#include "past.h"
 #include "rows.h"
 #include "statement.h"
 
@@ -30,10 +31,8 @@ enum {
 	PARKED_MS = 100, /* how often parked operations are tried again */
 	BLOCKED = 64,
 	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
-	SWEEP_MAX = 1000,
-	SWEEP_ROUNDS = 100,
+	SWEPT = 1 << 12,
 	DOUBT_ROUNDS = 8,
-	SWEEP_AGAIN_MS = 100,
 	HUNG_MS = 4000, /* the database does not answer: not ready */
 	PAIRS_MAX = BATCH_LINES + 3000,
 	MAP = 1 << 14,
@@ -72,7 +71,25 @@ struct hint {
 	int64_t  own, total;
 	uint32_t slots;
 	bool     own_row, known;
-	int64_t  swept_ms; /* when expired holds on it were last looked for in vain */
+};
+
+/* When a sku was looked at for expired holds. Direct-mapped: one that is pushed out is looked at anew. */
+struct swept {
+	uint32_t sku_id;
+	int64_t  at_ms; /* clock_ms when the last look began */
+	int64_t  to_ms; /* holds that were due by then (the database's clock) are given back; 0: not known */
+	int64_t  first; /* due_at of the first hold of all at that time */
+	int64_t  clock; /* the database's clock minus clock_ms at that time */
+};
+
+/* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each
+ * batch, whoever asks. */
+struct walk {
+	struct text  skus;        /* that are looked for; empty: none is under way */
+	struct swept look;        /* what will be known of them; it ends at look.to_ms */
+	int64_t      from_ms, id; /* the next hold is behind this due_at and reservation_id */
+	bool         left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	int64_t      told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
 };
 
 /* Of a lane's transaction. REPEATABLE_READ: ranges that it reads under locks are locked too. */
@@ -92,6 +109,7 @@ struct step {
 	enum db_result result;  /* of the first step that failed */
 	enum verdict   verdict; /* of the first guard that missed */
 	int64_t        now;     /* the transaction's time, by the database's clock; 0: not known yet */
+	int64_t        sent_ms; /* clock_ms before it was asked */
 	struct sent    sent[STEPS_AHEAD];
 	size_t         sent_count;
 	bool           waits; /* one of them may wait for a row */
@@ -105,6 +123,8 @@ struct lane {
 	unsigned          slot;
 	struct db        *db;
 	int64_t           lane_id, epoch, batch_no; /* 0: there is no row yet */
+	int64_t           mark, committed_no;       /* of its row, by chance; the batch_no that it is known to have */
+	unsigned          past;                     /* catalogue_past of what it remembers */
 	struct ids        id_maker;
 	_Atomic bool      connected;        /* for others to read */
 	_Atomic int64_t   working_since_ms; /* likewise; 0: it waits for work */
@@ -120,10 +140,13 @@ struct lane {
 	int64_t           parked_ms;                 /* when they were last tried */
 	size_t            last;                      /* how many the last batch has answered */
 	size_t            limit;                     /* of the next batch; halved while conflicts go on */
+	size_t            look_ups;                  /* ids looked up at once; halved where they have many lines */
 	bool              careful;                   /* the last round failed */
 	uint64_t          blocked[BLOCKED];          /* pairs and ids that were locked from outside; 0: free place */
 	uint64_t          recents[RECENTS];          /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
+	struct swept      swept[SWEPT];
+	struct walk       walk;
 	struct step       step;
 	struct text       sql, rows; /* scratch */
 	struct db_values  values;    /* likewise */
@@ -137,6 +160,7 @@ struct engine {
 	struct desk          *desk;  /* lists and totals */
 	struct desk          *clerk; /* what jobs have it run */
 	struct engine_figures figures;
+	struct past           past;            /* which database it is */
 	_Atomic int64_t       clock_offset_ms; /* the database's clock minus clock_ms, for new ids alone */
 };
 
@@ -155,6 +179,7 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Connects and fences what an earlier connection may still do. */
 bool     lane_connect(struct lane *l) MUST_CHECK;
+void     lane_forget(struct lane *l); /* what it remembers, which is of one past and one connection */
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
 /* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
@@ -179,6 +204,9 @@ enum db_result lane_commit(struct lane *l, enum verdict *verdict, int64_t *now) 
 void batch_trim(struct lane *l);     /* puts back what does not fit after the look-up */
 bool batch_take(struct lane *l);     /* waits a while, fills l->batch; false: the lane is closed and nothing is left */
 void batch_put_back(struct lane *l); /* nothing was done for them: they are first in the next batch */
+void batch_cut(struct lane *l, size_t count); /* the same for those behind the first `count` */
+/* The same for those of which `waits` is true, and what stands behind them in their call. */
+void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b));
 void batch_park(struct lane *l, struct op *op);
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the lane is done with the op */
 /* What is answered goes to its loops: before the lane waits for the database or the queue, and no sooner when there is
@@ -232,7 +260,10 @@ void movement_read(void *arg, const struct db_row *row);
 enum db_result reservation_look_up(struct lane *l) MUST_CHECK;
 void           reservation_change(struct lane *l);             /* writes the changes of state */
 void           reservation_insert(struct lane *l);             /* writes the new reservations and their lines */
-enum db_result reservation_sweep(struct lane *l) MUST_CHECK;   /* gives back expired holds on skus that fell short */
+/* Gives back expired holds on skus that fell short; pairs are `swept` when that is done. Where there are very many it
+ * goes on with the next batch (l->walk): a batch passes SWEEP_WALK of them at most. */
+enum db_result reservation_sweep(struct lane *l) MUST_CHECK;
+void           sweep_forget(struct lane *l); /* what was looked at: it may be another database */
 enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
 void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */

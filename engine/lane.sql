@@ -1,17 +1,24 @@
--- The lane's own row. {lane} {slot} {count} are numbers.
+-- The lane's own row. {lane} {slot} {mark} {count} are numbers.
 
 -- name: lane_make
 -- A row for this run of the lane. An INSERT .. RETURNING reads its number in the same trip.
-INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES ({slot}, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))
+INSERT INTO lane (slot, mark, epoch, batch_no, batch_at, started_at)
+VALUES ({slot}, {mark}, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))
 RETURNING lane_id, UTC_TIMESTAMP(3);
 
 -- name: lane_raise
 -- A new connection shuts the old one out: this waits for a transaction that still holds the row, and fences a late one.
-UPDATE lane SET epoch = epoch + 1 WHERE lane_id = {lane};
+UPDATE lane SET epoch = epoch + 1 WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: lane_read
--- What the lane's last committed batch was. One row.
-SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {lane};
+-- What the lane's last committed batch was. One row, none where this database never had this lane.
+SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {lane} AND mark = {mark};
+
+-- name: past_read
+-- Which database this is, and what the newest names that are known stand for in it. One row; {sku}, {id}: numbers of a sku and of a
+-- location, 0 for none.
+SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {id})
+  FROM identity WHERE one = 1;
 
 -- name: lanes_work
 -- How much the lanes have done so far: batch_no grows by the operations of a batch. A lane that ends takes its share along. A walk
@@ -20,7 +27,7 @@ SELECT COALESCE(SUM(batch_no), 0) FROM lane;
 
 -- name: lane_drop
 -- A lane that ends in order takes its row along.
-DELETE FROM lane WHERE lane_id = {lane};
+DELETE FROM lane WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: lane_purge
 -- Rows of lanes that wrote nothing for {count} days: their processes did not end in order. A lane that is only idle makes itself

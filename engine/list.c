@@ -25,7 +25,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 
 	for (size_t i = 0; i < count; i++)
 		row_hex(&ids, ops[i]->id, strlen(ops[i]->id));
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &ids});
+	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &ids, .count = INT64_MAX});
 	result = db_run(db, &sql, reservation_read, &in);
 	reservations_sort_lines(in.list, in.count);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {

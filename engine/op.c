@@ -55,8 +55,7 @@ enum state reservation_reads(const struct reservation *r)
 
 uint64_t id_make(struct ids *ids)
 {
-	const int64_t since_us = INT64_C(1577836800000000); /* 2020-01-01 */
-	int64_t       tick = (clock_us() + ids->clock_offset_ms * 1000 - since_us) / 125;
+	int64_t tick = (clock_us() + ids->clock_offset_ms * 1000) / 250;
 
 	if (tick > ids->tick) {
 		ids->tick = tick;

@@ -45,8 +45,25 @@ static void lines_resolve(struct lane *l, bool locations)
 		}
 }
 
+/* Numbers of another past, and what was read there. */
+static void numbers_forget(struct op *op, unsigned past)
+{
+	for (size_t k = 0; k < op->lines_count; k++) {
+		op->lines[k].sku = NULL;
+		op->lines[k].location = NULL;
+	}
+	reservation_free(op->found);
+	movement_free(op->found_movement);
+	op->found = NULL;
+	op->found_movement = NULL;
+	op->past = past;
+}
+
 enum db_result pairs_resolve(struct lane *l)
 {
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->past != l->past)
+			numbers_forget(l->batch.ops[i], l->past);
 	for (int locations = 0; locations <= 1; locations++) {
 		struct finder  f = {l->catalogue, locations};
 		enum statement name = locations ? LOCATION_FIND : SKU_FIND;
@@ -139,12 +156,9 @@ static bool makes_skus(const struct op *op)
 	return false;
 }
 
-/* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
- * never received is not known. Totals are summed in line->reserved, which is scratch here. */
-static enum db_result receipts_limit(struct lane *l)
+/* Totals are summed in line->reserved, which is scratch here. */
+static enum db_result receipts_sum(struct lane *l)
 {
-	enum db_result result = DB_OK;
-
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
@@ -155,10 +169,26 @@ static enum db_result receipts_limit(struct lane *l)
 				row_int(&l->rows, sku_id(op->lines[k].sku));
 		}
 	}
-	if (l->rows.len > 0)
-		result = lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l);
-	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->over_limit = makes_skus(l->batch.ops[i]) && passes_limit(l->batch.ops[i]);
+	return l->rows.len ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
+}
+
+/* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
+ * never received is not known. It is refused when two looks say so, as every refusal (decide.h). */
+static enum db_result receipts_limit(struct lane *l)
+{
+	enum db_result result = DB_OK;
+	bool           over = true;
+
+	for (int look = 0; look < 2 && over && result == DB_OK; look++) {
+		result = receipts_sum(l);
+		over = false;
+		for (size_t i = 0; i < l->batch.count; i++) {
+			struct op *op = l->batch.ops[i];
+
+			op->over_limit = makes_skus(op) && passes_limit(op) && (look == 0 || op->over_limit);
+			over |= op->over_limit;
+		}
+	}
 	return result;
 }
 
@@ -241,7 +271,6 @@ static void pair_enter(struct lane *l, struct line *line, bool wanted)
 			p->total = h->total;
 			p->slots = h->slots;
 			p->own_row = h->own_row;
-			p->swept_ms = h->swept_ms;
 		}
 		*place = (uint32_t)b->pairs_count;
 	}
@@ -307,7 +336,8 @@ static bool pair_is_due(const struct pair *p, enum which which)
 
 enum db_result pairs_load(struct lane *l, enum which which)
 {
-	struct batch *b = &l->batch;
+	struct batch  *b = &l->batch;
+	enum db_result result;
 
 	b->moment++;
 	text_reset(&l->rows);
@@ -316,6 +346,7 @@ enum db_result pairs_load(struct lane *l, enum which which)
 
 		if (!pair_is_due(p, which))
 			continue;
+		p->before = p->known ? p->total : -1;
 		p->own = p->total = 0;
 		p->slots = 0;
 		p->own_row = false;
@@ -328,7 +359,11 @@ enum db_result pairs_load(struct lane *l, enum which which)
 	}
 	if (l->rows.len == 0)
 		return DB_OK;
-	return lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
+	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
+	for (size_t i = 0; i < b->pairs_count; i++)
+		if (b->pairs[i].read_at == b->moment)
+			b->pairs[i].agreed = b->pairs[i].total == b->pairs[i].before;
+	return result;
 }
 
 /* ---- hints */
@@ -344,7 +379,6 @@ void pairs_learn(struct lane *l)
 			.known = p->known,
 			.own = p->own + p->add - p->take,
 			.total = p->total + p->add - p->take,
-			.swept_ms = p->swept_ms,
 			.own_row = p->own_row || p->add > 0,
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};

@@ -80,15 +80,22 @@ static struct reservation *reservation_begin(const struct db_row *row, size_t li
 	return r;
 }
 
+/* Where it is not, the catalogue knows another database, or another past of this one. */
+static bool column_is(const struct db_row *row, unsigned column, const char *code)
+{
+	return !row->col[column] ||
+	       (strlen(code) == row->len[column] && memcmp(code, row->col[column], row->len[column]) == 0);
+}
+
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
 {
 	uint32_t sku_id = (uint32_t)db_int(row, first), location_id = (uint32_t)db_int(row, first + 2);
 
 	line->sku = catalogue_sku_by_id(c, sku_id);
-	if (!line->sku)
+	if (!line->sku || !column_is(row, first + 1, sku_code(line->sku)))
 		line->sku = catalogue_sku_enter(c, sku_id, row->col[first + 1], row->len[first + 1]);
 	line->location = catalogue_location_by_id(c, location_id);
-	if (!line->location)
+	if (!line->location || !column_is(row, first + 3, line->location->code))
 		line->location = catalogue_location_enter(c, location_id, row->col[first + 3], row->len[first + 3]);
 	line->sku_code = sku_code(line->sku);
 	line->location_code = line->location->code;
@@ -142,12 +149,28 @@ static bool wants_look_up(const struct op *op)
 	return op->kind != OP_MOVE && op->look_up;
 }
 
-enum db_result reservation_look_up(struct lane *l)
+/* The ids of the first look_ups operations that want it, into l->rows; the batch ends behind them. */
+static size_t look_up_rows(struct lane *l)
 {
-	struct reservation_reader in = {.catalogue = l->catalogue};
-	enum db_result            result;
+	size_t asked = 0, kept = 0;
 
 	text_reset(&l->rows);
+	for (; kept < l->batch.count; kept++) {
+		const struct op *op = l->batch.ops[kept];
+
+		if (!wants_look_up(op))
+			continue;
+		if (asked == l->look_ups)
+			break;
+		row_hex(&l->rows, op->id, strlen(op->id));
+		asked++;
+	}
+	batch_cut(l, kept);
+	return asked;
+}
+
+static void look_up_meet(struct lane *l, struct reservation_reader *in)
+{
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -157,22 +180,55 @@ enum db_result reservation_look_up(struct lane *l)
 		op->found = NULL;
 		op->look_up = false;
 		op->looked_at = l->batch.moment;
-		row_hex(&l->rows, op->id, strlen(op->id));
 	}
-	if (l->rows.len == 0)
-		return DB_OK;
-	result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows}, reservation_read, &in);
-	reservations_sort_lines(in.list, in.count);
-	for (size_t i = 0; i < in.count; i++) {
-		struct op *op = result == DB_OK ? batch_find(l, false, in.list[i]->order_id) : NULL;
+	reservations_sort_lines(in->list, in->count);
+	for (size_t i = 0; i < in->count; i++) {
+		struct op *op = batch_find(l, false, in->list[i]->order_id);
 
 		if (op && !op->found)
-			op->found = in.list[i];
+			op->found = in->list[i];
 		else
-			reservation_free(in.list[i]);
+			reservation_free(in->list[i]);
 	}
-	free(in.list);
-	return result;
+	free(in->list);
+}
+
+static size_t rows_read(const struct reservation_reader *in)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < in->count; i++)
+		rows += in->list[i]->lines_count ? in->list[i]->lines_count : 1;
+	return rows;
+}
+
+/* A batch does not read more lines than it may put into writing, or once more as many: orders of 1,000 lines are looked
+ * up a few at a time, and the rest of them is not read to be put back. */
+enum db_result reservation_look_up(struct lane *l)
+{
+	enum { ROWS = 2 * BATCH_LINES };
+
+	for (;;) {
+		struct reservation_reader in = {.catalogue = l->catalogue};
+		size_t                    asked = look_up_rows(l), rows;
+		enum db_result            result = DB_OK;
+
+		if (asked > 0)
+			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .count = ROWS},
+			                  reservation_read, &in);
+		rows = rows_read(&in);
+		if (result == DB_OK && rows < ROWS) {
+			look_up_meet(l, &in);
+			if (rows < ROWS / 4 && l->look_ups < BATCH_OPS)
+				l->look_ups *= 2;
+			return DB_OK;
+		}
+		reservations_free(in.list, in.count);
+		if (result != DB_OK)
+			return result;
+		assert(asked > 1); /* a reservation has 1,000 lines at most */
+		l->look_ups = asked / 2;
+	}
 }
 
 /* ---- changes of state */

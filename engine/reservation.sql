@@ -4,14 +4,15 @@
 -- lane's transaction.
 
 -- name: reservation_find
--- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals.
+-- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals. {count}: lines at most; who gets as many
+-- does not know whether they are all.
 SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
        r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
        l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   FROM reservation r FORCE INDEX (order_id)
   LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
- WHERE r.order_id IN ({rows});
+ WHERE r.order_id IN ({rows}) LIMIT {count};
 
 -- name: reservation_by_id
 -- The same by reservation_id.
@@ -80,17 +81,32 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at <= SYSDATE(3);
 
 -- name: expired_exists
--- Is any hold past its time and not swept? Claimed ones too: their worker may be dead. One row, 0 or 1.
-SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
-    OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3));
+-- Is any hold past its time and not swept? One row: when the first of those that nobody has claimed is due, whether there is a claimed
+-- one, whose worker may be dead, and the clock.
+SELECT (SELECT due_at FROM reservation FORCE INDEX (claim) WHERE state = 1 AND task_id IS NULL ORDER BY due_at LIMIT 1),
+       EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
+                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3);
+
+-- name: expired_ahead
+-- The place {count} holds further on in the index, behind ({low}, {id}), among those due by {high}: no row where there are not so many.
+-- Times are ms since 1970.
+SELECT due_at, reservation_id FROM reservation FORCE INDEX (claim)
+ WHERE state = 1 AND task_id IS NULL AND due_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND
+   AND due_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND
+   AND (due_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND OR reservation_id > {id})
+ ORDER BY due_at, reservation_id LIMIT {count}, 1;
 
 -- name: expired_of_skus
--- Expired holds that occupy these skus. {rows}: sku numbers.
+-- Expired holds that occupy these skus: behind ({low}, {id}) up to ({high}, {last}), and claimed ones, of which a worker has 5,000 at
+-- most. {rows}: sku numbers.
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
-  WHERE r.state = 1 AND r.task_id IS NULL AND r.due_at <= UTC_TIMESTAMP(3) LIMIT {count})
+  WHERE r.state = 1 AND r.task_id IS NULL
+    AND r.due_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND
+    AND (r.due_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND OR r.reservation_id <= {last})
+    AND r.due_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND
+    AND (r.due_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND OR r.reservation_id > {id})
+  LIMIT {count})
 UNION
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})

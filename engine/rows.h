@@ -32,9 +32,10 @@ struct settlement {
 void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
                   int verdict);
 
-/* Makes ids ordered by time, finer than a commit takes: 44 bits of eighths of a millisecond since 2020, 10 bits of
- * `owner`, 9 bits of a counter. The owner is a number that the database gave (of a lane, of a task), so that processes
- * seldom collide; where they do, a duplicate key means a new id. One thread. */
+/* Makes ids ordered by time, about as fine as a commit takes: 44 bits of quarters of a millisecond since 1970 (until
+ * 2109 the highest bit is 0), 10 bits of `owner`, 9 bits of a counter. The owner is a number that the database gave (of
+ * a lane, of a task), so that processes seldom collide; where they do, a duplicate key means another owner and a new
+ * id. One thread. */
 struct ids {
 	int64_t  clock_offset_ms; /* the database's clock minus clock_ms */
 	uint64_t owner;

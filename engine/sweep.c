@@ -1,14 +1,25 @@
 /* sweep.c - expired holds that still occupy a sku: before an order is told `short`, their units are given back.
  *
  * Found by the claim index, those that nobody else has locked, claimed or not: the worker that claimed one may be dead.
- */
+ * Holds have no index by sku, which every order would pay for, so a look walks those that are past their time. A lane
+ * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
 #include "guard.h"
 #include "lane.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-/* How long a lane waits for others to give back, and how often it looks. */
-enum { OTHERS_MS = 300, OTHERS_PAUSE_US = 4000 };
+enum {
+	SWEEP_MAX = 1000,       /* given back together */
+	SWEEP_WALK = 20000,     /* holds that a batch passes: some 50 ms */
+	SWEEP_AGAIN_MS = 100,   /* a look is good for so long */
+	OTHERS_MS = 300,        /* how long a lane waits for others to give back .. */
+	OTHERS_PAUSE_US = 4000, /* .. and how often it looks */
+	TELL_MS = 60000,        /* how often the log names a hold that cannot be given back */
+	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed that much after its time */
+	CLOCK_MS = 2000,        /* a database's clock that went otherwise than ours by more than this was set */
+};
 
 /* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
  */
@@ -32,16 +43,33 @@ static enum db_result expire_write(struct db *db, struct reservation **list, siz
 	return result;
 }
 
-/* All together, and where that was undone one by one: somebody else may have swept some of them, or be at one. */
-static enum db_result expire_list(struct db *db, struct reservation **list, size_t count, unsigned *swept)
+static void hold_stays(struct lane *l, const struct reservation *r)
+{
+	if (l->walk.told_ms && clock_ms() - l->walk.told_ms < TELL_MS)
+		return;
+	l->walk.told_ms = clock_ms();
+	log_event(LOG_ERROR, "hold_not_given_back", "order_id=%s errno=%u why=\"%s\"", r->order_id, db_errno(l->db),
+	          db_error(l->db));
+}
+
+/* All together, and where that was undone in halves: somebody else may have swept some of them, or be at one, and one
+ * whose slot is damaged is not to keep the others. That one stays, and says so. */
+static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
 {
 	unsigned       together = 0;
-	enum db_result result = expire_write(db, list, count, &together);
+	enum db_result result = expire_write(l->db, list, count, &together);
+	size_t         half = count / 2;
 
 	*swept += together;
-	for (size_t i = 0; i < count && count > 1 && together == 0 && result == DB_OK; i++)
-		result = expire_write(db, &list[i], 1, swept);
-	return result;
+	if (together > 0 || (result != DB_OK && result != DB_ERROR))
+		return result;
+	if (count == 1) {
+		if (result == DB_ERROR)
+			hold_stays(l, list[0]);
+		return DB_OK;
+	}
+	result = expire_list(l, list, half, swept);
+	return result == DB_OK ? expire_list(l, list + half, count - half, swept) : result;
 }
 
 /* The ids of holds -> those that are expired give their units back. */
@@ -60,14 +88,9 @@ static enum db_result reservation_expire(struct lane *l, const struct text *ids,
 	}
 	reservations_sort(in.list, due);
 	if (result == DB_OK && due > 0)
-		result = expire_list(l->db, in.list, due, swept);
+		result = expire_list(l, in.list, due, swept);
 	reservations_free(in.list, due);
 	return result;
-}
-
-static void flag_read(void *arg, const struct db_row *row)
-{
-	*(bool *)arg = db_int(row, 0) != 0;
 }
 
 static void id_read(void *arg, const struct db_row *row)
@@ -75,71 +98,216 @@ static void id_read(void *arg, const struct db_row *row)
 	row_int(arg, db_int(row, 0));
 }
 
-/* The skus of the balances in doubt, but for those where a look some milliseconds ago found nothing: the walk passes
- * all expired holds, and may be long. */
-static size_t sweep_skus(struct lane *l)
+/* ---- what was looked at */
+
+static struct swept *swept_place(struct lane *l, uint32_t sku_id)
 {
-	int64_t now_ms = clock_ms();
+	return &l->swept[sku_id % SWEPT];
+}
+
+static bool looked_since(struct lane *l, uint32_t sku_id, int64_t since_ms)
+{
+	const struct swept *s = swept_place(l, sku_id);
+
+	return s->sku_id == sku_id && s->at_ms >= since_ms;
+}
+
+/* What is past its time at a moment. */
+struct lapsed {
+	bool    exists;
+	int64_t first; /* due_at of the first hold that nobody has claimed, past its time or not */
+	int64_t now;   /* by the database's clock */
+};
+
+static void lapsed_read(void *arg, const struct db_row *row)
+{
+	struct lapsed *in = arg;
+
+	in->first = row->col[0] ? time_parse(row->col[0]) : INT64_MAX;
+	in->now = time_parse(row->col[2]);
+	in->exists = in->first <= in->now || db_int(row, 1) != 0;
+}
+
+/* From which due_at on the sku is to be looked at. Where a clock was set, or times of the table were, from the beginning:
+ * a hold may be due before what was looked at, and was not there then. */
+static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *lapsed)
+{
+	const struct swept *s = swept_place(l, sku_id);
+	int64_t             drift = lapsed->now - clock_ms() - s->clock, from = s->to_ms - LATE_MS;
+
+	if (s->sku_id != sku_id || s->to_ms == 0 || drift > CLOCK_MS || drift < -CLOCK_MS)
+		return 0;
+	return lapsed->first < s->first && lapsed->first < from ? 0 : from;
+}
+
+/* Nothing that was due by `to_ms` is left of it; 0: something is. */
+static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
+{
+	struct swept *s = swept_place(l, sku_id);
+
+	if (as->to_ms == 0 && s->sku_id == sku_id) {
+		s->at_ms = as->at_ms;
+	} else {
+		*s = *as;
+		s->sku_id = sku_id;
+	}
+}
+
+/* ---- a walk */
+
+/* Begins a walk for the skus of the balances in doubt that were not looked at since. l->walk.skus stays empty where
+ * there is nothing to look for: no such sku, or no hold at all that is past its time. */
+static enum db_result walk_begin(struct lane *l, int64_t since_ms)
+{
+	struct lapsed  lapsed = {0};
+	struct walk   *w = &l->walk;
+	enum db_result result;
 
 	text_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		struct pair *p = &l->batch.pairs[l->batch.order[i]];
+		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
-		p->swept |= p->doubted;
-		if (p->doubted && now_ms - p->swept_ms > SWEEP_AGAIN_MS)
+		if (p->doubted && !looked_since(l, p->sku_id, since_ms))
 			row_int(&l->rows, p->sku_id);
 	}
-	return l->rows.len;
-}
+	if (l->rows.len == 0)
+		return DB_OK;
+	w->look = (struct swept){.at_ms = clock_ms()};
+	result = lane_ask(l, EXPIRED_EXISTS, NULL, lapsed_read, &lapsed);
+	w->look.to_ms = lapsed.now;
+	w->look.first = lapsed.first;
+	w->look.clock = lapsed.now - w->look.at_ms;
+	w->from_ms = INT64_MAX;
+	w->id = 0;
+	w->left = false;
+	for (size_t i = 0; result == DB_OK && i < l->batch.pairs_count; i++) {
+		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
-/* Expired holds on the skus in l->rows that nobody else has locked, into ids. *others: there are some, but somebody
- * else has all of them locked. */
-static enum db_result sweep_find(struct lane *l, struct text *ids, bool *others)
-{
-	struct text    found = {0};
-	enum db_result result;
-
-	text_reset(ids);
-	result = lane_ask(l, EXPIRED_OF_SKUS, &(struct fill){.rows = &l->rows, .count = SWEEP_MAX}, id_read, &found);
-	if (result == DB_OK && found.len > 0)
-		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &found}, id_read, ids);
-	*others = found.len > 0 && ids->len == 0;
-	text_fini(&found);
+		if (!p->doubted || looked_since(l, p->sku_id, since_ms))
+			continue;
+		if (!lapsed.exists)
+			swept_put(l, p->sku_id, &w->look);
+		else if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
+			w->from_ms = look_from(l, p->sku_id, &lapsed);
+	}
+	if (result == DB_OK && lapsed.exists)
+		text_bytes(&w->skus, l->rows.data, l->rows.len);
 	return result;
 }
 
-static void sweep_remember(struct lane *l)
+/* Its skus were looked at. A sku whose hold stays is looked at from where it was. */
+static void walk_end(struct lane *l)
 {
-	for (size_t i = 0; i < l->batch.pairs_count; i++)
-		if (l->batch.pairs[i].doubted)
-			l->batch.pairs[i].swept_ms = clock_ms();
+	struct walk *w = &l->walk;
+
+	if (w->left)
+		w->look.to_ms = 0;
+	for (const char *at = w->skus.data; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		swept_put(l, (uint32_t)strtoul(at, NULL, 10), &w->look);
+	}
+	text_reset(&w->skus);
 }
 
-/* Who has them locked is most likely giving them back right now: a refusal in between would not be true. */
-enum db_result reservation_sweep(struct lane *l)
+struct place { /* of a hold in the claim index */
+	int64_t due_at, id;
+};
+
+static void place_read(void *arg, const struct db_row *row)
+{
+	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
+}
+
+/* Expired holds of the walk's skus up to `end`, which nobody else has locked, into ids. *found: how many there are,
+ * locked ones too. */
+static enum db_result walk_find(struct lane *l, const struct place *end, struct text *ids, size_t *found)
+{
+	const struct walk *w = &l->walk;
+	struct text        all = {0};
+	struct fill        fill = {.rows = &w->skus, .low = w->from_ms, .id = w->id, .high = end->due_at, .last = end->id,
+	                           .count = SWEEP_MAX};
+	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
+
+	text_reset(ids);
+	*found = all.len > 0;
+	for (const char *at = all.data; at && (at = strchr(at, ',')); at++)
+		++*found;
+	if (result == DB_OK && *found > 0)
+		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, id_read, ids);
+	text_fini(&all);
+	return result;
+}
+
+/* Gives back what of the walk's skus is expired up to `end`. Who has all of it locked is most likely giving it back right
+ * now: a refusal in between would not be true. */
+static enum db_result walk_part(struct lane *l, const struct place *end)
 {
 	struct text    ids = {0};
 	int64_t        until_ms = clock_ms() + OTHERS_MS;
-	bool           exists = false, others = false;
-	unsigned       swept = 1;
+	size_t         found = 0;
+	unsigned       swept;
 	enum db_result result;
 
-	if (sweep_skus(l) == 0)
-		return DB_OK;
-	result = lane_ask(l, EXPIRED_EXISTS, NULL, flag_read, &exists);
-	for (int round = 0; result == DB_OK && exists && (swept > 0 || others) && round < SWEEP_ROUNDS; round++) {
+	do {
 		swept = 0;
-		if (others)
-			usleep(OTHERS_PAUSE_US);
-		result = sweep_find(l, &ids, &others);
-		others = others && clock_ms() < until_ms;
+		result = walk_find(l, end, &ids, &found);
 		if (result == DB_OK && ids.len > 0)
 			result = reservation_expire(l, &ids, &swept);
+		else if (result == DB_OK && found > 0)
+			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, swept);
-	}
-	if (exists && swept == 0)
-		sweep_remember(l);
+	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.len == 0 && clock_ms() < until_ms)));
+	l->walk.left |= found > 0;
 	text_fini(&ids);
+	return result;
+}
+
+/* As far as one batch goes. *full: it is not at its end. */
+static enum db_result walk_go(struct lane *l, bool *full)
+{
+	struct walk   *w = &l->walk;
+	struct place   end = {0};
+	struct fill    fill = {.low = w->from_ms, .id = w->id, .high = w->look.to_ms, .count = SWEEP_WALK};
+	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
+
+	*full = end.id != 0;
+	if (!*full)
+		end = (struct place){w->look.to_ms, INT64_MAX};
+	if (result == DB_OK)
+		result = walk_part(l, &end);
+	if (result != DB_OK)
+		return result;
+	w->from_ms = end.due_at;
+	w->id = end.id;
+	if (!*full)
+		walk_end(l);
+	return DB_OK;
+}
+
+void sweep_forget(struct lane *l)
+{
+	memset(l->swept, 0, sizeof(l->swept));
+	text_reset(&l->walk.skus);
+}
+
+enum db_result reservation_sweep(struct lane *l)
+{
+	int64_t        since_ms = clock_ms() - SWEEP_AGAIN_MS;
+	bool           full = false;
+	enum db_result result = DB_OK;
+
+	do {
+		if (l->walk.skus.len == 0)
+			result = walk_begin(l, since_ms);
+		if (result != DB_OK || l->walk.skus.len == 0)
+			break;
+		result = walk_go(l, &full);
+	} while (result == DB_OK && !full);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		struct pair *p = &l->batch.pairs[i];
+
+		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
+	}
 	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	return result;

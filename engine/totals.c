@@ -107,6 +107,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, const stru
 enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct text    ids = {0};
+	unsigned       past = catalogue_past(c);
 	enum db_result result = skus_find(db, c, ops, count);
 
 	for (size_t i = 0; i < count; i++)
@@ -118,6 +119,8 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 		}
 	if (result == DB_OK)
 		result = totals_read(db, c, &ids);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY; /* what was found is forgotten: the database is another one */
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_answer(c, ops[i]);
 	text_fini(&ids);
@@ -150,6 +153,7 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	struct page_reader in = {c, op, &ids};
 	char               code[SKU_MAX];
 	size_t             len;
+	unsigned           past = catalogue_past(c);
 	enum db_result     result;
 
 	if (!cursor_read_code(op->page.cursor, code, &len)) {
@@ -165,6 +169,8 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	text_fini(&after);
 	text_fini(&sql);
 	text_fini(&ids);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY;
 	if (result != DB_OK)
 		return result;
 	op->page.cursor[0] = '\0';

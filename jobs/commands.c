@@ -204,7 +204,7 @@ static int kick_one(struct db *db, const char *order_id)
 	int                 status = EXIT_TROUBLE;
 
 	row_hex(&rows, order_id, strlen(order_id));
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows});
+	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
 	if (db_run(db, &sql, state_read, &in) != DB_OK) {
 		status = EXIT_UNAVAILABLE;
 	} else if (in.state != BURIED) {

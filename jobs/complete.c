@@ -305,7 +305,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 		if (!rows_find(open, orders[i].order_id))
 			row_hex(&rows, orders[i].order_id, strlen(orders[i].order_id));
 	if (rows.len > 0) {
-		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows});
+		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
 		result = db_run(db, &sql, reservation_read, &found);
 	}
 	a->lost = 0;

@@ -244,6 +244,11 @@ Test(decide, refusals_wait_for_the_database)
 	op->looked_at = 3;
 	cr_assert(!op_is_certain(op, &t.batch), "an expired hold may still occupy it");
 	t.pairs[0].swept = true;
+	cr_assert(!op_is_certain(op, &t.batch), "one look may have seen a sum that never was");
+	op->looks = LOOKS_ENOUGH;
+	cr_assert(op_is_certain(op, &t.batch), "looks that differ, all of them short");
+	op->looks = 0;
+	t.pairs[0].agreed = true;
 	cr_assert(op_is_certain(op, &t.batch));
 	op->looked_at = 0;
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");
