@@ -211,8 +211,9 @@ static void forget(struct catalogue *c)
 	c->skus = 0;
 	c->newest_sku = c->newest_location = 0;
 	atomic_fetch_add(&c->past, 1);
-	log_event(LOG_WARN, "another_past", "what=\"the database is another one or was restored: all that was known of it is "
-	                                    "forgotten\"");
+	log_event(LOG_WARN, "another_past",
+	          "what=\"the database is another one or was restored: all that was known of it is "
+	          "forgotten\"");
 }
 
 static struct sku *sku_add(struct catalogue *c, uint32_t id, const char *code, size_t len, uint32_t hash)

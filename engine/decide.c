@@ -250,8 +250,7 @@ static bool pair_is_certain(const struct pair *p, bool fault, const struct op *o
 static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lines[i].sku && lines[i].location &&
-		    !pair_is_certain(&b->pairs[lines[i].pair], lines[i].fault, op))
+		if (lines[i].sku && lines[i].location && !pair_is_certain(&b->pairs[lines[i].pair], lines[i].fault, op))
 			return false;
 	return true;
 }

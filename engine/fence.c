@@ -75,8 +75,8 @@ static void clock_learn(struct engine *e, int64_t now, int64_t sent_ms)
 static void row_compare(struct lane *l, const struct lane_row *last)
 {
 	if (last->epoch == 0)
-		l->lane_id = 0; /* a row is made anew. It has batch_no 0, which no batch has, so what was under way is not
-		                 * taken for committed */
+		l->lane_id = 0; /* a row is made anew. It has batch_no 0, which no batch has, so what was under way is
+		                 * not taken for committed */
 	if (last->epoch == 0 || last->batch_no < l->committed_no)
 		catalogue_forget(l->catalogue);
 	l->committed_no = last->batch_no;

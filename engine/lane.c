@@ -168,7 +168,8 @@ static enum db_result batch_write(struct lane *l, enum verdict *verdict, int64_t
 	return lane_commit(l, verdict, now);
 }
 
-/* A movement that is decided under its locks. A refusal for want of units is true only when no expired hold has them. */
+/* A movement that is decided under its locks. A refusal for want of units is true only when no expired hold has them.
+ */
 static enum db_result batch_alone(struct lane *l, enum verdict *verdict, int64_t *now)
 {
 	struct op     *op = l->batch.ops[0];
@@ -297,7 +298,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 
 	switch (result) {
 	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up. It may be an id of ours, of a
-		            * lane whose number is the same modulo 1,024: not again */
+	                    * lane whose number is the same modulo 1,024: not again */
 		random_bytes(&l->id_maker.owner, sizeof(l->id_maker.owner));
 		for (size_t i = 0; i < b->count; i++)
 			b->ops[i]->suspect = true;

@@ -258,12 +258,12 @@ void movement_read(void *arg, const struct db_row *row);
 
 /* ---- reservation.c */
 enum db_result reservation_look_up(struct lane *l) MUST_CHECK;
-void           reservation_change(struct lane *l);             /* writes the changes of state */
-void           reservation_insert(struct lane *l);             /* writes the new reservations and their lines */
+void           reservation_change(struct lane *l); /* writes the changes of state */
+void           reservation_insert(struct lane *l); /* writes the new reservations and their lines */
 /* Gives back expired holds on skus that fell short; pairs are `swept` when that is done. Where there are very many it
  * goes on with the next batch (l->walk): a batch passes SWEEP_WALK of them at most. */
 enum db_result reservation_sweep(struct lane *l) MUST_CHECK;
-void           sweep_forget(struct lane *l); /* what was looked at: it may be another database */
+void           sweep_forget(struct lane *l);                   /* what was looked at: it may be another database */
 enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
 void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */

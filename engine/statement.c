@@ -22,8 +22,9 @@ static const struct {
 	{                                    \
 #n, offsetof(struct fill, n) \
 	}
-	NUMBER(count), NUMBER(epoch), NUMBER(high), NUMBER(id),   NUMBER(kind),  NUMBER(lane), NUMBER(lapsed), NUMBER(last),
-	NUMBER(lease), NUMBER(low),   NUMBER(mark), NUMBER(sku),  NUMBER(slot), NUMBER(state), NUMBER(task), NUMBER(verdict),
+	NUMBER(count),  NUMBER(epoch), NUMBER(high),  NUMBER(id),      NUMBER(kind), NUMBER(lane),
+	NUMBER(lapsed), NUMBER(last),  NUMBER(lease), NUMBER(low),     NUMBER(mark), NUMBER(sku),
+	NUMBER(slot),   NUMBER(state), NUMBER(task),  NUMBER(verdict),
 #undef NUMBER
 };
 

@@ -13,7 +13,7 @@
 #undef STATEMENT_ENUM
 
 struct fill {
-	int64_t            count, epoch, high, id, kind, lane, lapsed, last, lease, low, mark, sku, slot, state, task, verdict;
+	int64_t count, epoch, high, id, kind, lane, lapsed, last, lease, low, mark, sku, slot, state, task, verdict;
 	const struct text *rows;
 };
 

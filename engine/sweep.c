@@ -128,8 +128,8 @@ static void lapsed_read(void *arg, const struct db_row *row)
 	in->exists = in->first <= in->now || db_int(row, 1) != 0;
 }
 
-/* From which due_at on the sku is to be looked at. Where a clock was set, or times of the table were, from the beginning:
- * a hold may be due before what was looked at, and was not there then. */
+/* From which due_at on the sku is to be looked at. Where a clock was set, or times of the table were, from the
+ * beginning: a hold may be due before what was looked at, and was not there then. */
 static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *lapsed)
 {
 	const struct swept *s = swept_place(l, sku_id);
@@ -224,7 +224,11 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 {
 	const struct walk *w = &l->walk;
 	struct text        all = {0};
-	struct fill        fill = {.rows = &w->skus, .low = w->from_ms, .id = w->id, .high = end->due_at, .last = end->id,
+	struct fill        fill = {.rows = &w->skus,
+	                           .low = w->from_ms,
+	                           .id = w->id,
+	                           .high = end->due_at,
+	                           .last = end->id,
 	                           .count = SWEEP_MAX};
 	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
 
@@ -238,8 +242,8 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 	return result;
 }
 
-/* Gives back what of the walk's skus is expired up to `end`. Who has all of it locked is most likely giving it back right
- * now: a refusal in between would not be true. */
+/* Gives back what of the walk's skus is expired up to `end`. Who has all of it locked is most likely giving it back
+ * right now: a refusal in between would not be true. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
 	struct text    ids = {0};

@@ -1,5 +1,5 @@
-/* test_sweep.c - expired holds that nobody has given back yet: who is about to be refused has them swept first, whatever
- * else lies about. */
+/* test_sweep.c - expired holds that nobody has given back yet: who is about to be refused has them swept first,
+ * whatever else lies about. */
 #include "tests/flow.h"
 
 #include "engine/rows.h"
@@ -57,11 +57,12 @@ Test(sweep, behind_a_backlog)
 	           "receipt  B +50000             -> 201",
 	           "sql UPDATE stock_slot SET available = 0, reserved = 50000"
 	           " WHERE sku_id = (SELECT sku_id FROM sku WHERE code = 'B') -> ",
-	           "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
-	           " created_at) SELECT seq, CONCAT('old', seq), REPEAT(x'00', 16), 1,"
-	           " UTC_TIMESTAMP(3) + INTERVAL 3600 SECOND, UTC_TIMESTAMP(3) + INTERVAL 3600 SECOND, 0, UTC_TIMESTAMP(3)"
-	           " FROM seq_1_to_50000 -> ",
-	           "sql INSERT INTO reservation_line SELECT seq, sku_id, location_id, slot, 1 FROM seq_1_to_50000, stock_slot"
+	           "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at,"
+	           " attempts, created_at) SELECT seq, CONCAT('old', seq), REPEAT(x'00', 16), 1,"
+	           " UTC_TIMESTAMP(3) + INTERVAL 3600 SECOND, UTC_TIMESTAMP(3) + INTERVAL 3600 SECOND,"
+	           " 0, UTC_TIMESTAMP(3) FROM seq_1_to_50000 -> ",
+	           "sql INSERT INTO reservation_line SELECT seq, sku_id, location_id, slot, 1"
+	           " FROM seq_1_to_50000, stock_slot"
 	           " WHERE sku_id = (SELECT sku_id FROM sku WHERE code = 'B') -> ",
 	           "reserve  R1 A=10 ttl=7200     -> 201",
 	           "tick     7300",
