@@ -76,10 +76,10 @@ struct hint {
 /* When a sku was looked at for expired holds. Direct-mapped: one that is pushed out is looked at anew. */
 struct swept {
 	uint32_t sku_id;
-	int64_t  at_ms; /* clock_ms when the last look began */
-	int64_t  to_ms; /* holds that were due by then (the database's clock) are given back; 0: not known */
-	int64_t  first; /* due_at of the first hold of all at that time */
-	int64_t  clock; /* the database's clock minus clock_ms at that time */
+	int64_t  at_ms;      /* clock_ms when the last look began */
+	int64_t  to_ms;      /* holds that were due by then (the database's clock) are given back; 0: not known */
+	int64_t  clock;      /* the database's clock minus clock_ms at that time */
+	int64_t  started_at; /* of the lane's row, as it read then */
 };
 
 /* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each

@@ -81,11 +81,13 @@ SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task
      WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at <= SYSDATE(3);
 
 -- name: expired_exists
--- Is any hold past its time and not swept? One row: when the first of those that nobody has claimed is due, whether there is a claimed
--- one, whose worker may be dead, and the clock.
-SELECT (SELECT due_at FROM reservation FORCE INDEX (claim) WHERE state = 1 AND task_id IS NULL ORDER BY due_at LIMIT 1),
-       EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3);
+-- Is any hold past its time and not swept? Claimed ones too: their worker may be dead. One row: 0 or 1, the clock, and since when the
+-- lane runs, which shows whether somebody has set the times of the tables.
+SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
+                WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
+    OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
+                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
+       UTC_TIMESTAMP(3), (SELECT started_at FROM lane WHERE lane_id = {lane});
 
 -- name: expired_ahead
 -- The place {count} holds further on in the index, behind ({low}, {id}), among those due by {high}: no row where there are not so many.

@@ -112,32 +112,28 @@ static bool looked_since(struct lane *l, uint32_t sku_id, int64_t since_ms)
 	return s->sku_id == sku_id && s->at_ms >= since_ms;
 }
 
-/* What is past its time at a moment. */
 struct lapsed {
 	bool    exists;
-	int64_t first; /* due_at of the first hold that nobody has claimed, past its time or not */
-	int64_t now;   /* by the database's clock */
+	int64_t now;        /* by the database's clock */
+	int64_t started_at; /* since when the lane runs, as its row says it */
 };
 
 static void lapsed_read(void *arg, const struct db_row *row)
 {
-	struct lapsed *in = arg;
-
-	in->first = row->col[0] ? time_parse(row->col[0]) : INT64_MAX;
-	in->now = time_parse(row->col[2]);
-	in->exists = in->first <= in->now || db_int(row, 1) != 0;
+	*(struct lapsed *)arg = (struct lapsed){db_int(row, 0) != 0, time_parse(row->col[1]), time_parse(row->col[2])};
 }
 
-/* From which due_at on the sku is to be looked at. Where a clock was set, or times of the table were, from the
+/* From which due_at on the sku is to be looked at. Where the clock was set, or the times of the tables were, from the
  * beginning: a hold may be due before what was looked at, and was not there then. */
 static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *lapsed)
 {
 	const struct swept *s = swept_place(l, sku_id);
-	int64_t             drift = lapsed->now - clock_ms() - s->clock, from = s->to_ms - LATE_MS;
+	int64_t             drift = lapsed->now - clock_ms() - s->clock;
 
-	if (s->sku_id != sku_id || s->to_ms == 0 || drift > CLOCK_MS || drift < -CLOCK_MS)
+	if (s->sku_id != sku_id || s->to_ms == 0 || s->started_at != lapsed->started_at || drift > CLOCK_MS ||
+	    drift < -CLOCK_MS)
 		return 0;
-	return lapsed->first < s->first && lapsed->first < from ? 0 : from;
+	return s->to_ms - LATE_MS;
 }
 
 /* Nothing that was due by `to_ms` is left of it; 0: something is. */
@@ -173,21 +169,20 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	if (l->rows.len == 0)
 		return DB_OK;
 	w->look = (struct swept){.at_ms = clock_ms()};
-	result = lane_ask(l, EXPIRED_EXISTS, NULL, lapsed_read, &lapsed);
+	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, lapsed_read, &lapsed);
 	w->look.to_ms = lapsed.now;
-	w->look.first = lapsed.first;
+	w->look.started_at = lapsed.started_at;
 	w->look.clock = lapsed.now - w->look.at_ms;
 	w->from_ms = INT64_MAX;
 	w->id = 0;
 	w->left = false;
 	for (size_t i = 0; result == DB_OK && i < l->batch.pairs_count; i++) {
-		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
+		struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
 		if (!p->doubted || looked_since(l, p->sku_id, since_ms))
 			continue;
-		if (!lapsed.exists)
-			swept_put(l, p->sku_id, &w->look);
-		else if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
+		p->swept = !lapsed.exists;
+		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
 			w->from_ms = look_from(l, p->sku_id, &lapsed);
 	}
 	if (result == DB_OK && lapsed.exists)

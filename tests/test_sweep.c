@@ -82,9 +82,10 @@ Test(sweep, looked_at_before)
 	     "tick     61",
 	     "reserve  Q1 A=11              -> 409 short A available=10",
 	     "reserve  R1 A=10 ttl=3600     -> 201",
-	     "tick     100",
+	     "tick     1000",
 	     "reserve  Q2 A=1               -> 409 short A available=0",
+	     "reserve  Q3 A=1               -> 409 short A available=0",
 	     "tick     36000",
-	     "wait reserve Q3 A=1           -> 201 held",
+	     "wait reserve Q4 A=1           -> 201 held",
 	     "get      R1                   -> expired");
 }
