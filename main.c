@@ -8,6 +8,9 @@
 #define VERSION "0.1.0"
 #endif
 
+static int help_run(int argc, char **argv);
+static int version_run(int argc, char **argv);
+
 const struct command commands[] = {
 	{"serve", SERVE, "", "the service",
          "  holdfast serve --jobs=expire\n"
@@ -60,31 +63,79 @@ const struct command commands[] = {
          "behind the\n"
          "line: rps=N requests a second, held=N units held open. A running service reads the file again at SIGHUP.\n",
          key_run},
+	{"help", 0, "[COMMAND]", "this, or the flags and examples of a command", "  holdfast help serve\n", help_run},
+	{"version", 0, "", "the version of this program", "  holdfast version\n", version_run},
 	{0},
 };
 
-static int help(FILE *to, int status)
+/* As wide as the longest of them. */
+static int usage_width(void)
 {
+	size_t width = 0;
+
+	for (const struct command *c = commands; c->name; c++) {
+		size_t len = strlen(c->name) + 1 + strlen(c->operands);
+
+		width = len > width ? len : width;
+	}
+	return (int)width;
+}
+
+static int overview(FILE *to, int status)
+{
+	int width = usage_width();
+
 	fprintf(to, "holdfast " VERSION " - reserves stock, never twice\n\n");
 	for (const struct command *c = commands; c->name; c++)
-		fprintf(to, "  holdfast %-8s %-10s %s\n", c->name, c->operands, c->summary);
+		fprintf(to, "  holdfast %s %-*s  %s\n", c->name, width - (int)strlen(c->name) - 1, c->operands,
+		        c->summary);
 	fprintf(to, "\n`holdfast COMMAND --help` shows its flags and examples.\n");
+	return status;
+}
+
+static int no_command(const char *name)
+{
+	say("there is no command %s", name);
+	return overview(stderr, EXIT_USAGE);
+}
+
+static int help_run(int argc, char **argv)
+{
+	char *name = NULL;
+	int   status = options_read(command_find("help"), argc, argv, &name, 1);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!name)
+		return overview(stdout, EXIT_DONE);
+	if (!command_find(name))
+		return no_command(name);
+	options_help(command_find(name));
+	return EXIT_DONE;
+}
+
+static int version_run(int argc, char **argv)
+{
+	int status = options_read(command_find("version"), argc, argv, NULL, 0);
+
+	if (status == EXIT_DONE)
+		puts("holdfast " VERSION);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
+	static const struct {
+		const char *flag, *command;
+	} flags[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+	const char           *name = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
 
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-		puts("holdfast " VERSION);
-		return EXIT_DONE;
-	}
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return help(stdout, EXIT_DONE);
-	if (argc > 1)
-		say("there is no command %s", argv[1]);
-	return help(stderr, EXIT_USAGE);
+	if (!name)
+		return overview(stderr, EXIT_USAGE);
+	for (size_t i = 0; i < COUNT(flags); i++)
+		if (strcmp(name, flags[i].flag) == 0)
+			name = flags[i].command;
+	command = command_find(name);
+	return command ? command->run(argc - 1, argv + 1) : no_command(name);
 }

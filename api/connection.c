@@ -1,11 +1,11 @@
 /* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
  * tick looks at the heads of the lists only. Places for all connections are made at the start. */
 #include "connection.h"
+#include "listen.h"
 #include "stream.h"
 #include "engine/engine.h"
 
 #include <event2/event.h>
-#include <event2/listener.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,7 +50,7 @@ struct connection {
 struct connections {
 	struct connection_options options;
 	struct event_base        *base;
-	struct evconnlistener    *listener;  /* NULL: no more will come */
+	struct listenings        *listen;    /* NULL: no more will come */
 	struct event             *attention; /* something is to be done that cannot be done where it was seen */
 	struct connection        *places;
 	size_t                    places_count;
@@ -362,15 +362,15 @@ static bool make_room(struct connections *cs)
 static void accept_on(struct connections *cs)
 {
 	cs->in_a_row = 0;
-	if (cs->listener && (cs->oldest[FREE] || make_room(cs)))
-		evconnlistener_enable(cs->listener);
+	if (cs->listen && (cs->oldest[FREE] || make_room(cs)))
+		listen_accept(cs->listen, true);
 }
 
 void connections_last(struct connections *cs)
 {
-	if (cs->listener)
-		evconnlistener_free(cs->listener);
-	cs->listener = NULL;
+	if (cs->listen)
+		listen_stop(cs->listen);
+	cs->listen = NULL;
 }
 
 void connections_tick(struct connections *cs)
@@ -410,7 +410,7 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 	struct connections              *cs = arg;
 	struct connection               *c = cs->oldest[FREE];
 
-	(void)address, (void)len;
+	(void)listener, (void)address, (void)len;
 	assert(c);
 	if (!stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c))
 		return;
@@ -419,7 +419,7 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 	move(c, FRESH);
 	if (++cs->in_a_row < IN_A_ROW && (cs->oldest[FREE] || make_room(cs)))
 		return;
-	evconnlistener_disable(listener);
+	listen_accept(cs->listen, false);
 	event_active(cs->attention, 0, 0);
 }
 
@@ -449,14 +449,14 @@ static void limits_fit(struct connections *cs)
 	cs->options.connections_max = room;
 }
 
-struct connections *connections_open(struct event_base *base, struct evconnlistener *listener,
+struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options)
 {
 	struct connections *cs = mem_alloc(sizeof(*cs));
 
 	cs->options = *options;
 	cs->base = base;
-	cs->listener = listener;
+	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
 	cs->places_count = cs->options.connections_max + 1; /* the last one is of who is too many */
@@ -465,7 +465,7 @@ struct connections *connections_open(struct event_base *base, struct evconnliste
 		cs->places[i].all = cs;
 		join(&cs->places[i], FREE);
 	}
-	evconnlistener_set_cb(listener, accepted, cs);
+	listen_take(listen, accepted, cs);
 	return cs;
 }
 

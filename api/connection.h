@@ -16,9 +16,9 @@
 #include "frame.h"
 
 struct event_base;
-struct evconnlistener;
 struct connection;
 struct iovec;
+struct listenings;
 struct tls;
 
 /* Where an answer goes. Whoever asked may be gone, and his place taken by another: then it goes nowhere. */
@@ -58,14 +58,15 @@ struct connection_options {
 
 struct connections;
 
-/* Takes over the listener. When all places are taken, the next connection takes that of the one that has been idle, or
- * slow, for longest, but for a second at least; if there is none, no more are accepted until there is. */
-struct connections *connections_open(struct event_base *base, struct evconnlistener *listener,
+/* Takes whoever comes to one of `listen`, which outlives it. When all places are taken, the next connection takes that
+ * of the one that has been idle, or slow, for longest, but for a second at least; if there is none, no more are
+ * accepted until there is. */
+struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options);
 void                connections_free(struct connections *cs); /* closes all */
-/* Ten times a second: closes what is past its deadline, and has the listener go on if it was disabled. */
+/* Ten times a second: closes what is past its deadline, and has clients accepted again if they were not. */
 void connections_tick(struct connections *cs);
-void connections_last(struct connections *cs); /* no more will come: the socket is closed */
+void connections_last(struct connections *cs); /* no more will come: the sockets are closed */
 /* How many are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
 

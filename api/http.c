@@ -6,7 +6,6 @@
  * back later and find nobody waiting. */
 #include "http.h"
 #include "connection.h"
-#include "listen.h"
 #include "notify.h"
 #include "spare.h"
 #include "tls.h"
@@ -40,7 +39,6 @@ struct service {
 	size_t                 requests;        /* born and not dead */
 	struct text            head, extra;     /* of the answer that is made: all of it, and what its handler adds */
 	char                   date[40];        /* as of the last tick (RFC 9110, 6.6.1) */
-	struct listening       listening;
 	bool                   draining;
 	int                    quiet_ticks; /* since the last request was answered, while draining */
 	int64_t                drain_until_ms;
@@ -320,14 +318,15 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	connections_last(s->connections);
 }
 
-/* Without files to read again: a terminal was closed. */
+/* Whoever sends it wants files read again, or is a terminal that was closed: nothing ends by it. */
 static void hung_up(evutil_socket_t fd, short what, void *arg)
 {
 	const struct service_options *options = &((struct service *)arg)->options;
 	bool                          keys = keys_reload(options->keys), tls = tls_reload(options->tls);
 
+	(void)fd, (void)what;
 	if (!keys && !tls)
-		drain(fd, what, arg);
+		log_event(LOG_INFO, "hangup", "hint=\"without keys and certificate there is nothing to read again\"");
 }
 
 /* ---- the service */
@@ -351,7 +350,7 @@ static struct event_base *base_new(void)
 	return base;
 }
 
-static struct connections *connections_new(struct service *s, struct evconnlistener *listener)
+static struct connections *connections_new(struct service *s)
 {
 	const struct service_options *options = &s->options;
 	struct connection_options     with = {
@@ -366,7 +365,7 @@ static struct connections *connections_new(struct service *s, struct evconnliste
 		    .arg = s,
         };
 
-	return connections_open(s->base, listener, &with);
+	return connections_open(s->base, options->listen, &with);
 }
 
 static void events_watch(struct service *s)
@@ -384,36 +383,37 @@ static void events_watch(struct service *s)
 	event_add(s->tick, &tick);
 }
 
+static void clear_text_warn(const struct listenings *ls)
+{
+	for (size_t i = 0; i < ls->count; i++)
+		if (ls->at[i].open)
+			log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"",
+			          ls->at[i].where);
+}
+
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
 {
-	struct service        *s = mem_alloc(sizeof(*s));
-	struct evconnlistener *listener;
+	struct service *s = mem_alloc(sizeof(*s));
 
 	spare_open();
 	s->options = *options;
 	s->engine = e;
 	s->base = base_new();
-	listener = listen_open(s->base, options->listen, options->keys != NULL, &s->listening, why, why_size);
-	if (!listener) {
+	if (!listen_start(options->listen, s->base, why, why_size)) {
 		event_base_free(s->base);
 		free(s);
 		return NULL;
 	}
-	if (s->listening.open && !options->tls)
-		log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"", options->listen);
+	if (!options->tls)
+		clear_text_warn(options->listen);
 	s->loop = loop_new();
-	s->connections = connections_new(s, listener);
+	s->connections = connections_new(s);
 	text_room(&s->head, ANSWER_HEAD);
 	text_room(&s->extra, ANSWER_HEAD);
 	date_write(s);
 	events_watch(s);
 	keys_start(options->keys, e, s->loop);
 	return s;
-}
-
-const char *service_address(const struct service *s)
-{
-	return s->listening.address;
 }
 
 int service_run(struct service *s, int64_t *drained_by_ms)
@@ -439,8 +439,7 @@ void service_close(struct service *s)
 		event_free(s->signals[i]);
 	connections_free(s->connections);
 	event_base_free(s->base);
-	if (s->listening.unix_path[0])
-		unlink(s->listening.unix_path);
+	listen_end(s->options.listen);
 }
 
 void service_free(struct service *s)

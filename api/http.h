@@ -10,6 +10,7 @@
 #include "api/connection.h"
 #include "api/json.h"
 #include "api/keys.h"
+#include "api/listen.h"
 #include "engine/engine.h"
 
 struct service;
@@ -106,17 +107,17 @@ void reply_plainly(struct request *r, int status, const char *code, const char *
 
 /* ---- the service, for serve.c */
 struct service_options {
-	const char  *listen; /* ADDR:PORT or unix:PATH */
-	size_t       body_max;
-	size_t       connections_max, buffered_max; /* see connection.h, also for what follows */
-	int64_t      request_s, idle_s;
-	struct keys *keys;                                  /* NULL: every call is let in */
-	struct tls  *tls;                                   /* NULL: plain text */
+	struct listenings *listen; /* bound; it listens from service_open to service_close */
+	size_t             body_max;
+	size_t             connections_max, buffered_max; /* see connection.h, also for what follows */
+	int64_t            request_s, idle_s;
+	struct keys       *keys;                            /* NULL: every call is let in */
+	struct tls        *tls;                             /* NULL: plain text */
 	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
 	void *arg;
 };
+/* NULL: another program listens on one of the addresses, `why` says which. */
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
-const char     *service_address(const struct service *s); /* as clients may use it */
 /* Until SIGTERM or SIGINT, and everything is answered: at *drained_by_ms (clock_ms) at the latest. Exit status. */
 int  service_run(struct service *s, int64_t *drained_by_ms);
 void service_close(struct service *s); /* the doors; the engine may still bring operations back */

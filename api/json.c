@@ -6,7 +6,6 @@
 #include "api/scan.h"
 
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,10 +221,7 @@ static void code_read(struct json_reader *in, const char *name, int64_t index, c
 	}
 	code_len = strlen(node->valuestring);
 	if (!code_valid(node->valuestring, code_len, max)) {
-		refuse(in, name, index,
-		       "must be 1 to %zu printable ASCII characters, none of them a space, / ? # or %%, "
-		       "and not . or ..",
-		       max);
+		refuse(in, name, index, CODE_RULE, max);
 		return;
 	}
 	*out = node->valuestring;
@@ -249,7 +245,7 @@ bool json_int(struct json_reader *in, const char *name, enum json_need need, int
 	if (node && cJSON_IsNumber(node) && node->valuedouble >= (double)min && node->valuedouble <= (double)max)
 		*out = (int64_t)node->valuedouble;
 	else if (node)
-		refuse(in, name, NO_INDEX, "must be an integer from %" PRId64 " to %" PRId64, min, max);
+		refuse(in, name, NO_INDEX, INTEGER_RULE, (long long)min, (long long)max);
 	return !in->failed;
 }
 
@@ -296,6 +292,7 @@ size_t json_array(struct json_reader *in, const char *name, size_t min, size_t m
 	const struct cJSON *node = member_read(in, name, JSON_REQUIRED);
 	size_t              count = 0;
 
+	assert(min > 0); /* an empty array may be a number that is no integer (scan.h) */
 	*first = NULL;
 	if (!node)
 		return 0;

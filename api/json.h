@@ -2,9 +2,9 @@
  *
  * Reading: one strict scan of the text (scan.h) stands before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
  * takes the first of two equal members, lets bad UTF-8 through and cuts a string at \u0000. A text that is not JSON is
- * a fault of the whole call. A value that no call takes (a number that is not written as an integer's digits, a member
- * named twice) is a flaw of the item it stands in, so that one malformed reservation of a batch does not refuse the
- * others.
+ * a fault of the whole call. A member named twice is a flaw of the item it stands in, so that one malformed reservation
+ * of a batch does not refuse the others. A number that is not written as an integer's digits reads as an empty array:
+ * whoever asks for the member says what it must be.
  *
  * Writing: straight into a struct text; numbers are 64-bit integers, written digit by digit. */
 #ifndef JSON_H
@@ -77,8 +77,8 @@ bool json_int(struct json_reader *in, const char *name, enum json_need need, int
 bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out);
 /* One of `words` (NULL-terminated); *out is its index. The fault lists the words. */
 bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out);
-/* A required array of min..max elements; returns their number, 0 after a fault. Elements are walked in order, beginning
- * with *first, with the two calls below. */
+/* A required array of min..max elements, one at least; returns their number, 0 after a fault. Elements are walked in
+ * order, beginning with *first, with the two calls below. */
 size_t json_array(struct json_reader *in, const char *name, size_t min, size_t max, const void **first);
 /* The element as an object, named NAME[i]; returns the next element, also after a fault. */
 const void *json_array_object(struct json_reader *in, const char *name, size_t i, const void *element,

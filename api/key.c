@@ -119,9 +119,12 @@ int key_run(int argc, char **argv)
 		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
 		return EXIT_USAGE;
 	}
-	if (!code_valid(operands[1], strlen(operands[1]), ID_MAX) || !role_find(&role, operands[2])) {
-		say("a name is 1 to 64 bytes of printable ASCII without space / ? # %%, a role order, worker, read or "
-		    "admin");
+	if (!code_valid(operands[1], strlen(operands[1]), ID_MAX)) {
+		say("NAME " CODE_RULE, (size_t)ID_MAX);
+		return EXIT_USAGE;
+	}
+	if (!role_find(&role, operands[2])) {
+		say("ROLE must be one of: order, worker, read, admin");
 		return EXIT_USAGE;
 	}
 	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);

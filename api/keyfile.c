@@ -101,9 +101,9 @@ static bool line_read(struct key_line *to, char *word[], size_t words, char *why
 	if (words < WORDS_MIN || words > WORDS_MAX)
 		return why_write(why, why_size, "a key is NAME ROLE SHA256 [rps=N] [held=N]");
 	if (!code_valid(word[0], strlen(word[0]), ID_MAX))
-		return why_write(why, why_size, "a name is 1 to 64 bytes of printable ASCII without space / ? # %%");
+		return why_write(why, why_size, "NAME " CODE_RULE, (size_t)ID_MAX);
 	if (!role_find(&to->role, word[1]))
-		return why_write(why, why_size, "a role is order, worker, read or admin");
+		return why_write(why, why_size, "ROLE must be one of: order, worker, read, admin");
 	if (!digest_read(to->digest, word[2]))
 		return why_write(why, why_size, "SHA256 is the digest of the key, 64 hex digits");
 	for (size_t i = WORDS_MIN; i < words; i++)

@@ -1,5 +1,6 @@
 /* options.c - see options.h. */
 #include "options.h"
+#include "jobs/jobs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { TEXT, NUMBER, MAYBE, FLAG }; /* MAYBE: a flag that may have a value behind = */
+enum { DIGITS_MAX = 15 };
+#define MANY INT64_C(999999999999999) /* as many digits */
+
+enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
+
+#define TEXT             IS_TEXT, 0, 0
+#define LIST             IS_LIST, 0, 0
+#define NUMBER(min, max) IS_NUMBER, min, max
+#define MAYBE            IS_MAYBE, 0, 0
+#define FLAG             IS_FLAG, 0, 0
 
 static const struct {
 	const char *name;
 	enum type   type;
+	int64_t     min, max; /* of a number */
 	const char *arg, *standard;
 	int         commands;
 	const char *help;
@@ -22,6 +33,7 @@ static const struct {
 };
 
 static char *values[OPTIONS]; /* NULL: not given; owned */
+static bool  filed[OPTIONS];  /* given by the file of --config */
 
 static void value_set(int option, const char *value)
 {
@@ -29,11 +41,22 @@ static void value_set(int option, const char *value)
 	values[option] = mem_copy(value);
 }
 
+/* What a source says again: one more of a list, behind a comma. */
+static void value_add(int option, const char *value)
+{
+	struct text all = {0};
+
+	text_format(&all, "%s,%s", values[option], value);
+	value_set(option, all.data);
+	text_fini(&all);
+}
+
 void options_forget(void)
 {
 	for (int i = 0; i < OPTIONS; i++) {
 		free(values[i]);
 		values[i] = NULL;
+		filed[i] = false;
 	}
 }
 
@@ -54,7 +77,7 @@ static void flag_name(char *to, size_t size, const char *name)
 			*to = '-';
 }
 
-static void help_print(const struct command *command)
+void options_help(const struct command *command)
 {
 	char flag[64];
 
@@ -64,20 +87,22 @@ static void help_print(const struct command *command)
 		if (!(table[i].commands & command->mask))
 			continue;
 		flag_name(flag, sizeof(flag), table[i].name);
-		if (table[i].type == MAYBE)
+		if (table[i].type == IS_MAYBE)
 			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), "[=%s]", table[i].arg);
 		else if (table[i].arg)
 			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), " %s", table[i].arg);
 		printf("  %-24s %s%s%s%s\n", flag, table[i].help, table[i].standard ? " (" : "",
 		       table[i].standard ? table[i].standard : "", table[i].standard ? ")" : "");
 	}
-	printf("\nEvery flag may also be given by the environment (HOLDFAST_LISTEN for --listen) or by --config.\n\n%s",
-	       command->examples);
+	if (command->mask)
+		printf("\nEvery flag may also be given by the environment (HOLDFAST_LISTEN for --listen) or by "
+		       "--config.\n\n");
+	printf("%s", command->examples);
 }
 
 static int usage(const struct command *command, const char *what, const char *which)
 {
-	say("%s %s; try `holdfast %s --help`", what, which, command->name);
+	say("%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which, command->name);
 	return EXIT_USAGE;
 }
 
@@ -100,7 +125,7 @@ static bool is_off(int option, const char *value)
 {
 	static const char *const words[] = {"0", "false", "no", "off"};
 
-	for (size_t i = 0; table[option].type == FLAG && i < COUNT(words); i++)
+	for (size_t i = 0; table[option].type == IS_FLAG && i < COUNT(words); i++)
 		if (strcasecmp(value, words[i]) == 0)
 			return true;
 	return false;
@@ -108,53 +133,76 @@ static bool is_off(int option, const char *value)
 
 static bool value_fits(int option, const char *value)
 {
-	return table[option].type != NUMBER ||
-	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) < 16);
+	return table[option].type != IS_NUMBER ||
+	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
+}
+
+/* What a number has to be; `name` is what its source calls it. */
+static void number_rule(char *to, size_t size, const char *name, int option)
+{
+	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
 }
 
 /* ---- the three sources */
 
+/* argv[i] and perhaps what follows; *used: how many of them. */
+static int argument_read(const struct command *command, char **argv, int left, int *used)
+{
+	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
+	char        rule[160], flag[64];
+	int         option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
+
+	*used = 1;
+	if (option < 0)
+		return usage(command, "unknown flag", arg);
+	if (table[option].type == IS_FLAG && equals)
+		return usage(command, "no value belongs to", arg);
+	if (equals)
+		value = equals + 1;
+	else if (table[option].type != IS_FLAG && table[option].type != IS_MAYBE) {
+		if (left < 2)
+			return usage(command, "a value is missing for", arg);
+		value = argv[1];
+		*used = 2;
+	}
+	if (!value_fits(option, value)) {
+		flag_name(flag, sizeof(flag), table[option].name);
+		number_rule(rule, sizeof(rule), flag, option);
+		return usage(command, rule, "");
+	}
+	if (values[option] && table[option].type == IS_LIST)
+		value_add(option, value);
+	else
+		value_set(option, value);
+	return EXIT_DONE;
+}
+
 static int arguments_read(const struct command *command, int argc, char **argv, char **operands, int max)
 {
-	int n = 0;
+	int n = 0, status = EXIT_DONE;
 
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i], *equals = strchr(arg, '=');
-		int         option;
+	for (int i = 1, used = 1; i < argc && status == EXIT_DONE; i += used) {
+		const char *arg = argv[i];
 
+		used = 1;
 		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-			help_print(command);
+			options_help(command);
 			exit(EXIT_DONE);
 		}
-		if (strncmp(arg, "--", 2) != 0) {
-			if (n == max)
-				return usage(command, "unexpected argument", arg);
-			operands[n++] = argv[i];
-			continue;
-		}
-		option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
-		if (option < 0)
-			return usage(command, "unknown flag", arg);
-		if (table[option].type == FLAG && equals)
-			return usage(command, "no value belongs to", arg);
-		if (equals)
-			value_set(option, equals + 1);
-		else if (table[option].type == FLAG || table[option].type == MAYBE)
-			value_set(option, "");
-		else if (i + 1 < argc)
-			value_set(option, argv[++i]);
+		if (strncmp(arg, "--", 2) == 0)
+			status = argument_read(command, argv + i, argc - i, &used);
+		else if (n == max)
+			status = usage(command, "unexpected argument", arg);
 		else
-			return usage(command, "a value is missing for", arg);
-		if (!value_fits(option, values[option]))
-			return usage(command, "not a number:", values[option]);
+			operands[n++] = argv[i];
 	}
-	return EXIT_DONE;
+	return status;
 }
 
 static int environment_read(int mask)
 {
 	for (int i = 0; i < OPTIONS; i++) {
-		char        name[64];
+		char        name[64], rule[160];
 		const char *value;
 
 		snprintf(name, sizeof(name), "HOLDFAST_%s", table[i].name);
@@ -164,7 +212,8 @@ static int environment_read(int mask)
 		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
 			continue;
 		if (!value_fits(i, value)) {
-			say("%s is not a number: %s", name, value);
+			number_rule(rule, sizeof(rule), name, i);
+			say("%s", rule);
 			return EXIT_CONFIG;
 		}
 		value_set(i, value);
@@ -206,9 +255,22 @@ static char *unquoted(char *value)
 	return value + 1;
 }
 
+/* The first line counts, as what stands before the file does; those of a list count all. */
+static void config_take(int option, const char *value, int mask)
+{
+	if (!(table[option].commands & mask) || is_off(option, value))
+		return;
+	if (!values[option]) {
+		value_set(option, value);
+		filed[option] = true;
+	} else if (filed[option] && table[option].type == IS_LIST) {
+		value_add(option, value);
+	}
+}
+
 static int config_line(const char *file, int number, char *line, int mask)
 {
-	char *equals, *name, *value;
+	char *equals, *name, *value, rule[160];
 	int   option;
 
 	comment_cut(line);
@@ -220,13 +282,16 @@ static int config_line(const char *file, int number, char *line, int mask)
 		return EXIT_DONE;
 	value = equals ? unquoted(trimmed(equals + 1)) : "";
 	option = option_find(name, strlen(name), ALL);
-	if (option < 0 || !value_fits(option, value)) {
-		say("%s, line %d: %s %s", file, number,
-		    option < 0 ? "there is no option" : "not a number:", option < 0 ? name : value);
+	if (option < 0) {
+		say("%s, line %d: there is no option %s", file, number, name);
 		return EXIT_CONFIG;
 	}
-	if (!values[option] && (table[option].commands & mask) && !is_off(option, value))
-		value_set(option, value);
+	if (!value_fits(option, value)) {
+		number_rule(rule, sizeof(rule), name, option);
+		say("%s, line %d: %s", file, number, rule);
+		return EXIT_CONFIG;
+	}
+	config_take(option, value, mask);
 	return EXIT_DONE;
 }
 
@@ -258,6 +323,24 @@ static int config_read(const char *file, int mask)
 	return status;
 }
 
+/* Wherever a number came from. */
+static int ranges_check(const struct command *command)
+{
+	char rule[160], flag[64];
+
+	for (int i = 0; i < OPTIONS; i++) {
+		int64_t n = values[i] && table[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
+
+		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
+			continue;
+		flag_name(flag, sizeof(flag), table[i].name);
+		number_rule(rule, sizeof(rule), flag, i);
+		say("%s", rule);
+		return command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
 int options_read(const struct command *command, int argc, char **argv, char **operands, int max)
 {
 	int status = arguments_read(command, argc, argv, operands, max);
@@ -266,6 +349,8 @@ int options_read(const struct command *command, int argc, char **argv, char **op
 		status = environment_read(command->mask);
 	if (status == EXIT_DONE && option_text(OPTION_config))
 		status = config_read(option_text(OPTION_config), command->mask);
+	if (status == EXIT_DONE)
+		status = ranges_check(command);
 	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db)) {
 		say("--data and --db do not go together");
 		status = EXIT_CONFIG;
@@ -282,11 +367,6 @@ const char *option_text(enum option o)
 	return values[o] ? values[o] : table[o].standard;
 }
 
-const char *option_name(enum option o)
-{
-	return table[o].name;
-}
-
 bool option_given(enum option o)
 {
 	return values[o] != NULL;
@@ -297,9 +377,10 @@ int64_t option_count(enum option o, int64_t standard)
 	return option_text(o) ? strtoll(option_text(o), NULL, 10) : standard;
 }
 
-struct house_options option_house(void)
+struct house_options option_house(enum embedded_use use)
 {
 	return (struct house_options){
+		.use = use,
 		.data = option_text(OPTION_data),
 		.db = option_text(OPTION_db),
 		.password_file = option_text(OPTION_db_password_file),

@@ -38,15 +38,16 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). EXIT_DONE, or after saying why
- * EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
+/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Every number is in its range
+ * (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0.
+ */
 int                  options_read(const struct command *command, int argc, char **argv, char **operands, int max);
+void                 options_help(const struct command *command); /* what --help prints */
 void                 options_forget(void);       /* as if nothing had been read; texts got before are void */
-const char          *option_text(enum option o); /* NULL: neither given nor standard */
-const char          *option_name(enum option o);
+const char          *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool                 option_given(enum option o);
 int64_t              option_count(enum option o, int64_t standard);
-struct house_options option_house(void);
+struct house_options option_house(enum embedded_use use);
 
 extern const struct command commands[]; /* main.c; ends with an empty name */
 int                         serve_run(int argc, char **argv);

@@ -263,7 +263,7 @@ bool query_int(struct request *r, const char *name, int64_t min, int64_t max, in
 		*out = n;
 		return true;
 	}
-	snprintf(detail, sizeof(detail), "must be an integer from %lld to %lld", (long long)min, (long long)max);
+	snprintf(detail, sizeof(detail), INTEGER_RULE, (long long)min, (long long)max);
 	reply_invalid(r, name, detail);
 	return false;
 }

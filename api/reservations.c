@@ -388,7 +388,7 @@ static bool query_state(struct request *r, enum state *state)
 			*state = s;
 			return true;
 		}
-	reply_invalid(r, "state", "must be one of held, confirmed, settled, released, expired, buried");
+	reply_invalid(r, "state", "must be one of: held, confirmed, settled, released, expired, buried");
 	return false;
 }
 

@@ -29,14 +29,15 @@ static bool method_fits(const struct request *r, const char *method)
 static bool read_param(struct request *r, const char *param, size_t len)
 {
 	const char *brace = strchr(routes[r->route].path, '{');
-	char        name[32];
+	char        name[32], rule[100];
 
 	if (!brace)
 		return true;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace + 1, "}"), brace + 1);
 	if (percent_decode(r->param, sizeof(r->param), param, len) && code_valid(r->param, strlen(r->param), ID_MAX))
 		return true;
-	reply_invalid(r, name, "must be 1 to 64 bytes of printable ASCII without space / ? # %");
+	snprintf(rule, sizeof(rule), CODE_RULE, (size_t)ID_MAX);
+	reply_invalid(r, name, rule);
 	return false;
 }
 

@@ -227,7 +227,6 @@ static bool number_fits(const char *from, const char *to)
 static bool scan_number(struct scan *s)
 {
 	char *from = s->at, *digits = from + (*from == '-'), *integer;
-	bool  plain;
 
 	s->at = digits;
 	if (!scan_digits(s))
@@ -245,13 +244,10 @@ static bool scan_number(struct scan *s)
 		if (!scan_digits(s))
 			return false;
 	}
-	plain = s->at == integer && !(*from == '-' && *digits == '0');
-	if (plain && number_fits(from, integer))
+	if (s->at == integer && !(*from == '-' && *digits == '0') && number_fits(from, integer))
 		return true;
-	if (!scan_flaw(s, plain ? "is an integer beyond 64 bits" : "must be an integer written as plain digits"))
-		return false;
-	memset(from, ' ', (size_t)(s->at - from));
-	*from = '0';
+	memset(from, ' ', (size_t)(s->at - from)); /* the shortest is -0 */
+	memcpy(from, "[]", 2);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 /* scan.h - one strict pass over a JSON text (RFC 8259) before cJSON, which is lenient, sees it.
  *
  * A fault makes the whole text unreadable: what is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
- * that no call takes: a number that is not a 64-bit integer in plain digits, or a member that is there twice. It
- * belongs to the item it stands in, an element of an array that is a member of the root object, so that one malformed
- * reservation of a batch does not refuse the others. */
+ * that no call takes: a member that is there twice. It belongs to the item it stands in, an element of an array that is
+ * a member of the root object, so that one malformed reservation of a batch does not refuse the others. A number that
+ * is not a 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
 #ifndef SCAN_H
 #define SCAN_H
 
@@ -34,8 +34,8 @@ struct scan_flaws {
 /* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why, or there
  * is no memory for flaws (JSON_NO_MEMORY). Bytes are counted from 1.
  * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
- * shortest way, and numbers with a flaw, which cJSON may cut or refuse, have become 0 and spaces. Linear in len, no
- * globals. */
+ * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
+ * array, which no reader takes. Linear in len, no globals. */
 bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
 /* The flaw of an item; NULL if it has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);

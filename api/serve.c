@@ -16,13 +16,14 @@
 enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
-	struct house    house;
-	struct engine  *engine;
-	struct jobs    *jobs;
-	struct keys    *keys; /* NULL: without */
-	struct tls     *tls;  /* NULL: plain text */
-	struct service *service;
-	int64_t         drained_by_ms; /* everybody was answered by then */
+	struct house      house;
+	struct engine    *engine;
+	struct jobs      *jobs;
+	struct keys      *keys; /* NULL: without */
+	struct tls       *tls;  /* NULL: plain text */
+	struct listenings listen;
+	struct service   *service;
+	int64_t           drained_by_ms; /* everybody was answered by then */
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -60,22 +61,23 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
+/* The first place is the one that the examples name. */
 static void banner(const struct serve *s)
 {
-	const char *at = service_address(s->service), *scheme = s->tls ? "https" : "http";
+	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
 	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
 	char        url[200];
 
+	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n");
+	for (size_t i = 1; i < s->listen.count; i++)
+		printf("  listening  %s\n", s->listen.at[i].address);
 	if (strncmp(at, "unix:", 5) == 0) {
-		printf("Holdfast reserves stock, never twice.\n  listening  %s   (curl --unix-socket %s "
-		       "%s://localhost/..)\n",
-		       at, at + 5, scheme);
+		printf("  listening  %s   (curl --unix-socket %s %s://localhost/..)\n", at, at + 5, scheme);
 		fflush(stdout);
 		return;
 	}
 	snprintf(url, sizeof(url), "%s://%s", scheme, at);
-	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
-	       "  listening  %s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
+	printf("  listening  %s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
 	       "  curl -s %s/v1/movements%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
 	       "  curl -s %s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
@@ -110,7 +112,7 @@ static void signals_block(bool block)
 
 static int doors_open(struct serve *s)
 {
-	struct service_options options = {.listen = option_text(OPTION_listen),
+	struct service_options options = {.listen = &s->listen,
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
 	                                  .tls = s->tls,
@@ -127,11 +129,13 @@ static int doors_open(struct serve *s)
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* of a service that did not open */
 	if (!s->service) {
 		say("%s", why);
-		return EXIT_CONFIG;
+		return EXIT_UNAVAILABLE; /* all was well with the addresses when they were bound */
 	}
-	log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", service_address(s->service),
-	          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-	          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap") : "none");
+	for (size_t i = 0; i < s->listen.count; i++)
+		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
+		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
+		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap")
+		                  : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -144,7 +148,18 @@ static int doors_open(struct serve *s)
 	return status;
 }
 
-/* Before anything else is opened: what is wrong here is wrong at once. */
+static bool keys_configure(struct serve *s)
+{
+	char why[512];
+
+	if (!option_text(OPTION_keys))
+		return true;
+	s->keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
+	if (!s->keys)
+		say("%s", why);
+	return s->keys != NULL;
+}
+
 static bool tls_configure(struct serve *s)
 {
 	const char *cert = option_text(OPTION_tls_cert), *key = option_text(OPTION_tls_key);
@@ -192,64 +207,75 @@ static void work_close(struct serve *s)
 	stop_fini(&closing.closed);
 }
 
+/* Before a database is made or started: what is wrong here is said at once, and leaves nothing behind. */
+static int serve_configure(struct serve *s)
+{
+	char why[512], served[512];
+	int  status;
+
+	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
+		say("--jobs knows expire, settle and reap");
+		return EXIT_CONFIG;
+	}
+	if (!keys_configure(s) || !tls_configure(s))
+		return EXIT_CONFIG;
+	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
+	if (status == EXIT_DONE)
+		return status;
+	if (status == EXIT_UNAVAILABLE && !option_given(OPTION_db) &&
+	    embedded_is_served(option_text(OPTION_data), served, sizeof(served)))
+		say("%s", served); /* which is why the port is in use, too */
+	else
+		say("%s", why);
+	return status;
+}
+
+/* With the database open: the engine, the jobs and the doors, until SIGTERM. */
+static int serve_work(struct serve *s)
+{
+	struct engine_options options = {.target = s->house.target,
+	                                 .lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
+	                                 .slot = (unsigned)option_count(OPTION_slot, 0)};
+	int                   status;
+
+	findings_log(&s->house);
+	s->engine = engine_open(&options);
+	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
+		usleep(2000);
+	if (option_given(OPTION_jobs))
+		s->jobs = jobs_open(option_text(OPTION_jobs), &s->house.target, engine_catalogue(s->engine));
+	status = doors_open(s);
+	work_close(s);
+	if (s->service)
+		service_free(s->service);
+	return status;
+}
+
 int serve_run(int argc, char **argv)
 {
-	struct serve          s = {0};
-	struct house_options  house;
-	struct engine_options options;
-	const char           *jobs;
-	char                  why[512];
-	int                   status = options_read(command_find("serve"), argc, argv, NULL, 0);
+	struct serve         s = {0};
+	struct house_options house;
+	int                  status = options_read(command_find("serve"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	jobs = option_given(OPTION_jobs) ? option_text(OPTION_jobs) : "";
-	options = (struct engine_options){.lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
-	                                  .slot = (unsigned)option_count(OPTION_slot, 0)};
-	if (options.lanes < 1 || options.lanes > 64 || options.slot > 60000 ||
-	    option_count(OPTION_max_body, 0) < 1024 || !jobs_list_valid(jobs)) {
-		say("%s", jobs_list_valid(jobs) ? "--lanes is 1 to 64, --slot at most 60000, --max-body at least 1024"
-		                                : "--jobs knows expire, settle and reap");
-		return EXIT_CONFIG;
-	}
-	if (option_count(OPTION_max_connections, 0) < 1 || option_count(OPTION_max_connections, 0) > 1000000 ||
-	    option_count(OPTION_request_timeout, 0) < 1 || option_count(OPTION_idle_timeout, 0) < 1) {
-		say("--max-connections is 1 to 1000000, --request-timeout and --idle-timeout at least 1");
-		return EXIT_CONFIG;
-	}
-	if (option_text(OPTION_keys)) {
-		s.keys = keys_open(option_text(OPTION_keys), why, sizeof(why));
-		if (!s.keys) {
-			say("%s", why);
-			return EXIT_CONFIG;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* while no service is there to hear it */
+	signals_block(true);
+	status = serve_configure(&s);
+	if (status == EXIT_DONE) {
+		notify_open();
+		house = option_house(EMBEDDED_SERVE);
+		status = house_open(&s.house, &house);
+		if (status == EXIT_DONE) {
+			status = serve_work(&s);
+			house_close(&s.house);
+			log_event(LOG_INFO, "ended", "status=%d", status);
 		}
 	}
-	if (!tls_configure(&s))
-		return EXIT_CONFIG;
-	notify_open();
-	signal(SIGPIPE, SIG_IGN);
-	signals_block(true);
-	house = option_house();
-	house.serves = true;
-	status = house_open(&s.house, &house);
-	if (status != EXIT_DONE) {
-		tls_close(s.tls);
-		return status;
-	}
-	findings_log(&s.house);
-	options.target = s.house.target;
-	s.engine = engine_open(&options);
-	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s.engine) && clock_ms() < until;)
-		usleep(2000);
-	s.jobs = option_given(OPTION_jobs) ? jobs_open(jobs, &s.house.target, engine_catalogue(s.engine)) : NULL;
-	status = doors_open(&s);
-	work_close(&s);
-	if (s.service)
-		service_free(s.service);
+	listen_end(&s.listen);
 	keys_free(s.keys);
 	tls_close(s.tls);
-	house_close(&s.house);
-	log_event(LOG_INFO, "ended", "status=%d", status);
 	return status;
 }
 
@@ -278,7 +304,7 @@ int migrate_run(int argc, char **argv)
 
 	if (status != EXIT_DONE)
 		return status;
-	house = option_house();
+	house = option_house(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE);
 	house.migrates = true;
 	return house_run(&house, migrate_act, NULL);
 }

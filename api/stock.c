@@ -133,7 +133,7 @@ static void read_line(struct json_reader *line, struct op *op, enum kind kind)
 	} else {
 		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
 		if (kind == ADJUSTMENT && qty == 0)
-			json_refuse(line, "qty", "must be an integer from -1000000000 to 1000000000, but not 0");
+			json_refuse(line, "qty", "must not be 0");
 	}
 	if (line->failed)
 		return;

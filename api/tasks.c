@@ -61,6 +61,7 @@ static struct task_call *call_new(struct request *r)
 {
 	struct task_call *call = mem_try(sizeof(*call));
 	size_t            len = strlen(r->param);
+	char              rule[100];
 
 	if (!call) {
 		reply_no_memory(r);
@@ -68,7 +69,8 @@ static struct task_call *call_new(struct request *r)
 	}
 	if (len > 0 && (len > 18 || strspn(r->param, "0123456789") != len || (*r->param == '0' && len > 1))) {
 		free(call);
-		reply_invalid(r, "task_id", "must be a number");
+		snprintf(rule, sizeof(rule), INTEGER_RULE, 0LL, 999999999999999999LL);
+		reply_invalid(r, "task_id", rule);
 		return NULL;
 	}
 	call->task_id = strtoull(r->param, NULL, 10);

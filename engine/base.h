@@ -73,6 +73,11 @@ void    time_write(struct text *t, int64_t ms); /* RFC 3339, UTC, milliseconds: 
 uint64_t hash_bytes(const void *data, size_t len); /* FNV-1a, seeded once per process */
 /* 1 to max bytes of printable ASCII without space / ? # %, and not "." or "..": the alphabet of every code and id. */
 bool code_valid(const char *code, size_t len, size_t max);
+
+/* What is said of a code (its max, a size_t) or a number (least and most, long longs) that is none, wherever it came
+ * from. */
+#define CODE_RULE    "must be 1 to %zu bytes of printable ASCII without space / ? # %%, and not . or .."
+#define INTEGER_RULE "must be an integer from %lld to %lld, in plain digits"
 enum { SKU_MAX = 64, LOCATION_MAX = 32, ID_MAX = 64 };
 
 /* Random bytes from the kernel. */

@@ -7,7 +7,12 @@
 #include <string.h>
 
 static const char *const names[COUNTERS] = {
-#define X(name, word) word,
+#define X(name, word, member) word,
+#include "counters.def"
+#undef X
+};
+static const char *const members[COUNTERS] = {
+#define X(name, word, member) member,
 #include "counters.def"
 #undef X
 };
@@ -16,9 +21,9 @@ static _Atomic int64_t here[COUNTERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what follows, and while it is being written */
 static int64_t         written[COUNTERS];                /* of `here` */
 
-const char *counter_name(enum counter c)
+const char *counter_member(enum counter c)
 {
-	return names[c];
+	return members[c];
 }
 
 void counter_add(enum counter c, int64_t n)

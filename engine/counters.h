@@ -9,12 +9,12 @@
 #include <stdatomic.h>
 
 enum counter {
-#define X(name, word) name,
+#define X(name, word, member) name,
 #include "counters.def"
 #undef X
 	COUNTERS
 };
-const char *counter_name(enum counter c);
+const char *counter_member(enum counter c); /* of stats */
 
 void    counter_add(enum counter c, int64_t n); /* any thread */
 int64_t counter_here(enum counter c);           /* what this process has counted */

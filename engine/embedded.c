@@ -8,6 +8,7 @@
 #include "mariadbd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@
 enum {
 	OPEN_MS = 60000, /* for another's start or stop, and for an answer */
 	STOP_MS = 60000,
+	PEEP_MS = 100,       /* longer than embedded_is_served has serve.lock */
 	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
 	SOON_MS = 10000,     /* a server that lived less than that keeps dying */
 	PAUSE_MS = 100,      /* before the second start, doubled for each further one .. */
@@ -30,14 +32,16 @@ enum {
 };
 
 struct embedded {
-	struct mariadbd  server; /* while the watch runs, its own */
-	struct db_target target;
-	int              users_lock; /* -1: not open, like the two below */
-	int              serve_lock;
-	int              wake; /* an eventfd: the watch is to end */
-	bool             watched;
-	pthread_t        watch;
-	_Atomic int64_t  restarts;
+	struct mariadbd   server; /* while the watch runs, its own */
+	struct db_target  target;
+	enum embedded_use use;
+	int               users_lock; /* -1: not open, like the two below */
+	int               serve_lock;
+	int               wake; /* an eventfd: the watch is to end */
+	bool              watched;
+	pthread_t         watch;
+	bool              none; /* there is no database, and none is to be made */
+	_Atomic int64_t   restarts;
 };
 
 /* Waits wait_ms at most (-1: no limit). True: embedded_close has begun. */
@@ -70,19 +74,21 @@ static bool lock_open(const struct embedded *e, int *fd, const char *name, char 
 }
 
 /* The file holds the number of the process that has the lock, for the message to the next one. */
-static bool serve_lock(struct embedded *e, char *why, size_t why_size)
+static bool served_say(int lock, const char *dir, char *why, size_t why_size)
 {
 	char    pid[24];
-	ssize_t len;
+	ssize_t len = pread(lock, pid, sizeof(pid) - 1, 0);
 
+	pid[len > 0 ? len : 0] = '\0';
+	return why_write(why, why_size, "%s is in use by another serve (pid %ld)", dir, strtol(pid, NULL, 10));
+}
+
+static bool serve_lock(struct embedded *e, char *why, size_t why_size)
+{
 	if (!lock_open(e, &e->serve_lock, "serve.lock", why, why_size))
 		return false;
-	if (!lock_take(e, e->serve_lock, LOCK_EX, 0)) {
-		len = pread(e->serve_lock, pid, sizeof(pid) - 1, 0);
-		pid[len > 0 ? len : 0] = '\0';
-		return why_write(why, why_size, "%s is in use by another serve (pid %ld)", e->server.dir,
-		                 strtol(pid, NULL, 10));
-	}
+	if (!lock_take(e, e->serve_lock, LOCK_EX, PEEP_MS))
+		return served_say(e->serve_lock, e->server.dir, why, why_size);
 	if (ftruncate(e->serve_lock, 0) != 0 || dprintf(e->serve_lock, "%ld\n", (long)getpid()) < 0)
 		return why_write(why, why_size, "cannot write %s/serve.lock: %s", e->server.dir, strerror(errno));
 	return true;
@@ -129,6 +135,15 @@ static bool server_replace(struct embedded *e, bool *found, char *why, size_t wh
 	                 e->server.dir);
 }
 
+/* With start.lock held, so that one that is being made is waited for. */
+static bool database_there(struct embedded *e, char *why, size_t why_size)
+{
+	if (e->use != EMBEDDED_FIND)
+		return mariadbd_make(&e->server, why, why_size);
+	e->none = !mariadbd_is_made(&e->server);
+	return !e->none;
+}
+
 /* With start.lock held: finds the server or starts one, and waits until it answers (-1: until embedded_close). */
 static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
 {
@@ -155,6 +170,12 @@ static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, s
 	return true;
 }
 
+/* That a server runs is news to whoever reads the log of a service, and noise before the result of a command. */
+static enum log_level news(const struct embedded *e)
+{
+	return e->use == EMBEDDED_SERVE ? LOG_INFO : LOG_DEBUG;
+}
+
 static bool server_open(struct embedded *e, char *why, size_t why_size)
 {
 	int64_t began = clock_ms();
@@ -167,9 +188,9 @@ static bool server_open(struct embedded *e, char *why, size_t why_size)
 		why_write(why, why_size, "the server in %s is being started by another command for over %d s",
 		          e->server.dir, OPEN_MS / 1000);
 	else
-		ok = mariadbd_make(&e->server, why, why_size) && server_up(e, &found, OPEN_MS, why, why_size);
+		ok = database_there(e, why, why_size) && server_up(e, &found, OPEN_MS, why, why_size);
 	if (ok)
-		log_event(LOG_INFO, found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
+		log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
 		          (long)e->server.pid, clock_ms() - began, e->server.dir);
 	close(lock);
 	return ok;
@@ -243,26 +264,48 @@ static bool watch_start(struct embedded *e, char *why, size_t why_size)
 
 /* ---- for the rest of the program */
 
-bool embedded_open(struct embedded **out, const char *dir, bool serve, char *why, size_t why_size)
+int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size)
 {
 	struct embedded *e = mem_alloc(sizeof(*e));
+	bool             none;
 
 	*out = NULL;
-	*e = (struct embedded){.server = MARIADBD_NONE, .users_lock = -1, .serve_lock = -1};
+	*e = (struct embedded){.server = MARIADBD_NONE, .use = use, .users_lock = -1, .serve_lock = -1};
 	e->wake = eventfd(0, EFD_CLOEXEC);
+	e->none = use == EMBEDDED_FIND && !mariadbd_is_home(dir);
 	if (e->wake < 0)
 		why_write(why, why_size, "cannot make an eventfd: %s", strerror(errno));
-	else if (mariadbd_init(&e->server, dir, why, why_size)) {
+	else if (!e->none && mariadbd_init(&e->server, dir, why, why_size)) {
 		e->target = (struct db_target){.user = "root", .database = "holdfast"};
 		snprintf(e->target.socket, sizeof(e->target.socket), "%s/mariadbd.sock", e->server.dir);
-		if ((!serve || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
+		if ((use != EMBEDDED_SERVE || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
 		    server_open(e, why, why_size) && watch_start(e, why, why_size)) {
 			*out = e;
-			return true;
+			return EXIT_DONE;
 		}
 	}
+	none = e->none;
 	embedded_close(e);
-	return false;
+	if (none)
+		why_write(why, why_size, "there is no database in %s; `serve`, `migrate` and `import` make one", dir);
+	return none ? EXIT_CONFIG : EXIT_UNAVAILABLE;
+}
+
+bool embedded_is_served(const char *dir, char *why, size_t why_size)
+{
+	char path[4096];
+	int  lock;
+	bool served;
+
+	snprintf(path, sizeof(path), "%s/serve.lock", dir);
+	lock = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (lock < 0)
+		return false;
+	served = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (served)
+		served_say(lock, dir, why, why_size);
+	close(lock);
+	return served;
 }
 
 const struct db_target *embedded_target(const struct embedded *e)
@@ -286,7 +329,7 @@ static void server_stop(struct embedded *e)
 	while (!(safe = server_answers(e, error, sizeof(error)) || mariadbd_ended(&e->server, -1, LOOK_MS)) && left > 0)
 		left = began + STOP_MS - clock_ms();
 	if (safe && mariadbd_stop(&e->server, left > 0 ? (int)left : 0))
-		log_event(LOG_INFO, "server_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
+		log_event(news(e), "server_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
 		          e->server.dir);
 	else
 		log_event(LOG_WARN, "server_not_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,

@@ -15,11 +15,18 @@
 
 struct embedded;
 
-/* Makes DIR and the data directory where they do not exist, starts or adopts the server, waits (60 s at most) until it
- * answers, and creates the database `holdfast` where it is missing. `serve` takes serve.lock as well. From here on a
- * thread watches the server and starts it again at once when it dies. On false `why` holds one clear line; the exit
- * status for every failure here is EXIT_UNAVAILABLE. */
-bool embedded_open(struct embedded **out, const char *dir, bool serve, char *why, size_t why_size) MUST_CHECK;
+enum embedded_use {
+	EMBEDDED_FIND,  /* a database that is there; nothing is made where there is none */
+	EMBEDDED_MAKE,  /* DIR and the data directory are made where they do not exist */
+	EMBEDDED_SERVE, /* the same, and serve.lock is taken as well */
+};
+
+/* Starts or adopts the server, waits (60 s at most) until it answers, and creates the database `holdfast` where it is
+ * missing. From here on a thread watches the server and starts it again at once when it dies. EXIT_DONE; EXIT_CONFIG:
+ * there is no database to be found; EXIT_UNAVAILABLE: every other failure. Then `why` holds one clear line. */
+int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size) MUST_CHECK;
+/* Whether a `serve` is on DIR; then `why` says so. A look, which changes nothing. */
+bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);
 int64_t embedded_restarts(const struct embedded *e); /* how often the server was started again; any thread */
 /* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */

@@ -1,6 +1,5 @@
 /* house.c - see house.h. */
 #include "house.h"
-#include "embedded.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -41,6 +40,7 @@ static bool password_read(struct db_target *target, const char *file)
 static int target_open(struct house *h, const struct house_options *options)
 {
 	char why[512];
+	int  status;
 
 	if (options->db) {
 		if (!db_target_parse(&h->target, options->db, why, sizeof(why))) {
@@ -53,9 +53,10 @@ static int target_open(struct house *h, const struct house_options *options)
 		}
 		return EXIT_DONE;
 	}
-	if (!embedded_open(&h->embedded, options->data, options->serves, why, sizeof(why))) {
+	status = embedded_open(&h->embedded, options->data, options->use, why, sizeof(why));
+	if (status != EXIT_DONE) {
 		say("%s", why);
-		return EXIT_UNAVAILABLE;
+		return status;
 	}
 	h->target = *embedded_target(h->embedded);
 	return EXIT_DONE;

@@ -2,7 +2,7 @@
 #ifndef HOUSE_H
 #define HOUSE_H
 
-#include "db.h"
+#include "embedded.h"
 
 struct house {
 	struct embedded *embedded; /* NULL with --db */
@@ -11,13 +11,14 @@ struct house {
 };
 
 struct house_options {
-	const char *data, *db, *password_file; /* db NULL: data counts */
-	bool        serves;                    /* the one `serve` of a folder */
-	bool        migrates;                  /* `migrate` itself: any schema is fine */
+	const char       *data, *db, *password_file; /* db NULL: data counts */
+	enum embedded_use use;                       /* of data */
+	bool              migrates;                  /* `migrate` itself: any schema is fine */
 };
 
-/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is migrated; yours
- * must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why. */
+/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is made, if it is to
+ * be, and migrated; yours must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why.
+ */
 int  house_open(struct house *h, const struct house_options *options) MUST_CHECK;
 void house_close(struct house *h);
 /* The whole of a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE,

@@ -184,6 +184,11 @@ static bool install_run(struct mariadbd *m, const char *home, char *why, size_t 
 	                 m->dir);
 }
 
+bool mariadbd_is_made(const struct mariadbd *m)
+{
+	return faccessat(m->dir_fd, "db/mysql", F_OK, 0) == 0;
+}
+
 /* Made under another name, written out, and renamed. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 {
@@ -191,7 +196,7 @@ bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 	const char *name;
 
 	leftovers_remove(m);
-	if (faccessat(m->dir_fd, "db/mysql", F_OK, 0) == 0)
+	if (mariadbd_is_made(m))
 		return true;
 	snprintf(path, sizeof(path), "%s/db.new.XXXXXX", m->dir);
 	if (!mkdtemp(path))

@@ -26,11 +26,14 @@ struct mariadbd {
 /* A folder that is not opened and a server that does not run: what mariadbd_fini may be given. */
 #define MARIADBD_NONE ((struct mariadbd){.dir_fd = -1, .pidfd = -1})
 
+/* False: DIR is no private server's folder, for certain. Touches nothing. */
+bool mariadbd_is_home(const char *dir) MUST_CHECK;
 /* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
  * something else is refused. */
 bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
 void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 
+bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data directory is there */
 /* Makes the data directory where it is missing: whole, or not at all. About a second. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
 /* Finds the server that runs already, answering or not, whoever started it. */

@@ -76,6 +76,14 @@ static void user_choose(struct mariadbd *m)
 	}
 }
 
+bool mariadbd_is_home(const char *dir)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/users.lock", dir);
+	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size)
 {
 	char        path[PATH_MAX];

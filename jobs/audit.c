@@ -361,7 +361,7 @@ int audit_run(int argc, char **argv)
 		return status;
 	audit.json = option_given(OPTION_json);
 	audit.tty = isatty(STDERR_FILENO);
-	house = option_house();
+	house = option_house(EMBEDDED_FIND);
 	status = house_run(&house, audit_act, &audit);
 	for (size_t i = 0; i < audit.count; i++)
 		text_fini(&audit.blocks[i].shown);

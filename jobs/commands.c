@@ -50,7 +50,7 @@ static int workers_run(struct work *work, unsigned count)
 	static struct stop   stop; /* the signal thread outlives this function */
 	struct worker       *workers[WORKERS_MAX];
 	struct house         house;
-	struct house_options options = option_house();
+	struct house_options options = option_house(EMBEDDED_FIND);
 	int                  status;
 
 	stop_init(&stop);
@@ -73,16 +73,6 @@ static int workers_run(struct work *work, unsigned count)
 	return status;
 }
 
-static bool in_range(enum option o, int64_t min, int64_t max)
-{
-	int64_t n = option_count(o, min);
-
-	if (n >= min && n <= max)
-		return true;
-	say("--%s is %lld to %lld", option_name(o), (long long)min, (long long)max);
-	return false;
-}
-
 int work_run(int argc, char **argv)
 {
 	struct work work = {0};
@@ -97,10 +87,6 @@ int work_run(int argc, char **argv)
 		    work.kind ? "--once and --every do not go together" : "work settle or work expire");
 		return EXIT_USAGE;
 	}
-	if (!in_range(OPTION_batch, 1, CLAIM_MAX) || !in_range(OPTION_lease, 1, 3600) ||
-	    !in_range(OPTION_workers, 1, WORKERS_MAX) || !in_range(OPTION_max_attempts, 1, 1000) ||
-	    !in_range(OPTION_every, 1, 86400))
-		return EXIT_USAGE;
 	work.batch = option_count(OPTION_batch, 0);
 	work.lease_s = option_count(OPTION_lease, 0);
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
@@ -121,9 +107,6 @@ int reap_run(int argc, char **argv)
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
 	}
-	if (!in_range(OPTION_max_attempts, 1, 1000) || !in_range(OPTION_every, 1, 86400) ||
-	    !in_range(OPTION_stale_after, 0, 86400 * 365))
-		return EXIT_USAGE;
 	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
@@ -256,7 +239,7 @@ int kick_run(int argc, char **argv)
 		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
 		return EXIT_USAGE;
 	}
-	house = option_house();
+	house = option_house(EMBEDDED_FIND);
 	return house_run(&house, kick_act, order_id);
 }
 
@@ -385,9 +368,7 @@ int purge_run(int argc, char **argv)
 		say("purge needs --keep DAYS; try `holdfast purge --help`");
 		return EXIT_USAGE;
 	}
-	if (!in_range(OPTION_keep, 0, 36500))
-		return EXIT_USAGE;
 	p.days = option_count(OPTION_keep, 0);
-	house = option_house();
+	house = option_house(EMBEDDED_FIND);
 	return house_run(&house, purge_act, &p);
 }

@@ -36,15 +36,17 @@ static void row_take(const struct delivery *d)
 {
 	const char         *sku = d->field[FIELD_SKU], *location = d->field[FIELD_LOCATION];
 	struct delivery_row row = {.line = d->row_line, .sku = sku, .location = *location ? location : NULL};
+	char                wrong[120] = "";
 
 	if (d->column > d->columns)
-		row.wrong = "it has more fields than the first line";
+		why_write(wrong, sizeof(wrong), "it has more fields than the first line");
 	else if (d->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
-		row.wrong = "sku must be 1 to 64 bytes of printable ASCII without space / ? # %";
+		why_write(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
 	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
-		row.wrong = "location must be 1 to 32 bytes of the same alphabet";
+		why_write(wrong, sizeof(wrong), "location " CODE_RULE, (size_t)LOCATION_MAX);
 	else if (!qty_read(d->field[FIELD_QTY], &row.qty))
-		row.wrong = "qty must be an integer from 1 to 1000000000";
+		why_write(wrong, sizeof(wrong), "qty " INTEGER_RULE, 1LL, (long long)UNITS_MAX);
+	row.wrong = *wrong ? wrong : NULL;
 	d->each(d->arg, &row);
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART_LINES = 1000, FLYING_MAX = 16 };
+enum { PART_LINES = 1000, FLYING_MAX = 16, NAME_MAX_BYTES = 40 };
 
 struct import {
 	const char    *file;
@@ -152,12 +152,14 @@ static void import_report(const struct import *im)
 static int import_load(struct import *im)
 {
 	struct house          house;
-	struct house_options  options = option_house();
+	struct house_options  options = option_house(EMBEDDED_MAKE);
 	struct engine_options engine = {.lanes = 1};
 	int                   status = house_open(&house, &options);
 
 	if (status != EXIT_DONE)
 		return status;
+	if (!option_given(OPTION_log_level))
+		log_level = LOG_WARN; /* a lane that comes and goes is no news here */
 	engine.target = house.target;
 	im->bad = 0;
 	im->loop = loop_new();
@@ -180,6 +182,7 @@ int import_run(int argc, char **argv)
 {
 	struct import im = {0};
 	char         *operand = NULL;
+	const char   *id;
 	int           status = options_read(command_find("import"), argc, argv, &operand, 1);
 
 	if (status != EXIT_DONE)
@@ -188,8 +191,9 @@ int import_run(int argc, char **argv)
 		say("import needs a file; try `holdfast import --help`");
 		return EXIT_USAGE;
 	}
-	if (option_given(OPTION_id) && !code_valid(option_text(OPTION_id), strlen(option_text(OPTION_id)), 40)) {
-		say("--id is 1 to 40 bytes of printable ASCII without space / ? # %%");
+	id = option_text(OPTION_id);
+	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES)) {
+		say("--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
 		return EXIT_USAGE;
 	}
 	im.file = operand;

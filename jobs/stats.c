@@ -54,7 +54,7 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	number_print(&w, json, "tasks_open", counts->tasks_open);
 	number_print(&w, json, "oldest_lease_ms", counts->oldest_lease_ms);
 	for (int c = 0; c < COUNTERS; c++)
-		number_print(&w, json, counter_name((enum counter)c),
+		number_print(&w, json, counter_member((enum counter)c),
 		             counts->elsewhere[c] + counter_here((enum counter)c));
 	json_close_object(&w);
 	if (json)
@@ -86,6 +86,6 @@ int stats_run(int argc, char **argv)
 
 	if (status != EXIT_DONE)
 		return status;
-	house = option_house();
+	house = option_house(EMBEDDED_FIND);
 	return house_run(&house, stats_act, NULL);
 }

@@ -29,7 +29,6 @@ enum {
 	CONFLICTS_MAX = 20,  /* of one such transaction */
 	STILL_RESERVED = 1,  /* why the last step of the removal undid itself */
 	NEARLY_PERCENT = 95, /* fewer slots that reach this share of the best are preferred */
-	SECONDS_MAX = 60,
 };
 
 static const unsigned sizes[] = {1, 2, 4, 8};
@@ -459,17 +458,11 @@ int tune_run(int argc, char **argv)
 	static struct stop   stop; /* the signal thread outlives this function */
 	struct house_options options;
 	struct house         house;
-	int64_t              seconds;
 	int                  status = options_read(command_find("tune"), argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	seconds = option_count(OPTION_seconds, 0);
-	if (seconds < 1 || seconds > SECONDS_MAX) {
-		say("--seconds is 1 to %d", SECONDS_MAX);
-		return EXIT_USAGE;
-	}
-	options = option_house();
+	options = option_house(EMBEDDED_FIND);
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
@@ -477,7 +470,7 @@ int tune_run(int argc, char **argv)
 	status = house_open(&house, &options);
 	if (status != EXIT_DONE)
 		return status;
-	status = tune_on(&house, &stop, seconds);
+	status = tune_on(&house, &stop, option_count(OPTION_seconds, 0));
 	house_close(&house);
 	return status;
 }

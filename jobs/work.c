@@ -71,6 +71,7 @@ struct worker {
 	bool           load;              /* they are busy */
 	int64_t        since_ms;          /* when the database was last well */
 	int64_t        counted_ms;        /* when its counters were last brought there */
+	int64_t        reaped;            /* tasks that a reaper freed, or would free */
 	int            status;
 };
 
@@ -153,8 +154,10 @@ static void reaped_json(const struct task *task, int64_t orders, bool freed)
 
 static void reaped_tell(void *arg, const struct task *task, int64_t orders)
 {
-	const struct work *work = arg;
+	struct worker     *w = arg;
+	const struct work *work = &w->work;
 
+	w->reaped++;
 	if (work->tells && work->json)
 		reaped_json(task, orders, !work->dry);
 	else if (work->tells)
@@ -163,6 +166,13 @@ static void reaped_tell(void *arg, const struct task *task, int64_t orders)
 	else
 		log_event(LOG_WARN, "reaped", "task=%llu worker=%s orders=%lld", (unsigned long long)task->task_id,
 		          task->worker, (long long)orders);
+}
+
+/* A person who asks for it is told that it was done; a program reads no line as none. */
+static void nothing_tell(const struct worker *w)
+{
+	if (w->work.tells && !w->work.json && w->reaped == 0)
+		puts("nothing to free");
 }
 
 static void load_read(void *arg, const struct db_row *row)
@@ -205,8 +215,7 @@ static enum db_result pass(struct worker *w, bool *busy)
 	*busy = false;
 	if (w->work.kind != TASK_NO_KIND)
 		return batch_work(w, busy);
-	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_tell,
-	                 &w->work);
+	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_tell, w);
 }
 
 /* What was counted is brought to the database while nothing is to do, and every few seconds while something is. */
@@ -236,8 +245,10 @@ static void *worker_main(void *arg)
 		if (result == DB_OK) {
 			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
 			w->since_ms = clock_ms();
-			if (!busy && w->work.once)
+			if (!busy && w->work.once) {
+				nothing_tell(w);
 				break;
+			}
 			continue;
 		}
 		if (result != DB_RETRY && result != DB_LOCKED)

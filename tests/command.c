@@ -1,6 +1,7 @@
 /* command.c - see command.h. */
 #include "tests/command.h"
 
+#include "api/json.h"
 #include "tests/expect.h"
 #include "tests/program.h"
 
@@ -45,6 +46,28 @@ static void said_move(const struct commands *c, const char *path, struct text *s
 	unlink(path);
 }
 
+/* A line of JSON is read as strictly as the service reads its clients: it has no member twice. */
+static void said_read(const struct text *said, struct text *why)
+{
+	const char *next;
+
+	for (const char *line = said->data; line && *line; line = *next ? next + 1 : NULL) {
+		struct json_fault  fault = {0};
+		struct json_reader in;
+		struct json_doc   *doc;
+
+		next = line + strcspn(line, "\n");
+		if (*line != '{')
+			continue;
+		doc = json_parse(line, (size_t)(next - line), &fault);
+		if (doc)
+			json_begin(&in, doc, &fault);
+		if (!doc || in.failed)
+			text_format(why, "what it said is no good JSON: %s %s", fault.field, fault.detail);
+		json_free(doc);
+	}
+}
+
 static void said_judge(const struct step *s, int status, struct text *said, struct text *why)
 {
 	const char   *expectation = s->expectation && *s->expectation ? s->expectation : "0";
@@ -54,6 +77,7 @@ static void said_judge(const struct step *s, int status, struct text *said, stru
 	if (!expect_words(expectation, false, &a, why))
 		text_format(why, "; the exit status is %d and it said:\n%.*s", status, SAID_BYTES,
 		            said->data ? said->data : "");
+	said_read(said, why);
 	cJSON_Delete(a.json);
 }
 

@@ -27,7 +27,8 @@
  *   cut; away, back     the program loses its connections to the database; and gets no new ones until `back`
  *   mark, unchanged     nothing that is stored has changed since `mark`
  *   run COMMAND         holdfast COMMAND --db URL; the expectation is its exit status (0 where none is said) and words
- *                       that hold for what it printed. work KIND [OPTIONS]: run work KIND [OPTIONS] --once
+ *                       that hold for what it printed; no JSON of it has a member twice
+ *   work KIND [OPTIONS] the same as run work KIND [OPTIONS] --once
  *   alone COMMAND       the same without --db URL
  *   start W COMMAND     the same beside the flow, W being its name;  signal W TERM|INT|KILL|STOP|CONT
  *   end W               it ends by itself, within 30 s; the expectation is like that of run

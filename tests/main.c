@@ -71,7 +71,7 @@ static int supervise(char **argv)
 	if (chmod(dir, 0711) != 0) /* the server's own user, where we are root, has to get to its folder */
 		say("cannot open the way into %s", dir);
 	log_level = LOG_WARN; /* so that the last line of a run is Criterion's */
-	if (!embedded_open(&server, data, false, why, sizeof(why))) {
+	if (embedded_open(&server, data, EMBEDDED_MAKE, why, sizeof(why)) != EXIT_DONE) {
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}

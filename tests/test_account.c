@@ -68,7 +68,8 @@ Test(account, migrate_asks_for_more)
 	scratch_open(&s);
 	scratch_account(&s);
 	cr_expect(said(&s, s.url, "migrate", &t) == 1 && strstr(t.data, "CREATE command denied"), "%s", t.data);
-	cr_expect(said(&s, s.url, "serve", &t) == 78 && strstr(t.data, "run `holdfast migrate`"), "%s", t.data);
+	cr_expect(said(&s, s.url, "serve --listen 127.0.0.1:0", &t) == 78 && strstr(t.data, "run `holdfast migrate`"),
+	          "%s", t.data);
 	text_fini(&t);
 	scratch_close(&s);
 }
@@ -86,8 +87,9 @@ Test(account, no_password_in_the_url)
 
 	scratch_open(&s);
 	for (size_t i = 0; i < COUNT(urls); i++) {
-		cr_expect(said(&s, urls[i], "serve --log-level debug", &t) == 78 && !strstr(t.data, "sesame"), "%s: %s",
-		          urls[i], t.data);
+		cr_expect(said(&s, urls[i], "serve --listen 127.0.0.1:0 --log-level debug", &t) == 78 &&
+		                  !strstr(t.data, "sesame"),
+		          "%s: %s", urls[i], t.data);
 		cr_expect(i == 3 || strstr(t.data, "--db-password-file"), "%s", t.data);
 	}
 	text_fini(&t);

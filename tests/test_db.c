@@ -33,7 +33,8 @@ static void setup(void)
 
 	snprintf(dir, sizeof(dir), "/tmp/holdfast-test-XXXXXX");
 	cr_assert(mkdtemp(dir) && chmod(dir, 0755) == 0);
-	cr_assert(embedded_open(&server, strcat(dir, "/var"), true, why, sizeof(why)), "%s", why);
+	cr_assert(embedded_open(&server, strcat(dir, "/var"), EMBEDDED_SERVE, why, sizeof(why)) == EXIT_DONE, "%s",
+	          why);
 	one = connection();
 	two = connection();
 	cr_assert(db_text(one, "CREATE TABLE t (n INT PRIMARY KEY, s VARCHAR(20)) ENGINE=InnoDB", NULL, NULL) == DB_OK);

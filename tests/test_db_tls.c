@@ -41,7 +41,7 @@ static void data_make(void)
 	struct db       *db;
 
 	snprintf(data, sizeof(data), "%s/var", dir);
-	cr_assert(embedded_open(&embedded, data, false, why, sizeof(why)), "%s", why);
+	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
 	db = db_new(embedded_target(embedded));
 	cr_assert(db_connect(db), "%s", db_error(db));
 	for (size_t i = 0; i < COUNT(sql); i++)

@@ -123,9 +123,10 @@ static bool restarts_within(const struct embedded *e, int64_t restarts, int ms)
 
 static struct embedded *open_or_fail(bool serve)
 {
-	struct embedded *e;
+	enum embedded_use use = serve ? EMBEDDED_SERVE : EMBEDDED_MAKE;
+	struct embedded  *e;
 
-	cr_assert(embedded_open(&e, dir, serve, why, sizeof(why)), "%s", why);
+	cr_assert(embedded_open(&e, dir, use, why, sizeof(why)) == EXIT_DONE, "%s", why);
 	return e;
 }
 
@@ -147,7 +148,7 @@ static struct helper helper_start(void)
 	h = (struct helper){fork(), to[1], from[0]};
 	if (h.pid == 0) {
 		close(to[1]);
-		if (read(to[0], &go, 1) != 1 || !embedded_open(&e, dir, false, why, sizeof(why)))
+		if (read(to[0], &go, 1) != 1 || embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)))
 			_exit(1);
 		if (write(from[1], "o", 1) != 1 || read(to[0], &go, 1) != 1)
 			_exit(1);
@@ -317,7 +318,7 @@ Test(embedded, works_under_a_very_long_path)
 	cr_expect(answers_within(e, 5000));
 	embedded_close(e);
 	snprintf(dir + len, sizeof(dir) - len, "/more");
-	cr_expect(!embedded_open(&e, dir, false, why, sizeof(why)) && strstr(why, "bytes"), "%s", why);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) && strstr(why, "bytes"), "%s", why);
 	dir[len] = '\0';
 }
 
@@ -358,7 +359,8 @@ Test(embedded, refuses_a_folder_with_other_files)
 
 	cr_assert(mkdir(dir, 0755) == 0 && mkdir(strcat(dir, "/photos"), 0755) == 0);
 	*strrchr(dir, '/') = '\0';
-	cr_expect(!embedded_open(&e, dir, true, why, sizeof(why)) && strstr(why, "holds other files"), "%s", why);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_SERVE, why, sizeof(why)) && strstr(why, "holds other files"), "%s",
+	          why);
 	cr_expect(stat(dir, &st) == 0 && (st.st_mode & 07777) == 0755);
 	cr_expect_null(e);
 }
@@ -371,7 +373,7 @@ Test(embedded, says_why_a_server_does_not_start)
 	embedded_close(e);
 	snprintf(path, sizeof(path), "%s/db/ibdata1", dir);
 	cr_assert(truncate(path, 100) == 0);
-	cr_expect(!embedded_open(&e, dir, false, why, sizeof(why)) && strstr(why, "ibdata1"), "%s", why);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) && strstr(why, "ibdata1"), "%s", why);
 }
 
 /* ---- several users */
@@ -486,7 +488,7 @@ Test(embedded, refuses_a_second_serve)
 	struct embedded *serve = open_or_fail(true), *audit = open_or_fail(false), *second;
 	char             expected[1200];
 
-	cr_expect(!embedded_open(&second, dir, true, why, sizeof(why)));
+	cr_expect(embedded_open(&second, dir, EMBEDDED_SERVE, why, sizeof(why)) == EXIT_UNAVAILABLE);
 	snprintf(expected, sizeof(expected), "%s is in use by another serve (pid %ld)", dir, (long)getpid());
 	cr_expect_str_eq(why, expected);
 	cr_expect_null(second);

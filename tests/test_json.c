@@ -40,7 +40,7 @@ static bool order_read(struct json_reader *in, struct text *out)
 			text_format(out, " %s=%d", sku, (int)qty);
 	}
 	if (json_has(in, "tags")) {
-		count = json_array(in, "tags", 0, 2, &element);
+		count = json_array(in, "tags", 1, 2, &element);
 		for (size_t i = 0; i < count; i++) {
 			element = json_array_code(in, "tags", i, element, 4, &tag, &tag_len);
 			text_format(out, " #%s", tag);
@@ -115,13 +115,12 @@ static const char *quoted(const char *text)
 
 /* ---- the readers */
 
-#define PLAIN "must be an integer written as plain digits"
-#define BEYOND "is an integer beyond 64 bits"
-#define CODE(max) "must be 1 to " #max " printable ASCII characters, none of them a space, / ? # or %, and not . or .."
+#define CODE(max) "must be 1 to " #max " bytes of printable ASCII without space / ? # %, and not . or .."
+#define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
 #define LINE "'lines':[{'sku':'A','qty':1}]"
 #define READ "R1 ttl=900 mode=0 gift=0 note=- A=1"
 #define TEN "0123456789"
-#define TTL "must be an integer from 1 to 86400"
+#define TTL INTEGER(1, 86400)
 
 Test(json, reads_an_object)
 {
@@ -134,7 +133,6 @@ Test(json, reads_an_object)
 		 "R~ ttl=86400 mode=1 gift=1 note=\xc3\xa9\n A=1 B=1000000000"},
 		{"{'\\u006frder_id':'R1','lines':[{'s\\u006bu':'A','qty':1}],'note':''}",
 		 "R1 ttl=900 mode=0 gift=0 note= A=1"},
-		{"{'order_id':'R1'," LINE ",'tags':[]}", READ},
 		{"{'order_id':'R1'," LINE ",'tags':['x','y']}", READ " #x #y"},
 		/* missing, unknown */
 		{"", "order_id: is missing"}, {"{}", "order_id: is missing"},
@@ -156,7 +154,8 @@ Test(json, reads_an_object)
 		{"{'order_id':'R1','lines':[1,2,3,4]}", "lines: must be an array of 1 to 3 elements"},
 		{"{'order_id':'R1','lines':[{'sku':'A','qty':1},7]}", "lines[1]: must be an object"},
 		{"{'order_id':'R1','lines':[null]}", "lines[0]: must be an object"},
-		{"{'order_id':'R1'," LINE ",'tags':'x'}", "tags: must be an array of 0 to 2 elements"},
+		{"{'order_id':'R1'," LINE ",'tags':'x'}", "tags: must be an array of 1 to 2 elements"},
+		{"{'order_id':'R1'," LINE ",'tags':[]}", "tags: must be an array of 1 to 2 elements"},
 		{"{'order_id':'R1'," LINE ",'tags':['x',1]}", "tags[1]: must be a string"},
 		{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
 		/* codes */
@@ -168,10 +167,11 @@ Test(json, reads_an_object)
 		/* integers */
 		{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
 		{"{'order_id':'R1','ttl_s':-9223372036854775808}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " PLAIN}, {"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " PLAIN},
+		{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " TTL},
 		{"{'order_id':'R1','lines':[{'sku':'A','qty':13}]}", "lines[0].qty: brings bad luck"},
 		/* flaws come before what the reader would say, the first fault before later ones */
-		{"{'order_id':1,'ttl_s':1.0}", "ttl_s: " PLAIN},
+		{"{'order_id':1,'ttl_s':1,'ttl_s':2}", "ttl_s: appears twice"},
+		{"{'order_id':1,'ttl_s':1.0}", "order_id: must be a string"},
 		{"{'order_id':1,'ttl_s':0}", "order_id: must be a string"},
 		{"{'order_id':'R1','lines':[{'sku':'','qty':0},{'sku':1}]}", "lines[0].sku: " CODE(64)},
 	};
@@ -191,9 +191,9 @@ Test(json, judges_items_one_by_one)
 	} rows[] = {
 		{"{'orders':[" GOOD("R1") "," GOOD("R2") "]}", DONE("R1") DONE("R2")},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2','lines':[{'sku':'A','qty':1.5}]}," GOOD("R3") "]}",
-		 DONE("R1") "R2!lines[0].qty: " PLAIN "; " DONE("R3")},
+		 DONE("R1") "R2!lines[0].qty: " INTEGER(1, 1000000000) "; " DONE("R3")},
 		{"{'orders':[{'order_id':'R1','ttl_s':12345678901234567890,'x':1.0}," GOOD("R2") "]}",
-		 "R1!ttl_s: " BEYOND "; " DONE("R2")},
+		 "R1!ttl_s: " TTL "; " DONE("R2")},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2','lines':[],'lines':[]}]}",
 		 DONE("R1") "R2!lines: appears twice; "},
 		{"{'orders':[1.0,null,[1.0]]}",
@@ -205,7 +205,7 @@ Test(json, judges_items_one_by_one)
 		{"{'orders':[]}", "orders: must be an array of 1 to 3 elements"},
 		{"{'orders':[1,2,3,4]}", "orders: must be an array of 1 to 3 elements"},
 		{"{'orders':[" GOOD("R1") "],'x':1}", "x: is not a member that this call knows"},
-		{"{'orders':[" GOOD("R1") "],'x':1.0}", "x: " PLAIN},
+		{"{'orders':[" GOOD("R1") "],'x':1.0}", "x: is not a member that this call knows"},
 		{"{'orders':[1],'orders':[2]}", "orders: appears twice"},
 		{"{'x':[1.0,1.0],'orders':[" GOOD("R1") "]}", "x: is not a member that this call knows"},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2}]}",

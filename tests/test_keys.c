@@ -244,17 +244,19 @@ Test(keys, are_read_again)
 		flow_said(&said);
 	}
 	cr_expect(strstr(said.data, "level=error event=keys_kept"));
-	cr_expect(strstr(said.data, "line 1: a role is order, worker, read or admin"));
+	cr_expect(strstr(said.data, "line 1: ROLE must be one of: order, worker, read, admin"));
 	flow_steps("key late", "skus -> 200", "key shop", "skus -> 401", "keys shop order", "hangup",
 	           "wait skus -> 200", "key late", "skus -> 401", "key boss", "skus -> 401");
 	text_fini(&said);
 	flow_end();
 }
 
-Test(keys, a_hangup_without_keys_ends_it)
+/* A terminal that is closed, or a reload of a service that has nothing to read again. */
+Test(keys, a_hangup_without_keys_ends_nothing)
 {
 	flow("start S serve --lanes 1 --listen 127.0.0.1:0", "wait sql SELECT COUNT(*) FROM lane -> 1", "signal S HUP",
-	     "end S -> 0 ~event=draining");
+	     "signal S HUP", "signal S TERM", "end S -> 0 ~event=hangup ~event=draining", "receipt A +1 -> 201",
+	     "hangup", "wait sku A -> available=1", "hangup", "receipt A +1 -> 201");
 }
 
 #define OTHER "Origin:http://shop.example "

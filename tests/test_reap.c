@@ -17,10 +17,11 @@
 
 Test(reap, reap)
 {
-	flow(THREE, "run      reap                 -> 0", "claim    settle a limit=2 lease=10 -> 201 orders=2",
-	     "claim    settle b limit=2 lease=50 -> 201 orders=1", "reserve  H1 A=1 ttl=60        -> 201",
-	     "tick     61", "claim    expire c lease=10    -> 201 task_id=3", "tick     11", "mark",
-	     "run      reap --stale-after 100 -> 0", "run      reap --dry-run --stale-after 100 -> 0", "unchanged",
+	flow(THREE, "run      reap                 -> 0 '~nothing to free'",
+	     "claim    settle a limit=2 lease=10 -> 201 orders=2", "claim    settle b limit=2 lease=50 -> 201 orders=1",
+	     "reserve  H1 A=1 ttl=60        -> 201", "tick     61", "claim    expire c lease=10    -> 201 task_id=3",
+	     "tick     11", "mark", "run      reap --stale-after 100 -> 0 '~nothing to free'",
+	     "run      reap --dry-run --stale-after 100 -> 0 '~nothing to free'", "unchanged",
 	     "run      reap --dry-run       -> 0 '~task 1 of a (settle): 2 orders would be freed'"
 	     "                                   '~task 2 of b (settle): 1 orders would be freed'"
 	     "                                   '~task 3 of c (expire): 1 orders would be freed'",
@@ -38,7 +39,8 @@ Test(reap, reap)
 /* For programs: an object for each task, or for all of it. */
 Test(reap, prints_json)
 {
-	flow(THREE, "run      reap --json          -> 0 !task_id", "claim    settle a limit=2 lease=1 -> 201", "tick 2",
+	flow(THREE, "run      reap --json          -> 0 !task_id '!nothing'",
+	     "claim    settle a limit=2 lease=1 -> 201", "tick 2",
 	     "run      reap --json --dry-run --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=false",
 	     "run      reap --json --log-level warn -> 0 task_id=1 kind=settle worker=a orders=2 freed=true",
 	     "claim    settle b            -> 201 task_id=2 orders=R3", "fail 2 R3=bury:x -> 200",
@@ -254,7 +256,10 @@ Test(reap, stats)
 	flow(THREE, "claim    settle w limit=1     -> 201", "fail     1 R1=bury            -> 200",
 	     "claim    settle w limit=1     -> 201", "tick     10",
 	     "run      stats --json         -> 0 confirmed=2 confirmed_claimed=1 buried=1 ready=1 tasks_open=1"
-	     "                                   settled=0 on_hand=10 reserved=3",
+	     "                                   settled=0 on_hand=10 reserved=3 expired=0 holds_expired=0",
+	     "reserve  H A=1 ttl=60         -> 201", "tick     61", "work     expire              -> 0",
+	     "run      stats --json         -> 0 expired=1 holds_expired=1", "run purge --keep 0         -> 0",
+	     "run      stats --json         -> 0 expired=0 holds_expired=1",
 	     "run      stats                -> 0 ~oldest_confirmed_ms ~oldest_lease_ms");
 }
 

@@ -393,8 +393,8 @@ Test(tls, drain)
 
 static void refused(const char *cert_file, const char *key_file, const char *why)
 {
-	flow_step("run serve --lanes 2%s%s%s%s -> 78 '~%s'", *cert_file ? " --tls-cert " : "", cert_file,
-	          *key_file ? " --tls-key " : "", key_file, why);
+	flow_step("run serve --lanes 2 --listen 127.0.0.1:0%s%s%s%s -> 78 '~%s'", *cert_file ? " --tls-cert " : "",
+	          cert_file, *key_file ? " --tls-key " : "", key_file, why);
 }
 
 Test(tls, files_that_are_wrong)

@@ -187,7 +187,7 @@ static bool data_open(struct bench *b)
 	FILE *file;
 
 	if (access(DATA, F_OK) == 0) { /* left behind by kill -9 */
-		if (!embedded_open(&stage.embedded, DATA, true, why, sizeof(why))) {
+		if (embedded_open(&stage.embedded, DATA, EMBEDDED_SERVE, why, sizeof(why)) != EXIT_DONE) {
 			say("bench: what an earlier run left in " DATA " is in the way: %s", why);
 			return false;
 		}
@@ -195,7 +195,7 @@ static bool data_open(struct bench *b)
 		stage.embedded = NULL;
 		folder_remove(DATA);
 	}
-	if (!embedded_open(&stage.embedded, DATA, true, why, sizeof(why))) {
+	if (embedded_open(&stage.embedded, DATA, EMBEDDED_SERVE, why, sizeof(why)) != EXIT_DONE) {
 		stage.embedded = NULL;
 		say("bench: no private database: %s", why);
 		return false;

@@ -43,7 +43,7 @@ static bool object_read(struct json_reader *in, int depth)
 	assert(-QTY_MAX <= n && n <= QTY_MAX);
 	json_word(in, "w", JSON_OPTIONAL, words, &word);
 	json_bool(in, "b", JSON_OPTIONAL, &b);
-	count = json_has(in, "o") && depth < 4 ? json_array(in, "o", 0, 5, &element) : 0;
+	count = json_has(in, "o") && depth < 4 ? json_array(in, "o", 1, 5, &element) : 0;
 	for (size_t i = 0; i < count; i++) {
 		struct json_reader object;
 

@@ -28,19 +28,22 @@ static bool always_ready(void *arg, struct text *checks)
 	return true;
 }
 
-static void *service_thread(void *listen)
+static void *service_thread(void *where)
 {
-	struct service_options options = {.listen = listen,
-	                                  .body_max = BODY_MAX,
-	                                  .connections_max = 100,
-	                                  .buffered_max = 64 << 20,
-	                                  .request_s = 30,
-	                                  .idle_s = 75,
-	                                  .ready = always_ready};
-	int64_t                drained_by_ms;
-	char                   why[512];
-	struct service        *s = service_open(&options, engine, why, sizeof(why));
+	static struct listenings listen;
+	struct service_options   options = {.listen = &listen,
+	                                    .body_max = BODY_MAX,
+	                                    .connections_max = 100,
+	                                    .buffered_max = 64 << 20,
+	                                    .request_s = 30,
+	                                    .idle_s = 75,
+	                                    .ready = always_ready};
+	int64_t                  drained_by_ms;
+	char                     why[512];
+	struct service          *s = NULL;
 
+	if (listen_bind(&listen, where, false, why, sizeof(why)) == EXIT_DONE)
+		s = service_open(&options, engine, why, sizeof(why));
 	if (!s) {
 		say("%s", why);
 		_exit(EXIT_CONFIG);
@@ -87,7 +90,7 @@ void service_start(void)
 {
 	static struct house   house;
 	static char           listen[sizeof(address.sun_path) + 8];
-	struct house_options  where = {.data = getenv("FUZZ_DATA")};
+	struct house_options  where = {.data = getenv("FUZZ_DATA"), .use = EMBEDDED_MAKE};
 	struct engine_options options = {.lanes = 1};
 	pthread_t             thread;
 
