@@ -1,9 +1,9 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 # Debian packages: those of `make run`, and what other targets need beside them.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev curl
-test check fuzz fault soak: PACKAGES += libcriterion-dev libfaketime
-check fuzz: PACKAGES += clang libclang-rt-14-dev valgrind git mawk gawk busybox
-check contract demo fault soak: PACKAGES += python3 python3-yaml python3-jsonschema
+test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+check fuzz: PACKAGES += clang libclang-rt-14-dev llvm valgrind git mawk gawk busybox
+check contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
 
 B       ?= build
@@ -18,7 +18,7 @@ PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
-MAKEFLAGS += --jobs=$(shell nproc)
+MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
 .PHONY: all run test check fuzz contract bench scale demo fault soak tidy install install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
@@ -145,7 +145,7 @@ $(GEN): $(B)/gen/ready ALWAYS
 $(B)/gen/ready:
 	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
-	  { echo "$$(echo "$$why" | head -n 1): make install-packages installs what is missing" >&2; exit 1; }
+	  { echo "A compiler or a library is missing: say make install-packages ($$(echo "$$why" | head -n 1))" >&2; exit 1; }
 	@[ '$(LIBEVENT)' = unchecked ] || \
 	  grep -q evhttp_check_transfer_encoding_ "$$($(CC) -print-file-name=libevent_extra.so)" || \
 	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > /dev/null || \
