@@ -1,8 +1,9 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
-# Debian packages: those of `make run`, and what other targets need beside them.
+# Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev curl
 test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
-check fuzz: PACKAGES += clang libclang-rt-14-dev llvm valgrind git mawk gawk busybox
+check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+check: PACKAGES += valgrind git mawk gawk busybox mariadb-server
 check contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
 
@@ -44,13 +45,12 @@ test: install-packages
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
-check: export AWK = mawk
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages
 	tests/tidy.sh
 	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
-	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
+	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast build/clang/test
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
 	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
@@ -94,14 +94,14 @@ install: $(B)/holdfast
 	sed 's|/usr/local|$(PREFIX)|' api/holdfast.service | \
 	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/holdfast.service
 
-# Asks apt-get only where something is missing, and shows what it says: what comes, and how much that is. A new machine's
-# first update may hold any of its locks: it waits by itself for the one of dpkg alone.
+# apt-get says what comes and how much that is. It waits for dpkg's lock by itself, not for these two of its own.
 LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
 MISSING = $(filter-out $(shell dpkg-query -W -f '$${db:Status-Status}:$${Package}\n' $(PACKAGES) 2>&1 | sed -n 's/^installed://p'),$(PACKAGES))
 install-packages:
 	@missing='$(strip $(MISSING))'; [ -z "$$missing" ] || ! command -v apt-get > /dev/null || { \
 	  echo "missing: $$missing; apt-get installs that and what it needs, and says below how much it is"; \
-	  for s in $$(seq 300); do grep -qF "$$(stat -c ':%i ' $(LOCKS) 2>&1)" /proc/locks || break; sleep 1; done; \
+	  for s in $$(seq 300); do grep -qF "$$(stat -c ':%i ' $(LOCKS) 2>&1)" /proc/locks || break; \
+	    [ $$s -gt 1 ] || echo 'another apt is at work: waiting for it, 300 s at most'; sleep 1; done; \
 	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get -q update && $$sudo env DEBIAN_FRONTEND=noninteractive \
 	  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install $$missing; }
 
