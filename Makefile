@@ -1,21 +1,28 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
-PACKAGES = gcc make libmariadb-dev mariadb-server libevent-dev libcjson-dev libcsv-dev libssl-dev libcriterion-dev libfaketime \
-           clang libclang-rt-14-dev valgrind curl python3 python3-yaml python3-jsonschema
+# Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
+PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev curl
+test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+check: PACKAGES += valgrind git mawk gawk busybox mariadb-server
+check contract: PACKAGES += python3-yaml python3-jsonschema
+bench: PACKAGES += redis-server
 
 B       ?= build
+AWK     ?= awk
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
 
-GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h libevent)
+GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
 PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
-MAKEFLAGS += --jobs=$(shell nproc)
+MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check fuzz contract bench scale demo fault soak tidy install install-packages clean help
+.PHONY: all run test check fuzz contract bench scale demo fault soak tidy install install-packages generated clean help ALWAYS
+.DELETE_ON_ERROR:
 all: $(B)/holdfast
 
 help:
@@ -39,8 +46,11 @@ test: install-packages
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
-check: install-packages tidy
-	@$(MAKE) --no-print-directory B=build/clang CC=clang build/clang/holdfast build/clang/test
+check: install-packages
+	tests/tidy.sh
+	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
+	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
+	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast build/clang/test
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
 	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
@@ -62,7 +72,6 @@ contract: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	tests/contract/contract.py --holdfast $(B)/holdfast --rounds 5 --seconds $(or $(CONTRACT_S),60) $(SEED:%=--seed %)
 
-bench: PACKAGES += redis-server
 scale: override BENCH_FLAGS += --scale
 bench scale: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
@@ -77,8 +86,7 @@ fault soak: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
 
-tidy:
-	tests/tidy.sh
+tidy:; tests/tidy.sh
 
 install: $(B)/holdfast
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/holdfast
@@ -86,13 +94,19 @@ install: $(B)/holdfast
 	sed 's|/usr/local|$(PREFIX)|' api/holdfast.service | \
 	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/holdfast.service
 
-# Debian packages; asks apt-get only when one is missing.
+# apt-get says what comes and how much that is. It waits for dpkg's lock by itself, not for these two of its own.
+LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
+MISSING = $(filter-out $(shell dpkg-query -W -f '$${db:Status-Status}:$${Package}\n' $(PACKAGES) 2>&1 | sed -n 's/^installed://p'),$(PACKAGES))
 install-packages:
-	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
-	[ -z "$$missing" ] || { echo installing: $$missing; sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; }
+	@missing='$(strip $(MISSING))'; [ -z "$$missing" ] || ! command -v apt-get > /dev/null || { \
+	  echo "missing: $$missing; apt-get installs that and what it needs, and says below how much it is"; \
+	  for s in $$(seq 300); do grep -qF "$$(stat -c ':%i ' $(LOCKS) 2>&1)" /proc/locks || break; \
+	    [ $$s -gt 1 ] || echo 'another apt is at work: waiting for it, 300 s at most'; sleep 1; done; \
+	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get -q update && $$sudo env DEBIAN_FRONTEND=noninteractive \
+	  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install $$missing; }
 
-link = @echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+compile = @mkdir -p $(@D); echo 'CC   $<'; $(CC) $(CFLAGS) -c -o $@ $<
+link    = @mkdir -p $(@D); echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
@@ -110,40 +124,36 @@ $(B)/bench-holdfast: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c)) $(
 # libFuzzer brings the main; what is beside the targets in their folder belongs to each of them.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))) \
              $(OBJECTS) $(B)/obj/commands.o
-	@mkdir -p $(@D)
 	$(link) -fsanitize=fuzzer
 # main.c without its main: the tests run commands of the program in-process where they look inside.
 $(B)/obj/commands.o: main.c $(GEN)
-	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -Dmain=holdfast_main -c -o $@ $<
+	$(compile) -Dmain=holdfast_main
 $(B)/obj/%.o: %.c $(GEN)
-	@mkdir -p $(@D)
-	@echo 'CC   $<'
-	@$(CC) $(CFLAGS) -c -o $@ $<
+	$(compile)
 
-$(B)/gen/statements.h: engine/sql.awk $(sort $(wildcard engine/*.sql jobs/*.sql))
-	@mkdir -p $(@D)
-	@awk -v kind=statement -f $^ > $@
-$(B)/gen/schema.h: $(sort $(wildcard schema/[0-9]*.sql))
-$(B)/gen/invariants.h: schema/invariants.sql
-$(B)/gen/openapi.h: api/openapi.yaml
-$(B)/gen/schema.h $(B)/gen/invariants.h $(B)/gen/openapi.h: schema/embed.awk
-	@mkdir -p $(@D)
-	@awk -f $< $(filter-out $<,$^) > $@
+# Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
+$(B)/gen/statements.h: FROM = -v kind=statement -f engine/sql.awk $(sort $(wildcard engine/*.sql jobs/*.sql))
+$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
+$(B)/gen/invariants.h: FROM = -f schema/embed.awk schema/invariants.sql
+$(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
+generated: $(GEN)
+$(GEN): $(B)/gen/ready ALWAYS
+	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 
-# A libevent before 2.1.13 without Debian's fixes is open to known attacks. Its version number does not tell, a function
-# that came with them does.
-$(B)/gen/libevent:
-	@mkdir -p $(@D)
+# Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
+# attacks: its version number does not tell, a function that came with them does.
+$(B)/gen/ready:
+	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h openssl/ssl.h | \
+	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
+	  { echo "A compiler or a library is missing: say make install-packages ($$(echo "$$why" | head -n 1))" >&2; exit 1; }
 	@[ '$(LIBEVENT)' = unchecked ] || \
 	  grep -q evhttp_check_transfer_encoding_ "$$($(CC) -print-file-name=libevent_extra.so)" || \
 	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > /dev/null || \
-	  { echo 'libevent is missing or open to known attacks: 2.1.12-stable-8+deb12u1 (Debian 12) or 2.1.13 is needed;' \
-	    'upgrade it, or say make LIBEVENT=unchecked' >&2; exit 1; }
-	@touch $@
+	  { echo 'libevent is open to known attacks: upgrade it to 2.1.12-stable-8+deb12u1 (Debian 12) or 2.1.13,' \
+	    'or say make LIBEVENT=unchecked' >&2; exit 1; }
+	@mkdir -p $(@D) && touch $@
 
-clean:
-	rm -rf build
+clean:; rm -rf build
 
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -43,7 +43,7 @@ static bool program_find(const char *name, char *path, size_t size, char *why, s
 	}
 	return why_write(why, why_size,
 	                 "%s was not found: install MariaDB 10.11 or later "
-	                 "(Debian, Ubuntu: apt-get install mariadb-server-core)",
+	                 "(Debian, Ubuntu: apt-get install mariadb-server-core mariadb-client-core)",
 	                 name);
 }
 
@@ -189,6 +189,20 @@ bool mariadbd_is_made(const struct mariadbd *m)
 	return faccessat(m->dir_fd, "db/mysql", F_OK, 0) == 0;
 }
 
+/* Complaints are those of the run that begins now. */
+static void log_begin(struct mariadbd *m)
+{
+	struct stat st;
+
+	m->log_start = 0;
+	if (fstatat(m->dir_fd, "mariadbd.log", &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return;
+	if (st.st_size > LOG_MAX)
+		renameat(m->dir_fd, "mariadbd.log", m->dir_fd, "mariadbd.log.old");
+	else
+		m->log_start = st.st_size;
+}
+
 /* Made under another name, written out, and renamed. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 {
@@ -204,6 +218,7 @@ bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 	name = strrchr(path, '/') + 1;
 	if (geteuid() == 0 && fchownat(m->dir_fd, name, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) != 0)
 		return why_write(why, why_size, "cannot give %s to its user: %s", path, strerror(errno));
+	log_begin(m);
 	if (!install_run(m, name, why, why_size)) {
 		leftovers_remove(m);
 		return false;
@@ -228,19 +243,6 @@ static int64_t pool_mib(void)
 	}
 	bytes >>= 22;
 	return bytes < 256 ? 256 : bytes > 4096 ? 4096 : bytes;
-}
-
-static void log_begin(struct mariadbd *m)
-{
-	struct stat st;
-
-	m->log_start = 0;
-	if (fstatat(m->dir_fd, "mariadbd.log", &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return;
-	if (st.st_size > LOG_MAX)
-		renameat(m->dir_fd, "mariadbd.log", m->dir_fd, "mariadbd.log.old");
-	else
-		m->log_start = st.st_size;
 }
 
 bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
@@ -351,16 +353,16 @@ void mariadbd_leave(struct mariadbd *m)
 
 void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size)
 {
-	static const char mark[] = "[ERROR] ";
-	char              text[16384], *error;
-	int               fd = openat(m->dir_fd, "mariadbd.log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t           len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, m->log_start);
+	char    text[16384], *error, *fatal;
+	int     fd = openat(m->dir_fd, "mariadbd.log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, m->log_start);
 
 	if (fd >= 0)
 		close(fd);
 	text[len > 0 ? len : 0] = '\0';
-	error = strstr(text, mark);
-	error = error ? error + strlen(mark) : text + strlen(text);
+	error = strstr(text, "[ERROR] ");
+	fatal = strstr(text, "FATAL ERROR: "); /* of mariadb-install-db, which is a shell script */
+	error = error ? error + strlen("[ERROR] ") : fatal ? fatal + strlen("FATAL ERROR: ") : text + strlen(text);
 	error[strcspn(error, "\n")] = '\0';
 	snprintf(line, line_size, "%s", *error ? error : "it gave no reason");
 }

@@ -53,17 +53,19 @@ static bool user_enters(const struct mariadbd *m)
 	return pid > 0 && status == 0;
 }
 
-/* The user of a root's server: whoever owns the data directory, mysql for a new one, root where that cannot be. */
+/* The user of a root's server: whoever owns the data directory; mysql or, where only the server's program is installed,
+ * holdfast for a new one; root where that cannot be. */
 static void user_choose(struct mariadbd *m)
 {
-	const struct passwd *mysql = getpwnam("mysql");
+	const struct passwd *mysql = getpwnam("mysql"), *user = mysql ? mysql : getpwnam("holdfast");
 	struct stat          data;
 	bool                 made = fstatat(m->dir_fd, "db", &data, 0) == 0;
 
-	m->uid = made ? data.st_uid : mysql ? mysql->pw_uid : 0;
-	m->gid = made ? data.st_gid : mysql ? mysql->pw_gid : 0;
+	m->uid = made ? data.st_uid : user ? user->pw_uid : 0;
+	m->gid = made ? data.st_gid : user ? user->pw_gid : 0;
 	if (m->uid == 0) {
-		m->why_root = made ? "the data directory belongs to root" : "there is no user mysql";
+		m->why_root = made ? "the data directory belongs to root"
+		                   : "there is no user mysql or holdfast: adduser --system --group holdfast";
 	} else if (fchown(m->dir_fd, m->uid, m->gid) != 0) {
 		m->why_root = "the folder cannot be given to another user";
 		m->uid = m->gid = 0;

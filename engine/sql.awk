@@ -2,7 +2,7 @@
 # A block begins with `-- name: NAME`; comment lines are dropped, white space is folded. Usage: awk -f sql.awk *.sql
 function finish() {
 	if (name != "") {
-		gsub(/\\/, "\\\\", body)
+		gsub(/\\/, "&&", body)
 		gsub(/"/, "\\\"", body)
 		sub(/^ /, "", body)
 		sub(/ *$/, "", body)

@@ -1,6 +1,6 @@
 # embed.awk - turns text files into C: an array of {name, text}. Usage: awk -f embed.awk FILE ..
 function escaped(line) {
-	gsub(/\\/, "\\\\", line)
+	gsub(/\\/, "&&", line)
 	gsub(/"/, "\\\"", line)
 	return "\t\"" line "\\n\"\n"
 }

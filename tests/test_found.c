@@ -1,7 +1,11 @@
 /* test_found.c - faults that were found once, by reading and by attack; each of these failed before it was mended. */
 #include "tests/flow.h"
+#include "tests/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* The second look-up left the lines of what it found without a balance of their own. */
 Test(found, reacquiring_many_lines)
@@ -165,6 +169,29 @@ Test(found, a_table_that_is_missing)
 	     "sql RENAME TABLE reservation_line TO elsewhere -> ",
 	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
 	     "sql RENAME TABLE elsewhere TO reservation_line -> ", "reserve  R1 A=1               -> 201 held");
+}
+
+/* MariaDB is installed by halves: its own program said what it lacks, and was passed on as if it gave no reason. */
+Test(found, a_private_database_that_cannot_be_made)
+{
+	char        home[300], path[1000], log[340], command[340];
+	struct text said = {0};
+	FILE       *maker;
+
+	snprintf(home, sizeof(home), "%s/half-XXXXXX", scratch_dir());
+	cr_assert(mkdtemp(home) && chmod(home, 0755) == 0);
+	snprintf(path, sizeof(path), "%s/mariadb-install-db", home);
+	maker = fopen(path, "w");
+	cr_assert(maker && fputs("#!/bin/sh\necho; echo 'FATAL ERROR: Could not find it'; exit 1\n", maker) > 0);
+	cr_assert(fclose(maker) == 0 && chmod(path, 0755) == 0);
+	snprintf(path, sizeof(path), "%s:%s", home, getenv("PATH"));
+	setenv("PATH", path, 1);
+	snprintf(log, sizeof(log), "%s/log", home);
+	snprintf(command, sizeof(command), "migrate --data %s/var", home);
+	cr_expect_eq(program_run(log, NULL, command), 69);
+	program_log_all(log, &said);
+	cr_expect(strstr(said.data, "failed (status 1): Could not find it (see"), "%s", said.data);
+	text_fini(&said);
 }
 
 /* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */

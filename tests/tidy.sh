@@ -5,11 +5,11 @@ cd "$(dirname "$0")/.."
 found=0
 wrong() { echo "tidy: $*"; found=1; }
 
-# Sizes. A tab counts as eight columns.
+# Sizes. A tab counts as eight columns, a character as one, in an awk that knows bytes alone, too.
 while read -r file; do
 	lines=$(wc -l < "$file")
 	[ "$lines" -le 500 ] || wrong "$file has $lines lines, 500 are allowed"
-	long=$(expand -t 8 "$file" | awk 'length($0) > 120 { print NR; exit }')
+	long=$(expand -t 8 "$file" | LC_ALL=C awk '{ gsub(/[\200-\277]/, "") } length($0) > 120 { print NR; exit }')
 	[ -z "$long" ] || wrong "$file:$long is longer than 120 columns"
 	awk -v file="$file" '
 		/^[a-z].*\)$/ { name = $0; start = NR }
@@ -44,7 +44,7 @@ done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort 
 
 # What `make install` puts down is whole, and systemd can read the unit.
 root=$(mktemp -d)
-make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
+env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
 for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml}; do
 	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
 done
