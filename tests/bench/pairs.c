@@ -9,9 +9,11 @@
 #include "holdfast.h"
 #include "meter.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORK_CSV FOLDER "/work.csv"
 
@@ -102,6 +104,10 @@ static void ledger_swap(struct side *s, const struct row *r)
 
 static bool side_open(struct bench *b, struct side *s, const char *program, const char *data)
 {
+	if (access(program, X_OK)) {
+		say("bench: %s: %s", program, strerror(errno));
+		return false;
+	}
 	s->bench = *b;
 	s->bench.data = data;
 	snprintf(s->bench.program, sizeof(s->bench.program), "%s", program);
