@@ -32,7 +32,7 @@ help:
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
-	@echo 'make bench    measure against the usual ways; make scale: lanes, a million skus, 20 million reservations'
+	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
 run: install-packages
@@ -75,7 +75,7 @@ contract: install-packages
 scale: override BENCH_FLAGS += --scale
 bench scale: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
-	$(B)/bench-holdfast --orders='$(ORDERS)' $(BENCH_FLAGS)
+	$(B)/bench-holdfast --orders='$(ORDERS)' --against='$(AGAINST)' $(BENCH_FLAGS)
 
 demo: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
@@ -114,7 +114,10 @@ $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 ifeq (,$(findstring sanitize,$(CFLAGS)))
 $(B)/test: | $(B)/fault-memory.so
 endif
+$(B)/bench-holdfast: | $(B)/bench-trips.so
 $(B)/fault-memory.so: tests/fault/memory.c
+$(B)/bench-trips.so: tests/bench/preload/trips.c
+$(B)/%.so:
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 $(B)/test: $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/*.c)) $(OBJECTS) $(B)/obj/commands.o

@@ -73,9 +73,11 @@ static const char usage[] =
 	"  --turns N          rounds of each contender (3)\n"
 	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
 	"  --only TEXT        contenders whose name holds TEXT; no memory section\n"
-	"  --scale            lanes, skus and a long past instead (make scale); 25 minutes\n"
+	"  --against PATH     what an order costs this program and that one, in turns, and nothing else\n"
+	"  --pairs N          rounds of either of the two (9; without --against 1: against itself)\n"
+	"  --scale            lanes, skus and a long past instead (make scale)\n"
 	"  --quick            a look at everything: one short turn, small sizes\n"
-	"  --minutes N        for all of it, at most (15)\n"
+	"  --minutes N        for all of it, at most (15; --scale and --against 25)\n"
 	"  --lanes N          lanes of the service (its own default)\n"
 	"  --buyers N         of the sell-out (100000)\n"
 	"  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
@@ -95,7 +97,8 @@ static const struct number {
 } numbers[] = {
 	{"seconds", offsetof(struct bench, seconds), false, 1, SECONDS_MAX, {3, 1, 3, 1}},
 	{"turns", offsetof(struct bench, turns), false, 1, TURNS_MAX, {3, 1, 3, 1}},
-	{"minutes", offsetof(struct bench, minutes), false, 1, 600, {15, 15, 25, 15}},
+	{"pairs", offsetof(struct bench, pairs), false, 1, TURNS_MAX, {0, 0, 0, 0}},
+	{"minutes", offsetof(struct bench, minutes), false, 1, 600, {0, 0, 0, 0}},
 	{"lanes", offsetof(struct bench, lanes), false, 1, 64, {0, 0, 0, 0}},
 	{"buyers", offsetof(struct bench, buyers), true, 10, 10000000, {100000, 20000, 0, 0}},
 	{"jobs", offsetof(struct bench, jobs), true, 0, 10000000, {1000000, 60000, 0, 0}},
@@ -144,12 +147,13 @@ static bool is_said(int argc, char **argv, const char *flag)
 
 static bool options_read(struct bench *b, int argc, char **argv)
 {
-	enum { ONLY = COUNT(numbers), ORDERS, QUICK, SCALE, PROGRAM, HELP };
+	enum { ONLY = COUNT(numbers), ORDERS, QUICK, SCALE, PROGRAM, AGAINST, HELP };
 	bool          quick = is_said(argc, argv, "--quick");
-	struct option options[COUNT(numbers) + 7] = {
+	struct option options[COUNT(numbers) + 8] = {
 		[ONLY] = {"only", 1, NULL, ONLY},          [ORDERS] = {"orders", 1, NULL, ORDERS},
 		[QUICK] = {"quick", 0, NULL, QUICK},       [SCALE] = {"scale", 0, NULL, SCALE},
-		[PROGRAM] = {"program", 1, NULL, PROGRAM}, [HELP] = {"help", 0, NULL, HELP},
+		[PROGRAM] = {"program", 1, NULL, PROGRAM}, [AGAINST] = {"against", 1, NULL, AGAINST},
+		[HELP] = {"help", 0, NULL, HELP},
 	};
 
 	program_find(b);
@@ -168,12 +172,16 @@ static bool options_read(struct bench *b, int argc, char **argv)
 			b->orders = *optarg ? optarg : NULL;
 		} else if (o == PROGRAM) {
 			snprintf(b->program, sizeof(b->program), "%s", optarg);
+		} else if (o == AGAINST) {
+			b->against = *optarg ? optarg : NULL;
 		} else if (o == HELP) {
 			fputs(usage, stdout);
 			exit(EXIT_DONE);
 		} else if (o != QUICK && o != SCALE) {
 			return false;
 		}
+	if (!b->minutes)
+		b->minutes = b->against || (b->scale && !quick) ? 25 : 15;
 	if (optind < argc)
 		say("bench: an argument too many: %s", argv[optind]);
 	return optind == argc;
@@ -198,6 +206,7 @@ static void bench_run(struct bench *b)
 	if (b->broken)
 		return;
 	report_memory(&memory);
+	pairs_run(b);
 	goals_report(sections, SECTIONS);
 	plot_write(&sections[TURNS_SECTION], FOLDER "/rounds.svg");
 	printf("\nThe plot is " FOLDER "/rounds.svg\n");
@@ -214,10 +223,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!b.scale && !sales_open(&ledger_sales, b.orders))
+	if (!b.scale && !b.against && !sales_open(&ledger_sales, b.orders))
 		return EXIT_USAGE;
 	if (stage_open(&b))
-		(b.scale ? scale_run : bench_run)(&b);
+		(b.scale ? scale_run : b.against ? pairs_run : bench_run)(&b);
 	else
 		b.broken = true;
 	stage_check();

@@ -12,6 +12,7 @@
  *   memory.c     resident memory of the service       jobs.c      settle and expire a backlog
  *
  *   scale.c      make scale: lanes, skus, and a long past             place.c     databases made in bulk for it
+ *   pairs.c      what an order costs, old and new program in turns    meter.c     reads it, preload/trips.c counts
  *
  * A contender is a row in bench.c; a kind of contender is a struct way; a load on Holdfast is a struct http_load. */
 #ifndef BENCH_H
@@ -55,7 +56,7 @@ struct bench {
 	/* options */
 	int         seconds; /* of a round */
 	int         turns;
-	int         minutes;      /* for all of it */
+	int         minutes;      /* for all of it; 0 until the options are read */
 	bool        scale;        /* make scale instead of make bench */
 	int         lanes;        /* 0: as the service decides */
 	int64_t     buyers;       /* of the sell-out; a tenth of them can get a unit */
@@ -65,6 +66,8 @@ struct bench {
 	const char *orders;       /* a file of sales to be replayed; NULL: they are made up */
 	const char *only;         /* contenders whose name holds this text; NULL: all */
 	char        program[512]; /* holdfast */
+	const char *against;      /* the old program that it is compared with, and nothing else is done; NULL: no */
+	int         pairs;        /* rounds of either program; 0: as pairs.c decides */
 
 	/* where things stand */
 	int              turn;       /* from 1: each has a database of its own */
@@ -75,6 +78,8 @@ struct bench {
 	bool             broken;   /* the database or the service does not start: nothing goes on */
 	struct db_target database; /* the private MariaDB */
 	pid_t            server;   /* its process */
+	const char      *data;     /* folder of a MariaDB that is the program's own; NULL: the one for all */
+	const char      *trips;    /* file where the program's round trips are counted; NULL: they are not */
 	struct child     service, second, redis, constant, worker;
 	unsigned         port, second_port, redis_port, constant_port; /* on 127.0.0.1; 0: does not run */
 };
@@ -166,7 +171,8 @@ int64_t process_kb(pid_t pid, const char *field);               /* VmRSS, VmHWM 
 #define LOG    FOLDER "/service.log"
 
 /* ---- stage.c */
-bool stage_open(struct bench *b) MUST_CHECK;  /* the private database; the way out by signals */
+bool stage_open(struct bench *b) MUST_CHECK;  /* the private database for all; the way out by signals */
+bool stage_own(struct bench *b) MUST_CHECK;   /* the service with a database of its own, in b->data */
 void folder_remove(const char *path);         /* with all that is in it */
 bool stage_fresh(struct bench *b) MUST_CHECK; /* no program runs, and the database is empty */
 void stage_check(void);                       /* does not return once the end has begun */
@@ -193,16 +199,21 @@ struct load_plan;
 extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_pair, load_basket, load_three, load_sellout, load_mix, load_read,
-	load_batch, load_paced, load_paced_own, load_sales, load_any;
+	load_batch, load_paced, load_paced_own, load_sales, load_any, load_ready;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);
 int  constant_main(void); /* the program itself */
 /* `work KIND` with 4 workers until nothing is ready; `state` is what the orders then are in. */
-void work_run(struct bench *b, char *kind, int state, struct round *out);
+void    work_run(struct bench *b, char *kind, int state, struct round *out);
+void    work_all(struct bench *b, char *kind, struct round *out); /* the same, not counted */
+int64_t state_count(struct bench *b, int state);                  /* reservations; 0, and said: nobody knows */
 
 /* ---- scale.c */
 void scale_run(struct bench *b);
+
+/* ---- pairs.c */
+void pairs_run(struct bench *b);
 
 /* ---- memory.c, report.c, goals.c, plot.c */
 void  memory_run(struct bench *b, struct memory *out);

@@ -286,6 +286,7 @@ const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .l
 const struct http_load load_paced_own = {
 	.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = PACE_OWN};
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
+const struct http_load load_ready = {.plan = &pair, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
 const struct http_load load_any = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_any};

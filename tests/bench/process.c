@@ -154,18 +154,12 @@ void children_kill(void)
 
 double process_cpu(pid_t pid)
 {
-	char          path[64], line[1024];
-	unsigned long user = 0, system = 0;
-	FILE         *file;
+	struct timespec t = {0};
+	clockid_t       clock;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = pid ? fopen(path, "re") : NULL;
-	if (!file)
+	if (!pid || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
 		return 0;
-	if (fgets(line, sizeof(line), file) && strrchr(line, ')')) /* the name before it may hold anything */
-		sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-	fclose(file);
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 double machine_cpu(void)

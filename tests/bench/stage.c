@@ -1,8 +1,10 @@
-/* stage.c - what the contenders stand on: a private MariaDB in build/bench/data, and Holdfast on it. Both are gone at
- * the end, however it comes: the usual way, a signal or the alarm (a thread waits for them and leaves in order), a
- * failed assertion (all are killed by pid). Only kill -9 leaves the database behind: the next run ends and removes it.
- * The folder is always the same one, so two runs cannot disturb each other: the second is refused. */
+/* stage.c - what the contenders stand on: a private MariaDB in build/bench/data, and Holdfast on it; and programs that
+ * bring a MariaDB of their own. All are gone at the end, however it comes: the usual way, a signal or the alarm (a
+ * thread waits for them and leaves in order), a failed assertion (all are killed by pid). Only kill -9 leaves a
+ * database behind: the next run ends and removes it. The folders are always the same ones, so two runs cannot disturb
+ * each other: the second is refused. */
 #include "bench.h"
+#include "meter.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -21,6 +23,8 @@
 
 #define DATA FOLDER "/data"
 
+enum { SEATS = 3 }; /* one for all, one for the old program, one for the new */
+
 /* Seconds. LEAVE is what the way out may take after the alarm: then everything is killed. */
 enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 600 };
 
@@ -28,8 +32,11 @@ static struct {
 	pthread_mutex_t  lock;   /* of everything below that is not the semaphore */
 	sem_t            leave;  /* posted by signals */
 	atomic_bool      ending; /* by a signal; without the lock */
-	struct embedded *embedded;
-	pid_t            server; /* mariadbd, for the last resort */
+	struct seat {
+		const char      *data; /* its folder; NULL: free */
+		struct embedded *embedded;
+		pid_t            server; /* mariadbd, for the last resort */
+	} seats[SEATS];
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int path_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -43,26 +50,57 @@ void folder_remove(const char *path)
 	nftw(path, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* With the lock held: a server that nobody here uses, left behind by a kill -9, is ended and removed. */
+static bool seat_clear(const char *data)
+{
+	struct embedded *left;
+	char             why[512];
+
+	if (access(data, F_OK) != 0)
+		return true;
+	if (embedded_open(&left, data, EMBEDDED_SERVE, why, sizeof(why)) != EXIT_DONE) {
+		say("bench: what an earlier run left in %s is in the way: %s", data, why);
+		return false;
+	}
+	embedded_close(left);
+	folder_remove(data);
+	return true;
+}
+
+/* With the lock held. */
+static void seat_end(struct seat *seat)
+{
+	if (seat->embedded) {
+		embedded_close(seat->embedded);
+		folder_remove(seat->data);
+	} else if (seat->data) {
+		seat_clear(seat->data); /* a program may have begun to start it */
+	}
+	*seat = (struct seat){0};
+}
+
 /* With the lock held. */
 static void stage_end(void)
 {
 	children_end(true);
-	if (stage.embedded) {
-		embedded_close(stage.embedded);
-		stage.embedded = NULL;
-		stage.server = 0;
-		folder_remove(DATA);
-		folder_remove(FOLDER "/redis");
-	}
+	for (int i = 0; i < SEATS; i++)
+		seat_end(&stage.seats[i]);
+	folder_remove(FOLDER "/redis");
+}
+
+static void seat_check(const struct seat *seat)
+{
+	if (seat->embedded && embedded_restarts(seat->embedded) > 0)
+		bench_wrong("the database was started again %d times: the figures mean nothing",
+		            (int)embedded_restarts(seat->embedded));
 }
 
 void stage_close(struct bench *b)
 {
 	service_stop(b);
 	pthread_mutex_lock(&stage.lock);
-	if (stage.embedded && embedded_restarts(stage.embedded) > 0)
-		bench_wrong("the database was started again %d times: the figures mean nothing",
-		            (int)embedded_restarts(stage.embedded));
+	for (int i = 0; i < SEATS; i++)
+		seat_check(&stage.seats[i]);
 	stage_end();
 	pthread_mutex_unlock(&stage.lock);
 }
@@ -83,8 +121,9 @@ static void leave_signal(int signal)
 static void crash_signal(int signal)
 {
 	children_kill();
-	if (stage.server)
-		kill(stage.server, SIGKILL);
+	for (int i = 0; i < SEATS; i++)
+		if (stage.seats[i].server)
+			kill(stage.seats[i].server, SIGKILL);
 	_exit(128 + signal);
 }
 
@@ -181,33 +220,62 @@ bool database_ints(struct bench *b, const char *sql, int64_t *to, unsigned count
 	return done;
 }
 
-static bool data_open(struct bench *b)
+static pid_t server_pid(const char *data)
 {
-	char  why[512];
+	char  path[512];
+	pid_t pid = 0;
 	FILE *file;
 
-	if (access(DATA, F_OK) == 0) { /* left behind by kill -9 */
-		if (embedded_open(&stage.embedded, DATA, EMBEDDED_SERVE, why, sizeof(why)) != EXIT_DONE) {
-			say("bench: what an earlier run left in " DATA " is in the way: %s", why);
-			return false;
-		}
-		embedded_close(stage.embedded);
-		stage.embedded = NULL;
-		folder_remove(DATA);
-	}
-	if (embedded_open(&stage.embedded, DATA, EMBEDDED_SERVE, why, sizeof(why)) != EXIT_DONE) {
-		stage.embedded = NULL;
-		say("bench: no private database: %s", why);
-		return false;
-	}
-	b->database = *embedded_target(stage.embedded);
-	file = fopen(DATA "/mariadbd.pid", "re");
-	if (!file || fscanf(file, "%d", &stage.server) != 1)
-		stage.server = 0;
+	snprintf(path, sizeof(path), "%s/mariadbd.pid", data);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%d", &pid) != 1)
+		pid = 0;
 	if (file)
 		fclose(file);
-	b->server = stage.server;
-	return true;
+	return pid;
+}
+
+/* NULL, and said: what is there cannot be removed. */
+static struct seat *seat_new(const char *data)
+{
+	struct seat *seat = stage.seats;
+
+	pthread_mutex_lock(&stage.lock);
+	while (seat->data)
+		seat++; /* there are as many as are ever taken */
+	if (seat_clear(data))
+		seat->data = data;
+	pthread_mutex_unlock(&stage.lock);
+	return seat->data ? seat : NULL;
+}
+
+/* Starts the server, or shares the one that a program has started. */
+static bool seat_open(struct bench *b, struct seat *seat, enum embedded_use use)
+{
+	char why[512];
+	bool opened;
+
+	pthread_mutex_lock(&stage.lock);
+	opened = embedded_open(&seat->embedded, seat->data, use, why, sizeof(why)) == EXIT_DONE;
+	if (opened) {
+		b->database = *embedded_target(seat->embedded);
+		b->server = seat->server = server_pid(seat->data);
+	} else {
+		seat->embedded = NULL;
+		say("bench: no private database: %s", why);
+	}
+	pthread_mutex_unlock(&stage.lock);
+	return opened && durable_check(b);
+}
+
+static bool data_open(struct bench *b)
+{
+	struct seat *seat = seat_new(DATA);
+
+	/* Room for a thousand connections, as a team that has so many would make it. */
+	return seat && seat_open(b, seat, EMBEDDED_SERVE) && database_run(b, "SET GLOBAL max_connections = 1200") &&
+	       database_run(b, "SET GLOBAL table_open_cache = 8000") &&
+	       database_run(b, "SET GLOBAL thread_cache_size = 1200");
 }
 
 bool stage_open(struct bench *b)
@@ -215,7 +283,6 @@ bool stage_open(struct bench *b)
 	static const int leave[] = {SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	static const int crash[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
 	pthread_t        thread;
-	bool             opened;
 
 	b->begun_us = clock_us();
 	if ((mkdir("build", 0777) && errno != EEXIST) || (mkdir(FOLDER, 0777) && errno != EEXIST)) {
@@ -230,13 +297,14 @@ bool stage_open(struct bench *b)
 	signals_set(leave, COUNT(leave), leave_signal);
 	signals_set(crash, COUNT(crash), crash_signal);
 	alarm((unsigned)b->minutes * 60 - LEAVE_S);
-	pthread_mutex_lock(&stage.lock);
-	opened = data_open(b);
-	pthread_mutex_unlock(&stage.lock);
-	/* Room for a thousand connections, as a team that has so many would make it. */
-	return opened && durable_check(b) && database_run(b, "SET GLOBAL max_connections = 1200") &&
-	       database_run(b, "SET GLOBAL table_open_cache = 8000") &&
-	       database_run(b, "SET GLOBAL thread_cache_size = 1200");
+	return data_open(b);
+}
+
+bool stage_own(struct bench *b)
+{
+	struct seat *seat = seat_new(b->data);
+
+	return seat && service_start(b) && seat_open(b, seat, EMBEDDED_FIND);
 }
 
 bool stage_fresh(struct bench *b)
@@ -276,18 +344,23 @@ static bool holdfast_start(struct bench *b, struct child *c, char *const *words)
 	enum { WORDS_MAX = 16 };
 	char       *argv[WORDS_MAX + 4] = {b->program};
 	size_t      count = 1;
-	struct text url = {0};
+	struct text where = {0};
 	bool        started;
 
 	for (; *words; words++) {
 		assert(count <= WORDS_MAX);
 		argv[count++] = *words;
 	}
-	service_url(b, &url);
-	argv[count++] = "--db";
-	argv[count] = url.data;
+	if (b->data)
+		text_add(&where, b->data);
+	else
+		service_url(b, &where);
+	argv[count++] = b->data ? "--data" : "--db";
+	argv[count] = where.data;
+	trips_preload(b->trips);
 	started = child_start(c, argv);
-	text_fini(&url);
+	trips_preload(NULL);
+	text_fini(&where);
 	return started;
 }
 
@@ -391,7 +464,8 @@ bool service_start(struct bench *b)
 {
 	if (b->service.pid)
 		return true;
-	b->port = database_migrate(b) ? serve_start(b, &b->service, 0) : 0;
+	/* a database of its own is migrated by the service itself */
+	b->port = b->data || database_migrate(b) ? serve_start(b, &b->service, 0) : 0;
 	b->broken = !b->port;
 	return b->port > 0;
 }

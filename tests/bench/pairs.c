@@ -1,0 +1,362 @@
+/* pairs.c - what an order costs, an old program and a new one in turns. Rates on a shared machine waver by more than a
+ * change is worth; what the work of an order takes wavers less, and least from one round to its neighbour: each pair of
+ * rounds gives a ratio, and the median of these is the figure.
+ *
+ * Each program has a MariaDB of its own, as it starts it, with the schema that it makes. A row begins with two empty
+ * databases and ends with `holdfast audit` of both. While one works, the other has nothing to do. The old program's
+ * first round, which only warms it up, takes as long as asked for; all others of the row are as many orders, the same
+ * ones for both: what an order costs depends on how many rows there are, by the pages that are just being split. */
+#include "holdfast.h"
+#include "meter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORK_CSV FOLDER "/work.csv"
+
+enum { OLD, NEW, SIDES, PAIRS = 9, SETTLED_PER_S = 20000, READY_CONNECTIONS = 256 };
+
+/* ---- what is asked for: new / old, at most; 0: it is only told */
+static const struct column {
+	const char *name;
+	double      most;
+} columns[COSTS] = {
+	[COST_CPU] = {"CPU us", 1.05},
+	[COST_SERVICE] = {"  service", 0},
+	[COST_DATABASE] = {"  database", 0},
+	[COST_REDO] = {"redo bytes", 1.02},
+	[COST_HANDLERS] = {"handler calls", 1.02},
+	[COST_TRIPS] = {"round trips", 1.02},
+};
+
+/* ---- the rows */
+
+struct row {
+	const char             *name;
+	int                     connections;
+	const struct http_load *load;  /* what is asked of the service */
+	int64_t                 per_s; /* orders of a round, for each second that it is to take; 0: found out */
+	/* Before the round, not measured; NULL: there is nothing to do. */
+	bool (*prepare)(struct bench *b, const struct row *r, int64_t orders);
+	/* One round of so many orders; of b->seconds: INT64_MAX. CPU time of what ended in it goes to out->cpu. */
+	void (*run)(struct bench *b, const struct row *r, int64_t orders, struct round *out);
+	/* Nothing is left over; after the round, not measured. NULL: nothing can be. */
+	bool (*done)(struct bench *b);
+};
+
+static void asked_run(struct bench *b, const struct row *r, int64_t orders, struct round *out)
+{
+	visit_run(b, r->load, r->connections, orders, out);
+}
+
+/* Orders that wait to be settled. Made by the service, because a schema of another time is not to be written to. */
+static bool ready_make(struct bench *b, const struct row *r, int64_t orders)
+{
+	struct round made;
+
+	visit_run(b, r->load, READY_CONNECTIONS, orders, &made);
+	free(made.samples.us);
+	return made.wrong == 0 && made.orders == orders;
+}
+
+static void settled_run(struct bench *b, const struct row *r, int64_t orders, struct round *out)
+{
+	(void)r;
+	work_all(b, "settle", out);
+	out->orders = orders;
+}
+
+static bool settled_all(struct bench *b)
+{
+	return state_count(b, 2) == 0;
+}
+
+static const struct row rows[] = {
+	{"single calls", 64, &load_reserve, 0, NULL, asked_run, NULL},
+	{"single calls", 256, &load_reserve, 0, NULL, asked_run, NULL},
+	{"batch calls of 1 line", 8, &load_batch, 0, NULL, asked_run, NULL},
+	{"batch calls of 3 lines", 8, &load_three, 0, NULL, asked_run, NULL},
+	{"settlement", 4, &load_ready, SETTLED_PER_S, ready_make, settled_run, settled_all},
+};
+
+/* ---- a program with all that is its own */
+
+struct side {
+	struct bench  bench;
+	struct ledger ledger; /* of the row's load, while the other one is at work */
+	struct meter  meter;
+	double        costs[COUNT(rows)][TURNS_MAX][COSTS]; /* an order's, of each round */
+};
+
+static struct side sides[SIDES];
+
+/* Fills the side's ledger in, and takes it back. */
+static void ledger_swap(struct side *s, const struct row *r)
+{
+	struct ledger other = *r->load->ledger;
+
+	*r->load->ledger = s->ledger;
+	s->ledger = other;
+}
+
+static bool side_open(struct bench *b, struct side *s, const char *program, const char *data)
+{
+	if (access(program, X_OK)) {
+		say("bench: %s: %s", program, strerror(errno));
+		return false;
+	}
+	s->bench = *b;
+	s->bench.data = data;
+	snprintf(s->bench.program, sizeof(s->bench.program), "%s", program);
+	return meter_init(&s->meter, &s->bench) && stage_own(&s->bench) && meter_open(&s->meter);
+}
+
+static bool sides_open(struct bench *b)
+{
+	const char *old = b->against ? b->against : b->program;
+
+	return side_open(b, &sides[OLD], old, FOLDER "/data-old") &&
+	       side_open(b, &sides[NEW], b->program, FOLDER "/data-new");
+}
+
+static void sides_close(void)
+{
+	for (int i = 0; i < SIDES; i++) {
+		service_stop(&sides[i].bench);
+		meter_fini(&sides[i].meter);
+	}
+}
+
+/* ---- a row */
+
+static bool costs_share(const struct row *r, const double before[COSTS], const double after[COSTS], int64_t orders,
+                        double each[COSTS])
+{
+	for (int i = 0; i < COSTS; i++) {
+		each[i] = (after[i] - before[i]) / (double)orders;
+		if (each[i] <= 0) {
+			bench_wrong("%s: %s: nothing was counted", r->name, columns[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* From one quiet point to the next. What was done is in `out`; false: something was wrong. */
+static bool round_measure(struct side *s, const struct row *r, int64_t orders, struct round *out, double each[COSTS])
+{
+	double before[COSTS], after[COSTS];
+	bool   read;
+
+	if (r->prepare && !r->prepare(&s->bench, r, orders))
+		return false;
+	read = meter_read(&s->meter, before);
+	if (read)
+		r->run(&s->bench, r, orders, out);
+	stage_check();
+	read = read && meter_read(&s->meter, after);
+	free(out->samples.us);
+	if (read && r->done && !r->done(&s->bench)) {
+		bench_wrong("%s: not everything was done", r->name);
+		return false;
+	}
+	if (!read || out->wrong || out->orders == 0 || (orders < INT64_MAX && out->orders != orders))
+		return false;
+	after[COST_SERVICE] += out->cpu * 1e6;
+	after[COST_CPU] += out->cpu * 1e6;
+	return costs_share(r, before, after, out->orders, each);
+}
+
+/* Returns how many orders it were; 0: something was wrong. */
+static int64_t side_round(struct side *s, const struct row *r, int64_t orders, double each[COSTS])
+{
+	struct round out = {0};
+	bool         right;
+
+	ledger_swap(s, r);
+	right = round_measure(s, r, orders, &out, each);
+	ledger_swap(s, r);
+	if (!right)
+		return 0;
+	fprintf(stderr, "%-24s %4d  %s %8" PRId64 " in %4.1f s  %6.1f us  %6.0f bytes  %6.2f calls  %7.4f trips\n",
+	        r->name, r->connections, s == &sides[OLD] ? "old" : "new", out.orders, out.seconds, each[COST_CPU],
+	        each[COST_REDO], each[COST_HANDLERS], each[COST_TRIPS]);
+	return out.orders;
+}
+
+/* An empty database, the stock, and a round that is not counted. */
+static int64_t side_begin(struct side *s, const struct row *r, int64_t orders)
+{
+	double warm[COSTS];
+	bool   received;
+
+	s->bench.turn++;
+	s->ledger = *r->load->ledger; /* empty as it is; what it gets is the side's own */
+	ledger_swap(s, r);
+	received = service_start(&s->bench) && ledger_receive(&s->bench, r->load->ledger);
+	ledger_swap(s, r);
+	return received ? side_round(s, r, orders, warm) : 0;
+}
+
+static bool side_end(struct side *s, const struct row *r)
+{
+	int64_t units;
+	bool    right;
+
+	ledger_swap(s, r);
+	/* what was settled is no longer on hand: there the audit has the word */
+	right = r->done || ledger_check(&s->bench, r->load->ledger, &units);
+	ledger_fini(r->load->ledger);
+	ledger_swap(s, r);
+	right = service_audit(&s->bench) && right;
+	service_stop(&s->bench);
+	return right;
+}
+
+/* Neighbours change places from pair to pair, so that neither is always the first. Returns how many pairs there were.
+ */
+static int pairs_measure(const struct row *r, int64_t orders, int pairs)
+{
+	int64_t until_us = bench_until_us(&sides[NEW].bench, 0.78);
+
+	for (int i = 0; i < pairs; i++)
+		for (int k = 0; k < SIDES; k++) {
+			struct side *s = &sides[(i + k) % SIDES];
+
+			if (clock_us() > until_us) {
+				say("bench: no time is left for more pairs of %s", r->name);
+				return i;
+			}
+			if (!side_round(s, r, orders, s->costs[r - rows][i]))
+				return i;
+		}
+	return pairs;
+}
+
+static bool sides_fresh(void)
+{
+	bool fresh = true;
+
+	for (int i = 0; i < SIDES; i++)
+		service_stop(&sides[i].bench);
+	for (int i = 0; i < SIDES; i++)
+		fresh = fresh && stage_fresh(&sides[i].bench);
+	return fresh;
+}
+
+static int row_measure(const struct row *r, int pairs)
+{
+	int64_t orders = r->per_s ? r->per_s * sides[OLD].bench.seconds : INT64_MAX;
+	int     measured = 0;
+	bool    ended = true;
+
+	ledger_fini(r->load->ledger); /* another section's */
+	orders = sides_fresh() ? side_begin(&sides[OLD], r, orders) : 0;
+	if (orders > 0 && side_begin(&sides[NEW], r, orders))
+		measured = pairs_measure(r, orders, pairs);
+	for (int i = 0; i < SIDES; i++)
+		ended = measured > 0 && side_end(&sides[i], r) && ended;
+	if (measured < pairs || !ended)
+		bench_wrong("%s: %d of %d pairs", r->name, measured, pairs);
+	return measured;
+}
+
+/* ---- the table */
+
+static int double_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts. */
+static double median_of(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), double_compare);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* True: it is not above what is asked for. */
+static bool figure_print(const struct row *r, int cost, int pairs, bool judged, FILE *csv)
+{
+	const struct column *c = &columns[cost];
+	double               old[TURNS_MAX], new[TURNS_MAX], ratios[TURNS_MAX], old_is, new_is, is;
+	bool                 asked = judged && c->most > 0, reached;
+	int                  digits = cost == COST_TRIPS ? 4 : 2;
+
+	for (int i = 0; i < pairs; i++) {
+		old[i] = sides[OLD].costs[r - rows][i][cost];
+		new[i] = sides[NEW].costs[r - rows][i][cost];
+		ratios[i] = new[i] / old[i];
+	}
+	old_is = median_of(old, pairs);
+	new_is = median_of(new, pairs);
+	is = median_of(ratios, pairs);
+	reached = !asked || is <= c->most;
+	printf("%-24s %5d %-14s %10.*f %10.*f %7.3f %7.3f %7.3f", r->name, r->connections, c->name, digits, old_is,
+	       digits, new_is, is, ratios[0], ratios[pairs - 1]);
+	if (asked)
+		printf(" %7.2f  %s", c->most, reached ? "reached" : "OVER");
+	printf("\n");
+	if (csv)
+		fprintf(csv, "\"%s\",%d,%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%g\n", r->name, r->connections,
+		        c->name + strspn(c->name, " "), pairs, old_is, new_is, is, ratios[0], ratios[pairs - 1],
+		        c->most);
+	return reached;
+}
+
+static void head_print(const struct bench *b, int pairs, FILE *csv)
+{
+	printf("\nWork an order, %d pair%s of %d s. old: %s, new: %s%s.\nWhat one order takes of the service (and the "
+	       "worker) and of its database. old and new: medians. ratio: new / old, the median of\nthe pairs, with "
+	       "the least and the most.\n\n",
+	       pairs, pairs > 1 ? "s" : "", b->seconds, sides[OLD].bench.program, sides[NEW].bench.program,
+	       b->against ? "" : " (the same program: no verdict)");
+	printf("%-24s %5s %-14s %10s %10s %7s %7s %7s %7s\n", "row", "conns", "an order's", "old", "new", "ratio",
+	       "least", "most", b->against ? "at most" : "");
+	if (csv)
+		fprintf(csv, "row,connections,what,pairs,old,new,ratio,ratio_least,ratio_most,asked_at_most\n");
+}
+
+static bool row_is_wanted(const struct bench *b, const struct row *r)
+{
+	return !b->only || strstr(r->name, b->only);
+}
+
+static void rows_run(struct bench *b, int pairs)
+{
+	static int measured[COUNT(rows)];
+	FILE      *csv = csv_open(WORK_CSV);
+	int        over = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		measured[i] = row_is_wanted(b, &rows[i]) ? row_measure(&rows[i], pairs) : 0;
+	head_print(b, pairs, csv);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		for (int cost = 0; cost < COSTS && measured[i] > 0; cost++)
+			over += !figure_print(&rows[i], cost, measured[i], b->against, csv);
+	csv_close(csv);
+	if (over > 0)
+		bench_wrong("%d figures are over what is asked for", over);
+	fflush(stdout);
+}
+
+void pairs_run(struct bench *b)
+{
+	int wanted = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		wanted += row_is_wanted(b, &rows[i]);
+	remove(WORK_CSV); /* an earlier run's */
+	if (wanted == 0)
+		return;
+	if (sides_open(b))
+		rows_run(b, b->pairs ? b->pairs : b->against ? PAIRS : 1);
+	else
+		b->broken = true;
+	sides_close();
+}
