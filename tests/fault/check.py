@@ -100,7 +100,7 @@ class Ledger:
         self.change(entry, {'released'})
 
     def enter_extend(self, entry):
-        self.change(entry, {'held'})
+        self.change(entry, {'held', 'expired'} if entry['may_expire'] else {'held'})
 
     def change(self, entry, states):
         if entry['id'] not in self.states:

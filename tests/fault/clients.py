@@ -7,7 +7,7 @@ its id. The journal has one JSON object per line and call:
   call id sent        what was asked: reserve, confirm, release, extend, receipt, adjust
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
-  may_expire          its hold may expire before the end of the run
+  may_expire          its hold may expire before the end of the run; where clocks jump, each may
 
 Nothing is judged here but what no fault excuses: check.py makes its own sums from the journal.
 """
@@ -141,7 +141,8 @@ class Client(threading.Thread):
         ms = int((time.monotonic() - began) * 1000)
         self.load.journal.write({'call': call, 'id': id_, 'sent': sent, 'status': status, 'answer': answer,
                                  'replayed': headers.get('Idempotent-Replayed') == 'true',
-                                 'wait': headers.get('Retry-After'), 'ms': ms, 'may_expire': may_expire})
+                                 'wait': headers.get('Retry-After'), 'ms': ms,
+                                 'may_expire': may_expire or self.load.jumps})
         self.load.moment(status)
         return status
 
@@ -180,9 +181,9 @@ class Client(threading.Thread):
 class Load:
     """Some clients, for as long as the block lasts."""
 
-    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0):
+    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False):
         self.services, self.journal, self.seed, self.name = services, journal, seed, name
-        self.lines, self.expire, self.pause_s = lines, expire, pause_s
+        self.lines, self.expire, self.pause_s, self.jumps = lines, expire, pause_s, jumps
         self.ending = threading.Event()
         self.answered = 0                # acknowledged or refused, not 503: the sign of progress
         self.clients = [Client(self, i) for i in range(clients)]

@@ -20,6 +20,7 @@ from http.client import HTTPException
 
 sys.dont_write_bytecode = True
 import drills_checker   # noqa: E402  (beside this file)
+import drills_clocks    # noqa: E402
 import drills_database  # noqa: E402
 import drills_kill      # noqa: E402
 import drills_network   # noqa: E402
@@ -41,6 +42,8 @@ DRILLS = {
     'stopped-database': (drills_database.stopped,              3,      60,                   1,       5),
     'full-disk':        (drills_database.full_disk,            3,      12,                   1,       2),
     'locks':            (drills_database.locks,                3,      15,                   1,       3),
+    'clocks':           (drills_clocks.clocks,                 1,       3,                   1,       1),
+    'clocks-service':   (drills_clocks.clocks_service,         1,       2,                   1,       1),
     'terminate':        (drills_process.terminate,            20,       0,                   2,       0),
     'terminate-hung':   (drills_process.terminate_hung,        3,       0,                   1,       0),
     'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),

@@ -4,6 +4,7 @@ Everything is in one scratch folder and ends with the `House` block, whatever th
 """
 import contextlib
 import ctypes
+import glob
 import http.client
 import json
 import os
@@ -52,11 +53,40 @@ def die_with_us():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+class Clock:
+    """The wall clock of processes that start with its environment, set while they run. Their monotonic one is true."""
+
+    LIBRARY = '/usr/lib/*/faketime/libfaketimeMT.so.1'
+
+    def __init__(self, path):
+        self.path, self.library, self.processes = path, (glob.glob(self.LIBRARY) or [''])[0], []
+        if not self.library:
+            raise Skipped('needs libfaketime (apt-get install libfaketime)')
+        self.set(0)
+
+    def set(self, ahead_s):
+        with open(f'{self.path}.new', 'w', encoding='ascii') as file:
+            file.write(f'{ahead_s:+.3f}\n')
+        os.rename(f'{self.path}.new', self.path)
+
+    def environment(self):
+        """Without the last of these the library ends waits by the monotonic clock at once."""
+        return {**os.environ, 'LD_PRELOAD': self.library, 'FAKETIME_TIMESTAMP_FILE': self.path,
+                'FAKETIME_NO_CACHE': '1', 'NO_FAKE_STAT': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
+                'FAKETIME_FORCE_MONOTONIC_FIX': '0'}
+
+    def end(self):
+        """Removes what the library leaves behind of a process."""
+        for process in self.processes:
+            for path in glob.glob(f'/dev/shm/*faketime_s*_{process.pid}'):
+                os.remove(path)
+
+
 class Database:
     """A MariaDB server whose life is ours. `template` is an empty data directory, made when it is not there."""
 
-    def __init__(self, folder, template, redo=REDO):
-        self.folder, self.redo, self.process = folder, redo, None
+    def __init__(self, folder, template, redo=REDO, clock=None):
+        self.folder, self.redo, self.clock, self.process = folder, redo, clock, None
         self.socket = f'{folder}/db.sock'
         if not os.path.isdir(template):
             self.install(template)
@@ -80,7 +110,10 @@ class Database:
                  f'--pid-file={self.folder}/db.pid', f'--tmpdir={self.folder}', '--skip-networking',
                  '--skip-name-resolve', '--skip-log-bin', self.redo, '--innodb-buffer-pool-size=256M',
                  '--innodb-flush-log-at-trx-commit=1', '--max-connections=300', '--performance-schema=OFF', *as_root()],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us,
+                env=self.clock and self.clock.environment())
+        if self.clock:
+            self.clock.processes.append(self.process)
 
     def answers(self):
         done = subprocess.run(['mariadb', '--no-defaults', '-uroot', f'--socket={self.socket}', '-e', 'DO 1'],
@@ -110,8 +143,8 @@ class Database:
 class Program:
     """A command of Holdfast that runs beside the drill."""
 
-    def __init__(self, house, name, words, descriptors=None):
-        self.house, self.name, self.words, self.descriptors = house, name, words, descriptors
+    def __init__(self, house, name, words, descriptors=None, clock=None):
+        self.house, self.name, self.words, self.descriptors, self.clock = house, name, words, descriptors, clock
         self.log = f'{house.run.folder}/{name}.log'     # the drill may fill the disk of house.folder
         self.process = None
 
@@ -123,7 +156,10 @@ class Program:
     def start(self):
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen([self.house.program, *self.words], stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, preexec_fn=self.prepare)
+                                            stderr=log, preexec_fn=self.prepare,
+                                            env=self.clock and self.clock.environment())
+        if self.clock:
+            self.clock.processes.append(self.process)
 
     def alive(self):
         return self.process.poll() is None
@@ -160,9 +196,9 @@ def free_port():
 class Service(Program):
     """`serve`, at the same address after every start."""
 
-    def __init__(self, house, name, options, db, descriptors=None):
+    def __init__(self, house, name, options, db, **how):
         self.address = f'127.0.0.1:{free_port()}'
-        super().__init__(house, name, ['serve', '--db', db, '--listen', self.address, *options], descriptors)
+        super().__init__(house, name, ['serve', '--db', db, '--listen', self.address, *options], **how)
 
     def start(self, ready=True):
         super().start()
@@ -198,13 +234,13 @@ class Service(Program):
 class House:
     """One drill's database, programs, clients and journal. `run` is what was asked on the command line."""
 
-    def __init__(self, run, folder=None, redo=REDO):
+    def __init__(self, run, folder=None, redo=REDO, clock=None):
         self.run, self.program = run, run.holdfast
         self.folder = folder or run.folder
-        self.things = []
+        self.things = [clock] if clock else []
         self.services, self.said = [], []
         self.unknown_outcomes = 0
-        self.database = Database(self.folder, run.template, redo)
+        self.database = Database(self.folder, run.template, redo, clock)
         self.url = f'mariadb://root@localhost/holdfast?socket={self.database.socket}'
         self.journal = clients.Journal(f'{run.folder}/journal.jsonl')
 
@@ -234,8 +270,8 @@ class House:
             raise Trouble(f'holdfast {" ".join(words)}: exit {done.returncode}\n{done.stdout.strip()}')
         return done.stdout
 
-    def serve(self, *options, name='serve', db=None, descriptors=None):
-        service = Service(self, name, options, db or self.url, descriptors)
+    def serve(self, *options, name='serve', db=None, **how):
+        service = Service(self, name, options, db or self.url, **how)
         self.things.append(service)
         self.services.append(service)
         service.start()
