@@ -22,7 +22,7 @@ enum outcome {
 #undef X
 	OUTCOMES
 };
-enum outcome_class { DONE, REPEATED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
+enum outcome_class { DONE, REPEATED, STRANGER, DENIED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
 const char        *outcome_code(enum outcome o);
 const char        *outcome_detail(enum outcome o);
 enum outcome_class outcome_class(enum outcome o);
