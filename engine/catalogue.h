@@ -38,7 +38,7 @@ const struct location *catalogue_location_enter(struct catalogue *c, uint32_t lo
                                                 size_t len);
 size_t                 catalogue_skus(struct catalogue *c);
 
-/* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_ms). */
+/* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_boot_ms). */
 void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals,
                           size_t count);
 /* Totals that are at most max_age_ms old: copies up to `max` of them to `out`, gives how many there are in all and
