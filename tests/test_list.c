@@ -88,21 +88,15 @@ Test(list, bounded_pages)
 {
 	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=600     -> 201",
 	     "reserve  R2 A=1 ttl=600     -> 201", "release  R2                 -> 200",
-	     /* the newest, which no client made */
-	     "sql INSERT INTO reservation SELECT 9000000000000000000 + seq, CONCAT('x/', seq), '', NULL, 4, "
-	     "UTC_TIMESTAMP(3),"
-	     " UTC_TIMESTAMP(3), NULL, 0, NULL, UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), NULL FROM seq_1_to_25000 -> ",
-	     "list                        -> items= more", "list     next                -> items= more",
-	     "list     next               -> items=R2,R1 end", "list     state=released limit=1 -> items= more",
-	     "list     state=released limit=1 next -> items= more",
-	     "list     state=released limit=1 next -> items=R2 end",
 	     /* past their time, and waiting for another attempt to expire */
-	     "sql UPDATE reservation SET state = 1, released_at = NULL, task_id = 0, attempts = 1,"
-	     " expires_at = expires_at - INTERVAL 1 HOUR, due_at = due_at + INTERVAL 1 HOUR, order_id = CONCAT('W', "
-	     "reservation_id)"
-	     " WHERE order_id LIKE 'x%' -> ",
+	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1 "
+	     "HOUR,"
+	     " UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM seq_1_to_25000 "
+	     "-> ",
 	     "list     state=held limit=7 -> items=R1 more", "list     state=held limit=7 next -> items= more",
-	     "list     state=held limit=7 next -> items= end", "list     state=expired limit=7 -> items=7 more",
+	     "list     state=held limit=7 next -> items= end", "list     state=held limit=1 -> items=R1 more",
+	     "list     state=expired limit=7 -> items=7 more", "list     state=released limit=7 -> items=R2 end",
+	     "list     limit=1000         -> items=1000 more",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ", "list     state=held         -> items=R1 end",
 	     "list     state=expired      -> items= end");
 }
