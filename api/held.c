@@ -6,7 +6,6 @@
  * already, and refuses it if it is new. */
 #include "http.h"
 #include "keys.h"
-#include "engine/key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +118,12 @@ static void held_count_done(void *arg, struct op *op)
 
 	k->counting = false;
 	k->taken_ms = now_ms;
-	if (op->outcome == OUTCOME_OK)
+	if (op->outcome == OUTCOME_OK) {
 		count_take(k, count);
-	else
+		k->next = count->next;
+	} else {
 		k->anew |= count->anew;
+	}
 	pause_ms = pause_ms < COUNT_EVERY_MS ? COUNT_EVERY_MS : pause_ms;
 	if (!k->anew && !count->more)
 		k->count_next_ms = now_ms + pause_ms;
@@ -134,6 +135,7 @@ static struct key_count *count_new(struct keys *k)
 	struct key_count *count = mem_alloc(sizeof(*count) + k->count * sizeof(count->keys[0]));
 
 	count->anew = k->anew;
+	count->next = k->next;
 	for (size_t i = 0; i < k->count; i++) {
 		struct key         *key = k->all[i];
 		struct counted_key *to = &count->keys[count->count];
@@ -151,7 +153,7 @@ static struct key_count *count_new(struct keys *k)
 
 void held_count(struct keys *k)
 {
-	struct op *op = k->counting ? NULL : op_new(OP_RUN, 0, 0);
+	struct op *op = k->counting ? NULL : op_new(OP_TALLY, 0, 0);
 
 	if (!op)
 		return; /* the next tick tries again */

@@ -100,7 +100,7 @@ void request_give_up(struct request *r);
 void request_free(struct request *r);
 void request_name(struct request *r);        /* r->id, as sent or made */
 void request_id_make(char *id, size_t size); /* one that was not sent */
-/* One operation was refused; a good outcome is not counted. */
+/* One operation or request was refused; a good outcome is not counted. */
 void refusal_count(struct request *r, enum outcome outcome);
 /* A problem, without asking for memory; `code` and `detail` are plain words. */
 void reply_plainly(struct request *r, int status, const char *code, const char *detail);
@@ -134,7 +134,7 @@ struct route_figures {
 void                          figures_count(struct route_figures *f, int status, int64_t took_us); /* status.c */
 const struct route_figures   *service_figures(const struct service *s);
 const char                   *route_name(enum route route);
-const int64_t                *service_refusals(const struct service *s); /* of operations, by outcome */
+const int64_t                *service_refusals(const struct service *s); /* by outcome */
 struct service               *request_service(struct request *r);
 struct connections           *service_connections(const struct service *s);
 const struct service_options *service_options(const struct service *s);

@@ -153,9 +153,10 @@ static bool rate_allows(struct key *key)
 	return true;
 }
 
-static bool refuse(struct request *r, int status, const char *code, const char *detail)
+static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 {
-	reply_problem(r, status, code, NULL, detail, NULL, NULL);
+	refusal_count(r, outcome);
+	reply_problem(r, outcome_status(outcome), outcome_code(outcome), NULL, detail, NULL, NULL);
 	return false;
 }
 
@@ -179,7 +180,7 @@ static bool admit_without_keys(struct request *r, enum callers callers)
 {
 	if (callers == ANYBODY || callers == READERS || !from_another_site(r))
 		return true;
-	return refuse(r, 403, "forbidden", "a page of another origin changes nothing here");
+	return refuse(r, FORBIDDEN, "a page of another origin changes nothing here");
 }
 
 bool keys_admit(struct request *r, enum callers callers)
@@ -193,12 +194,12 @@ bool keys_admit(struct request *r, enum callers callers)
 	r->key = key_of(k, request_header(r, HEADER_AUTHORIZATION));
 	if (!r->key) {
 		reply_header(r, "WWW-Authenticate", "Bearer");
-		return refuse(r, 401, "unauthorized", "this service wants Authorization: Bearer and a key of its own");
+		return refuse(r, UNAUTHORIZED, outcome_detail(UNAUTHORIZED));
 	}
 	if (!(r->key->line.role & callers))
-		return refuse(r, 403, "forbidden", "the role of this key does not have this call");
+		return refuse(r, FORBIDDEN, outcome_detail(FORBIDDEN));
 	if (!rate_allows(r->key))
-		return refuse(r, 429, outcome_code(TOO_MUCH_HELD), "this key may make fewer requests a second");
+		return refuse(r, TOO_FAST, outcome_detail(TOO_FAST));
 	r->audited = r->key->line.role == ROLE_ADMIN && callers != READERS;
 	return true;
 }

@@ -6,6 +6,7 @@
 #ifndef KEYS_H
 #define KEYS_H
 
+#include "engine/key.h"
 #include "keyfile.h"
 
 struct engine;
@@ -37,17 +38,18 @@ struct key {
 };
 
 struct keys {
-	const char    *file;
-	struct engine *engine; /* NULL until keys_start */
-	struct loop   *loop;
-	struct key   **all;
-	size_t         count, max;
-	size_t         limited;       /* active ones with a limit of units */
-	bool           anew;          /* the next count notes names and enters older holds */
-	bool           counting;      /* a count is under way */
-	int64_t        asked_ms;      /* when it was asked for */
-	int64_t        taken_ms;      /* when the last one came back */
-	int64_t        count_next_ms; /* when the next one is due; clock_ms */
+	const char       *file;
+	struct engine    *engine; /* NULL until keys_start */
+	struct loop      *loop;
+	struct key      **all;
+	size_t            count, max;
+	size_t            limited;       /* active ones with a limit of units */
+	bool              anew;          /* the next count notes names and enters all open holds */
+	struct hold_place next;          /* where it goes on with them otherwise */
+	bool              counting;      /* a count is under way */
+	int64_t           asked_ms;      /* when it was asked for */
+	int64_t           taken_ms;      /* when the last one came back */
+	int64_t           count_next_ms; /* when the next one is due; clock_ms */
 };
 
 /* Reads the file. NULL: `why` says what is wrong, naming the line. */

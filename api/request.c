@@ -171,8 +171,8 @@ void reply_no_memory(struct request *r)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-		[DONE] = 200,     [REPEATED] = 200,  [IMPOSSIBLE] = 422, [ABSENT] = 404,
-		[CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429,    [UNAVAILABLE] = 503,
+		[DONE] = 200,   [REPEATED] = 200, [STRANGER] = 401,  [DENIED] = 403,  [IMPOSSIBLE] = 422,
+		[ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429, [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTS_AGE_MS = 10000 };
+enum { COUNTS_AGE_MS = 10000, COUNTS_OLD_MS = 15000 };
 
 static const struct {
 	const char *name, *text;
@@ -94,12 +94,12 @@ static void sample(struct metrics *m, int64_t value)
 	text_format(m->to, "%s %lld\n", m->name, (long long)value);
 }
 
-static struct counts last_counts; /* the loop's thread alone; counted_ms 0: never */
+/* What every process of a database tells alike says so: it is not added up over processes. */
+#define OF_DATABASE "scope=\"database\""
 
-/* Of the whole database, as far as it was seen. */
 static void counter(struct metrics *m, enum counter c)
 {
-	sample(m, last_counts.elsewhere[c] + counter_here(c));
+	sample(m, counter_here(c));
 }
 
 static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
@@ -199,7 +199,7 @@ static void write_refusals(struct metrics *m)
 static void write_reservations(struct metrics *m)
 {
 	for (int s = HELD; m->counts && s < STATES; s++)
-		text_format(m->to, "%s{state=\"%s\"} %lld\n", m->name, state_name((enum state)s),
+		text_format(m->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", m->name, state_name((enum state)s),
 		            (long long)m->counts->by_state[s]);
 }
 
@@ -208,8 +208,8 @@ static void by_kind(struct metrics *m, const int64_t *of_state, double unit)
 {
 	if (!m->counts)
 		return;
-	text_format(m->to, "%s{kind=\"expire\"} %.12g\n", m->name, (double)of_state[HELD] / unit);
-	text_format(m->to, "%s{kind=\"settle\"} %.12g\n", m->name, (double)of_state[CONFIRMED] / unit);
+	text_format(m->to, "%s{kind=\"expire\"," OF_DATABASE "} %.12g\n", m->name, (double)of_state[HELD] / unit);
+	text_format(m->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", m->name, (double)of_state[CONFIRMED] / unit);
 }
 
 static void write_ready(struct metrics *m)
@@ -255,13 +255,13 @@ static void write_expired(struct metrics *m)
 static void write_tasks_open(struct metrics *m)
 {
 	if (m->counts)
-		sample(m, m->counts->tasks_open);
+		text_format(m->to, "%s{" OF_DATABASE "} %lld\n", m->name, (long long)m->counts->tasks_open);
 }
 
 static void write_oldest_lease(struct metrics *m)
 {
 	if (m->counts)
-		text_format(m->to, "%s %.3f\n", m->name, (double)m->counts->oldest_lease_ms / 1e3);
+		text_format(m->to, "%s{" OF_DATABASE "} %.3f\n", m->name, (double)m->counts->oldest_lease_ms / 1e3);
 }
 
 static void write_fenced(struct metrics *m)
@@ -320,31 +320,45 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 	text_fini(&body);
 }
 
-static void metrics_answer_request(struct request *r)
+/* The last count, and whether the next one is under way; the loop's thread alone. */
+static struct {
+	struct counts counts; /* counted_ms 0: there is none */
+	bool          under_way;
+} census;
+
+static const struct counts *counts_of_late(int64_t age_ms)
 {
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		last_counts = r->ops[0]->counts;
-	reply_metrics(r, request_outcome(r, 0) == OUTCOME_OK ? &last_counts : NULL);
+	bool late = census.counts.counted_ms && clock_boot_ms() - census.counts.counted_ms < age_ms;
+
+	return late ? &census.counts : NULL;
 }
 
-/* What must be counted in the database is counted when somebody asks, and kept for ten seconds. */
+static void metrics_answer_request(struct request *r)
+{
+	census.under_way = false;
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		census.counts = r->ops[0]->counts;
+	reply_metrics(r, counts_of_late(COUNTS_OLD_MS));
+}
+
+/* What must be counted in the database is counted when somebody asks and the last count is ten seconds old. Whoever
+ * asks meanwhile gets the last one, as long as it may be told, or waits for the next. */
 void get_metrics(struct request *r)
 {
-	struct op *op;
+	const struct counts *counts = counts_of_late(census.under_way ? COUNTS_OLD_MS : COUNTS_AGE_MS);
+	struct op           *op;
 
 	if (!query_end(r))
 		return;
-	if (last_counts.counted_ms && clock_ms() - last_counts.counted_ms < COUNTS_AGE_MS) {
-		reply_metrics(r, &last_counts);
-		return;
-	}
-	if (!engine_ready(request_engine(r))) { /* no waiting for a database that does not answer */
-		reply_metrics(r, NULL);
+	if (counts || !engine_ready(request_engine(r))) { /* no waiting for a database that does not answer */
+		reply_metrics(r, counts);
 		return;
 	}
 	op = op_new(OP_COUNTS, 0, 0);
-	if (op)
-		request_start(r, op, metrics_answer_request);
-	else
+	if (!op) {
 		reply_no_memory(r);
+		return;
+	}
+	census.under_way = true;
+	request_start(r, op, metrics_answer_request);
 }

@@ -290,12 +290,22 @@ bool why_write(char *why, size_t why_size, const char *format, ...)
 	return false;
 }
 
-int64_t clock_us(void)
+static int64_t clock_read_us(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t clock_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_boot_ms(void)
+{
+	return clock_read_us(CLOCK_BOOTTIME) / 1000;
 }
 
 int64_t clock_ms(void)

@@ -12,7 +12,7 @@ struct sku {
 		struct total  only; /* where there is one location, as nearly always */
 		struct total *more; /* otherwise; the entry's own */
 	} total;
-	int64_t  read_ms; /* when the totals were read; NEVER before that */
+	int64_t  read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
 	uint32_t totals;  /* how many locations */
 	uint32_t sku_id;
 	uint32_t next; /* number of the next in its bucket; 0: none */
@@ -341,7 +341,7 @@ bool catalogue_totals_get(struct catalogue *c, struct sku *s, int64_t max_age_ms
 	bool fresh;
 
 	pthread_rwlock_rdlock(&c->lock);
-	*age_ms = s->read_ms == NEVER ? INT64_MAX : clock_ms() - s->read_ms;
+	*age_ms = s->read_ms == NEVER ? INT64_MAX : clock_boot_ms() - s->read_ms;
 	fresh = *age_ms <= max_age_ms;
 	*count = s->totals;
 	if (fresh)

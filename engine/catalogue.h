@@ -54,7 +54,7 @@ struct newest {
 };
 void catalogue_newest(struct catalogue *c, struct newest *out);
 
-/* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_ms). */
+/* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_boot_ms). */
 void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals,
                           size_t count);
 /* Totals that are at most max_age_ms old: copies up to `max` of them to `out`, gives how many there are in all and

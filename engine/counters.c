@@ -1,30 +1,18 @@
-/* counters.c - see counters.h. */
+/* counters.c - see counters.h. Where nobody knows whether the database did it, it counts as done: rather too little
+ * than twice. */
 #include "counters.h"
 #include "db.h"
 #include "statement.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static const char *const names[COUNTERS] = {
-#define X(name, word, member) word,
-#include "counters.def"
-#undef X
-};
-static const char *const members[COUNTERS] = {
-#define X(name, word, member) member,
+#define X(name, word) word,
 #include "counters.def"
 #undef X
 };
 
 static _Atomic int64_t here[COUNTERS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what follows, and while it is being written */
-static int64_t         written[COUNTERS];                /* of `here` */
-
-const char *counter_member(enum counter c)
-{
-	return members[c];
-}
 
 void counter_add(enum counter c, int64_t n)
 {
@@ -36,59 +24,48 @@ int64_t counter_here(enum counter c)
 	return atomic_load_explicit(&here[c], memory_order_relaxed);
 }
 
-/* Where nobody knows whether it was written, it counts as written: rather too little than twice. */
-static void delta_write(struct db *db)
+void counters_leave(struct db *db)
 {
 	struct text    rows = {0}, sql = {0};
-	int64_t        now[COUNTERS];
+	int64_t        left[COUNTERS];
 	enum db_result result = DB_OK;
 
 	for (int c = 0; c < COUNTERS; c++) {
-		now[c] = counter_here((enum counter)c);
-		if (now[c] == written[c])
+		left[c] = atomic_exchange(&here[c], 0);
+		if (left[c] == 0)
 			continue;
 		row_begin(&rows);
 		row_hex(&rows, names[c], strlen(names[c]));
-		row_int(&rows, now[c] - written[c]);
+		row_int(&rows, left[c]);
 		row_end(&rows);
 	}
 	if (rows.len > 0) {
-		statement_add(&sql, COUNTERS_ADD, &(struct fill){.rows = &rows});
+		statement_add(&sql, COUNTERS_LEAVE, &(struct fill){.rows = &rows});
 		result = db_run(db, &sql, NULL, NULL);
 	}
-	if (result == DB_OK || result == DB_UNKNOWN)
-		memcpy(written, now, sizeof(written));
+	for (int c = 0; c < COUNTERS && result != DB_OK && result != DB_UNKNOWN; c++)
+		counter_add((enum counter)c, left[c]);
 	text_fini(&rows);
 	text_fini(&sql);
 }
 
-void counters_write(struct db *db)
+static void left_read(void *arg, const struct db_row *row)
 {
-	pthread_mutex_lock(&lock);
-	delta_write(db);
-	pthread_mutex_unlock(&lock);
-}
-
-static void total_read(void *arg, const struct db_row *row)
-{
-	int64_t *totals = arg;
+	int64_t *taken = arg;
 
 	for (int c = 0; c < COUNTERS; c++)
 		if (strcmp(names[c], row->col[0]) == 0)
-			totals[c] += db_int(row, 1);
+			taken[c] += db_int(row, 1);
 }
 
-bool counters_read(struct db *db, int64_t elsewhere[COUNTERS])
+void counters_take(struct db *db)
 {
 	struct text sql = {0};
-	bool        ok;
+	int64_t     taken[COUNTERS] = {0};
 
-	statement_add(&sql, COUNTERS_ALL, NULL);
-	pthread_mutex_lock(&lock);
-	for (int c = 0; c < COUNTERS; c++)
-		elsewhere[c] = -written[c];
-	ok = db_run(db, &sql, total_read, elsewhere) == DB_OK;
-	pthread_mutex_unlock(&lock);
+	statement_add(&sql, COUNTERS_TAKE, NULL);
+	if (db_run(db, &sql, left_read, taken) == DB_OK)
+		for (int c = 0; c < COUNTERS; c++)
+			counter_add((enum counter)c, taken[c]);
 	text_fini(&sql);
-	return ok;
 }

@@ -1,5 +1,6 @@
 /* desk.c - a thread that runs other things than batches, on a connection of its own: one answers totals, reservations
- * and lists, another (the clerk) counts and does what jobs have it do, so that neither holds up a reservation. */
+ * and lists, another (the clerk) does what jobs have it do, a third (the census) counts, so that none of them holds up
+ * a reservation, and no read and no lease waits behind a count. */
 #include "list.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static const struct {
 	{OP_LIST_SKUS, false, list_skus},
 	{OP_LIST_MOVEMENTS, false, list_movements},
 	{OP_LIST_RESERVATIONS, false, list_reservations},
-	{OP_COUNTS, false, list_counts},
+	{OP_COUNTS, true, list_counts},
+	{OP_TALLY, false, run_op},
 	{OP_RUN, false, run_op},
 };
 
@@ -122,8 +124,6 @@ static void desk_idle(struct desk *d)
 {
 	if (!db_connected(d->db) || db_text(d->db, "DO 1", NULL, NULL) != DB_OK)
 		atomic_store(&d->connected, desk_connect(d));
-	if (d == d->engine->clerk)
-		counters_write(d->db);
 }
 
 static void *desk_main(void *arg)

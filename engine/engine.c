@@ -1,4 +1,4 @@
-/* engine.c - opens lanes and the desk, and brings each operation to one of them. */
+/* engine.c - opens lanes and desks, and brings each operation to one of them. */
 #include "lane.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@ struct engine *engine_open(const struct engine_options *options)
 		e->lanes[i] = lane_open(e, options->slot + i);
 	e->desk = desk_open(e, SILENCE_S);
 	e->clerk = desk_open(e, COUNT_S);
+	e->census = desk_open(e, COUNT_S);
 	return e;
 }
 
@@ -23,6 +24,7 @@ void engine_close(struct engine *e)
 		lane_close(e->lanes[i]);
 	desk_close(e->desk);
 	desk_close(e->clerk);
+	desk_close(e->census);
 	catalogue_free(e->catalogue);
 	free(e->lanes);
 	free(e);
@@ -31,6 +33,15 @@ void engine_close(struct engine *e)
 struct catalogue *engine_catalogue(struct engine *e)
 {
 	return e->catalogue;
+}
+
+static struct queue *queue_of(struct engine *e, const struct op *op)
+{
+	if (op->kind < OP_GET)
+		return &e->lanes[(op->id_hash >> 1) % e->options.lanes]->queue;
+	if (op->kind == OP_RUN)
+		return desk_queue(e->clerk);
+	return desk_queue(op->kind >= OP_COUNTS ? e->census : e->desk);
 }
 
 static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg,
@@ -50,18 +61,13 @@ static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, s
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg)
 {
-	int64_t       now_ms = clock_ms();
-	struct queue *queue;
+	int64_t now_ms = clock_ms();
 
 	for (struct op *op = first; op; op = op->next) {
 		op_begin(op, loop, done, arg, now_ms);
 		op->goes_on = op->next != NULL;
 	}
-	if (first->kind < OP_GET)
-		queue = &e->lanes[(first->id_hash >> 1) % e->options.lanes]->queue;
-	else
-		queue = desk_queue(first->kind >= OP_COUNTS ? e->clerk : e->desk);
-	return queue_push(queue, first, count);
+	return queue_push(queue_of(e, first), first, count);
 }
 
 bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg)
@@ -76,6 +82,7 @@ void engine_wake(struct engine *e)
 		queue_wake(&e->lanes[i]->queue);
 	queue_wake(desk_queue(e->desk));
 	queue_wake(desk_queue(e->clerk));
+	queue_wake(desk_queue(e->census));
 }
 
 bool engine_ready(struct engine *e)

@@ -22,7 +22,7 @@ enum outcome {
 #undef X
 	OUTCOMES
 };
-enum outcome_class { DONE, REPEATED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
+enum outcome_class { DONE, REPEATED, STRANGER, DENIED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
 const char        *outcome_code(enum outcome o);
 const char        *outcome_detail(enum outcome o);
 enum outcome_class outcome_class(enum outcome o);
@@ -98,8 +98,10 @@ enum op_kind {
 	OP_LIST_SKUS,
 	OP_LIST_MOVEMENTS,
 	OP_LIST_RESERVATIONS,
-	/* by the clerk, on another connection; OP_RUN: what the caller brings along in op->run */
+	/* by the census, on another connection, one at a time: they walk an index. OP_TALLY: in op->run */
 	OP_COUNTS,
+	OP_TALLY,
+	/* by the clerk, on a third; what the caller brings along in op->run */
 	OP_RUN,
 	OP_KINDS
 };
@@ -109,8 +111,7 @@ struct counts {
 	int64_t ready[STATES];           /* of held and confirmed: due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* how long the oldest of these has been due; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
-	int64_t elsewhere[COUNTERS]; /* see counters.h */
-	int64_t counted_ms;          /* clock_ms */
+	int64_t counted_ms; /* clock_boot_ms */
 };
 
 #define LINE_UNITS_MAX INT64_C(1000000000) /* of one line of a request */
@@ -148,8 +149,9 @@ struct op {
 	struct counts        counts; /* OP_COUNTS */
 	struct total        *totals; /* of each line's sku, one after the other: owned. OP_LIST_SKUS makes the lines */
 	size_t              *totals_of; /* how many belong to each line; 0 and no sku: unknown */
-	/* ---- OP_RUN: called on the clerk's thread with its connection, again after DB_RETRY, DB_LOCKED, DB_AWAY and
-	 * DB_UNKNOWN, so it must bear repeating. run_arg is the op's and freed with it by run_free. */
+	/* ---- OP_RUN, OP_TALLY: called on the clerk's or the census' thread with its connection, again after DB_RETRY,
+	 * DB_LOCKED, DB_AWAY and DB_UNKNOWN, so it must bear repeating. run_arg is the op's and freed with it by
+	 * run_free. */
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
 	void (*run_free)(void *arg);
 	void *run_arg;
@@ -226,7 +228,7 @@ void engine_wake(struct engine *e);
  * with DATABASE_AWAY, nothing was done); false when it is in the database and nobody knows what comes of it. */
 bool op_cancel(struct op *op);
 
-/* Counts by walking the claim index once, and brings the counters up to date. On a connection of the caller's. */
+/* Counts by walking the claim index once. On a connection of the caller's, which waits for it. */
 bool engine_count(struct db *db, struct counts *out) MUST_CHECK;
 
 bool engine_ready(struct engine *e); /* every lane and the desk have a connection */

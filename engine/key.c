@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { OVER_PAGE = 1000, OVER_PAGES = 5 };
+enum { OVER_PAGE = 1000, OVER_PAGES = 5, OPEN_PAGE = 5000 };
 
 void key_hold_insert(struct lane *l)
 {
@@ -55,6 +55,37 @@ static void units_read(void *arg, const struct db_row *row)
 			k->keys[i].units = db_int(row, 1);
 }
 
+static void place_read(void *arg, const struct db_row *row)
+{
+	*(struct hold_place *)arg = (struct hold_place){time_parse(row->col[0]), db_int(row, 1)};
+}
+
+/* One page, or all of them. The end of a page is looked for first: what comes in meanwhile has its row already. */
+static enum db_result missing_enter(struct db *db, struct key_count *k, const struct text *keys)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	if (k->anew)
+		k->next = (struct hold_place){0};
+	do {
+		struct fill       page = {.rows = keys, .low = k->next.due_ms, .id = k->next.id, .count = OPEN_PAGE};
+		struct hold_place next = {0};
+
+		text_reset(&sql);
+		statement_add(&sql, KEY_HOLD_PAGE, &page);
+		result = db_run(db, &sql, place_read, &next);
+		text_reset(&sql);
+		statement_add(&sql, KEY_HOLD_ENTER, &page);
+		if (result == DB_OK)
+			result = db_run(db, &sql, NULL, NULL);
+		if (result == DB_OK)
+			k->next = next;
+	} while (result == DB_OK && k->anew && k->next.id);
+	text_fini(&sql);
+	return result;
+}
+
 static enum db_result units_count(struct db *db, struct key_count *k)
 {
 	struct text    sql = {0}, rows = {0};
@@ -65,11 +96,8 @@ static enum db_result units_count(struct db *db, struct key_count *k)
 		if (k->keys[i].limited)
 			row_int(&rows, k->keys[i].key_id);
 	}
-	if (rows.len > 0 && k->anew) {
-		statement_add(&sql, KEY_HOLD_ENTER, &(struct fill){.rows = &rows});
-		result = db_run(db, &sql, NULL, NULL);
-	}
-	text_reset(&sql);
+	if (rows.len > 0)
+		result = missing_enter(db, k, &rows);
 	if (rows.len > 0 && result == DB_OK) {
 		statement_add(&sql, KEY_HOLD_COUNT, &(struct fill){.rows = &rows});
 		result = db_run(db, &sql, units_read, k);

@@ -7,8 +7,13 @@
 
 /* What is asked and answered by one count. One allocation. */
 struct key_count {
-	bool   anew;  /* note the names, and enter open holds that were made before their key had a limit */
-	bool   more;  /* after the count: more holds that are over wait to be removed */
+	bool anew; /* note the names, and enter all open holds that are missing */
+	bool more; /* after the count: more holds that are over wait to be removed */
+	/* Otherwise a page of the open holds is looked at with each count, and what is missing is entered: holds that
+	 * were over by a clock that was ahead and went back. The first of the page; after the count: of the next. */
+	struct hold_place {
+		int64_t due_ms, id; /* 0: the first there is */
+	} next;
 	size_t count; /* of keys */
 	struct counted_key {
 		uint32_t key_id;
@@ -18,7 +23,7 @@ struct key_count {
 	} keys[];
 };
 
-/* Counts, and removes some of the holds that are over. For op->run of an OP_RUN; `arg` is a struct key_count. */
+/* Counts, and removes some of the holds that are over. For op->run of an OP_TALLY; `arg` is a struct key_count. */
 enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 	SHARE_MIN = 16,    /* of those under way, in a batch: fewer are not divided */
 	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
 	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
-	COUNT_S = 30,      /* the clerk's: a count walks an index */
+	COUNT_S = 30,      /* the clerk's and the census': a large claim or a count takes its time */
 	LOCKED_MS = 4000,  /* how long it waits for a row that somebody outside holds */
 	LOCKED_TRIES = 10, /* what a lock wait of unknown cause counts for */
 	TRIES_MAX = 30,    /* conflicts that an operation survives */
@@ -157,8 +157,9 @@ struct engine {
 	struct engine_options options;
 	struct catalogue     *catalogue;
 	struct lane         **lanes;
-	struct desk          *desk;  /* lists and totals */
-	struct desk          *clerk; /* what jobs have it run */
+	struct desk          *desk;   /* lists and totals */
+	struct desk          *clerk;  /* what jobs have it run */
+	struct desk          *census; /* counts, one at a time */
 	struct engine_figures figures;
 	struct past           past;            /* which database it is */
 	_Atomic int64_t       clock_offset_ms; /* the database's clock minus clock_ms, for new ids alone */
@@ -273,7 +274,7 @@ void lines_sort(struct line *lines, size_t count); /* op.c */
 /* ---- key.c */
 void key_hold_insert(struct lane *l); /* writes the holds of keys with a limit */
 
-/* ---- desk.c: the thread for lists and totals. */
+/* ---- desk.c: a thread for what is no batch. */
 struct desk  *desk_open(struct engine *e, unsigned silence_s);
 void          desk_close(struct desk *d);
 bool          desk_connected(struct desk *d);

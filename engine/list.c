@@ -88,6 +88,9 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op **op
 
 /* ---- reservations */
 
+/* One page looks at so many rows of the index at most, whatever it finds in them: the rest is for the next page. */
+enum { WALK_MAX = 10000 };
+
 /* A key of the page: where the row stands in the index. */
 struct key {
 	int64_t id, task, due_ms, part;
@@ -96,15 +99,18 @@ struct key {
 struct keys {
 	struct key *list;
 	size_t      count, max, part;
+	size_t      walked; /* rows looked at, in the list or not */
+	struct key  last;   /* the last of them */
 };
 
 static void key_read(void *arg, const struct db_row *row)
 {
 	struct keys *keys = arg;
 
-	assert(keys->count < keys->max);
-	keys->list[keys->count++] =
-		(struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->last = (struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->walked++;
+	if (db_int(row, 3) && keys->count < keys->max)
+		keys->list[keys->count++] = keys->last;
 }
 
 /* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept.
@@ -120,22 +126,45 @@ static const struct part {
 	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
 };
 
-static enum db_result part_read(struct db *db, const struct part *part, const struct key *after, struct keys *keys)
+/* The rows behind `after`, `count` at most. part NULL: of all states. */
+static enum db_result rows_walk(struct db *db, const struct part *part, const struct key *after, size_t count,
+                                struct keys *keys)
 {
 	struct text    sql = {0}, due = {0};
+	struct fill    fill = {.rows = &due, .task = after->task, .low = after->id, .count = (int64_t)count};
 	enum db_result result;
 
 	row_time(&due, after->due_ms);
-	statement_add(&sql, part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING,
-	              &(struct fill){.rows = &due,
-	                             .state = part->stored,
-	                             .lapsed = part->lapsed,
-	                             .task = after->task,
-	                             .low = after->id,
-	                             .count = (int64_t)(keys->max - keys->count)});
+	if (part) {
+		fill.state = part->stored;
+		fill.lapsed = part->lapsed;
+		statement_add(&sql, part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING, &fill);
+	} else {
+		statement_add(&sql, RESERVATION_LIST, &fill);
+	}
 	result = db_run(db, &sql, key_read, keys);
 	text_fini(&due);
 	text_fini(&sql);
+	return result;
+}
+
+/* Until the page is full, the part ends or the walk is long enough. As many rows as the page lacks come first, because
+ * nearly always all of them belong to it. */
+static enum db_result part_read(struct db *db, const struct part *part, struct key after, struct keys *keys)
+{
+	size_t         count = keys->max - keys->count;
+	bool           more = true;
+	enum db_result result = DB_OK;
+
+	while (result == DB_OK && more && keys->count < keys->max && keys->walked < WALK_MAX) {
+		size_t before = keys->walked;
+
+		count = count < WALK_MAX - before ? count : WALK_MAX - before;
+		result = rows_walk(db, part, &after, count, keys);
+		more = keys->walked - before == count;
+		after = keys->last;
+		count *= 4;
+	}
 	return result;
 }
 
@@ -157,10 +186,10 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *k
 		first = (size_t)(place % 100);
 		after.task = place / 100;
 	}
-	for (size_t i = first; result == DB_OK && i < COUNT(parts) && keys->count < keys->max; i++) {
+	for (size_t i = first; result == DB_OK && i < COUNT(parts); i++) {
 		if (parts[i].reads == op->page.state) {
 			keys->part = i;
-			result = part_read(db, &parts[i], &after, keys);
+			result = part_read(db, &parts[i], after, keys);
 		}
 		after = (struct key){.due_ms = 0};
 	}
@@ -169,18 +198,14 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *k
 
 static enum db_result keys_of_all(struct db *db, struct op *op, struct keys *keys)
 {
-	struct text    sql = {0};
-	int64_t        low = INT64_MAX, place, due_ms;
-	enum db_result result;
+	struct key after = {.id = INT64_MAX};
+	int64_t    place, due_ms;
 
-	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &place, &due_ms, &low)) {
+	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &place, &due_ms, &after.id)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
-	statement_add(&sql, RESERVATION_LIST, &(struct fill){.low = low, .count = (int64_t)keys->max});
-	result = db_run(db, &sql, key_read, keys);
-	text_fini(&sql);
-	return result;
+	return part_read(db, NULL, after, keys);
 }
 
 /* The rows of the keys, in the keys' order; one that left the state in between is left out. */
@@ -222,10 +247,10 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
 	result = op->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
-		const struct key *last = &keys.list[op->page.limit - 1];
-		bool              more = keys.count > op->page.limit;
+		bool              full = keys.count > op->page.limit, more = full || keys.walked >= WALK_MAX;
+		const struct key *last = full ? &keys.list[op->page.limit - 1] : &keys.last;
 
-		keys.count -= more;
+		keys.count -= full;
 		if (keys.count > 0)
 			result = rows_read(db, c, op, &keys);
 		if (result == DB_OK)

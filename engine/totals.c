@@ -9,8 +9,8 @@
 
 struct totals_reader {
 	struct catalogue *catalogue;
-	int64_t           read_ms;
-	struct sku       *sku; /* whose totals are being read */
+	int64_t           read_ms; /* clock_boot_ms */
+	struct sku       *sku;     /* whose totals are being read */
 	struct total     *list;
 	size_t            count, max;
 };
@@ -96,7 +96,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, const stru
 	if (ids->len == 0)
 		return DB_OK;
 	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
-	in.read_ms = clock_ms();
+	in.read_ms = clock_boot_ms();
 	result = db_run(db, &sql, total_read, &in);
 	totals_end(&in);
 	free(in.list);
@@ -206,7 +206,7 @@ static void tasks_count_read(void *arg, const struct db_row *row)
 	struct counts *counts = arg;
 
 	counts->tasks_open = db_int(row, 0);
-	counts->oldest_lease_ms = db_int(row, 1);
+	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
 }
 
 bool engine_count(struct db *db, struct counts *out)
@@ -214,22 +214,25 @@ bool engine_count(struct db *db, struct counts *out)
 	struct text sql = {0};
 	bool        ok;
 
-	*out = (struct counts){.counted_ms = clock_ms()};
+	*out = (struct counts){.counted_ms = clock_boot_ms()};
 	statement_add(&sql, RESERVATION_COUNTS, NULL);
 	ok = db_run(db, &sql, count_read, out) == DB_OK;
 	text_reset(&sql);
 	statement_add(&sql, TASK_FIGURES, NULL);
 	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
-	counters_write(db);
-	ok = ok && counters_read(db, out->elsewhere);
 	text_fini(&sql);
 	return ok;
 }
 
 enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct op *op = the_one(ops, count);
 	(void)c;
-	op->outcome = OUTCOME_OK;
-	return engine_count(db, &op->counts) ? DB_OK : DB_AWAY;
+	if (!engine_count(db, &ops[0]->counts))
+		return DB_AWAY;
+	counters_take(db);
+	for (size_t i = 0; i < count; i++) {
+		ops[i]->counts = ops[0]->counts;
+		ops[i]->outcome = OUTCOME_OK;
+	}
+	return DB_OK;
 }

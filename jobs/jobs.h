@@ -16,11 +16,12 @@ struct work {
 	enum task_kind    kind; /* TASK_NO_KIND: a reaper */
 	int64_t           batch, lease_s, pause_ms, stale_s;
 	unsigned          attempts_max;
-	const char       *exec;  /* NULL: the order is completed as it is */
-	bool              once;  /* ends when nothing is ready */
-	bool              tells; /* a reaper prints what it freed .. */
-	bool              json;  /* .. a line of JSON for each task */
-	bool              dry;   /* it only says what it would free */
+	const char       *exec;   /* NULL: the order is completed as it is */
+	bool              once;   /* ends when nothing is ready */
+	bool              tells;  /* a reaper prints what it freed .. */
+	bool              json;   /* .. a line of JSON for each task */
+	bool              dry;    /* it only says what it would free */
+	bool              inside; /* of a service, which tells what it counted */
 	struct stop      *stop;
 };
 

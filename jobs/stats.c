@@ -1,4 +1,4 @@
-/* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks, counters. */
+/* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "api/options.h"
 #include "api/json.h"
 #include "engine/engine.h"
@@ -53,9 +53,6 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	number_print(&w, json, "ready_to_expire", counts->ready[HELD]);
 	number_print(&w, json, "tasks_open", counts->tasks_open);
 	number_print(&w, json, "oldest_lease_ms", counts->oldest_lease_ms);
-	for (int c = 0; c < COUNTERS; c++)
-		number_print(&w, json, counter_member((enum counter)c),
-		             counts->elsewhere[c] + counter_here((enum counter)c));
 	json_close_object(&w);
 	if (json)
 		printf("%s\n", out.data);

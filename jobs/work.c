@@ -70,7 +70,7 @@ struct worker {
 	int64_t        load_ops, load_ms; /* what the lanes had done, and when that was read */
 	bool           load;              /* they are busy */
 	int64_t        since_ms;          /* when the database was last well */
-	int64_t        counted_ms;        /* when its counters were last brought there */
+	int64_t        left_ms;           /* when the counters were last left in the database */
 	int64_t        reaped;            /* tasks that a reaper freed, or would free */
 	int            status;
 };
@@ -218,13 +218,13 @@ static enum db_result pass(struct worker *w, bool *busy)
 	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_tell, w);
 }
 
-/* What was counted is brought to the database while nothing is to do, and every few seconds while something is. */
+/* What was counted is left in the database while nothing is to do, and every few seconds while something is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
-	if (!db_connected(w->db) || (!at_once && clock_ms() - w->counted_ms < COUNTED_MS))
+	if (w->work.inside || !db_connected(w->db) || (!at_once && clock_ms() - w->left_ms < COUNTED_MS))
 		return;
-	counters_write(w->db);
-	w->counted_ms = clock_ms();
+	counters_leave(w->db);
+	w->left_ms = clock_ms();
 }
 
 /* What was begun ends; a claim that a lost connection left behind is the reaper's. */
@@ -342,6 +342,7 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 	                     .batch = BATCH,
 	                     .lease_s = LEASE_S,
 	                     .attempts_max = ATTEMPTS_MAX,
+	                     .inside = true,
 	                     .stop = &j->stop};
 
 	stop_init(&j->stop);

@@ -30,6 +30,7 @@ struct proxy {
 	char            text[100];
 	struct text     late; /* kept back, for late_server */
 	int             late_server;
+	int             waiting_server; /* the same, of a client that waits; the pair's */
 };
 
 static int socket_open(const char *path, bool listens)
@@ -91,16 +92,16 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 	if (hit) {
 		p->armed = false;
 		p->struck = true;
-		if (p->breach == BREACH_LATE) {
+		if (p->breach == BREACH_LATE || p->breach == BREACH_WAIT) {
 			text_reset(&p->late);
 			text_bytes(&p->late, p->chunk, len);
-			p->late_server = pair->server;
-			pair->server = -1;
+			*(p->breach == BREACH_LATE ? &p->late_server : &p->waiting_server) = pair->server;
+			pair->server = p->breach == BREACH_LATE ? -1 : pair->server;
 		} else {
 			send_all(pair->server, p->chunk, len);
 		}
 		pair->mute = p->breach == BREACH_MUTE;
-		if (!pair->mute)
+		if (!pair->mute && p->breach != BREACH_WAIT)
 			side_close(&pair->client);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -234,4 +235,11 @@ bool proxy_deliver(struct proxy *p)
 	}
 	pthread_mutex_unlock(&p->lock);
 	return kept;
+}
+
+void proxy_go_on(struct proxy *p)
+{
+	pthread_mutex_lock(&p->lock);
+	send_all(p->waiting_server, p->late.data, p->late.len);
+	pthread_mutex_unlock(&p->lock);
 }

@@ -1,4 +1,4 @@
-/* proxy.h - stands between the service and its database and breaks one connection at a chosen statement.
+/* proxy.h - stands between the program and its database and breaks or stops one connection at a chosen statement.
  *
  *   service ──▶ proxy ──▶ MariaDB      the statement is known by a text that stands in it; it has to be in one packet
  *
@@ -8,8 +8,9 @@
 
 #include "tests/scratch.h"
 
-/* What becomes of the connection when the statement comes: its client always loses it at once. */
+/* What becomes of the connection when the statement comes: its client loses it at once, unless it is said to wait. */
 enum breach {
+	BREACH_WAIT, /* the statement is kept back until proxy_go_on; the client waits and notices nothing */
 	BREACH_LATE, /* the statement is kept back until proxy_deliver */
 	BREACH_DEAF, /* the server gets it, and notices nothing until it wants to answer */
 	BREACH_MUTE, /* the server gets it, and answers; only then is the connection gone, and the answer with it */
@@ -27,5 +28,7 @@ bool proxy_struck(struct proxy *p) MUST_CHECK;
 /* Sends what BREACH_LATE kept back, and waits until the server has answered it, or closed the connection long ago.
  * false: nothing was kept. */
 bool proxy_deliver(struct proxy *p) MUST_CHECK;
+/* Sends what BREACH_WAIT kept back. */
+void proxy_go_on(struct proxy *p);
 
 #endif

@@ -1,13 +1,14 @@
 /* test_audit.c - the command audit: every invariant of schema/invariants.sql is broken by hand and named; a whole
  * database passes, also while it is worked on. */
 #include "tests/flow.h"
+#include "tests/proxy.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* One way to break an invariant, and back. */
-static const struct breach {
+static const struct damage {
 	const char *name;  /* of the invariant */
 	const char *words; /* said of it: part of a row */
 	bool        of_a;  /* about sku A, and so not found by --sku B */
@@ -223,7 +224,7 @@ Test(audit, names_what_is_broken)
 	house_begin();
 	sql_run("SET SESSION check_constraint_checks = 0");
 	for (size_t i = 0; i < COUNT(breaches); i++) {
-		const struct breach *b = &breaches[i];
+		const struct damage *b = &breaches[i];
 		int                  count, number = invariant_number(b->name, &count);
 
 		cr_assert(number >= 0, "there is no invariant %s", b->name);
@@ -265,6 +266,43 @@ Test(audit, whole)
 	           "run audit --sku              -> 64", "serve --lanes 4", "run audit -> 0", "kill",
 	           "run audit            -> 0");
 	flow_end();
+}
+
+/* What one snapshot shows and the next one does not, because a transaction was committed in between, is no finding;
+ * what both show is, whatever its numbers have become. */
+Test(audit, looks_twice)
+{
+	static const struct {
+		const char *broken, *between, *expects;
+	} looks[] = {
+		{"UPDATE stock_slot SET reserved = reserved + 1 WHERE sku_id = 1",
+	         "UPDATE stock_slot SET reserved = reserved - 1 WHERE sku_id = 1", "0 '~all hold'"},
+		{"UPDATE stock_slot SET reserved = reserved + 1 WHERE sku_id = 1",
+	         "UPDATE stock_slot SET reserved = IF(sku_id = 1, reserved - 1, reserved + 1)", "0 '~all hold'"},
+		{"UPDATE stock_slot SET reserved = reserved + 2 WHERE sku_id = 1",
+	         "UPDATE stock_slot SET reserved = reserved - IF(sku_id = 1, 1, 1)",
+	         "1 '~reserved_is_promised: sku=A location=main slot=0 reserved=3 promised=2'"},
+	};
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve --lanes 1", "receipt A +10 B +10 -> 201", "reserve R1 A=2 B=2 -> 201");
+	for (size_t i = 0; i < COUNT(looks); i++) {
+		proxy_arm(proxy, BREACH_WAIT, "SUM(d.promised)");
+		flow_step("start L%zu audit", i);
+		cr_assert(proxy_struck(proxy), "the first look");
+		sql_run(looks[i].broken);
+		proxy_arm(proxy, BREACH_WAIT, "SUM(d.promised)");
+		proxy_go_on(proxy);
+		cr_expect(proxy_struck(proxy), "there was no second look");
+		sql_run(looks[i].between);
+		proxy_go_on(proxy);
+		flow_step("end L%zu -> %s", i, looks[i].expects);
+		sql_run("UPDATE stock_slot SET reserved = 2, available = 8");
+	}
+	flow_end();
+	proxy_close(proxy);
 }
 
 Test(audit, of_nothing)

@@ -60,7 +60,6 @@ Test(drills, freeze)
 	flow_steps("run reap                  -> 0 '~20 orders freed'", "exec", "tick 3",
 	           "work settle               -> 0", "task 2                    -> done completed=20", "mark",
 	           "signal A CONT", "end A                     -> 0 ~event=orders_lost ~lease_lost=1", "unchanged",
-	           "run stats --json          -> 0 ~,fenced:1, ~,reaped_tasks:1,",
 	           "raw GET /metrics          -> holdfast_fenced_total=1 holdfast_reaped_tasks_total=1",
 	           "task 1                    -> reaped claimed=20 completed=0", SETTLED "20",
 	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0", MOVED "1",

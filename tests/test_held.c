@@ -65,6 +65,28 @@ Test(held, is_over_once_expired)
 	     "wait sql SELECT SUM(units) FROM key_hold -> 4", "wait reserve R4 A=6 -> 201", "reserve R5 A=1 -> 429");
 }
 
+/* A hold that was over by a clock that was ahead is held again when the clock is back, and counts. */
+Test(held, comes_back_with_the_clock)
+{
+	flow(STOCK, "wait reserve R1 A=5 ttl=60 -> 201", "reserve X A=6 -> 429", "tick 120", "get R1 -> expired",
+	     "wait sql SELECT COUNT(*) FROM key_hold -> 0", "wait reserve R2 A=5 ttl=600 -> 201", "tick -120",
+	     "get R1 -> held", "wait sql SELECT COUNT(*), SUM(units) FROM key_hold -> 2,10", "release R2 -> 200",
+	     "wait reserve X A=6 -> 429", "wait reserve X A=5 -> 201", "reserve Y A=1 -> 429");
+}
+
+/* The walk that finds them goes on where it was, a page with each count, and begins anew at the end. */
+Test(held, comes_back_among_many)
+{
+	flow(STOCK, "wait reserve R1 A=5 ttl=600 -> 201",
+	     "sql INSERT INTO reservation SELECT seq, CONCAT('S', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 60 "
+	     "SECOND,"
+	     " UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, NULL, 0, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
+	     "seq_1_to_12000 -> ",
+	     "tick 0", "sql DELETE FROM key_hold -> ", "wait:16 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
+	     "sql DELETE FROM key_hold -> ", "wait:16 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
+	     "wait reserve X A=6 -> 429", "sql DELETE FROM reservation WHERE order_id LIKE 'S%' -> ");
+}
+
 Test(held, after_a_restart)
 {
 	flow(STOCK, "wait reserve R1 A=9 -> 201", "restart", "reserve R2 A=2 -> 429", "wait reserve R2 A=1 -> 201",

@@ -324,6 +324,27 @@ Test(keys, requests_a_second)
 	flow_end();
 }
 
+/* What is turned away at the door is counted as it was told. */
+Test(keys, refusals_are_counted)
+{
+	struct race *race;
+	int          count, limited = 0;
+
+	flow_begin();
+	flow_steps("keys one read rps=1 | boss admin", "serve --lanes 1", "skus -> 401 unauthorized", "key stranger",
+	           "skus -> 401 unauthorized", "claim settle -> 401", "key one", "receipt A +1 -> 403 forbidden");
+	race = flow_race("4*12", "skus");
+	for (const struct answer *a = race_finish(race, &count), *end = a + count; a < end; a++)
+		limited += a->status == 429;
+	race_free(race);
+	cr_expect_gt(limited, 0, "nobody was told rate_limited");
+	flow_step("key boss");
+	flow_step("raw GET /metrics -> holdfast_refusals_total{code=unauthorized}=3"
+	          " holdfast_refusals_total{code=forbidden}=1 holdfast_refusals_total{code=rate_limited}=%d",
+	          limited);
+	flow_end();
+}
+
 /* ---- the log */
 
 Test(keys, what_admins_change_is_said)

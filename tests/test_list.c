@@ -83,6 +83,24 @@ Test(list, by_state_reads_expired_in_pages)
 	     "list     state=expired limit=3      -> set=R1,R2,R4 end");
 }
 
+/* A page looks at 10,000 rows at most, however few of them belong to it; the cursor goes on behind the last of them. */
+Test(list, bounded_pages)
+{
+	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=600     -> 201",
+	     "reserve  R2 A=1 ttl=600     -> 201", "release  R2                 -> 200",
+	     /* past their time, and waiting for another attempt to expire */
+	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1 "
+	     "HOUR,"
+	     " UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM seq_1_to_25000 "
+	     "-> ",
+	     "list     state=held limit=7 -> items=R1 more", "list     state=held limit=7 next -> items= more",
+	     "list     state=held limit=7 next -> items= end", "list     state=held limit=1 -> items=R1 more",
+	     "list     state=expired limit=7 -> items=7 more", "list     state=released limit=7 -> items=R2 end",
+	     "list     limit=1000         -> items=1000 more",
+	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ", "list     state=held         -> items=R1 end",
+	     "list     state=expired      -> items= end");
+}
+
 Test(list, skus_by_code)
 {
 	flow("receipt  b +1 B +2 a +3 A@paris +4 10 +5 9 +6 -> 201", "reserve  R1 b=1             -> 201",

@@ -367,7 +367,7 @@ Test(options, json_of_every_command)
 	flow_steps("reserve R1 A=1 -> 201", "reserve H A=1 ttl=60 -> 201", "confirm R1 -> 200",
 	           "claim settle w lease=1 -> 201", "tick 61", "run reap --json --dry-run -> 0 task_id=1",
 	           "run reap --json -> 0 task_id=1", "run work expire --once -> 0",
-	           "run stats --json -> 0 available=4 expired=1 holds_expired=1", "run audit --json -> 0 whole=true",
+	           "run stats --json -> 0 available=4 expired=1", "run audit --json -> 0 whole=true",
 	           "sql UPDATE stock_slot SET reserved = reserved + 1", "run audit --json -> 1 whole=false",
 	           "sql UPDATE stock_slot SET reserved = reserved - 1", "run kick --all --json -> 0 kicked=0",
 	           "run purge --keep 0 --json -> 0 reservations=1 tasks=2",

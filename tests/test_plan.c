@@ -82,6 +82,7 @@ static const struct plan {
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{EXPIRED_EXISTS, "", NO_SORT},
 	{EXPIRED_OF_SKUS, "1,2", NO_SORT},
+	{KEY_HOLD_PAGE, "", NO_SORT},
 	{KEY_HOLD_ENTER, "5,6", SORTS_OWN_ROWS},
 	{KEY_HOLD_COUNT, "5,6", NO_SORT},
 	{KEY_HOLD_OVER, "", NO_SORT},
@@ -142,6 +143,46 @@ Test(plan, no_scan_and_no_sort)
 	scratch_close(&s);
 }
 
+/* ---- rows that are looked at */
+
+static void walked_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg += strncmp(row->col[0], "Handler_read", 12) == 0 ? db_int(row, 1) : 0;
+}
+
+/* How many rows a page of ten reads. */
+static int64_t page_walks(int state, int lapsed)
+{
+	struct text sql = {0}, due = {0};
+	int64_t     walked = 0;
+
+	row_time(&due, 0);
+	statement_add(&sql, RESERVATION_LIST_WAITING,
+	              &(struct fill){.rows = &due, .state = state, .lapsed = lapsed, .count = 10});
+	run(s.db, "FLUSH STATUS");
+	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", walked_read, &walked), DB_OK);
+	text_fini(&sql);
+	text_fini(&due);
+	return walked;
+}
+
+/* A list of what is held does not walk what has expired, nor the other way round. */
+Test(plan, a_list_walks_its_own_rows)
+{
+	fill_tables();
+	run(s.db, "UPDATE reservation SET state = 1, task_id = NULL, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR,"
+	          " due_at = expires_at");
+	cr_expect_leq(page_walks(1, true), 2, "expired: %lld rows", (long long)page_walks(1, true));
+	cr_expect_leq(page_walks(1, false), 12);
+	run(s.db, "UPDATE reservation SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, due_at = expires_at");
+	cr_expect_leq(page_walks(1, false), 2, "held: %lld rows", (long long)page_walks(1, false));
+	cr_expect_leq(page_walks(1, true), 12);
+	run(s.db, "UPDATE reservation SET state = 4");
+	cr_expect_leq(page_walks(4, false), 12);
+	scratch_close(&s);
+}
+
 /* ---- locks */
 
 static void number_read(void *arg, const struct db_row *row)
@@ -190,7 +231,7 @@ static void in_transaction(enum statement name, const char *rows_text)
 	text_add(&rows, rows_text);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "START TRANSACTION");
-	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1});
+	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1, .count = 1000});
 	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	text_fini(&rows);
 	text_fini(&sql);
@@ -301,7 +342,8 @@ Test(plan, entering_holds_of_keys_locks_no_reservation)
 	fill_tables();
 	other = other_connection();
 	run(s.db, "DELETE FROM key_hold");
-	run(s.db, "UPDATE reservation SET state = 1, key_id = 5, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY");
+	run(s.db, "UPDATE reservation SET state = 1, key_id = 5, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY,"
+	          " due_at = expires_at");
 	in_transaction(KEY_HOLD_ENTER, "5");
 	cr_expect_eq(db_changed(s.db), 200);
 	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "

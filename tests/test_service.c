@@ -2,6 +2,8 @@
  * the document. */
 #include "tests/flow.h"
 
+#include <stdio.h>
+
 Test(service, unknown_paths)
 {
 	flow("raw GET  /                       -> 404 not_found", "raw GET  /v1                     -> 404 not_found",
@@ -168,7 +170,7 @@ Test(service, metrics)
 	     "  '~# TYPE holdfast_batch_seconds '            ~\nholdfast_gathers_total"
 	     "  holdfast_replays_total=1 holdfast_refusals_total{code=short}=2"
 	     "  holdfast_refusals_total{code=unknown_sku}=1"
-	     "  '~# TYPE holdfast_reservations gauge'        ~holdfast_reservations{state=held}"
+	     "  '~# TYPE holdfast_reservations gauge'        ~holdfast_reservations{state=held,scope=database}"
 	     "  holdfast_deadlocks_total=0 ~\nholdfast_retries_total holdfast_unknown_outcomes_total=0");
 }
 
@@ -177,6 +179,100 @@ Test(service, counted_gauges)
 {
 	flow("receipt  A +10                     -> 201", "reserve  R1 A=4                    -> 201",
 	     "reserve  R2 A=1                    -> 201", "confirm  R2                        -> confirmed",
-	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held}=1"
-	     "                                      holdfast_reservations{state=confirmed}=1");
+	     "wait:16 raw GET /metrics           -> holdfast_reservations{state=held,scope=database}=1"
+	     "                                      holdfast_reservations{state=confirmed,scope=database}=1");
+}
+
+/* What is the database's is told alike by every process, and says so; everything else is told by one process, also what
+ * was counted by those that tell nothing themselves. So sums over processes are right. */
+Test(service, metrics_of_two_processes)
+{
+	flow("receipt  A +10                     -> 201", "reserve  R1 A=1                    -> 201",
+	     "confirm  R1                        -> 200", "reserve  R2 A=1 ttl=60             -> 201",
+	     "claim    settle w lease=1          -> 201", "tick     61", "run reap                           -> 0",
+	     "tick     5", "work     expire", "second", "@2 reserve R9 GHOST=1              -> 422",
+	     "@2 raw GET /metrics                -> holdfast_reaped_tasks_total=1 holdfast_expired_total=1"
+	     "  holdfast_refusals_total{code=unknown_sku}=1 holdfast_refusals_total{code=lease_lost}=0"
+	     "  holdfast_reservations{state=confirmed,scope=database}=1 holdfast_tasks_open{scope=database}=0"
+	     "  holdfast_ready{kind=settle,scope=database}=1 holdfast_claimed{kind=settle,scope=database}=0"
+	     "  ~holdfast_oldest_ready_age_seconds{kind=expire,scope=database}"
+	     "  ~holdfast_oldest_lease_age_seconds{scope=database}",
+	     "complete 1                         -> 409 lease_lost",
+	     "raw GET /metrics                   -> holdfast_reaped_tasks_total=0 holdfast_expired_total=0"
+	     "  holdfast_fenced_total=1 holdfast_refusals_total{code=unknown_sku}=0"
+	     "  holdfast_reservations{state=confirmed,scope=database}=1 holdfast_tasks_open{scope=database}=0",
+	     "@2 raw GET /metrics                -> holdfast_fenced_total=0 holdfast_reaped_tasks_total=1",
+	     "sql SELECT COUNT(*) FROM counter   -> 0");
+}
+
+/* A lease that was given by a clock that was ahead has no age yet. */
+Test(service, no_age_is_negative)
+{
+	flow("receipt  A +10                     -> 201", "reserve  R1 A=1                    -> 201",
+	     "confirm  R1                        -> 200", "claim    settle w                   -> 201",
+	     "tick     -3600                     ",
+	     "raw GET /metrics                   -> holdfast_oldest_lease_age_seconds{scope=database}=0.000"
+	     "  holdfast_oldest_ready_age_seconds{kind=settle,scope=database}=0"
+	     "  holdfast_oldest_ready_age_seconds{kind=expire,scope=database}=0");
+}
+
+/* ---- counts. Nobody reads a table that somebody has locked whole, so a count of reservations waits. */
+
+/* A count that waits gives up after 10 s; what is behind it would be answered then. */
+static void count_waits(const char *other)
+{
+	int64_t began_ms;
+
+	flow_steps("wait sql SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE db = DATABASE()"
+	           " AND state LIKE 'Waiting for table metadata lock' -> 1");
+	began_ms = clock_ms();
+	flow_steps("heartbeat 1 lease=60               -> 200 open", "task 1 -> open", "sku A -> 200", other,
+	           "raw GET /readyz                    -> 200");
+	cr_expect_lt(clock_ms() - began_ms, 5000, "somebody waited behind the count");
+}
+
+static struct db *reservations_lock(void)
+{
+	struct db_target target = flow_scratch()->target;
+	struct db       *db;
+
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	db = db_new(&target);
+	cr_assert(db_connect(db) && db_text(db, "LOCK TABLES reservation WRITE", NULL, NULL) == DB_OK, "%s",
+	          db_error(db));
+	return db;
+}
+
+Test(service, nobody_waits_behind_a_count)
+{
+	struct race *race;
+	struct db   *db;
+	int          count;
+
+	flow_begin();
+	flow_steps("receipt  A +10                 -> 201", "reserve  R1 A=1                -> 201",
+	           "confirm  R1                    -> 200", "claim    settle w                -> 201");
+	db = reservations_lock();
+	race = flow_race("3*3", "raw GET /metrics");
+	count_waits("availability A -> 200");
+	db_free(db);
+	cr_expect(race_finish(race, &count) && count == 9);
+	race_free(race);
+	flow_steps("raw GET /metrics -> holdfast_reservations{state=confirmed,scope=database}=1");
+	flow_end();
+}
+
+/* What keys hold is counted every two seconds. */
+Test(service, nobody_waits_behind_a_count_of_keys)
+{
+	struct db *db;
+
+	flow_begin();
+	flow_steps("keys bot order held=10 | boss admin", "serve --lanes 1", "key boss", "receipt A +10 -> 201",
+	           "reserve R1 A=1 -> 201", "confirm R1 -> 200", "claim settle w -> 201");
+	db = reservations_lock();
+	count_waits("movements A -> 200");
+	db_free(db);
+	flow_steps("key bot", "wait reserve R2 A=1 -> 201");
+	flow_end();
 }

@@ -282,15 +282,17 @@ Test(task, metrics)
 {
 	flow(STOCK, R1, R2, "reserve  H1 A=1 ttl=60      -> 201", "tick     70",
 	     "claim    settle w1 limit=1 lease=1 -> 201", "tick     5",
-	     "raw GET /metrics            -> holdfast_tasks_open=1 holdfast_fenced_total=0"
+	     "raw GET /metrics            -> holdfast_tasks_open{scope=database}=1 holdfast_fenced_total=0"
 	     "  holdfast_reaped_tasks_total=0"
-	     "  ~\nholdfast_oldest_lease_age_seconds ~\nholdfast_oldest_ready_age_seconds{kind=settle}"
-	     "  ~\nholdfast_oldest_ready_age_seconds{kind=expire}"
-	     "  holdfast_reservations{state=confirmed}=2 holdfast_reservations{state=buried}=0"
-	     "  holdfast_ready{kind=settle}=1 holdfast_ready{kind=expire}=1 holdfast_claimed{kind=settle}=1"
+	     "  ~\nholdfast_oldest_lease_age_seconds ~\nholdfast_oldest_ready_age_seconds{kind=settle,scope=database}"
+	     "  ~\nholdfast_oldest_ready_age_seconds{kind=expire,scope=database}"
+	     "  holdfast_reservations{state=confirmed,scope=database}=2 "
+	     "holdfast_reservations{state=buried,scope=database}=0"
+	     "  holdfast_ready{kind=settle,scope=database}=1 holdfast_ready{kind=expire,scope=database}=1 "
+	     "holdfast_claimed{kind=settle,scope=database}=1"
 	     "  '~# TYPE holdfast_fenced_total counter' '~# TYPE holdfast_reaped_tasks_total counter'"
 	     "  '~# TYPE holdfast_tasks_open gauge'",
 	     "serve    --lanes 1 --jobs=reap", "wait:8 task 1               -> reaped",
-	     "wait:16 raw GET /metrics    -> holdfast_reaped_tasks_total=1 holdfast_tasks_open=0",
+	     "wait:16 raw GET /metrics    -> holdfast_reaped_tasks_total=1 holdfast_tasks_open{scope=database}=0",
 	     "complete 1                  -> 409 lease_lost", "raw GET /metrics            -> holdfast_fenced_total=1");
 }

@@ -157,7 +157,7 @@ def locks(run):
                 house.need(load.progress(1, 8), 'nothing was answered for 8 s')
                 time.sleep(0.2)
         stranger.end()
-        deadlocks, retries = (max(service.metric(f'holdfast_{name}_total') for service in house.services)
+        deadlocks, retries = (sum(service.metric(f'holdfast_{name}_total') for service in house.services)
                               for name in ('deadlocks', 'retries'))
         house.verify()
         house.say(f'{stranger.held} transactions of a stranger; {deadlocks:.0f} deadlocks, {retries:.0f} retries, '

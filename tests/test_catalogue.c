@@ -1,0 +1,42 @@
+/* test_catalogue.c - totals in memory and how old they are said to be. */
+#include "engine/catalogue.h"
+
+#include <criterion/criterion.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* For how long the machine was suspended: that clock goes on, the monotonic one stands still. All code of this program
+ * asks here, and not the library. */
+static time_t suspended_s;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	long result = syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_BOOTTIME)
+		now->tv_sec += suspended_s;
+	return (int)result;
+}
+
+Test(catalogue, totals_grow_old_while_the_machine_is_suspended)
+{
+	struct catalogue *c = catalogue_new();
+	struct total      total = {catalogue_location_enter(c, 1, "main", 4), 7, 3}, found;
+	struct sku       *sku = catalogue_sku_enter(c, 1, "A", 1);
+	int64_t           before_ms = clock_ms(), age_ms;
+	size_t            count;
+
+	cr_expect(!catalogue_totals_get(c, sku, INT64_MAX - 1, &found, 1, &count, &age_ms), "never read");
+	catalogue_totals_put(c, sku, clock_boot_ms(), &total, 1);
+	cr_expect(catalogue_totals_get(c, sku, 5000, &found, 1, &count, &age_ms) && age_ms >= 0 && age_ms < 5000);
+	cr_expect(count == 1 && found.available == 7);
+	suspended_s = 20;
+	cr_expect(!catalogue_totals_get(c, sku, 5000, &found, 1, &count, &age_ms), "an age of %lld ms",
+	          (long long)age_ms);
+	cr_expect_geq(age_ms, 20000);
+	cr_expect(catalogue_totals_get(c, sku, 60000, &found, 1, &count, &age_ms));
+	cr_expect_lt(clock_ms() - before_ms, 20000, "time-outs do not");
+	suspended_s = 0;
+	catalogue_free(c);
+}
