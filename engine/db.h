@@ -127,8 +127,13 @@ unsigned    db_errno(const struct db *db);
 int64_t     db_changed(const struct db *db); /* by the last statement */
 int64_t     db_last_id(const struct db *db); /* what the last prepared statement told LAST_INSERT_ID */
 
-/* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to it is open.
- * One line for each that is not as it should be is added to `findings`; returns how many. */
+/* The server's settings that Holdfast depends on and no session can mend: version, durability, sizes, what is done to a
+ * session before us; its clock against our own; and TLS where the way to it is open. One line for each that is not as it
+ * should be is added to `findings`; returns how many. */
 int db_doctor(struct db *db, struct text *findings);
+/* By how much the database's clock is ahead of this machine's, negative where it is behind; the time that the question
+ * takes is not counted. More than CLOCKS_APART_S is worth a word. */
+enum { CLOCKS_APART_S = 300 };
+enum db_result db_clock_apart(struct db *db, int64_t *ahead_s) MUST_CHECK;
 
 #endif
