@@ -321,8 +321,8 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
 	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
 }
 
-/* The first transaction of a connection tells the session that nothing commits by itself any more, and waits until it is
- * so: an interrupt may hit that, too, and what is sent behind it must not stand by itself. */
+/* The first transaction of a connection tells the session that nothing commits by itself any more, and waits until it
+ * is so: an interrupt may hit that, too, and what is sent behind it must not stand by itself. */
 static enum db_result session_follow(struct db *db)
 {
 	static const char off[] = "SET autocommit = 0";

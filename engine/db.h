@@ -53,7 +53,7 @@ void       db_close(struct db *db);                /* db_connect may follow */
 bool       db_connected(const struct db *db);
 /* How long the server may be silent before a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
-void                    db_silence_set(struct db *db, unsigned silence_s);
+void db_silence_set(struct db *db, unsigned silence_s);
 /* From now on rows are given as they arrive, those of a set that breaks off, too, and none is kept here: for whoever
  * reads sets of any length and makes nothing of their rows before DB_OK. */
 void                    db_stream(struct db *db);
@@ -128,8 +128,8 @@ int64_t     db_changed(const struct db *db); /* by the last statement */
 int64_t     db_last_id(const struct db *db); /* what the last prepared statement told LAST_INSERT_ID */
 
 /* The server's settings that Holdfast depends on and no session can mend: version, durability, sizes, what is done to a
- * session before us; its clock against our own; and TLS where the way to it is open. One line for each that is not as it
- * should be is added to `findings`; returns how many. */
+ * session before us; its clock against our own; and TLS where the way to it is open. One line for each that is not as
+ * it should be is added to `findings`; returns how many. */
 int db_doctor(struct db *db, struct text *findings);
 /* By how much the database's clock is ahead of this machine's, negative where it is behind; the time that the question
  * takes is not counted. More than CLOCKS_APART_S is worth a word. */

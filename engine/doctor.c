@@ -63,10 +63,11 @@ static void exam_row(void *arg, const struct db_row *row)
 	            "sync_binlog is %s; it should be 1 beside a binary log, or a loss of power undoes promises",
 	            row->col[SYNC]);
 	exam_expect(exam, !db_int(row, READ_ONLY), "read_only is on; it should be off, or nothing can be promised");
-	exam_expect(exam, db_int(row, DETECT), "innodb_deadlock_detect is off; it should be on, or a deadlock lasts 2 s");
+	exam_expect(exam, db_int(row, DETECT),
+	            "innodb_deadlock_detect is off; it should be on, or a deadlock lasts 2 s");
 	exam_expect(exam, db_int(row, PREPARED) >= PREPARED_MIN,
-	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin",
-	            row->col[PREPARED], PREPARED_MIN);
+	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin", row->col[PREPARED],
+	            PREPARED_MIN);
 	exam_expect(exam, db_int(row, IDLE) >= IDLE_S_MIN,
 	            "wait_timeout is %s; it should be %d or more, or connections end while nobody needs them",
 	            row->col[IDLE], IDLE_S_MIN);
@@ -98,7 +99,7 @@ enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
 	enum db_result result = db_text(db, statement_text(SERVER_CLOCK), clock_read, &theirs_ms);
 
 	after_ms = wall_ms();
-	*ahead_s = theirs_ms < before_ms ? (theirs_ms - before_ms) / 1000
+	*ahead_s = theirs_ms < before_ms  ? (theirs_ms - before_ms) / 1000
 	           : theirs_ms > after_ms ? (theirs_ms - after_ms) / 1000
 	                                  : 0;
 	return result;
@@ -121,9 +122,10 @@ int db_doctor(struct db *db, struct text *findings)
 		exam_expect(&exam, false, "the server's settings could not be read: %s", db_error(db));
 		ahead_s = 0;
 	}
-	exam_expect(&exam, llabs(ahead_s) <= CLOCKS_APART_S,
-	            "the database's clock is %lld s %s this machine's; it should be right, for it tells what has expired",
-	            llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
+	exam_expect(
+		&exam, llabs(ahead_s) <= CLOCKS_APART_S,
+		"the database's clock is %lld s %s this machine's; it should be right, for it tells what has expired",
+		llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
 	exam_expect(&exam, !way_is_open(db_where(db)),
 	            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE",
 	            db_where(db)->host);

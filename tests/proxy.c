@@ -14,7 +14,7 @@ enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 
 
 /* One connection. A side that is closed is -1. */
 struct pair {
-	int  client, server;
+	int     client, server;
 	bool    mute;    /* the next answer ends it */
 	size_t  left;    /* so many bytes of the answer end it; 0: any number comes */
 	int64_t held_ms; /* answers are not passed on before */

@@ -45,9 +45,15 @@ static void server_run(const struct server *s, const char *const *options)
 {
 	char        data[100], socket[120];
 	struct stat st;
-	const char *argv[WORDS_MAX] = {"mariadbd", "--no-defaults", data, socket, "--skip-name-resolve",
-	                               "--log-error=../mariadbd.log", "--innodb-log-file-size=512M",
-	                               "--skip-networking", "--tmpdir=../tmp"};
+	const char *argv[WORDS_MAX] = {"mariadbd",
+	                               "--no-defaults",
+	                               data,
+	                               socket,
+	                               "--skip-name-resolve",
+	                               "--log-error=../mariadbd.log",
+	                               "--innodb-log-file-size=512M",
+	                               "--skip-networking",
+	                               "--tmpdir=../tmp"};
 	size_t      n = 9;
 
 	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);

@@ -19,8 +19,8 @@ static int           port;
 static void tls_start(const char *name)
 {
 	char              at_port[40], cert[140], key[140];
-	const char *const options[] = {at_port, "--skip-networking=0", "--bind-address=127.0.0.1", name ? cert : NULL, key,
-	                                 NULL};
+	const char *const options[] = {
+		at_port, "--skip-networking=0", "--bind-address=127.0.0.1", name ? cert : NULL, key, NULL};
 
 	snprintf(at_port, sizeof(at_port), "--port=%d", port = server_port());
 	snprintf(cert, sizeof(cert), "--ssl-cert=%s/%s.cert", server.dir, name ? name : "");

@@ -209,8 +209,8 @@ static void settings_try(const char *query)
 	}
 }
 
-/* Each switch of the optimizer the other way and back; what its steps are said to cost, which later versions know, dear,
- * for nothing, and as it was. */
+/* Each switch of the optimizer the other way and back; what its steps are said to cost, which later versions know,
+ * dear, for nothing, and as it was. */
 Test(plan, on_a_server_that_is_set_against_us)
 {
 	static const char switches[] =

@@ -351,11 +351,12 @@ Test(reap, nothing_is_purged_while_clocks_are_apart)
 	clock_shift("-6m");
 	flow_step("run purge --keep 0 -> 1 '~s ahead of this machine' '~nothing was removed'");
 	clock_shift("+6m");
-	flow_steps("run purge --keep 0 --json -> 1 '~s behind this machine' '~nothing was removed'", "unchanged", "kill",
-	           "raw GET /readyz?verbose -> 200 '~s behind this machine'");
+	flow_steps("run purge --keep 0 --json -> 1 '~s behind this machine' '~nothing was removed'", "unchanged",
+	           "kill", "raw GET /readyz?verbose -> 200 '~s behind this machine'");
 	clock_shift("+4m");
 	flow_steps("kill", "raw GET /readyz?verbose -> 200 '!~this machine'",
-	           "run purge --keep 0 --json -> 0 reservations=1", "reserve  Q A=1 -> 201", "release  Q -> 200", "tick 61");
+	           "run purge --keep 0 --json -> 0 reservations=1", "reserve  Q A=1 -> 201", "release  Q -> 200",
+	           "tick 61");
 	clock_shift("+1d");
 	flow_step("run purge --keep 0 --force -> 0 '~1 reservations and'");
 	clock_shift(NULL);
