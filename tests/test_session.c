@@ -204,7 +204,7 @@ Test(session, hash_joins)
 	      (const char *const[]){
 		      "SET GLOBAL join_cache_level = 4, GLOBAL completion_type = 'CHAIN', GLOBAL sql_mode = 'ANSI'",
 		      "SET GLOBAL tx_isolation = 'REPEATABLE-READ', GLOBAL sql_select_limit = 2, GLOBAL "
-	              "sql_safe_updates = 1",
+		      "sql_safe_updates = 1",
 		      "SET GLOBAL max_statement_time = 0.0001, GLOBAL max_join_size = 1, GLOBAL lock_wait_timeout = 0",
 		      "SET GLOBAL idle_write_transaction_timeout = 1, GLOBAL wait_timeout = 1",
 		      "SET GLOBAL optimizer_max_sel_arg_weight = 1, GLOBAL optimizer_search_depth = 0", NULL});
@@ -241,7 +241,8 @@ Test(session, connections_that_the_server_closes)
 		"movements B -> 200 end",
 	};
 
-	server_start(&server, (const char *const[]){"--wait-timeout=1", "--interactive-timeout=1", NULL});
+	server_start(&server, (const char *const[]){"--wait-timeout=1", "--interactive-timeout=1",
+	                                            "--secure-timestamp=YES", NULL});
 	server_use(&server);
 	flow_begin();
 	flow_steps("serve --lanes 2 --jobs=expire,reap", "receipt A +100 B +1 -> 201",
