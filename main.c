@@ -50,7 +50,10 @@ const struct command commands[] = {
          kick_run},
 	{"purge", PURGE, "", "removes reservations and tasks that ended long ago; their ids may be used anew",
          "  holdfast purge --keep 90\n"
-         "  holdfast purge --keep 90 --json\n",
+         "  holdfast purge --keep 90 --json\n"
+         "Refused with 1 while the database's clock and this machine's are more than 5 minutes apart: what is old by "
+         "a\n"
+         "clock that is wrong may be young.\n",
          purge_run},
 	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
          "  holdfast tune\n"

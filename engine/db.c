@@ -2,6 +2,7 @@
 #include "db.h"
 #include "counters.h"
 #include "prepared.h"
+#include "statement.h"
 
 #include <errmsg.h>
 #include <fcntl.h>
@@ -21,11 +22,12 @@ struct db {
 	MYSQL           *mysql; /* NULL: not connected */
 	struct prepared  prepared;
 	unsigned         silence_s;
-	MYSQL_STMT      *sent[DB_AHEAD];      /* what was sent and not answered, the oldest first; NULL: plain text */
-	size_t           sent_count, unheard; /* how many; and of how many of the oldest nobody waits for the answer */
-	bool             running;             /* a statement's rows are being read */
-	bool             manual;              /* the session commits nothing by itself */
-	bool             begun;               /* between db_begin and db_end */
+	MYSQL_STMT      *sent[DB_AHEAD]; /* what was sent and not answered, the oldest first; NULL: plain text */
+	size_t           sent_count;
+	bool             running; /* a statement's rows are being read */
+	bool             streams; /* they are given as they arrive */
+	bool             manual;  /* the session commits nothing by itself */
+	bool             begun;   /* between db_begin and db_end */
 	int64_t          changed, last_id;
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
@@ -42,16 +44,14 @@ static const struct {
 	{ER_CHECKREAD, DB_RETRY},
 	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
 	{ER_DUP_ENTRY, DB_DUPLICATE},
-	/* Never at COMMIT, or only with the transaction undone: the server cannot write for now, or a table is missing.
-         */
+	/* Never at COMMIT, or with the transaction undone: the server cannot write for now, or a table is missing. */
 	{ER_DISK_FULL, DB_AWAY},
 	{ER_RECORD_FILE_FULL, DB_AWAY},
 	{ER_OPTION_PREVENTS_STATEMENT, DB_AWAY},
 	{ER_READ_ONLY_MODE, DB_AWAY},
 	{ER_OPEN_AS_READONLY, DB_AWAY},
 	{ER_NO_SUCH_TABLE, DB_AWAY},
-	/* Prepared statements alone: too many of them on this server, or it has forgotten ours. A new connection may
-           help. */
+	/* Prepared statements alone: too many on this server, or it has forgotten ours. A new connection may help. */
 	{ER_MAX_PREPARED_STMT_COUNT_REACHED, DB_AWAY},
 	{ER_UNKNOWN_STMT_HANDLER, DB_AWAY},
 	{ER_NEED_REPREPARE, DB_AWAY},
@@ -123,7 +123,7 @@ void db_close(struct db *db)
 	if (db->mysql)
 		mysql_close(db->mysql);
 	db->mysql = NULL;
-	db->sent_count = db->unheard = 0;
+	db->sent_count = 0;
 	db->manual = db->begun = false;
 }
 
@@ -137,12 +137,10 @@ void db_silence_set(struct db *db, unsigned silence_s)
 	db->silence_s = silence_s;
 }
 
-/* Sent while a connection is made. tx_isolation is the name that every supported version knows. */
-static const char session[] = "SET SESSION tx_isolation = 'READ-COMMITTED', autocommit = 1, sql_mode = "
-			      "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,"
-			      "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', innodb_lock_wait_timeout = 2, "
-			      "lock_wait_timeout = 2, idle_transaction_timeout = 5, max_statement_time = 0, "
-			      "in_predicate_conversion_threshold = 0";
+void db_stream(struct db *db)
+{
+	db->streams = true;
+}
 
 static void options_set(MYSQL *mysql, const struct db *db)
 {
@@ -164,7 +162,8 @@ static void options_set(MYSQL *mysql, const struct db *db)
 	else if (*t->host) /* whoever answers may ask for a password as it is: not of us */
 		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
 		              "mysql_native_password,client_ed25519,auth_gssapi_client");
-	mysql_options(mysql, MYSQL_INIT_COMMAND, session);
+	for (enum statement s = SESSION_LETTERS; s <= SESSION_CLOCK; s++)
+		mysql_options(mysql, MYSQL_INIT_COMMAND, statement_text(s));
 }
 
 /* A socket address holds 107 bytes: what is longer is reached through a descriptor of its folder (to be closed). */
@@ -222,10 +221,12 @@ bool db_connect(struct db *db)
 
 /* ---- statements */
 
-/* Reads a result set to its end. False: an error came instead of a row. */
-static bool set_read(MYSQL *mysql, int set, void (*each)(void *arg, const struct db_row *row), void *arg)
+static const char commit[] = "COMMIT", rollback[] = "ROLLBACK";
+
+/* Reads a result set to its end, and only then gives its rows. False: an error came instead of a row. */
+static bool set_read(struct db *db, int set, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	MYSQL_RES    *result = mysql_use_result(mysql);
+	MYSQL_RES    *result = db->streams ? mysql_use_result(db->mysql) : mysql_store_result(db->mysql);
 	struct db_row row = {.set = set};
 	bool          whole;
 
@@ -238,7 +239,7 @@ static bool set_read(MYSQL *mysql, int set, void (*each)(void *arg, const struct
 		if (each)
 			each(arg, &row);
 	}
-	whole = mysql_errno(mysql) == 0;
+	whole = mysql_errno(db->mysql) == 0;
 	mysql_free_result(result);
 	return whole;
 }
@@ -253,7 +254,7 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 
 		if (mysql_field_count(db->mysql) == 0)
 			db->changed = (int64_t)mysql_affected_rows(db->mysql);
-		else if (set_read(db->mysql, *sets, each, arg))
+		else if (set_read(db, *sets, each, arg))
 			++*sets;
 		else
 			return false;
@@ -298,24 +299,41 @@ static enum db_result text_put(struct db *db, const char *sql, size_t len)
 	return DB_OK;
 }
 
-/* The first of transactions one behind the other tells the session that nothing commits by itself any more, and what
- * comes behind the last one, that everything does. Nobody waits for the answers; if one is bad, the connection is
- * closed. What begins is said twice, because an interrupt may hit it, and what is sent behind it must not stand by
- * itself. */
+static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_STMT *stmt = db->sent[0];
+	int         sets = 0;
+	bool        ok;
+
+	db->sent_count--;
+	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
+	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
+	db->running = true;
+	ok = stmt ? prepared_read(stmt) : answer_read(db, &sets, each, arg);
+	db->running = false;
+	if (stmt) {
+		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
+		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
+	}
+	if (ok)
+		return DB_OK;
+	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
+	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
+}
+
+/* The first transaction of a connection tells the session that nothing commits by itself any more, and waits until it
+ * is so: an interrupt may hit that, too, and what is sent behind it must not stand by itself. */
 static enum db_result session_follow(struct db *db)
 {
-	static const char off[] = "SET autocommit = 0", on[] = "SET autocommit = 1";
-	enum db_result    result;
+	static const char off[] = "SET autocommit = 0";
 
-	if (db->manual == db->begun)
+	if (db->manual || !db->begun)
 		return DB_OK;
-	assert(db->sent_count == db->unheard);
-	db->manual = db->begun;
-	result = db->begun ? text_put(db, off, strlen(off)) : text_put(db, on, strlen(on));
-	if (result == DB_OK && db->begun)
-		result = text_put(db, off, strlen(off));
-	db->unheard = db->sent_count;
-	return result;
+	db->manual = text_put(db, off, strlen(off)) == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
+	if (db->manual)
+		return DB_OK;
+	db_close(db);
+	return DB_AWAY; /* nothing of the transaction was sent */
 }
 
 static enum db_result text_send(struct db *db, const char *sql, size_t len)
@@ -359,36 +377,9 @@ enum db_result db_send_values(struct db *db, const char *sql, const struct db_va
 	return DB_OK;
 }
 
-static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
-{
-	MYSQL_STMT *stmt = db->sent[0];
-	int         sets = 0;
-	bool        ok;
-
-	db->sent_count--;
-	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
-	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
-	db->running = true;
-	ok = stmt ? prepared_read(stmt) : answer_read(db, &sets, each, arg);
-	db->running = false;
-	if (stmt) {
-		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
-		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
-	}
-	if (ok)
-		return DB_OK;
-	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
-	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
-}
-
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	db->changed = 0;
-	for (; db->unheard > 0; db->unheard--)
-		if (oldest_answer(db, NULL, NULL) != DB_OK) {
-			db_close(db);
-			return DB_UNKNOWN; /* it was sent */
-		}
 	if (!db->mysql)
 		return DB_AWAY;
 	assert(db->sent_count > 0);
@@ -403,20 +394,43 @@ void db_begin(struct db *db)
 
 enum db_result db_end(struct db *db, bool commits)
 {
-	enum db_result result = db_text(db, commits ? "COMMIT" : "ROLLBACK", NULL, NULL);
+	enum db_result result = db_text(db, commits ? commit : rollback, NULL, NULL);
 
 	if (result == DB_OK)
 		db->begun = false;
 	return result;
 }
 
+/* What ends a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a compound
+ * ends its own transactions, and nobody else may commit what an interrupt has left of one. */
+static const char *ending(const char *sql)
+{
+	if (strncmp(sql, "BEGIN", 5) == 0)
+		return NULL;
+	return strncmp(sql, "INSERT", 6) == 0 || strncmp(sql, "UPDATE", 6) == 0 || strncmp(sql, "DELETE", 6) == 0
+	               ? commit
+	               : rollback;
+}
+
+/* The ending goes along in one trip. */
 static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
                           void *arg)
 {
-	enum db_result result = text_send(db, sql, len);
+	const char    *end = db->manual && !db->begun ? ending(sql) : NULL;
+	enum db_result result = text_send(db, sql, len), ended = DB_OK;
+	int64_t        changed;
 
-	assert(db->sent_count <= db->unheard + 1);
-	return result == DB_OK ? db_answer(db, each, arg) : result;
+	assert(db->sent_count <= 1);
+	if (result == DB_OK && end)
+		result = text_put(db, end, strlen(end));
+	if (result != DB_OK)
+		return result;
+	result = db_answer(db, each, arg);
+	changed = db->changed;
+	if (end && db->mysql)
+		ended = oldest_answer(db, NULL, NULL);
+	db->changed = changed;
+	return result == DB_OK ? ended : result;
 }
 
 enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),

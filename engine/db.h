@@ -53,7 +53,10 @@ void       db_close(struct db *db);                /* db_connect may follow */
 bool       db_connected(const struct db *db);
 /* How long the server may be silent before a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
-void                    db_silence_set(struct db *db, unsigned silence_s);
+void db_silence_set(struct db *db, unsigned silence_s);
+/* From now on rows are given as they arrive, those of a set that breaks off, too, and none is kept here: for whoever
+ * reads sets of any length and makes nothing of their rows before DB_OK. */
+void                    db_stream(struct db *db);
 const struct db_target *db_where(const struct db *db);
 
 /* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
@@ -70,8 +73,9 @@ const char *db_column(const struct db_row *row, unsigned column); /* its name; l
 bool        db_is_number(const struct db_row *row, unsigned column);
 
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
- * must not use the connection. After any other result than DB_OK db_error says why. Rows given before an error came are
- * void. An error after a whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
+ * must not use the connection. Rows are given when the end of their result set was read: nothing of one that breaks off
+ * is ever seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error
+ * after a whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
 enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
                       void *arg) MUST_CHECK;
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
@@ -108,9 +112,9 @@ enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_
 /* Once for a connection; `sql` is known by its address. */
 enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
 
-/* ---- a transaction of several statements: nothing is committed before db_end, whatever becomes of one of them. What
- * begins it is sent along with its first statement, and not at all where one transaction follows another; if the server
- * refuses that, the statement is DB_UNKNOWN. Before either, all that was sent is to be answered. */
+/* ---- a transaction of several statements: nothing is committed before db_end, whatever becomes of one of them, and
+ * whoever interrupts them. The first one of a connection costs a trip more; from then on what is run by itself is sent
+ * with its own COMMIT or ROLLBACK behind it. Before either, all that was sent is to be answered. */
 void db_begin(struct db *db); /* does nothing on a connection that is closed */
 /* As db_text. One that could not be committed is to be ended again, without. */
 enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
@@ -123,8 +127,13 @@ unsigned    db_errno(const struct db *db);
 int64_t     db_changed(const struct db *db); /* by the last statement */
 int64_t     db_last_id(const struct db *db); /* what the last prepared statement told LAST_INSERT_ID */
 
-/* The server's rules that Holdfast depends on: version, durability, packet size; and TLS where the way to it is open.
- * One line for each that is not as it should be is added to `findings`; returns how many. */
+/* The server's settings that Holdfast depends on and no session can mend: version, durability, sizes, what is done to a
+ * session before us; its clock against our own; and TLS where the way to it is open. One line for each that is not as
+ * it should be is added to `findings`; returns how many. */
 int db_doctor(struct db *db, struct text *findings);
+/* By how much the database's clock is ahead of this machine's, negative where it is behind; the time that the question
+ * takes is not counted. More than CLOCKS_APART_S is worth a word. */
+enum { CLOCKS_APART_S = 300 };
+enum db_result db_clock_apart(struct db *db, int64_t *ahead_s) MUST_CHECK;
 
 #endif

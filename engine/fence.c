@@ -271,11 +271,11 @@ void lane_begin(struct lane *l, enum isolation isolation)
 {
 	l->step = (struct step){.sent_ms = clock_ms()};
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
+	db_begin(l->db);
 	if (isolation == REPEATABLE_READ) {
 		lane_tell(l);
 		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
 	}
-	db_begin(l->db);
 	db_values_begin(&l->values, 3);
 	db_values_int(&l->values, l->batch_no);
 	db_values_int(&l->values, l->lane_id);

@@ -248,7 +248,7 @@ void           movement_insert(struct lane *l); /* writes the new movements and 
 enum db_result movement_alone(struct lane *l, struct op *op, enum verdict *verdict, int64_t *now) MUST_CHECK;
 void           movement_answer(struct op *op, int64_t now); /* op->movement as it is after the commit at `now` */
 void           movement_free(struct movement *m);
-/* Reads rows of movement_find or movement_list into a growing list. */
+/* Reads rows of movement_find or movement_list into a growing list, as reservation_read does (rows.h). */
 struct movement_reader {
 	struct catalogue *catalogue;
 	struct movement **list;
@@ -256,6 +256,7 @@ struct movement_reader {
 	size_t            lines_max;
 };
 void movement_read(void *arg, const struct db_row *row);
+void movements_join(struct movement_reader *in); /* the newest first */
 
 /* ---- reservation.c */
 enum db_result reservation_look_up(struct lane *l) MUST_CHECK;

@@ -27,7 +27,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 		row_hex(&ids, ops[i]->id, strlen(ops[i]->id));
 	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &ids, .count = INT64_MAX});
 	result = db_run(db, &sql, reservation_read, &in);
-	reservations_sort_lines(in.list, in.count);
+	reservations_join(&in);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
 		ops[i]->outcome = NO_ORDER;
 		for (size_t k = 0; k < in.count && ops[i]->outcome == NO_ORDER; k++)
@@ -43,13 +43,6 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 }
 
 /* ---- movements of a sku */
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct movement *x = *(struct movement *const *)a, *y = *(struct movement *const *)b;
-
-	return (x->movement_no < y->movement_no) - (x->movement_no > y->movement_no);
-}
 
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
@@ -71,12 +64,11 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op **op
 	statement_add(&sql, MOVEMENT_LIST, &(struct fill){.sku = sku_id(sku), .low = low, .count = op->page.limit + 1});
 	result = db_run(db, &sql, movement_read, &in);
 	text_fini(&sql);
+	movements_join(&in);
 	op->movements = in.list;
 	op->items = in.count;
 	if (result != DB_OK)
 		return result;
-	if (op->items > 0)
-		qsort(op->movements, op->items, sizeof(op->movements[0]), newest_first);
 	op->page.cursor[0] = '\0';
 	if (op->items > op->page.limit) {
 		movement_free(op->movements[--op->items]);
@@ -219,7 +211,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 		row_int(&ids, keys->list[i].id);
 	statement_add(&sql, RESERVATION_BY_ID, &(struct fill){.rows = &ids});
 	result = db_run(db, &sql, reservation_read, &in);
-	reservations_sort_lines(in.list, in.count);
+	reservations_join(&in);
 	op->reservations = mem_alloc(keys->count * sizeof(*op->reservations));
 	for (size_t i = 0; i < keys->count; i++)
 		for (size_t k = 0; k < in.count; k++)

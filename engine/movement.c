@@ -55,12 +55,10 @@ static struct movement *movement_begin(const struct db_row *row, size_t lines_ma
 	return m;
 }
 
-/* A count that took from several slots has a line for each; to its reader they are one. */
 void movement_read(void *arg, const struct db_row *row)
 {
 	struct movement_reader *in = arg;
 	struct movement        *m = in->count ? in->list[in->count - 1] : NULL;
-	struct line             line = {0};
 
 	if (!m || m->movement_no != (uint64_t)db_int(row, MOVEMENT_NO)) {
 		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
@@ -69,17 +67,62 @@ void movement_read(void *arg, const struct db_row *row)
 	}
 	if (!row->col[LINE_SKU_ID])
 		return;
-	line_read(in->catalogue, &line, row, LINE_SKU_ID);
-	if (m->lines_count > 0 && m->lines[m->lines_count - 1].sku == line.sku &&
-	    m->lines[m->lines_count - 1].location == line.location) {
-		m->lines[m->lines_count - 1].granted += line.granted;
-		return;
-	}
 	if (m->lines_count == in->lines_max) {
 		in->lines_max *= 2;
 		m = in->list[in->count - 1] = mem_resize(m, sizeof(*m) + in->lines_max * sizeof(struct line));
 	}
-	m->lines[m->lines_count++] = line;
+	m->lines[m->lines_count] = (struct line){0};
+	line_read(in->catalogue, &m->lines[m->lines_count++], row, LINE_SKU_ID);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct movement *x = *(struct movement *const *)a, *y = *(struct movement *const *)b;
+
+	return (x->movement_no < y->movement_no) - (x->movement_no > y->movement_no);
+}
+
+static struct movement *lines_append(struct movement *m, struct movement *piece)
+{
+	m = mem_resize(m, sizeof(*m) + (m->lines_count + piece->lines_count) * sizeof(struct line));
+	memcpy(m->lines + m->lines_count, piece->lines, piece->lines_count * sizeof(struct line));
+	m->lines_count += piece->lines_count;
+	movement_free(piece);
+	return m;
+}
+
+/* A count that took from several slots has a line for each; to its reader they are one. */
+static void lines_join(struct movement *m)
+{
+	size_t kept = 0;
+
+	lines_sort(m->lines, m->lines_count);
+	for (size_t i = 0; i < m->lines_count; i++) {
+		if (kept > 0 && m->lines[kept - 1].sku == m->lines[i].sku &&
+		    m->lines[kept - 1].location == m->lines[i].location)
+			m->lines[kept - 1].granted += m->lines[i].granted;
+		else
+			m->lines[kept++] = m->lines[i];
+	}
+	m->lines_count = kept;
+}
+
+void movements_join(struct movement_reader *in)
+{
+	struct movement **list = in->list;
+	size_t            kept = 0;
+
+	if (in->count > 0)
+		qsort(list, in->count, sizeof(list[0]), newest_first);
+	for (size_t i = 0; i < in->count; i++) {
+		if (kept > 0 && newest_first(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1] = lines_append(list[kept - 1], list[i]);
+		else
+			list[kept++] = list[i];
+	}
+	in->count = kept;
+	for (size_t i = 0; i < kept; i++)
+		lines_join(list[i]);
 }
 
 static bool wants_look_up(const struct op *op)
@@ -104,10 +147,10 @@ enum db_result movement_look_up(struct lane *l)
 	if (l->rows.len == 0)
 		return DB_OK;
 	result = lane_ask(l, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, movement_read, &in);
+	movements_join(&in);
 	for (size_t i = 0; i < in.count; i++) {
 		struct op *op = result == DB_OK ? batch_find(l, true, in.list[i]->movement_id) : NULL;
 
-		lines_sort(in.list[i]->lines, in.list[i]->lines_count);
 		if (op && !op->found_movement)
 			op->found_movement = in.list[i];
 		else

@@ -130,15 +130,31 @@ static int by_id(const void *a, const void *b)
 	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
 }
 
-void reservations_sort(struct reservation **list, size_t count)
+static struct reservation *lines_append(struct reservation *r, struct reservation *piece)
 {
-	if (count > 0)
-		qsort(list, count, sizeof(list[0]), by_id);
+	r = mem_resize(r, sizeof(*r) + (r->lines_count + piece->lines_count) * sizeof(struct line));
+	memcpy(r->lines + r->lines_count, piece->lines, piece->lines_count * sizeof(struct line));
+	r->lines_count += piece->lines_count;
+	reservation_free(piece);
+	return r;
 }
 
-void reservations_sort_lines(struct reservation **list, size_t count)
+/* What was read as several is one: nothing but the keys of a join says in which order its rows come. */
+void reservations_join(struct reservation_reader *in)
 {
-	for (size_t i = 0; i < count; i++)
+	struct reservation **list = in->list;
+	size_t               kept = 0;
+
+	if (in->count > 0)
+		qsort(list, in->count, sizeof(list[0]), by_id);
+	for (size_t i = 0; i < in->count; i++) {
+		if (kept > 0 && by_id(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1] = lines_append(list[kept - 1], list[i]);
+		else
+			list[kept++] = list[i];
+	}
+	in->count = kept;
+	for (size_t i = 0; i < kept; i++)
 		lines_sort(list[i]->lines, list[i]->lines_count);
 }
 
@@ -181,7 +197,7 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		op->look_up = false;
 		op->looked_at = l->batch.moment;
 	}
-	reservations_sort_lines(in->list, in->count);
+	reservations_join(in);
 	for (size_t i = 0; i < in->count; i++) {
 		struct op *op = batch_find(l, false, in->list[i]->order_id);
 

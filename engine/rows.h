@@ -5,8 +5,8 @@
 
 #include "engine.h"
 
-/* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's; afterwards
- * reservations_sort_lines brings the lines into the order of their codes. */
+/* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's. Rows may
+ * come in any order: the list is not to be used before reservations_join was called. */
 struct reservation_reader {
 	struct catalogue    *catalogue;
 	struct reservation **list;
@@ -14,8 +14,10 @@ struct reservation_reader {
 	size_t               lines_max; /* room of the one being read */
 };
 void reservation_read(void *arg, const struct db_row *row);
-void reservations_sort(struct reservation **list, size_t count); /* by id: the order in which rows are locked */
-void reservations_sort_lines(struct reservation **list, size_t count);
+/* Each of them once, with all of its lines in the order of their codes; sorted by id, the order in which rows are
+ * locked.
+ */
+void                reservations_join(struct reservation_reader *in);
 struct reservation *reservation_copy(const struct reservation *r);
 void                reservation_free(struct reservation *r);
 void                reservations_free(struct reservation **list, size_t count);

@@ -80,13 +80,13 @@ static enum db_result reservation_expire(struct lane *l, const struct text *ids,
 	enum db_result            result;
 
 	result = lane_ask(l, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, &in);
+	reservations_join(&in);
 	for (size_t i = 0; i < in.count; i++) {
 		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
 			in.list[due++] = in.list[i];
 		else
 			reservation_free(in.list[i]);
 	}
-	reservations_sort(in.list, due);
 	if (result == DB_OK && due > 0)
 		result = expire_list(l, in.list, due, swept);
 	reservations_free(in.list, due);

@@ -7,34 +7,61 @@
 
 /* ---- totals */
 
-struct totals_reader {
-	struct catalogue *catalogue;
-	int64_t           read_ms; /* clock_boot_ms */
-	struct sku       *sku;     /* whose totals are being read */
-	struct total     *list;
-	size_t            count, max;
+struct total_row {
+	uint32_t     sku_id;
+	struct total total;
 };
 
-static void totals_end(struct totals_reader *in)
-{
-	if (in->sku)
-		catalogue_totals_put(in->catalogue, in->sku, in->read_ms, in->list, in->count);
-	in->sku = NULL;
-	in->count = 0;
-}
+struct totals_reader {
+	struct catalogue *catalogue;
+	struct total_row *list;
+	size_t            count, max;
+};
 
 static void total_read(void *arg, const struct db_row *row)
 {
 	struct totals_reader *in = arg;
-	struct sku           *sku = catalogue_sku_by_id(in->catalogue, (uint32_t)db_int(row, 0));
 
-	if (sku != in->sku)
-		totals_end(in);
-	in->sku = sku;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-	in->list[in->count++] = (struct total){
-		catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
-		db_int(row, 3), db_int(row, 4)};
+	in->list[in->count++] = (struct total_row){
+		(uint32_t)db_int(row, 0),
+		{catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
+	         db_int(row, 3), db_int(row, 4)}};
+}
+
+static int total_order(const void *a, const void *b)
+{
+	const struct total_row *x = a, *y = b;
+	uint32_t                x_at = x->total.location->location_id, y_at = y->total.location->location_id;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x_at > y_at) - (x_at < y_at);
+}
+
+/* Sku by sku, whatever the order in which the rows came. */
+static void totals_put(struct totals_reader *in, int64_t read_ms)
+{
+	struct total *totals;
+	size_t        count = 0;
+
+	if (in->count == 0)
+		return;
+	totals = mem_alloc(in->count * sizeof(*totals));
+	qsort(in->list, in->count, sizeof(in->list[0]), total_order);
+	for (size_t i = 0; i < in->count; i++) {
+		uint32_t    id = in->list[i].sku_id;
+		struct sku *sku;
+
+		totals[count++] = in->list[i].total;
+		if (i + 1 < in->count && in->list[i + 1].sku_id == id)
+			continue;
+		sku = catalogue_sku_by_id(in->catalogue, id); /* NULL: forgotten meanwhile, as all is */
+		if (sku)
+			catalogue_totals_put(in->catalogue, sku, read_ms, totals, count);
+		count = 0;
+	}
+	free(totals);
 }
 
 static void code_read(void *arg, const struct db_row *row)
@@ -91,14 +118,15 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, const stru
 {
 	struct totals_reader in = {.catalogue = c};
 	struct text          sql = {0};
+	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
 
 	if (ids->len == 0)
 		return DB_OK;
 	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
-	in.read_ms = clock_boot_ms();
 	result = db_run(db, &sql, total_read, &in);
-	totals_end(&in);
+	if (result == DB_OK)
+		totals_put(&in, read_ms);
 	free(in.list);
 	text_fini(&sql);
 	return result;

@@ -396,6 +396,7 @@ static int audit_act(struct db *db, void *arg)
 
 	a->db = db;
 	db_silence_set(db, 0);
+	db_stream(db);
 	result = db_connect(db) ? DB_OK : DB_AWAY;
 	if (result == DB_OK && option_given(OPTION_sku)) {
 		result = sku_find(db, option_text(OPTION_sku), &a->sku_id);

@@ -336,12 +336,33 @@ static int purge_lanes(struct db *db, const struct purge *p)
 	return status;
 }
 
+/* What is old by a clock that is wrong may be young. */
+static int purge_allowed(struct db *db)
+{
+	int64_t ahead_s;
+
+	if (option_given(OPTION_force))
+		return EXIT_DONE;
+	if (db_clock_apart(db, &ahead_s) != DB_OK)
+		return EXIT_UNAVAILABLE;
+	if (llabs(ahead_s) <= CLOCKS_APART_S)
+		return EXIT_DONE;
+	say("the database's clock is %lld s %s this machine's: nothing was removed; set the clock that is wrong, or "
+	    "--force",
+	    llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
+	return EXIT_TROUBLE;
+}
+
 static int purge_act(struct db *db, void *arg)
 {
 	struct purge *p = arg;
-	int           status = purge_walk(db, p, PURGE_PAGE, purge_reservations);
-	int64_t       reservations = p->removed;
+	int           status = purge_allowed(db);
+	int64_t       reservations;
 
+	if (status != EXIT_DONE)
+		return status;
+	status = purge_walk(db, p, PURGE_PAGE, purge_reservations);
+	reservations = p->removed;
 	p->removed = 0;
 	if (status == EXIT_DONE)
 		status = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);

@@ -307,6 +307,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 	if (rows.len > 0) {
 		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
 		result = db_run(db, &sql, reservation_read, &found);
+		reservations_join(&found);
 	}
 	a->lost = 0;
 	for (size_t i = 0; i < count && result == DB_OK; i++)

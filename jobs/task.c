@@ -121,8 +121,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	statement_add(&sql, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state});
 	result = db_run(db, &sql, reservation_read, in);
 	text_fini(&sql);
-	reservations_sort_lines(in->list, in->count);
-	reservations_sort(in->list, in->count);
+	reservations_join(in);
 	return result;
 }
 

@@ -10,12 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20 };
+enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 1100, WRONG_TIMES = 2, WRONG_MS = 100 };
 
 /* One connection. A side that is closed is -1. */
 struct pair {
-	int  client, server;
-	bool mute; /* the next answer ends it */
+	int     client, server;
+	bool    mute;    /* the next answer ends it */
+	size_t  left;    /* so many bytes of the answer end it; 0: any number comes */
+	int64_t held_ms; /* answers are not passed on before */
 };
 
 struct proxy {
@@ -25,7 +27,8 @@ struct proxy {
 	char           *chunk;
 	struct pair     pair[PAIRS];
 	pthread_mutex_t lock; /* for what follows */
-	bool            ends, armed, struck;
+	bool            ends, struck, shut;
+	int             armed; /* how often it strikes yet */
 	enum breach     breach;
 	char            text[100];
 	struct text     late; /* kept back, for late_server */
@@ -59,6 +62,8 @@ static void pair_close(struct pair *pair)
 	side_close(&pair->client);
 	side_close(&pair->server);
 	pair->mute = false;
+	pair->left = 0;
+	pair->held_ms = 0;
 }
 
 static void send_all(int fd, const char *data, size_t len)
@@ -70,9 +75,13 @@ static void send_all(int fd, const char *data, size_t len)
 
 static void accept_one(struct proxy *p)
 {
-	int client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+	int  client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+	bool shut;
 
-	for (int i = 0; client >= 0 && i < PAIRS; i++)
+	pthread_mutex_lock(&p->lock);
+	shut = p->shut;
+	pthread_mutex_unlock(&p->lock);
+	for (int i = 0; !shut && client >= 0 && i < PAIRS; i++)
 		if (p->pair[i].client < 0 && p->pair[i].server < 0) {
 			p->pair[i] = (struct pair){.client = client, .server = socket_open(p->server, false)};
 			if (p->pair[i].server < 0)
@@ -82,30 +91,51 @@ static void accept_one(struct proxy *p)
 	side_close(&client);
 }
 
+/* BREACH_LATE takes the server's side of the pair along. */
+static void statement_keep(struct proxy *p, struct pair *pair, size_t len)
+{
+	text_reset(&p->late);
+	text_bytes(&p->late, p->chunk, len);
+	*(p->breach == BREACH_LATE ? &p->late_server : &p->waiting_server) = pair->server;
+	pair->server = p->breach == BREACH_LATE ? -1 : pair->server;
+}
+
+/* What the chunk holds of the statement is no SQL any more. What is sent behind it is there before the answer. */
+static void statement_spoil(struct proxy *p, struct pair *pair, char *hit, size_t len)
+{
+	pair->held_ms = clock_ms() + WRONG_MS;
+	for (; hit && p->armed > 0; p->armed--) {
+		memset(hit, '!', strlen(p->text));
+		hit = memmem(p->chunk, len, p->text, strlen(p->text));
+	}
+}
+
 /* Is it the statement that is waited for? Then the breach. */
 static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 {
-	bool hit;
+	char *hit = NULL;
 
 	pthread_mutex_lock(&p->lock);
-	hit = p->armed && memmem(p->chunk, len, p->text, strlen(p->text));
+	if (p->armed > 0)
+		hit = memmem(p->chunk, len, p->text, strlen(p->text));
 	if (hit) {
-		p->armed = false;
 		p->struck = true;
-		if (p->breach == BREACH_LATE || p->breach == BREACH_WAIT) {
-			text_reset(&p->late);
-			text_bytes(&p->late, p->chunk, len);
-			*(p->breach == BREACH_LATE ? &p->late_server : &p->waiting_server) = pair->server;
-			pair->server = p->breach == BREACH_LATE ? -1 : pair->server;
-		} else {
+		if (p->breach == BREACH_WRONG)
+			statement_spoil(p, pair, hit, len);
+		else
+			p->armed = 0;
+		if (p->breach == BREACH_LATE || p->breach == BREACH_WAIT)
+			statement_keep(p, pair, len);
+		else
 			send_all(pair->server, p->chunk, len);
-		}
+		p->shut = p->breach == BREACH_TORN;
+		pair->left = p->breach == BREACH_TORN ? TORN_BYTES : 0;
 		pair->mute = p->breach == BREACH_MUTE;
-		if (!pair->mute && p->breach != BREACH_WAIT)
+		if (p->breach == BREACH_LATE || p->breach == BREACH_DEAF)
 			side_close(&pair->client);
 	}
 	pthread_mutex_unlock(&p->lock);
-	return hit;
+	return hit != NULL;
 }
 
 static void pass_client(struct proxy *p, struct pair *pair)
@@ -122,10 +152,17 @@ static void pass_server(struct proxy *p, struct pair *pair)
 {
 	ssize_t n = recv(pair->server, p->chunk, CHUNK, 0);
 
-	if (n <= 0 || pair->mute || pair->client < 0)
+	if (n <= 0 || pair->mute || pair->client < 0) {
 		pair_close(pair);
-	else
+		return;
+	}
+	if (pair->left == 0 || (size_t)n < pair->left) {
 		send_all(pair->client, p->chunk, (size_t)n);
+		pair->left -= pair->left ? (size_t)n : 0;
+		return;
+	}
+	send_all(pair->client, p->chunk, pair->left);
+	pair_close(pair);
 }
 
 static bool proxy_ends(struct proxy *p)
@@ -147,7 +184,8 @@ static void *proxy_run(void *arg)
 		fds[0] = (struct pollfd){.fd = p->listener, .events = POLLIN};
 		for (int i = 0; i < PAIRS; i++) {
 			fds[1 + 2 * i] = (struct pollfd){.fd = p->pair[i].client, .events = POLLIN};
-			fds[2 + 2 * i] = (struct pollfd){.fd = p->pair[i].server, .events = POLLIN};
+			fds[2 + 2 * i] = (struct pollfd){.events = POLLIN};
+			fds[2 + 2 * i].fd = clock_ms() < p->pair[i].held_ms ? -1 : p->pair[i].server;
 		}
 		if (poll(fds, COUNT(fds), POLL_MS) <= 0)
 			continue;
@@ -201,10 +239,17 @@ void proxy_close(struct proxy *p)
 void proxy_arm(struct proxy *p, enum breach breach, const char *text)
 {
 	pthread_mutex_lock(&p->lock);
-	p->armed = true;
+	p->armed = breach == BREACH_WRONG ? WRONG_TIMES : 1;
 	p->struck = false;
 	p->breach = breach;
 	snprintf(p->text, sizeof(p->text), "%s", text);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void proxy_let_in(struct proxy *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->shut = false;
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -1,4 +1,5 @@
-/* proxy.h - stands between the program and its database and breaks or stops one connection at a chosen statement.
+/* proxy.h - stands between the program and its database and breaks or stops a connection, or a statement, of the test's
+ * choice.
  *
  *   service ──▶ proxy ──▶ MariaDB      the statement is known by a text that stands in it; it has to be in one packet
  *
@@ -8,12 +9,14 @@
 
 #include "tests/scratch.h"
 
-/* What becomes of the connection when the statement comes: its client loses it at once, unless it is said to wait. */
+/* What becomes of the statement and its connection. */
 enum breach {
-	BREACH_WAIT, /* the statement is kept back until proxy_go_on; the client waits and notices nothing */
-	BREACH_LATE, /* the statement is kept back until proxy_deliver */
-	BREACH_DEAF, /* the server gets it, and notices nothing until it wants to answer */
-	BREACH_MUTE, /* the server gets it, and answers; only then is the connection gone, and the answer with it */
+	BREACH_WAIT,  /* it is kept back until proxy_go_on; the client waits and notices nothing */
+	BREACH_LATE,  /* it is kept back until proxy_deliver; the client loses the connection at once */
+	BREACH_DEAF,  /* the server gets it, and notices nothing until it wants to answer; the client likewise */
+	BREACH_MUTE,  /* the server gets it, and answers; only then is the connection gone, and the answer with it */
+	BREACH_TORN,  /* the same after the first kB of the answer, and nobody gets in any more until proxy_let_in */
+	BREACH_WRONG, /* the server gets something that it refuses, as if it had been interrupted; twice */
 };
 
 struct proxy;
@@ -23,6 +26,7 @@ struct proxy *proxy_open(struct scratch *s);
 void          proxy_close(struct proxy *p);
 /* Lies in wait for one statement. */
 void proxy_arm(struct proxy *p, enum breach breach, const char *text);
+void proxy_let_in(struct proxy *p);
 /* Waits 10 s at most until it came. */
 bool proxy_struck(struct proxy *p) MUST_CHECK;
 /* Sends what BREACH_LATE kept back, and waits until the server has answered it, or closed the connection long ago.

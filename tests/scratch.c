@@ -90,7 +90,7 @@ void scratch_open(struct scratch *s)
 	db_free(db);
 	text_fini(&sql);
 	s->db = connection_new(&s->target, s->name);
-	must(s->db, "SET SESSION idle_transaction_timeout = 0", NULL, NULL);
+	must(s->db, "SET SESSION idle_transaction_timeout = 0, wait_timeout = 28800", NULL, NULL);
 	scratch_back(s);
 }
 
@@ -171,7 +171,7 @@ void scratch_lock(struct scratch *s)
 
 	assert(!s->holder);
 	s->holder = connection_new(&s->target, s->name);
-	must(s->holder, "SET SESSION idle_transaction_timeout = 0", NULL, NULL);
+	must(s->holder, "SET SESSION idle_transaction_timeout = 0, wait_timeout = 28800", NULL, NULL);
 	must(s->db,
 	     "SELECT CONCAT('SELECT * FROM `', table_name, '` FOR UPDATE') FROM information_schema.tables"
 	     " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name",

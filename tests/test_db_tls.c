@@ -1,134 +1,50 @@
 /* test_db_tls.c - TLS to the database: a private MariaDB on a TCP port, with a certificate or without; what is
  * encrypted, what is verified, and what is refused. */
-#include "engine/db.h"
-#include "engine/embedded.h"
 #include "tests/cert.h"
 #include "tests/http.h"
 #include "tests/program.h"
+#include "tests/server.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_MS = 30000, PAUSE_US = 20000, NO_SUCH_PLUGIN = 1126 };
+static struct server server;
+static int           port;
 
-static char  dir[64];
-static int   port;
-static pid_t server;
-static bool  pam; /* the server can ask PAM */
-
-/* ---- a server that this test starts by itself, on a data directory that embedded.c made */
-
-static void data_make(void)
+/* `name`: of the certificate in the folder; NULL: the server speaks no TLS. */
+static void tls_start(const char *name)
 {
-	static const char *const sql[] = {
-		"CREATE USER app@'127.0.0.1' IDENTIFIED BY 'open sesame'",
-		"GRANT ALL ON holdfast.* TO app@'127.0.0.1'",
-	};
-	char             data[80], why[1024];
-	struct embedded *embedded;
-	struct db       *db;
+	char              at_port[40], cert[140], key[140];
+	const char *const options[] = {
+		at_port, "--skip-networking=0", "--bind-address=127.0.0.1", name ? cert : NULL, key, NULL};
 
-	snprintf(data, sizeof(data), "%s/var", dir);
-	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
-	db = db_new(embedded_target(embedded));
-	cr_assert(db_connect(db), "%s", db_error(db));
-	for (size_t i = 0; i < COUNT(sql); i++)
-		cr_assert(db_text(db, sql[i], NULL, NULL) == DB_OK, "%s", db_error(db));
-	pam = db_text(db, "INSTALL SONAME 'auth_pam_v1'", NULL, NULL) == DB_OK;
-	cr_assert(pam || db_errno(db) == NO_SUCH_PLUGIN, "%s", db_error(db));
-	if (pam)
-		cr_assert(db_text(db, "CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam", NULL, NULL) == DB_OK);
-	db_free(db);
-	embedded_close(embedded);
-}
-
-static int port_free(void)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	socklen_t          len = sizeof(at);
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0);
-	close(fd);
-	return ntohs(at.sin_port);
-}
-
-/* `name`: of the certificate in dir; NULL: the server speaks no TLS. */
-static void server_start(const char *name)
-{
-	char        data[100], socket[100], at_port[40], cert[140], key[140], user[] = "--skip-log-bin";
-	struct stat st;
-	char       *argv[] = {"mariadbd",
-	                      "--no-defaults",
-	                      data,
-	                      socket,
-	                      at_port,
-	                      user,
-	                      "--bind-address=127.0.0.1",
-	                      "--skip-name-resolve",
-	                      "--log-error=../mariadbd.log",
-	                      "--innodb-log-file-size=512M",
-                        name ? cert : NULL,
-	                      key,
-	                      NULL};
-
-	snprintf(data, sizeof(data), "--datadir=%s/var/db", dir);
-	cr_assert(stat(strchr(data, '=') + 1, &st) == 0);
-	if (st.st_uid == 0)
-		strcpy(user, "--user=root");
-	snprintf(socket, sizeof(socket), "--socket=%s/var/own.sock", dir);
-	snprintf(at_port, sizeof(at_port), "--port=%d", port = port_free());
-	snprintf(cert, sizeof(cert), "--ssl-cert=%s/%s.cert", dir, name ? name : "");
-	snprintf(key, sizeof(key), "--ssl-key=%s/%s.key", dir, name ? name : "");
-	server = fork();
-	if (server == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
-			_exit(126);
-		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-		close_range(STDERR_FILENO + 1, ~0U, 0);
-		execvp(argv[0], argv);
-		execv("/usr/sbin/mariadbd", argv);
-		_exit(127);
-	}
-}
-
-static void server_end(void)
-{
-	kill(server, SIGTERM);
-	waitpid(server, NULL, 0);
+	snprintf(at_port, sizeof(at_port), "--port=%d", port = server_port());
+	snprintf(cert, sizeof(cert), "--ssl-cert=%s/%s.cert", server.dir, name ? name : "");
+	snprintf(key, sizeof(key), "--ssl-key=%s/%s.key", server.dir, name ? name : "");
+	server_start(&server, options);
 }
 
 static void setup(void)
 {
-	snprintf(dir, sizeof(dir), "/tmp/holdfast-test-XXXXXX");
-	cr_assert(mkdtemp(dir) && chmod(dir, 0755) == 0);
-	data_make();
-	cert_write(dir, "right", "DNS:localhost,IP:127.0.0.1", 30);
-	cert_write(dir, "elsewhere", "DNS:elsewhere.example", 30);
-	cert_write(dir, "over", "DNS:localhost,IP:127.0.0.1", 0);
-}
+	static const char *const sql[] = {
+		"CREATE USER app@'127.0.0.1' IDENTIFIED BY 'open sesame'",
+		"GRANT ALL ON holdfast.* TO app@'127.0.0.1'",
+		NULL,
+	};
 
-static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
+	server_make(&server, sql);
+	cert_write(server.dir, "right", "DNS:localhost,IP:127.0.0.1", 30);
+	cert_write(server.dir, "elsewhere", "DNS:elsewhere.example", 30);
+	cert_write(server.dir, "over", "DNS:localhost,IP:127.0.0.1", 0);
 }
 
 static void teardown(void)
 {
-	nftw(dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+	server_remove(&server);
 }
 
 TestSuite(db_tls, .init = setup, .fini = teardown, .timeout = 90);
@@ -146,22 +62,13 @@ static struct db *connection_as(const char *user, enum db_tls tls, const char *t
 
 	snprintf(to.user, sizeof(to.user), "%s", user);
 	if (tls_ca)
-		snprintf(to.tls_ca, sizeof(to.tls_ca), "%s/%s.cert", dir, tls_ca);
+		snprintf(to.tls_ca, sizeof(to.tls_ca), "%s/%s.cert", server.dir, tls_ca);
 	return db_new(&to);
 }
 
 static struct db *connection_new(enum db_tls tls, const char *tls_ca)
 {
 	return connection_as("app", tls, tls_ca);
-}
-
-static void server_wait(void)
-{
-	struct db *db = connection_new(DB_TLS_OFF, NULL);
-
-	for (int64_t until = clock_ms() + START_MS; !db_connect(db); usleep(PAUSE_US))
-		cr_assert(clock_ms() < until && waitpid(server, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
-	db_free(db);
 }
 
 static void value_keep(void *arg, const struct db_row *row)
@@ -194,35 +101,46 @@ static void refuses(enum db_tls tls, const char *tls_ca, const char *why)
 
 Test(db_tls, encrypted_and_verified)
 {
-	server_start("right");
-	server_wait();
+	tls_start("right");
 	connects(DB_TLS_OFF, NULL);
 	connects(DB_TLS_REQUIRED, NULL);
 	connects(DB_TLS_VERIFY, "right");
 	refuses(DB_TLS_VERIFY, "elsewhere", "self-signed certificate");
-	server_end();
+	server_stop(&server);
 
-	server_start("elsewhere");
-	server_wait();
+	tls_start("elsewhere");
 	connects(DB_TLS_REQUIRED, NULL);
 	refuses(DB_TLS_VERIFY, "elsewhere", "Validation of SSL server certificate failed");
-	server_end();
+	server_stop(&server);
 
-	server_start("over");
-	server_wait();
+	tls_start("over");
 	refuses(DB_TLS_VERIFY, "over", "certificate has expired");
-	server_end();
+	server_stop(&server);
 }
 
 /* A connection that is not as it was asked for is not used. */
 Test(db_tls, a_server_without)
 {
-	server_start(NULL);
-	server_wait();
+	tls_start(NULL);
 	connects(DB_TLS_OFF, NULL);
 	refuses(DB_TLS_REQUIRED, NULL, "TLS is required");
 	refuses(DB_TLS_VERIFY, "right", "SSL is required");
-	server_end();
+	server_stop(&server);
+}
+
+enum { NO_SUCH_PLUGIN = 1126 };
+
+/* False: this server has no PAM. */
+static bool pam_install(void)
+{
+	struct db *db = server_connect(&server, "holdfast");
+	bool       pam = db_text(db, "INSTALL SONAME 'auth_pam_v1'", NULL, NULL) == DB_OK;
+
+	cr_assert(pam || db_errno(db) == NO_SUCH_PLUGIN, "%s", db_error(db));
+	cr_assert(!pam || db_text(db, "CREATE USER pam@'127.0.0.1' IDENTIFIED VIA pam", NULL, NULL) == DB_OK, "%s",
+	          db_error(db));
+	db_free(db);
+	return pam;
 }
 
 /* PAM wants the password as it is. It is given to a server that has shown who it is, and to no other. */
@@ -234,12 +152,11 @@ Test(db_tls, password_in_the_clear)
 		unsigned    code;
 	} cases[] = {{DB_TLS_OFF, NULL, 5010}, {DB_TLS_REQUIRED, NULL, 5010}, {DB_TLS_VERIFY, "right", 1045}};
 
-	if (!pam) {
-		teardown(); /* a skipped test is not cleaned up after */
-		cr_skip_test("needs the server's plugin for PAM (apt-get install mariadb-server)");
+	tls_start("right");
+	if (!pam_install()) {
+		server_stop(&server);
+		cr_skip_test("mariadb-server with its plugin of PAM is not installed");
 	}
-	server_start("right");
-	server_wait();
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct db *db = connection_as("pam", cases[i].tls, cases[i].tls_ca);
 
@@ -247,7 +164,7 @@ Test(db_tls, password_in_the_clear)
 		          db_error(db));
 		db_free(db);
 	}
-	server_end();
+	server_stop(&server);
 }
 
 Test(db_tls, a_silent_server)
@@ -255,23 +172,23 @@ Test(db_tls, a_silent_server)
 	struct db *db;
 	int64_t    began;
 
-	server_start("right");
-	server_wait();
+	tls_start("right");
 	db = connection_new(DB_TLS_VERIFY, "right");
 	db_silence_set(db, 1);
 	cr_assert(db_connect(db), "%s", db_error(db));
-	cr_assert(kill(server, SIGSTOP) == 0);
+	cr_assert(kill(server.pid, SIGSTOP) == 0);
 	usleep(200000);
 	began = clock_ms();
 	cr_expect(db_text(db, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(db));
 	cr_expect(!db_connect(db));
 	cr_expect(clock_ms() - began < 7000, "%d ms", (int)(clock_ms() - began));
-	cr_assert(kill(server, SIGCONT) == 0);
+	cr_assert(kill(server.pid, SIGCONT) == 0);
 	cr_expect(db_connect(db), "%s", db_error(db));
-	cr_assert(kill(server, SIGKILL) == 0);
+	cr_assert(kill(server.pid, SIGKILL) == 0);
 	cr_expect(db_text(db, "DO SLEEP(5)", NULL, NULL) >= DB_AWAY && !db_connected(db));
 	db_free(db);
-	waitpid(server, NULL, 0);
+	waitpid(server.pid, NULL, 0);
+	server.pid = 0;
 }
 
 Test(db_tls, doctor)
@@ -280,8 +197,7 @@ Test(db_tls, doctor)
 	struct text      findings = {0};
 	struct db       *db;
 
-	server_start("right");
-	server_wait();
+	tls_start("right");
 	to.port = (unsigned)port;
 	snprintf(to.host, sizeof(to.host), "0.0.0.0"); /* leads here, and is not known to */
 	for (to.tls = DB_TLS_OFF; to.tls <= DB_TLS_REQUIRED; to.tls++) {
@@ -294,7 +210,7 @@ Test(db_tls, doctor)
 		db_free(db);
 	}
 	text_fini(&findings);
-	server_end();
+	server_stop(&server);
 }
 
 /* The program, by its URL and a password of a file. */
@@ -308,15 +224,15 @@ Test(db_tls, service)
 	struct answer  answer = {0};
 	struct text    why = {0};
 
-	server_start("right");
-	server_wait();
-	snprintf(log, sizeof(log), "%s/log", dir);
-	snprintf(options, sizeof(options), "%s/password", dir);
+	tls_start("right");
+	snprintf(log, sizeof(log), "%s/log", server.dir);
+	snprintf(options, sizeof(options), "%s/password", server.dir);
 	cr_assert_not_null(password = fopen(options, "we"));
 	fprintf(password, "open sesame\n");
 	fclose(password);
-	snprintf(url, sizeof(url), "mariadb://app@127.0.0.1:%d/holdfast?tls=verify&tls_ca=%s/right.cert", port, dir);
-	snprintf(options, sizeof(options), "migrate --db-password-file %s/password", dir);
+	snprintf(url, sizeof(url), "mariadb://app@127.0.0.1:%d/holdfast?tls=verify&tls_ca=%s/right.cert", port,
+	         server.dir);
+	snprintf(options, sizeof(options), "migrate --db-password-file %s/password", server.dir);
 	cr_assert(program_run(log, url, options) == 0);
 	program_start(&p, log, url, strchr(options, ' '));
 	client_open(&client, p.port);
@@ -329,5 +245,5 @@ Test(db_tls, service)
 	call_fini(&call);
 	answer_fini(&answer);
 	text_fini(&why);
-	server_end();
+	server_stop(&server);
 }

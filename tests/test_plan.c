@@ -4,6 +4,7 @@
 #include "engine/statement.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
+#include "tests/server.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -60,6 +61,8 @@ static const struct plan {
 	{STOCK_TOTALS, "1,2,3", NO_SORT},
 	{STOCK_EVERY_SLOT, "1,2", NO_SORT},
 	{STOCK_PROBE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+	{STOCK_LOCK, "(1,1,1),(2,1,1)", SORTS_OWN_ROWS},
+	{STOCK_OVER_LIMIT, "1,2", NO_SORT},
 	{STOCK_DEDUCT, "(1,1,2,2),(2,1,2,2)", SORTS_OWN_ROWS},
 	{STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
 	{MOVEMENT_FIND, "x'4d31',x'4d32'", NO_SORT},
@@ -94,6 +97,7 @@ static const struct plan {
 
 struct explained {
 	const struct plan *plan;
+	const char        *setting; /* of the server; empty: as tests have it */
 	int                rows;
 };
 
@@ -105,20 +109,23 @@ static void plan_read(void *arg, const struct db_row *row)
 	bool              stored = table && table[0] != '<' && type;
 
 	e->rows++;
-	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s", name, table);
-	cr_expect(!stored || row->col[5], "%s has no key for %s", name, table);
-	if (row->columns > 9 && row->col[9] && strstr(row->col[9], "filesort"))
-		cr_expect(e->plan->sorts == SORTS_OWN_ROWS, "%s sorts", name);
+	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s %s", name, table,
+	          e->setting);
+	cr_expect(!stored || row->col[5], "%s has no key for %s %s", name, table, e->setting);
+	if (row->columns <= 9 || !row->col[9])
+		return;
+	cr_expect(!stored || !strstr(row->col[9], "join buffer"), "%s buffers %s %s", name, table, e->setting);
+	if (strstr(row->col[9], "filesort"))
+		cr_expect(e->plan->sorts == SORTS_OWN_ROWS, "%s sorts %s", name, e->setting);
 }
 
-Test(plan, no_scan_and_no_sort)
+static void plans_hold(const char *setting)
 {
 	struct text sql = {0};
 
-	fill_tables();
 	for (size_t i = 0; i < COUNT(plans); i++) {
 		struct text      rows = {0};
-		struct explained e = {&plans[i], 0};
+		struct explained e = {&plans[i], setting, 0};
 
 		text_add(&rows, plans[i].rows);
 		text_reset(&sql);
@@ -140,6 +147,12 @@ Test(plan, no_scan_and_no_sort)
 		text_fini(&rows);
 	}
 	text_fini(&sql);
+}
+
+Test(plan, no_scan_and_no_sort)
+{
+	fill_tables();
+	plans_hold("");
 	scratch_close(&s);
 }
 
@@ -181,6 +194,88 @@ Test(plan, a_list_walks_its_own_rows)
 	run(s.db, "UPDATE reservation SET state = 4");
 	cr_expect_leq(page_walks(4, false), 12);
 	scratch_close(&s);
+}
+
+/* What an operator may have set. */
+static const char *const settings[] = {
+	"join_cache_level = 8, GLOBAL optimizer_switch = 'mrr=on,mrr_cost_based=off,mrr_sort_keys=on'",
+	"join_cache_level = 4",
+	"use_stat_tables = 'NEVER', GLOBAL optimizer_use_condition_selectivity = 1",
+	"use_stat_tables = 'PREFERABLY', GLOBAL optimizer_use_condition_selectivity = 5",
+	"optimizer_search_depth = 0, GLOBAL optimizer_prune_level = 0",
+	"optimizer_search_depth = 1, GLOBAL eq_range_index_dive_limit = 1",
+	"optimizer_max_sel_arg_weight = 1, GLOBAL in_predicate_conversion_threshold = 2",
+	"optimizer_max_sel_args = 1", /* 10.11.6 */
+	"max_seeks_for_key = 1",
+	"sql_safe_updates = 1, GLOBAL sql_select_limit = 1, GLOBAL max_join_size = 1",
+	"tx_isolation = 'SERIALIZABLE', GLOBAL sql_mode = 'ORACLE'",
+	"tmp_memory_table_size = 0, GLOBAL old_mode = 'IGNORE_INDEX_ONLY_FOR_JOIN'",
+};
+
+static void setting_try(const char *setting)
+{
+	struct text sql = {0};
+
+	text_format(&sql, "SET GLOBAL %s", setting);
+	if (db_run(s.db, &sql, NULL, NULL) == DB_OK) {
+		cr_assert(db_connect(s.db), "%s", db_error(s.db));
+		plans_hold(setting);
+	} else {
+		cr_assert_eq(db_errno(s.db), 1193, "%s", db_error(s.db)); /* this version does not know it */
+	}
+	text_fini(&sql);
+}
+
+struct list {
+	char  *name[200];
+	size_t count;
+};
+
+static void list_read(void *arg, const struct db_row *row)
+{
+	struct list *list = arg;
+
+	cr_assert(list->count < COUNT(list->name));
+	list->name[list->count++] = mem_copy(row->col[0]);
+}
+
+static void settings_try(const char *query)
+{
+	struct list list = {0};
+
+	cr_assert_eq(db_text(s.db, query, list_read, &list), DB_OK, "%s", db_error(s.db));
+	for (size_t i = 0; i < list.count; i++) {
+		setting_try(list.name[i]);
+		free(list.name[i]);
+	}
+}
+
+/* Each switch of the optimizer the other way and back; what its steps are said to cost, which later versions know,
+ * dear, for nothing, and as it was. */
+Test(plan, on_a_server_that_is_set_against_us)
+{
+	static const char switches[] =
+		"WITH RECURSIVE parts(part, rest) AS (SELECT CAST('' AS CHAR(2000)), CONCAT(@@optimizer_switch, ',')"
+		" UNION ALL SELECT SUBSTRING_INDEX(rest, ',', 1), SUBSTR(rest, LOCATE(',', rest) + 1) FROM parts"
+		" WHERE rest <> '') SELECT CONCAT('optimizer_switch = \"', IF(back, part, IF(part LIKE '%=on',"
+		" REPLACE(part, '=on', '=off'), REPLACE(part, '=off', '=on'))), '\"')"
+		" FROM parts, (SELECT 0 AS back UNION SELECT 1) ways WHERE part <> '' ORDER BY part, back",
+			  costs[] = "SELECT CONCAT(variable_name, ' = ', ELT(n, 10000, 0, default_value))"
+				    " FROM information_schema.system_variables, (SELECT 1 AS n UNION SELECT 2 UNION"
+				    " SELECT 3) ways WHERE variable_name LIKE 'OPTIMIZER%COST' AND"
+				    " variable_type = 'DOUBLE' ORDER BY variable_name, n";
+	struct server server;
+
+	server_make(&server, NULL);
+	server_start(&server, (const char *const[]){NULL});
+	server_use(&server);
+	fill_tables();
+	settings_try(switches);
+	settings_try(costs);
+	for (size_t i = 0; i < COUNT(settings); i++)
+		setting_try(settings[i]);
+	scratch_close(&s);
+	server_remove(&server);
 }
 
 /* ---- locks */

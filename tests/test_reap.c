@@ -344,3 +344,27 @@ Test(reap, clock_an_hour_behind)
 {
 	clock_off("-1h");
 }
+
+/* What is old by one clock is not by the other: nobody knows which is right. */
+Test(reap, nothing_is_purged_while_clocks_are_apart)
+{
+	if (!clock_shift(NULL))
+		cr_skip_test("needs libfaketime (apt-get install libfaketime), and a build without sanitizers");
+	flow_begin();
+	flow_steps("receipt  A +10               -> 201", "reserve  P A=1               -> 201",
+	           "release  P                   -> 200", "tick     61", "mark");
+	clock_shift("-6m");
+	flow_step("run purge --keep 0 -> 1 '~s ahead of this machine' '~nothing was removed'");
+	clock_shift("+6m");
+	flow_steps("run purge --keep 0 --json -> 1 '~s behind this machine' '~nothing was removed'", "unchanged",
+	           "kill", "raw GET /readyz?verbose -> 200 '~s behind this machine'");
+	clock_shift("+4m");
+	flow_steps("kill", "raw GET /readyz?verbose -> 200 '!~this machine'",
+	           "run purge --keep 0 --json -> 0 reservations=1", "reserve  Q A=1 -> 201", "release  Q -> 200",
+	           "tick 61");
+	clock_shift("+1d");
+	flow_step("run purge --keep 0 --force -> 0 '~1 reservations and'");
+	clock_shift(NULL);
+	flow_step("kill");
+	flow_end();
+}

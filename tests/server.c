@@ -1,0 +1,139 @@
+/* server.c - see server.h. */
+#include "tests/server.h"
+
+#include "engine/embedded.h"
+#include "tests/scratch.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { START_MS = 30000, PAUSE_US = 20000, WORDS_MAX = 80 };
+
+void server_make(struct server *s, const char *const *sql)
+{
+	char             data[80], why[1024];
+	struct embedded *embedded;
+	struct db       *db;
+
+	*s = (struct server){.dir = "/tmp/holdfast-test-XXXXXX"};
+	cr_assert(mkdtemp(s->dir) && chmod(s->dir, 0755) == 0);
+	snprintf(data, sizeof(data), "%s/var", s->dir);
+	snprintf(s->socket, sizeof(s->socket), "%s/var/own.sock", s->dir);
+	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
+	db = db_new(embedded_target(embedded));
+	cr_assert(db_connect(db), "%s", db_error(db));
+	for (; sql && *sql; sql++)
+		cr_assert(db_text(db, *sql, NULL, NULL) == DB_OK, "%s", db_error(db));
+	db_free(db);
+	embedded_close(embedded);
+	cr_assert(chmod(data, 0755) == 0); /* an account of a test gets to the socket */
+}
+
+/* Words that every server here is started with; those of the test come behind. */
+static void server_run(const struct server *s, const char *const *options)
+{
+	char        data[100], socket[120];
+	struct stat st;
+	const char *argv[WORDS_MAX] = {"mariadbd",
+	                               "--no-defaults",
+	                               data,
+	                               socket,
+	                               "--skip-name-resolve",
+	                               "--log-error=../mariadbd.log",
+	                               "--innodb-log-file-size=512M",
+	                               "--skip-networking",
+	                               "--tmpdir=../tmp"};
+	size_t      n = 9;
+
+	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);
+	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);
+	for (; *options && n < WORDS_MAX - 1; options++)
+		argv[n++] = *options;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (stat(strchr(data, '=') + 1, &st) != 0)
+		_exit(126);
+	if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
+		_exit(126);
+	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	execvp(argv[0], (char *const *)argv);
+	execv("/usr/sbin/mariadbd", (char *const *)argv);
+	_exit(127);
+}
+
+void server_start(struct server *s, const char *const *options)
+{
+	struct db_target to = {.user = "root"};
+	struct db       *db;
+
+	s->pid = fork();
+	if (s->pid == 0)
+		server_run(s, options);
+	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
+	db = db_new(&to);
+	for (int64_t until = clock_ms() + START_MS; !db_connect(db); usleep(PAUSE_US))
+		cr_assert(clock_ms() < until && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
+	db_free(db);
+}
+
+void server_stop(struct server *s)
+{
+	if (s->pid) {
+		kill(s->pid, SIGTERM);
+		waitpid(s->pid, NULL, 0);
+	}
+	s->pid = 0;
+}
+
+static int path_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+void server_remove(struct server *s)
+{
+	server_stop(s);
+	if (*s->dir)
+		nftw(s->dir, path_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void server_use(const struct server *s)
+{
+	setenv(SCRATCH_SOCKET, s->socket, 1);
+	setenv(SCRATCH_USER, "root", 1);
+}
+
+struct db *server_connect(const struct server *s, const char *database)
+{
+	struct db_target to = {.user = "root"};
+	struct db       *db;
+
+	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
+	snprintf(to.database, sizeof(to.database), "%s", database);
+	db = db_new(&to);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	return db;
+}
+
+int server_port(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t          len = sizeof(at);
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}

@@ -1,0 +1,30 @@
+/* server.h - a MariaDB of the test's own, with the options that it wants, on a data directory that embedded.c made. It
+ * dies with the test's process. What goes wrong ends the test. Main thread only. */
+#ifndef TESTS_SERVER_H
+#define TESTS_SERVER_H
+
+#include "engine/db.h"
+
+#include <sys/types.h>
+
+struct server {
+	char  dir[64];     /* everybody may look into it */
+	char  socket[100]; /* user root, no password */
+	pid_t pid;         /* 0: it does not run */
+};
+
+/* Makes the folder and in it the data, with a database holdfast, in which the statements are run (NULL ends them). */
+void server_make(struct server *s, const char *const *sql);
+/* Starts it, adding these options (NULL ends them), and waits until it answers. */
+void server_start(struct server *s, const char *const *options);
+void server_stop(struct server *s);
+/* Removes the folder, after server_stop where it runs. */
+void server_remove(struct server *s);
+
+/* From now on the database of a flow or a scratch is made there. */
+void server_use(const struct server *s);
+/* A connection to `database`; the caller's to free. */
+struct db *server_connect(const struct server *s, const char *database);
+int        server_port(void); /* one that is free */
+
+#endif
