@@ -21,7 +21,8 @@ struct pair {
 	bool     swept;      /* expired holds on it were looked for in this batch */
 	int64_t  swept_ms;   /* clock_ms: when expired holds on it were last looked for in vain */
 	bool     doubted;    /* a refusal rests on it that is not certain yet */
-	bool     locked;     /* somebody outside holds a slot of it */
+	enum { NO_SLOT, OWN_SLOT, EVERY_SLOT } needs; /* what the batch needs of it; scratch of blocked.c, like */
+	bool own_locked, others_locked;               /* somebody outside holds of that the own slot, another one */
 	bool     gathers;    /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */

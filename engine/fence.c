@@ -98,6 +98,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		return false;
 	}
 	l->epoch = last->epoch;
+	l->wait_s = LOCK_WAIT_S;
 	memset(l->hints, 0, sizeof(l->hints)); /* it may be another server, or another past */
 	clock_learn(l->engine, last->now - clock_ms());
 	l->id_maker.owner = (uint64_t)l->lane_id;

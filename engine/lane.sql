@@ -1,5 +1,13 @@
 -- The lane's own row. {lane} {slot} {count} are numbers.
 
+-- name: lane_wait
+-- How many seconds the lane's statements wait for a lock; 0: not at all.
+SET SESSION innodb_lock_wait_timeout = {count}, lock_wait_timeout = {count};
+
+-- name: glimpse
+-- The next statement reads what is not committed, too.
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+
 -- name: lane_make
 -- A row for this run of the lane. An INSERT .. RETURNING reads its number in the same trip.
 INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES ({slot}, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))
