@@ -140,7 +140,7 @@ enum db_result reservation_sweep(struct lane *l)
 	if (exists && swept == 0)
 		sweep_remember(l);
 	text_fini(&ids);
-	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
+	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	return result;
 }
