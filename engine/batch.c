@@ -213,7 +213,8 @@ static bool by_itself(const struct op *op)
 }
 
 /* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
- * nobody who came later is judged before it. One that was parked ends nothing, it is parked until the first has had its turn.
+ * nobody who came later is judged before it. One that was parked ends nothing, it is parked until the first has had its
+ * turn.
  */
 static void batch_fill(struct lane *l)
 {
@@ -232,9 +233,10 @@ static void batch_fill(struct lane *l)
 		bool      twin = *place != 0;
 
 		next = op->next;
-		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit || batch_has_its_share(l, waiting) ||
-		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) || lines + op->lines_count > BATCH_LINES ||
-		                         bytes + op_bytes(op) > BATCH_BYTES));
+		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit ||
+		       batch_has_its_share(l, waiting) ||
+		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
+		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
 		if (twin && op->busy_since_ms) {
 			op_park(l, op, true);
 		} else if (full) {

@@ -124,7 +124,8 @@ struct looks {
 };
 
 /* With l->rows. */
-static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row), void *arg)
+static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
 {
 	struct lane *l = k->lane;
 

@@ -23,7 +23,7 @@ struct pair {
 	bool     doubted;    /* a refusal rests on it that is not certain yet */
 	enum { NO_SLOT, OWN_SLOT, EVERY_SLOT } needs; /* what the batch needs of it; scratch of blocked.c, like */
 	bool own_locked, others_locked;               /* somebody outside holds of that the own slot, another one */
-	bool     gathers;    /* the own slot has too little, all slots together have enough */
+	bool gathers;                                 /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */
 	int64_t take, hold, add; /* leaves available; of that is reserved; comes in */

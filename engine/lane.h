@@ -15,23 +15,23 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
 /* ---- limits */
 enum {
-	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
-	WAKE_OPS = 128,    /* as many are not kept waiting for more */
-	SHARE_MIN = 16,    /* of those under way, in a batch: fewer are not divided */
-	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
-	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
-	COUNT_S = 30,      /* the clerk's: a count walks an index */
-	LOCKED_MS = 4000,  /* how long it waits for a row that somebody outside holds */
-	TRIES_MAX = 30,    /* conflicts that an operation survives */
+	QUEUE_OPS = 4096, /* one more is refused: BUSY */
+	WAKE_OPS = 128,   /* as many are not kept waiting for more */
+	SHARE_MIN = 16,   /* of those under way, in a batch: fewer are not divided */
+	WAIT_MS = 10000,  /* how long a request waits for a database that is away */
+	SILENCE_S = 12,   /* a connection on which a request waited in vain is given up soon after it */
+	COUNT_S = 30,     /* the clerk's: a count walks an index */
+	LOCKED_MS = 4000, /* how long it waits for a row that somebody outside holds */
+	TRIES_MAX = 30,   /* conflicts that an operation survives */
 	HINTS = 1 << 16,
 	RECENTS = 1 << 15,
-	IDLE_MS = 500,    /* how often an idle thread looks whether its connection is well */
-	PARKED_MS = 100,  /* how often a parked operation is tried again; the first time sooner: */
+	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
+	PARKED_MS = 100, /* how often a parked operation is tried again; the first time sooner: */
 	PARKED_MIN_MS = 10,
-	STUCK_MS = 500,   /* nobody of ours keeps a row as long */
-	WARY_MS = 30000,  /* after the last row that was stuck */
-	LOCK_WAIT_S = 2,  /* for a lock, as db.c has it .. */
-	WARY_WAIT_S = 1,  /* .. and while lanes are wary */
+	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
+	WARY_MS = 30000, /* after the last row that was stuck */
+	LOCK_WAIT_S = 2, /* for a lock, as db.c has it .. */
+	WARY_WAIT_S = 1, /* .. and while lanes are wary */
 	STUCK = 1 << 12,
 	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
 	SWEEP_MAX = 1000,
@@ -139,7 +139,7 @@ struct lane {
 	bool              hasty;                     /* this round waits for no lock */
 	int               wait_s;                    /* how long the connection does */
 	struct stuck      stuck[STUCK];
-	uint64_t          recents[RECENTS];          /* hashes of ids written lately: likely replays */
+	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
 	struct step       step;
 	struct text       sql, rows; /* scratch */
@@ -154,9 +154,9 @@ struct engine {
 	struct desk          *desk;  /* lists and totals */
 	struct desk          *clerk; /* what jobs have it run */
 	struct engine_figures figures;
-	_Atomic int64_t       wary_until_ms;    /* clock_ms; 0: no lane ever met a row that somebody outside has locked */
+	_Atomic int64_t       wary_until_ms;    /* clock_ms; when lanes stop to look for locked rows; 0: never begun */
 	_Atomic int64_t       glimpse_until_ms; /* likewise of ids that somebody outside has written */
-	_Atomic int64_t       clock_offset_ms; /* the database's clock minus clock_ms, for new ids alone */
+	_Atomic int64_t       clock_offset_ms;  /* the database's clock minus clock_ms, for new ids alone */
 };
 
 /* ---- op.c */
@@ -229,8 +229,8 @@ void           pairs_meet(struct lane *l);  /* adds what found reservations need
 enum which { WANTED, DOUBTED, ALL_PAIRS };  /* wanted and not known; in doubt; all */
 size_t op_found_lines(const struct op *op); /* how many lines of the reservation it found it needs balances for */
 enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK; /* reads balances */
-void           pairs_learn(struct lane *l);            /* the batch is committed: the hints follow */
-void           pairs_forget(struct lane *l);           /* a guard missed: the hints of the batch are void */
+void           pairs_learn(struct lane *l);                             /* the batch is committed: the hints follow */
+void           pairs_forget(struct lane *l); /* a guard missed: the hints of the batch are void */
 
 /* ---- stock.c: what a batch does to slots. */
 /* Fills own slots that have too little: in a transaction of its own, or (commits false) only makes the rows ready for
