@@ -12,6 +12,7 @@
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 {
 	op->outcome = outcome;
+	l->held -= op->busy_since_ms != 0;
 	if (outcome == OUTCOME_REPLAYED)
 		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
 	op->next = NULL;
@@ -69,31 +70,71 @@ void batch_cut(struct lane *l, size_t count)
 	l->batch.count = count;
 }
 
-void batch_park(struct lane *l, struct op *op)
+/* Soon at first, because it may be one of ours who has the row for a moment; then all together, so that they take few
+ * rounds. One that is tried by itself costs a round: these take half of the lane's time at most. */
+static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
-	if (op->busy_since_ms == 0)
-		op->busy_since_ms = clock_ms() - LOCKED_MS / 2; /* one lock wait has passed already */
-	if (clock_ms() - op->busy_since_ms >= LOCKED_MS) {
+	if (op->apart)
+		return PARKED_MS + 2 * (int64_t)l->held;
+	return twin || now_ms == op->busy_since_ms ? PARKED_MIN_MS : PARKED_MS - now_ms % PARKED_MS;
+}
+
+static void op_park(struct lane *l, struct op *op, bool twin)
+{
+	int64_t now_ms = clock_ms(), locked_ms;
+
+	if (op->busy_since_ms == 0) {
+		op->busy_since_ms = now_ms;
+		l->held++;
+	}
+	locked_ms = now_ms - op->busy_since_ms;
+	if (locked_ms >= STUCK_MS)
+		lane_beware(l);
+	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
 		lane_answer(l, op, BUSY);
 		return;
 	}
 	op_put_back(op);
+	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
+	if (!l->parked || op->again_ms < l->parked_ms)
+		l->parked_ms = op->again_ms;
 	op->next = l->parked;
 	l->parked = op;
-	l->parked_ms = clock_ms();
 }
 
-/* Parked operations are tried again a few times a second. */
+void batch_park(struct lane *l, struct op *op)
+{
+	op_park(l, op, false);
+}
+
+/* Each in its own time, whatever else is parked meanwhile. */
 static void parked_return(struct lane *l)
 {
-	if (!l->parked || clock_ms() - l->parked_ms < PARKED_MS)
-		return;
-	while (l->parked) {
-		struct op *op = l->parked;
+	int64_t     now_ms = clock_ms();
+	struct op **last = &l->parked;
 
-		l->parked = op->next;
-		pending_prepend(l, &op, 1);
+	if (!l->parked || now_ms < l->parked_ms)
+		return;
+	l->parked_ms = INT64_MAX;
+	while (*last) {
+		struct op *op = *last;
+
+		if (op->again_ms <= now_ms) {
+			*last = op->next;
+			pending_prepend(l, &op, 1);
+			continue;
+		}
+		if (op->again_ms < l->parked_ms)
+			l->parked_ms = op->again_ms;
+		last = &op->next;
 	}
+}
+
+static int parked_wait_ms(const struct lane *l)
+{
+	int64_t left_ms = l->parked_ms - clock_ms();
+
+	return left_ms > 0 ? (int)left_ms : 0;
 }
 
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
@@ -111,6 +152,22 @@ struct op *batch_find(struct lane *l, bool movement, const char *id)
 	uint16_t *place = id_place(l, movement, id, op_id_hash(movement, id));
 
 	return *place && *place <= l->batch.count ? l->batch.ops[*place - 1] : NULL;
+}
+
+static void batch_index(struct lane *l)
+{
+	memset(l->ids, 0, sizeof(l->ids));
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		*id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) = (uint16_t)(i + 1);
+	}
+}
+
+void batch_keep(struct lane *l, size_t count)
+{
+	l->batch.count = count;
+	batch_index(l);
 }
 
 /* After the look-up: a release or a reacquired order brings lines along that nobody knew of when the batch was filled.
@@ -145,10 +202,7 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 		behind = count > 0 && waiting[count - 1] == op && op->goes_on;
 	}
 	pending_prepend(l, waiting, count);
-	b->count = kept;
-	memset(l->ids, 0, sizeof(l->ids));
-	for (size_t i = 0; i < kept; i++)
-		*id_place(l, b->ops[i]->kind == OP_MOVE, b->ops[i]->id, b->ops[i]->id_hash) = (uint16_t)(i + 1);
+	batch_keep(l, kept);
 }
 
 /* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
@@ -178,8 +232,15 @@ static bool batch_has_its_share(const struct lane *l, size_t waiting)
 	return b->count >= SHARE_MIN && 2 * b->count >= waiting + l->last && !b->ops[b->count - 1]->goes_on;
 }
 
+static bool by_itself(const struct op *op)
+{
+	return op->alone || op->apart;
+}
+
 /* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
- * nobody who came later is judged before it. */
+ * nobody who came later is judged before it. One that was parked ends nothing, it is parked until the first has had its
+ * turn.
+ */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -194,12 +255,16 @@ static void batch_fill(struct lane *l)
 	l->pending_count = 0;
 	for (; op; op = next) {
 		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
+		bool      twin = *place != 0;
 
 		next = op->next;
-		full = full || *place || b->count >= l->limit || batch_has_its_share(l, waiting) ||
-		       (b->count > 0 && (op->alone || b->ops[0]->alone || lines + op->lines_count > BATCH_LINES ||
-		                         bytes + op_bytes(op) > BATCH_BYTES));
-		if (full) {
+		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit ||
+		       batch_has_its_share(l, waiting) ||
+		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
+		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
+		if (twin && op->busy_since_ms) {
+			op_park(l, op, true);
+		} else if (full) {
 			pending_append(l, op);
 		} else if (op_take(l, op)) {
 			op->looked_at = op->looks = 0;
@@ -215,12 +280,14 @@ bool batch_take(struct lane *l)
 {
 	struct op *taken[BATCH_OPS];
 	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
-	int        wait_ms = l->pending ? 0 : l->parked ? PARKED_MS : IDLE_MS;
+	int        wait_ms = l->pending ? 0 : l->parked ? parked_wait_ms(l) : IDLE_MS;
 
 	if (!l->pending && (l->parked || queue_depth(&l->queue) == 0))
 		lane_tell(l); /* it may have to wait */
 	if (l->parked && !l->pending && queue_closed(&l->queue))
 		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
+	if (l->held != l->queue.held)
+		queue_hold(&l->queue, l->held);
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);
 	for (size_t i = 0; i < count; i++)

@@ -1,110 +1,484 @@
-/* blocked.c - rows that somebody outside has locked. A lane waits for such a row once; then the operations that need it
- * are parked and the others go on. Slots and reservations are remembered, so that the next operation on them is probed
- * before the lane waits again. */
+/* blocked.c - rows that somebody outside has locked.
+ *
+ * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
+ * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
+ * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
 #include "lane.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static uint64_t pair_key(const struct pair *p)
+static bool still(const _Atomic int64_t *until_ms)
 {
-	return (uint64_t)p->sku_id << 32 | p->location_id;
+	int64_t at_ms = atomic_load_explicit(until_ms, memory_order_relaxed);
+
+	return at_ms != 0 && clock_ms() < at_ms;
 }
 
-static uint64_t *blocked_place(struct lane *l, uint64_t key)
+static void extend(_Atomic int64_t *until_ms)
 {
-	for (size_t i = 0; i < BLOCKED; i++)
-		if (l->blocked[i] == key)
-			return &l->blocked[i];
-	return NULL;
+	atomic_store_explicit(until_ms, clock_ms() + WARY_MS, memory_order_relaxed);
 }
 
-/* What is free again is forgotten. */
-static bool blocked_still(struct lane *l, uint64_t key, bool locked)
+bool lane_is_wary(const struct lane *l)
 {
-	uint64_t *place = blocked_place(l, key);
-
-	if (place && !locked)
-		*place = 0;
-	return place && locked;
+	return still(&l->engine->wary_until_ms);
 }
 
-/* Does the batch touch what was locked lately and still is? Probes wait for nothing. */
-bool lane_is_blocked(struct lane *l)
+void lane_beware(struct lane *l)
+{
+	extend(&l->engine->wary_until_ms);
+}
+
+/* ---- which slots a batch needs */
+
+static struct pair *line_pair(const struct lane *l, const struct line *line)
+{
+	return line->sku && line->location ? &l->batch.pairs[line->pair] : NULL;
+}
+
+static bool pair_gathers(const struct pair *p)
+{
+	return p->take > p->own + p->add;
+}
+
+static void lines_need_every(struct lane *l, const struct line *lines, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		struct pair *p = line_pair(l, &lines[k]);
+
+		if (p)
+			p->needs = EVERY_SLOT;
+	}
+}
+
+static void release_needs(struct lane *l, const struct reservation *r)
+{
+	for (size_t k = 0; k < r->lines_count; k++) {
+		struct pair *p = line_pair(l, &r->lines[k]);
+
+		if (p && r->lines[k].slot != l->slot)
+			p->needs = EVERY_SLOT;
+		else if (p && p->needs == NO_SLOT)
+			p->needs = OWN_SLOT;
+	}
+}
+
+/* Does it need whatever slot there is? What is refused does where expired holds are given back first. */
+static bool op_needs_every(const struct op *op, bool sweeps)
+{
+	return (op->writes && op->alone) || (sweeps && op_is_refused(op));
+}
+
+static void batch_needs(struct lane *l, bool sweeps)
 {
 	struct batch *b = &l->batch;
-	bool          pairs = false, rows = false, locked = false;
 
-	for (size_t i = 0; i < b->pairs_count; i++)
-		pairs |= blocked_place(l, pair_key(&b->pairs[i])) != NULL;
-	for (size_t i = 0; i < b->count; i++)
-		rows |= b->ops[i]->found && blocked_place(l, b->ops[i]->id_hash) != NULL;
-	if ((pairs && pairs_probe(l) != DB_OK) || (rows && reservation_probe(l) != DB_OK))
-		return false;
-	for (size_t i = 0; pairs && i < b->pairs_count; i++)
-		locked |= blocked_still(l, pair_key(&b->pairs[i]), b->pairs[i].locked);
-	for (size_t i = 0; rows && i < b->count; i++)
-		locked |= blocked_still(l, b->ops[i]->id_hash, b->ops[i]->locked);
-	return locked;
+	for (size_t i = 0; i < b->pairs_count; i++) {
+		struct pair *p = &b->pairs[i];
+
+		p->own_locked = p->others_locked = false;
+		p->needs = pair_gathers(p) ? EVERY_SLOT : p->take > 0 || p->add > 0 ? OWN_SLOT : NO_SLOT;
+	}
+	for (size_t i = 0; i < b->count; i++) {
+		const struct op *op = b->ops[i];
+
+		if (op_needs_every(op, sweeps)) {
+			lines_need_every(l, op->lines, op->lines_count);
+			if (op->found)
+				lines_need_every(l, op->found->lines, op_found_lines(op));
+		} else if (op->writes && op->kind == OP_RELEASE) {
+			release_needs(l, op->found);
+		}
+	}
 }
 
-static bool op_is_locked(const struct lane *l, const struct op *op)
+static void flag_read(void *arg, const struct db_row *row)
 {
+	*(bool *)arg = db_int(row, 0) != 0;
+}
+
+/* Will expired holds be given back because somebody falls short? */
+static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
+{
+	bool refuses = false;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		refuses |= op_is_refused(l->batch.ops[i]);
+	if (!refuses)
+		return DB_OK;
+	return lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, flag_read, sweeps);
+}
+
+/* ---- the looks */
+
+/* All go in one trip. The rows of the last may be many, so nothing is sent behind it. */
+enum { LOOKS = 6 };
+
+struct looks {
+	struct lane   *lane;
+	enum db_result result;
+	size_t         count;
+	struct {
+		void (*each)(void *arg, const struct db_row *row);
+		void *arg;
+	} sent[LOOKS];
+};
+
+/* With l->rows. */
+static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
+{
+	struct lane *l = k->lane;
+
+	if (k->result != DB_OK)
+		return;
+	text_reset(&l->sql);
+	statement_add(&l->sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	k->result = db_send(l->db, l->sql.data);
+	if (k->result != DB_OK)
+		return;
+	k->sent[k->count].each = each;
+	k->sent[k->count++].arg = arg;
+}
+
+/* The locks that they took go. */
+static enum db_result looks_end(struct looks *k)
+{
+	if (k->count > 0)
+		look_send(k, LOOKS_END, NULL, NULL);
+	lane_tell(k->lane);
+	for (size_t i = 0; i < k->count; i++) {
+		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
+
+		if (k->result == DB_OK)
+			k->result = result;
+	}
+	return k->result;
+}
+
+/* ---- reservations and ids */
+
+static void unlocked_read(void *arg, const struct db_row *row)
+{
+	struct op *op = batch_find(arg, false, row->col[1]);
+
+	if (op)
+		op->locked = false;
+}
+
+static void reservations_look(struct lane *l, struct looks *k)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!op->writes || !op->found)
+			continue;
+		op->locked = true;
+		row_int(&l->rows, (int64_t)op->found->reservation_id);
+	}
+	if (l->rows.len > 0)
+		look_send(k, RESERVATION_PROBE, unlocked_read, l);
+}
+
+static void id_met(struct op *op)
+{
+	if (op)
+		op->locked = op->suspect = true;
+}
+
+static void order_read(void *arg, const struct db_row *row)
+{
+	id_met(batch_find(arg, false, row->col[0]));
+}
+
+static void movement_id_read(void *arg, const struct db_row *row)
+{
+	id_met(batch_find(arg, true, row->col[0]));
+}
+
+/* The first of the looks. Ids that are to be new and are there: somebody has written them and not committed, or
+ * committed a moment ago, which the next look-up tells. */
+static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (op->writes && op->kind == kind)
+			row_hex(&l->rows, op->id, strlen(op->id));
+	}
+	if (l->rows.len == 0)
+		return;
+	if (k->count == 0)
+		look_send(k, GLIMPSE, NULL, NULL);
+	if (kind == OP_MOVE)
+		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
+	else
+		look_send(k, RESERVATION_GLIMPSE, order_read, l);
+}
+
+/* ---- slots */
+
+struct slot_seen {
+	uint32_t sku_id, location_id, slot, mark;
+	bool     open; /* nobody else has it locked */
+};
+
+struct slots_seen {
+	struct slot_seen *list;
+	size_t            count, max;
+};
+
+/* By what they are; of one slot the open one comes first. */
+static int slot_order(const void *a, const void *b)
+{
+	const struct slot_seen *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	if (x->location_id != y->location_id)
+		return x->location_id < y->location_id ? -1 : 1;
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return y->open - x->open;
+}
+
+static void slot_read(void *arg, const struct db_row *row)
+{
+	struct slots_seen *s = arg;
+
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = (struct slot_seen){
+		.sku_id = (uint32_t)db_int(row, 0),
+		.location_id = (uint32_t)db_int(row, 1),
+		.slot = (uint32_t)db_int(row, 2),
+		.mark = (uint32_t)db_int(row, 3),
+		.open = row->col[3] == NULL,
+	};
+}
+
+static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
+{
+	return a->sku_id == b->sku_id && a->location_id == b->location_id && a->slot == b->slot;
+}
+
+/* A row that many write, one after the other, may be locked at every look; waiting for it is right, because everybody's
+ * turn comes. What stands in it tells it from a row that somebody keeps: it has changed since the last look. */
+static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
+{
+	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
+	struct stuck *at = &l->stuck[hash % STUCK];
+	int64_t       now_ms = clock_ms();
+	bool moves = at->sku_id == seen->sku_id && at->location_id == seen->location_id && at->slot == seen->slot &&
+	             at->mark != seen->mark && now_ms - at->seen_ms < STUCK_MS;
+
+	*at = (struct stuck){seen->sku_id, seen->location_id, seen->slot, seen->mark, now_ms};
+	return !moves;
+}
+
+static void slots_judge(struct lane *l, struct slots_seen *s)
+{
+	if (s->count > 0)
+		qsort(s->list, s->count, sizeof(s->list[0]), slot_order);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct slot_seen *seen = &s->list[i];
+		struct pair            *p = pair_find(l, seen->sku_id, seen->location_id);
+
+		if (seen->open || (i > 0 && slots_equal(seen, seen - 1)) || !slot_is_stuck(l, seen))
+			continue;
+		p->own_locked |= seen->slot == l->slot;
+		p->others_locked |= seen->slot != l->slot;
+	}
+}
+
+static void own_read(void *arg, const struct db_row *row)
+{
+	struct pair *p = pair_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
+
+	if (p)
+		p->own_locked = false;
+}
+
+static void own_slots_look(struct lane *l, struct looks *k)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		struct pair *p = &l->batch.pairs[l->batch.order[i]];
+
+		p->own_locked = p->needs != NO_SLOT && p->own_row;
+		if (!p->own_locked)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, l->slot);
+		row_end(&l->rows);
+	}
+	if (l->rows.len > 0)
+		look_send(k, STOCK_PROBE, own_read, l);
+}
+
+/* Own slots that the first look found locked, and all of those of which every slot is needed. */
+static enum db_result slots_look(struct lane *l)
+{
+	struct slots_seen s = {0};
+	enum db_result    result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		struct pair *p = &l->batch.pairs[l->batch.order[i]];
+
+		if (!p->own_locked && p->needs != EVERY_SLOT)
+			continue;
+		p->own_locked = false;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, p->needs == EVERY_SLOT);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	result = lane_ask(l, STOCK_LOOK, &(struct fill){.rows = &l->rows, .slot = l->slot}, slot_read, &s);
+	if (result == DB_OK)
+		slots_judge(l, &s);
+	free(s.list);
+	return result;
+}
+
+/* ---- how long a round waits */
+
+static void lane_wait(struct lane *l, int wait_s)
+{
+	if (l->wait_s == wait_s || !db_connected(l->db))
+		return;
+	if (lane_ask(l, LANE_WAIT, &(struct fill){.count = wait_s}, NULL, NULL) == DB_OK)
+		l->wait_s = wait_s;
+	else
+		db_close(l->db);
+}
+
+/* A batch that was kept waiting in vain does not wait again. */
+void lane_hurry(struct lane *l)
+{
+	bool wary = lane_is_wary(l);
+
+	l->hasty = false;
+	for (size_t i = 0; wary && i < l->batch.count; i++)
+		l->hasty |= l->batch.ops[i]->unsure;
+	lane_wait(l, l->hasty ? 0 : wary ? WARY_WAIT_S : LOCK_WAIT_S);
+}
+
+/* The cause of the hurry was found. */
+static void lane_calm(struct lane *l)
+{
+	if (l->hasty)
+		lane_wait(l, WARY_WAIT_S);
+	l->hasty = false;
+}
+
+/* ---- who has to wait */
+
+static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
+{
+	bool               every = op_needs_every(op, sweeps);
 	size_t             found = op_found_lines(op), count = found ? found : op->lines_count;
 	const struct line *lines = found ? op->found->lines : op->lines;
 
-	for (size_t k = 0; k < count; k++)
-		if (lines[k].sku && lines[k].location && l->batch.pairs[lines[k].pair].locked)
+	if (op->locked)
+		return true;
+	if (!op->writes && !every)
+		return false;
+	for (size_t k = 0; k < count; k++) {
+		const struct pair *p = line_pair(l, &lines[k]);
+		bool               foreign = op->kind == OP_RELEASE && lines[k].slot != l->slot;
+
+		if (p && ((p->own_locked && !foreign) ||
+		          (p->others_locked && (foreign || every || (op->kind != OP_RELEASE && pair_gathers(p))))))
 			return true;
-	return op->locked;
+	}
+	return false;
 }
 
-static void blocked_enter(struct lane *l, uint64_t key)
+static void locked_park(struct lane *l, bool sweeps)
 {
-	uint64_t *place = blocked_place(l, key) ? NULL : blocked_place(l, 0);
+	struct batch *b = &l->batch;
+	struct op    *kept[BATCH_OPS];
+	size_t        count = 0;
 
-	if (place)
-		*place = key;
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (!op_is_locked(l, op, sweeps))
+			kept[count++] = op;
+	}
+	if (count == b->count)
+		return;
+	for (size_t i = 0, k = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		op->unsure = false; /* the cause is found */
+		if (k < count && op == kept[k]) {
+			k++;
+			continue;
+		}
+		if (op->locked && !op->found)
+			extend(&l->engine->glimpse_until_ms);
+		batch_park(l, op);
+	}
+	memcpy(b->ops, kept, count * sizeof(kept[0]));
+	batch_keep(l, count);
+	lane_calm(l);
+	decide(b);
 }
 
-static void blocked_enter_all(struct lane *l)
+enum db_result lane_look_out(struct lane *l)
 {
-	for (size_t i = 0; i < l->batch.pairs_count; i++)
-		if (l->batch.pairs[i].locked)
-			blocked_enter(l, pair_key(&l->batch.pairs[i]));
+	struct looks k = {.lane = l};
+	bool         sweeps = false;
+
+	k.result = batch_sweeps(l, &sweeps);
+	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->locked)
-			blocked_enter(l, l->batch.ops[i]->id_hash);
+		l->batch.ops[i]->locked = false;
+	if (l->hasty || still(&l->engine->glimpse_until_ms)) {
+		ids_look(l, &k, OP_RESERVE);
+		ids_look(l, &k, OP_MOVE);
+	}
+	reservations_look(l, &k);
+	own_slots_look(l, &k);
+	if (looks_end(&k) == DB_OK)
+		k.result = slots_look(l);
+	if (k.result == DB_OK)
+		locked_park(l, sweeps);
+	return k.result;
 }
 
-/* A lock was not given in time, or would not be: find out which operations need it and park those. */
+/* ---- locks that the looks do not find */
+
+/* The next round looks for the rows. Where it does not find them it fails at once, and so do its halves, until one
+ * operation is left that cannot have its lock. */
 void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;
-	size_t        kept = 0, fresh = 0;
 
-	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK || pairs_probe(l) != DB_OK ||
-	    reservation_probe(l) != DB_OK) {
+	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK) {
 		batch_put_back(l);
 		return;
 	}
-	if (!l->parked)
-		memset(l->blocked, 0, sizeof(l->blocked));
-	blocked_enter_all(l);
-	for (size_t i = 0; i < b->count; i++) {
-		fresh += op_is_locked(l, b->ops[i]) && b->ops[i]->busy_since_ms == 0;
-		if (op_is_locked(l, b->ops[i]))
-			batch_park(l, b->ops[i]);
-		else
-			b->ops[kept++] = b->ops[i];
+	lane_beware(l);
+	if (!l->hasty)
+		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
+	for (size_t i = 0; !l->hasty && i < b->count; i++)
+		b->ops[i]->unsure = true;
+	if (l->hasty)
+		l->limit = b->count > 1 ? b->count / 2 : 1;
+	if (l->hasty && b->count == 1) {
+		b->ops[0]->apart = true;
+		batch_park(l, b->ops[0]);
+		b->count = 0;
 	}
-	if (kept == b->count) { /* it is free again, or it is none of these rows */
-		for (size_t i = 0; i < b->count; i++)
-			b->ops[i]->tries += LOCKED_TRIES;
-		batch_retry(l);
-		return;
-	}
-	if (fresh > 0)
-		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, fresh);
-	b->count = kept;
 	batch_put_back(l);
 }

@@ -9,21 +9,25 @@
 
 #include "engine.h"
 
+enum needs { NO_SLOT, OWN_SLOT, EVERY_SLOT };
+
 /* The balance of one sku at one location, as a lane knows it, and what a batch does to it. All in units. */
 struct pair {
 	uint32_t sku_id, location_id;
-	int64_t  own, total; /* available: in the lane's slot, in all slots */
-	unsigned slots;      /* how many slot rows there are; 0: never stocked here */
-	bool     own_row;    /* the lane's own slot row exists */
-	bool     wanted;     /* somebody in the batch needs to know the balance */
-	bool     known;      /* own and total were read, some time ago perhaps */
-	int64_t  before;     /* total as it was known before it was read again; -1: it was not known */
-	unsigned read_at;    /* the moment of the batch when they were read; 0: before it began */
-	bool     agreed;     /* the last look gave the total that was known before it */
-	bool     swept;      /* expired holds on it were looked for in this batch */
-	bool     doubted;    /* a refusal rests on it that is not certain yet */
-	bool     locked;     /* somebody outside holds a slot of it */
-	bool     gathers;    /* the own slot has too little, all slots together have enough */
+	int64_t  own, total;    /* available: in the lane's slot, in all slots */
+	unsigned slots;         /* how many slot rows there are; 0: never stocked here */
+	bool     own_row;       /* the lane's own slot row exists */
+	bool     wanted;        /* somebody in the batch needs to know the balance */
+	bool     known;         /* own and total were read, some time ago perhaps */
+	int64_t  before;        /* total as it was known before it was read again; -1: it was not known */
+	unsigned read_at;       /* the moment of the batch when they were read; 0: before it began */
+	bool     agreed;        /* the last look gave the total that was known before it */
+	bool     swept;         /* expired holds on it were looked for in this batch */
+	bool     doubted;       /* a refusal rests on it that is not certain yet */
+	uint8_t  needs;         /* blocked.c: which slots the batch needs, enum needs */
+	bool     own_locked;    /* blocked.c: somebody outside holds the own slot of these .. */
+	bool     others_locked; /* .. another one */
+	bool     gathers;       /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */
 	int64_t take, hold, add; /* leaves available; of that is reserved; comes in */

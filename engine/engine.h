@@ -168,6 +168,7 @@ struct op {
 	struct movement    *found_movement;
 	uint64_t            new_id;
 	int64_t             busy_since_ms; /* when a row of it was first seen locked from outside; 0: never */
+	int64_t             again_ms;      /* parked: when it is to be tried again */
 	unsigned            tries;
 	unsigned            shorts; /* how many of them because a slot had too little */
 	uint64_t            id_hash;
@@ -176,6 +177,8 @@ struct op {
 	bool                suspect;   /* its id may exist: look it up before anything is sent */
 	bool                look_up;   /* now */
 	bool                alone, writes, locked;
+	bool                unsure;     /* a lock that none of the looks finds kept its batch waiting in vain */
+	bool                apart;      /* it is the one that such a lock kept waiting: tried by itself */
 	bool                over_limit; /* a total would pass 9e15, seen before new skus were made */
 	/* ---- the starter's own */
 	bool         ended;    /* it came back */

@@ -133,6 +133,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		return false;
 	}
 	l->epoch = last->epoch;
+	l->wait_s = LOCK_WAIT_S;
 	lane_forget(l);
 	clock_learn(l->engine, last->now, sent_ms);
 	l->id_maker.owner = (uint64_t)l->lane_id;

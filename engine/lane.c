@@ -195,10 +195,10 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 	enum db_result result = batch_prepare(l);
 
 	*verdict = VERDICT_DONE;
-	if (result == DB_OK && lane_is_blocked(l))
-		result = DB_LOCKED;
 	if (result == DB_OK)
 		decide(b);
+	if (result == DB_OK && lane_is_wary(l))
+		result = lane_look_out(l);
 	if (result == DB_OK)
 		result = batch_make_sure(l);
 	if (result != DB_OK)
@@ -350,8 +350,10 @@ static void lane_round(struct lane *l)
 	int64_t        began_us = clock_us(), now = TIME_NONE;
 	size_t         requests = l->batch.count;
 	enum verdict   verdict;
-	enum db_result result = batch_run(l, &verdict, &now);
+	enum db_result result;
 
+	lane_hurry(l);
+	result = batch_run(l, &verdict, &now);
 	figures_count(l, requests, began_us);
 	l->careful = result != DB_OK || verdict != VERDICT_DONE;
 	if (result != DB_OK)

@@ -16,20 +16,24 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
 /* ---- limits */
 enum {
-	QUEUE_OPS = 4096,  /* one more is refused: BUSY */
-	WAKE_OPS = 128,    /* as many are not kept waiting for more */
-	SHARE_MIN = 16,    /* of those under way, in a batch: fewer are not divided */
-	WAIT_MS = 10000,   /* how long a request waits for a database that is away */
-	SILENCE_S = 12,    /* a connection on which a request waited in vain is given up soon after it */
-	COUNT_S = 30,      /* the clerk's and the census': a large claim or a count takes its time */
-	LOCKED_MS = 4000,  /* how long it waits for a row that somebody outside holds */
-	LOCKED_TRIES = 10, /* what a lock wait of unknown cause counts for */
-	TRIES_MAX = 30,    /* conflicts that an operation survives */
+	QUEUE_OPS = 4096, /* one more is refused: BUSY */
+	WAKE_OPS = 128,   /* as many are not kept waiting for more */
+	SHARE_MIN = 16,   /* of those under way, in a batch: fewer are not divided */
+	WAIT_MS = 10000,  /* how long a request waits for a database that is away */
+	SILENCE_S = 12,   /* a connection on which a request waited in vain is given up soon after it */
+	COUNT_S = 30,     /* the clerk's and the census': a large claim or a count takes its time */
+	LOCKED_MS = 4000, /* how long it waits for a row that somebody outside holds */
+	TRIES_MAX = 30,   /* conflicts that an operation survives */
 	HINTS = 1 << 16,
 	RECENTS = 1 << 15,
 	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
-	PARKED_MS = 100, /* how often parked operations are tried again */
-	BLOCKED = 64,
+	PARKED_MS = 100, /* how often a parked operation is tried again; the first time sooner: */
+	PARKED_MIN_MS = 10,
+	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
+	WARY_MS = 30000, /* after the last row that was stuck */
+	LOCK_WAIT_S = 2, /* for a lock, as db.c has it .. */
+	WARY_WAIT_S = 1, /* .. and while lanes are wary */
+	STUCK = 1 << 12,
 	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
 	SWEPT = 1 << 12,
 	DOUBT_ROUNDS = 8,
@@ -52,6 +56,7 @@ struct queue {
 	pthread_cond_t  filled;
 	struct op      *ring[QUEUE_OPS];
 	size_t          head, count;
+	size_t          held; /* taken, but parked: they count as if they were still here */
 	bool            closed;
 	_Atomic bool    news; /* pushed since the last wake */
 };
@@ -61,9 +66,11 @@ bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 void queue_wake(struct queue *q);
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
+/* So many of those that were taken are parked: as many fewer are let in. */
+void   queue_hold(struct queue *q, size_t held);
 void   queue_close(struct queue *q);
 bool   queue_closed(struct queue *q);
-size_t queue_depth(struct queue *q);
+size_t queue_depth(struct queue *q); /* those that are held, too */
 
 /* What a lane remembers of a balance from its last batch. Direct-mapped: one that is pushed out is read again. */
 struct hint {
@@ -90,6 +97,13 @@ struct walk {
 	int64_t      from_ms, id; /* the next hold is behind this due_at and reservation_id */
 	bool         left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
 	int64_t      told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
+};
+
+/* A slot that was found locked, and a mark of what stood in it. Direct-mapped: one that is pushed out counts as new. */
+struct stuck {
+	uint32_t sku_id, location_id;
+	uint32_t slot, mark;
+	int64_t  seen_ms; /* clock_ms; 0: free place */
 };
 
 /* Of a lane's transaction. REPEATABLE_READ: ranges that it reads under locks are locked too. */
@@ -137,13 +151,16 @@ struct lane {
 	size_t            pending_count;
 	struct op        *answered, **answered_last; /* their loops are told together, before the lane waits */
 	struct op        *parked;                    /* waiting for a row that somebody outside holds */
-	int64_t           parked_ms;                 /* when they were last tried */
+	int64_t           parked_ms;                 /* when the first of them is to be tried again */
+	size_t            held;                      /* were parked and are not answered yet, wherever they are */
 	size_t            last;                      /* how many the last batch has answered */
 	size_t            limit;                     /* of the next batch; halved while conflicts go on */
 	size_t            look_ups;                  /* ids looked up at once; halved where they have many lines */
 	bool              careful;                   /* the last round failed */
-	uint64_t          blocked[BLOCKED];          /* pairs and ids that were locked from outside; 0: free place */
-	uint64_t          recents[RECENTS];          /* hashes of ids written lately: likely replays */
+	bool              hasty;                     /* this round waits for no lock */
+	int               wait_s;                    /* how long the connection does */
+	struct stuck      stuck[STUCK];
+	uint64_t          recents[RECENTS]; /* hashes of ids written lately: likely replays */
 	struct hint       hints[HINTS];
 	struct swept      swept[SWEPT];
 	struct walk       walk;
@@ -161,8 +178,10 @@ struct engine {
 	struct desk          *clerk;  /* what jobs have it run */
 	struct desk          *census; /* counts, one at a time */
 	struct engine_figures figures;
-	struct past           past;            /* which database it is */
-	_Atomic int64_t       clock_offset_ms; /* the database's clock minus clock_ms, for new ids alone */
+	struct past           past;             /* which database it is */
+	_Atomic int64_t       wary_until_ms;    /* clock_ms; when lanes stop to look for locked rows; 0: never begun */
+	_Atomic int64_t       glimpse_until_ms; /* likewise of ids that somebody outside has written */
+	_Atomic int64_t       clock_offset_ms;  /* the database's clock minus clock_ms, for new ids alone */
 };
 
 /* ---- op.c */
@@ -208,7 +227,8 @@ void batch_put_back(struct lane *l); /* nothing was done for them: they are firs
 void batch_cut(struct lane *l, size_t count); /* the same for those behind the first `count` */
 /* The same for those of which `waits` is true, and what stands behind them in their call. */
 void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b));
-void batch_park(struct lane *l, struct op *op);
+void batch_park(struct lane *l, struct op *op); /* for a while, or it is told BUSY */
+void batch_keep(struct lane *l, size_t count);  /* the first so many of the batch, after others were taken out */
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* the lane is done with the op */
 /* What is answered goes to its loops: before the lane waits for the database or the queue, and no sooner when there is
  * more to do, so that the database has the next batch before loops and clients want the cores. */
@@ -218,22 +238,28 @@ struct op *batch_find(struct lane *l, bool movement, const char *id);
 uint64_t   op_id_hash(bool movement, const char *id); /* op.c; never 0 */
 
 /* ---- blocked.c */
-bool lane_is_blocked(struct lane *l);
-void lane_set_aside(struct lane *l);
-void batch_retry(struct lane *l); /* lane.c: put back, in smaller batches as it goes on */
+bool lane_is_wary(const struct lane *l); /* has a row been met lately that somebody outside has locked? */
+void lane_beware(struct lane *l);        /* one has been met: all lanes are wary for WARY_MS */
+/* After decide(): parks the operations whose rows somebody outside has locked and decides anew on the others. */
+enum db_result lane_look_out(struct lane *l) MUST_CHECK;
+void           lane_set_aside(struct lane *l); /* a lock was not given in time */
+void           lane_hurry(struct lane *l);     /* at the beginning of a round: how long it waits for locks */
+
+/* ---- lane.c */
+void batch_retry(struct lane *l); /* put back, in smaller batches as it goes on */
 
 /* ---- pair.c: the batch's balances. What returns a db_result runs on the lane's connection. */
 enum db_result pairs_resolve(struct lane *l) MUST_CHECK;    /* codes that the catalogue lacks: read */
 enum db_result pairs_make_codes(struct lane *l) MUST_CHECK; /* new skus and locations of movements: made, committed */
 bool           op_makes_codes(const struct op *op);         /* will it need that, unless it is a replay? */
 void           pairs_find(struct lane *l);                  /* the batch's pairs, with what the hints know */
+struct pair   *pair_find(struct lane *l, uint32_t sku_id, uint32_t location_id); /* NULL: not in the batch */
 void           pairs_meet(struct lane *l);  /* adds what found reservations need, after another look-up */
 enum which { WANTED, DOUBTED, ALL_PAIRS };  /* wanted and not known; in doubt; all */
 size_t op_found_lines(const struct op *op); /* how many lines of the reservation it found it needs balances for */
 enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK; /* reads balances */
-enum db_result pairs_probe(struct lane *l) MUST_CHECK; /* marks pairs of which somebody has a slot locked */
-void           pairs_learn(struct lane *l);            /* the batch is committed: the hints follow */
-void           pairs_forget(struct lane *l);           /* a guard missed: the hints of the batch are void */
+void           pairs_learn(struct lane *l);                             /* the batch is committed: the hints follow */
+void           pairs_forget(struct lane *l); /* a guard missed: the hints of the batch are void */
 
 /* ---- stock.c: what a batch does to slots. */
 /* Fills own slots that have too little: in a transaction of its own, or (commits false) only makes the rows ready for
@@ -266,7 +292,6 @@ void           reservation_insert(struct lane *l); /* writes the new reservation
  * goes on with the next batch (l->walk): a batch passes SWEEP_WALK of them at most. */
 enum db_result reservation_sweep(struct lane *l) MUST_CHECK;
 void           sweep_forget(struct lane *l);                   /* what was looked at: it may be another database */
-enum db_result reservation_probe(struct lane *l) MUST_CHECK;   /* marks ops whose row somebody has locked */
 void           reservation_answer(struct op *op, int64_t now); /* op->reservation as it is after the commit at `now` */
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);

@@ -1,5 +1,16 @@
 -- The lane's own row. {lane} {slot} {mark} {count} are numbers.
 
+-- name: lane_wait
+-- How many seconds the lane's statements wait for a lock; 0: not at all.
+SET SESSION innodb_lock_wait_timeout = {count}, lock_wait_timeout = {count};
+
+-- name: glimpse
+-- The next transaction reads what is not committed, too.
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+
+-- name: looks_end
+ROLLBACK;
+
 -- name: lane_make
 -- A row for this run of the lane. An INSERT .. RETURNING reads its number in the same trip.
 INSERT INTO lane (slot, mark, epoch, batch_no, batch_at, started_at)

@@ -241,7 +241,7 @@ static uint32_t *pair_place(struct lane *l, uint32_t sku_id, uint32_t location_i
 	}
 }
 
-static struct pair *pair_find(struct lane *l, uint32_t sku_id, uint32_t location_id)
+struct pair *pair_find(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
 	uint32_t index = *pair_place(l, sku_id, location_id);
 
@@ -402,39 +402,4 @@ void pairs_forget(struct lane *l)
 {
 	for (size_t i = 0; i < l->batch.pairs_count; i++)
 		hint_place(l, l->batch.pairs[i].sku_id, l->batch.pairs[i].location_id)->known = false;
-}
-
-/* ---- slots that somebody outside has locked */
-
-static void unlocked_read(void *arg, const struct db_row *row)
-{
-	struct pair *p = pair_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
-
-	p->locked = (uint64_t)db_int(row, 2) < p->slots;
-}
-
-enum db_result pairs_probe(struct lane *l)
-{
-	enum db_result result = pairs_load(l, ALL_PAIRS);
-
-	if (result != DB_OK)
-		return result;
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		struct pair *p = &l->batch.pairs[l->batch.order[i]];
-
-		p->locked = p->slots > 0;
-		if (!p->locked)
-			continue;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_end(&l->rows);
-	}
-	if (l->rows.len == 0)
-		return DB_OK;
-	result = lane_ask(l, STOCK_PROBE, &(struct fill){.rows = &l->rows}, unlocked_read, l);
-	for (size_t i = 0; i < l->batch.pairs_count; i++)
-		l->batch.pairs[i].locked &= result == DB_OK;
-	return result;
 }

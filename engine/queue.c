@@ -12,7 +12,7 @@ void queue_init(struct queue *q)
 	pthread_cond_init(&q->filled, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&q->lock, NULL);
-	q->head = q->count = 0;
+	q->head = q->count = q->held = 0;
 	q->closed = false;
 	atomic_init(&q->news, false);
 }
@@ -29,7 +29,7 @@ bool queue_push(struct queue *q, struct op *first, size_t count)
 	bool fits;
 
 	pthread_mutex_lock(&q->lock);
-	fits = !q->closed && q->count + count <= QUEUE_OPS;
+	fits = !q->closed && q->count + q->held + count <= QUEUE_OPS;
 	for (size_t i = 0; fits && i < count; i++) {
 		struct op *op = first;
 
@@ -85,6 +85,13 @@ size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms)
 	return taken;
 }
 
+void queue_hold(struct queue *q, size_t held)
+{
+	pthread_mutex_lock(&q->lock);
+	q->held = held;
+	pthread_mutex_unlock(&q->lock);
+}
+
 void queue_close(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);
@@ -108,7 +115,7 @@ size_t queue_depth(struct queue *q)
 	size_t depth;
 
 	pthread_mutex_lock(&q->lock);
-	depth = q->count;
+	depth = q->count + q->held;
 	pthread_mutex_unlock(&q->lock);
 	return depth;
 }

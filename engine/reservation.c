@@ -452,34 +452,3 @@ void reservation_answer(struct op *op, int64_t now)
 	if (op->writes)
 		reservation_changed(op->reservation, op, now);
 }
-
-/* ---- rows that somebody outside has locked */
-
-static void unlocked_read(void *arg, const struct db_row *row)
-{
-	struct lane *l = arg;
-
-	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->found && l->batch.ops[i]->found->reservation_id == (uint64_t)db_int(row, 0))
-			l->batch.ops[i]->locked = false;
-}
-
-enum db_result reservation_probe(struct lane *l)
-{
-	enum db_result result;
-
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-
-		op->locked = op->found && op->kind != OP_RESERVE;
-		if (op->locked)
-			row_int(&l->rows, (int64_t)op->found->reservation_id);
-	}
-	if (l->rows.len == 0)
-		return DB_OK;
-	result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &l->rows}, unlocked_read, l);
-	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->locked &= result == DB_OK;
-	return result;
-}

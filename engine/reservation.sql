@@ -148,4 +148,8 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.
-SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) FOR UPDATE SKIP LOCKED;
+SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) FOR UPDATE SKIP LOCKED;
+
+-- name: reservation_glimpse
+-- Ids that are there, by a dirty read (glimpse): those too that somebody has written and not committed. {rows}: hex literals.
+SELECT order_id FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({rows});

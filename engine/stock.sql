@@ -49,12 +49,22 @@ INSERT IGNORE INTO stock_slot (sku_id, location_id, slot, available, reserved) V
           ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot FOR UPDATE) locked;
 
 -- name: stock_probe
--- How many slots of these are not locked by somebody else right now. {rows}: (sku, location).
-WITH want(sku_id, location_id) AS (VALUES {rows})
-SELECT p.sku_id, p.location_id, COUNT(*)
-  FROM (SELECT s.sku_id, s.location_id FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
-            ON s.sku_id = want.sku_id AND s.location_id = want.location_id FOR UPDATE SKIP LOCKED) p
- GROUP BY p.sku_id, p.location_id;
+-- Which of these slots are not locked by somebody else right now. {rows}: (sku, location, slot).
+SELECT sku_id, location_id, slot FROM stock_slot FORCE INDEX (PRIMARY)
+ WHERE (sku_id, location_id, slot) IN ({rows}) FOR UPDATE SKIP LOCKED;
+
+-- name: stock_look
+-- The same where the slots have to be found, with a mark of each that changes when the slot does; those that nobody else has
+-- locked come again, with NULL in its place. {rows}: (sku, location, 1), or 0 in the third place for slot {slot} alone.
+WITH want(sku_id, location_id, every_slot) AS (VALUES {rows})
+SELECT s.sku_id, s.location_id, s.slot, CRC32(CONCAT_WS(',', s.available, s.reserved))
+  FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
+    ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND (want.every_slot OR s.slot = {slot})
+UNION ALL
+(SELECT s.sku_id, s.location_id, s.slot, NULL
+   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
+     ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND (want.every_slot OR s.slot = {slot})
+    FOR UPDATE SKIP LOCKED);
 
 -- name: stock_add
 -- Units come in, into the own slot; the row appears when it is first needed. {rows}: (sku, location, slot, units, 0).
@@ -139,6 +149,10 @@ SELECT m.movement_id, m.movement_no, m.lines_hash, m.kind, m.created_at, m.reaso
   FROM movement m FORCE INDEX (movement_id) LEFT JOIN movement_line l ON l.movement_no = m.movement_no
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
  WHERE m.movement_id IN ({rows});
+
+-- name: movement_glimpse
+-- Ids that are there, by a dirty read (glimpse): those too that somebody has written and not committed. {rows}: hex literals.
+SELECT movement_id FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({rows});
 
 -- name: movement_add
     INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reason, reference) VALUES {rows};

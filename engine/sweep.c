@@ -151,6 +151,11 @@ static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
 
 /* ---- a walk */
 
+static bool is_due(struct lane *l, const struct pair *p, int64_t since_ms)
+{
+	return p->doubted && !p->swept && !looked_since(l, p->sku_id, since_ms);
+}
+
 /* Begins a walk for the skus of the balances in doubt that were not looked at since. l->walk.skus stays empty where
  * there is nothing to look for: no such sku, or no hold at all that is past its time. */
 static enum db_result walk_begin(struct lane *l, int64_t since_ms)
@@ -163,7 +168,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	for (size_t i = 0; i < l->batch.pairs_count; i++) {
 		const struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
-		if (p->doubted && !looked_since(l, p->sku_id, since_ms))
+		if (is_due(l, p, since_ms))
 			row_int(&l->rows, p->sku_id);
 	}
 	if (l->rows.len == 0)
@@ -179,7 +184,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	for (size_t i = 0; result == DB_OK && i < l->batch.pairs_count; i++) {
 		struct pair *p = &l->batch.pairs[l->batch.order[i]];
 
-		if (!p->doubted || looked_since(l, p->sku_id, since_ms))
+		if (!is_due(l, p, since_ms))
 			continue;
 		p->swept = !lapsed.exists;
 		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
@@ -195,8 +200,10 @@ static void walk_end(struct lane *l)
 {
 	struct walk *w = &l->walk;
 
-	if (w->left)
+	if (w->left) { /* it may have waited for that */
 		w->look.to_ms = 0;
+		w->look.at_ms = clock_ms();
+	}
 	for (const char *at = w->skus.data; at; at = strchr(at, ',')) {
 		at += *at == ',';
 		swept_put(l, (uint32_t)strtoul(at, NULL, 10), &w->look);
@@ -307,7 +314,7 @@ enum db_result reservation_sweep(struct lane *l)
 
 		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
 	}
-	if (result == DB_RETRY || result == DB_LOCKED) /* somebody else is at it: what they give back is read next */
+	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	return result;
 }

@@ -123,6 +123,12 @@ Test(past, ids_of_an_old_clock)
 	}
 	b.clock_offset_ms += 1000;
 	cr_assert_gt(id_make(&b), last, "a second later");
+	b.clock_offset_ms += 3600000;
+	cr_assert_gt(id_make(&b), last);
+	b.clock_offset_ms -= 3600000;
+	last = id_make(&b);
+	cr_assert_lt(last, id_make(&(struct ids){.owner = 7, .clock_offset_ms = b.clock_offset_ms + 1000}),
+	             "no longer ahead, once the clock is right again");
 	a.clock_offset_ms = INT64_C(4102444800000) - clock_ms(); /* 2100 */
 	cr_assert_eq(id_make(&a) >> 63, 0);
 }

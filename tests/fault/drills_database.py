@@ -8,9 +8,12 @@ import subprocess
 import threading
 import time
 
+import clients
 from house import House, Skipped, json_post, wait_until
 
 QUEUE_MAX = 4096        # of a lane
+LOCKED_SKUS = 300       # by a stranger, all at once
+LOCKED_RATE = 30        # orders a second for these
 HUNG_S = 6              # after that a service knows that its database hangs
 BACK_S = 3              # after that it knows that it does not
 
@@ -142,11 +145,94 @@ class Stranger(threading.Thread):
         self.join(20)
 
 
+class Crowd:
+    """Orders beside the load: of a free sku one after the other, of locked ones at a rate of their own."""
+
+    def __init__(self, house):
+        self.load = clients.Load(house.services, house.journal, house.run.seed, name='C', clients=0)
+        self.free_ms, self.locked, self.threads = [], [], []
+        self.ending = threading.Event()
+        lines = [{'sku': sku, 'location': 'main', 'qty': 1_000_000}
+                 for sku in ['FREE'] + [f'LOCKED-{i}' for i in range(LOCKED_SKUS)]]
+        house.need(self.call('receipt', 'C-stock', {'movement_id': 'C-stock', 'kind': 'receipt', 'lines': lines})
+                   == 201, 'the stock was not received')
+
+    def call(self, call, id_, sent):
+        client = clients.Client(self.load, id_)
+        status = client.call(call, id_, sent)
+        client.connection.close()
+        return status
+
+    def order(self, id_, sku):
+        """(status, when it was sent, when it was answered)."""
+        began = time.monotonic()
+        status = self.call('reserve', id_, {'order_id': id_, 'ttl_s': clients.LONG_TTL_S,
+                                            'lines': [{'sku': sku, 'location': 'main', 'qty': 1}]})
+        return status, began, time.monotonic()
+
+    def order_free(self):
+        while not self.ending.is_set():
+            status, began, ended = self.order(f'C-free-{len(self.free_ms)}', 'FREE')
+            self.free_ms.append((ended - began) * 1000 if status == 201 else 60_000)
+
+    def order_locked(self):
+        number = 0
+        while not self.ending.wait(1 / LOCKED_RATE):
+            number += 1
+            self.threads.append(threading.Thread(target=lambda number=number: self.locked.append(
+                self.order(f'C-{number}', f'LOCKED-{number % LOCKED_SKUS}'))))
+            self.threads[-1].start()
+
+    def run(self, seconds, lock=''):
+        """Orders a second of the free sku, while the stranger has his locks or for so long; and when that ended."""
+        self.ending.clear()
+        before, began = len(self.free_ms), time.monotonic()
+        mains = [threading.Thread(target=self.order_free)]
+        if lock:
+            mains.append(threading.Thread(target=self.order_locked))
+        for thread in mains:
+            thread.start()
+        if lock:
+            subprocess.run([*lock], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        else:
+            time.sleep(seconds)
+        ended = time.monotonic()
+        rate = (len(self.free_ms) - before) / (ended - began)
+        self.ending.set()
+        for thread in mains + self.threads:
+            thread.join()
+        return rate, ended
+
+
+def beside_locked_skus(house, seconds):
+    """A stranger keeps many skus; orders for another one go on, those for the locked ones are told so in time."""
+    crowd = Crowd(house)
+    rate, _ = crowd.run(3)
+    before = len(crowd.free_ms)
+    lock = ("SET tx_isolation = 'READ-COMMITTED'; START TRANSACTION; SELECT COUNT(*) FROM (SELECT s.slot FROM sku k "
+            "STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id WHERE k.code LIKE 'LOCKED-%' "
+            f"FOR UPDATE) x; DO SLEEP({seconds}); ROLLBACK")
+    beside, free = crowd.run(seconds, ['mariadb', '--no-defaults', '-uroot', f'--socket={house.database.socket}',
+                                       'holdfast', '-e', lock])
+    waits_ms = sorted(crowd.free_ms[before:])
+    p99_ms = waits_ms[int(len(waits_ms) * 0.99)]
+    busy_s = max((ended - began for status, began, ended in crowd.locked if status == 503), default=0)
+    served_s = max((ended - free for status, began, ended in crowd.locked if began < free and ended > free), default=0)
+    busy = sum(status == 503 for status, _, _ in crowd.locked)
+    house.say(f'{LOCKED_SKUS} locked skus: {rate:.0f} orders/s of a free one before, {beside:.0f}/s beside, p99 '
+              f'{p99_ms / 1000:.2f} s; {busy} of {len(crowd.locked)} told busy after {busy_s:.1f} s at most, the '
+              f'others served {served_s:.2f} s after it was free')
+    house.need(busy > 0 and all(status in (201, 503) for status, _, _ in crowd.locked), 'nobody was told busy')
+    house.need(p99_ms < 3000 and busy_s < 6 and served_s < 2, f'somebody waited too long: {house.said[-1]}')
+    house.need(house.run.slice or beside > rate / 2, f'others do not go on: {house.said[-1]}')
+
+
 def locks(run):
-    """Many lines in any order, two processes with the same slots, and a stranger who holds rows: 1205 and 1213."""
+    """A stranger keeps many skus; then many lines in any order, two processes with the same slots: 1205 and 1213."""
     with House(run) as house:
         for name in ('serve-1', 'serve-2'):
             house.serve('--lanes', '4', '--jobs=settle', name=name)
+        beside_locked_skus(house, max(6, run.seconds))
         stranger = Stranger(house)
         with house.load(clients=32, lines=8) as load:
             for i, client in enumerate(load.clients):
