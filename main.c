@@ -38,7 +38,8 @@ const struct command commands[] = {
 	{"work", WORK, "settle|expire", "claims due reservations and completes them",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
-         "  holdfast work expire --every 1\n",
+         "  holdfast work expire --every 1\n"
+         "--once ends when nothing is ready: 0, or 1 if the database would not have some order completed.\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",
          "  holdfast reap --dry-run --json\n"

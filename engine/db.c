@@ -478,6 +478,12 @@ bool db_refused(const struct db *db)
 	return false;
 }
 
+bool db_refused_row(const struct db *db)
+{
+	return db->code == ER_CONSTRAINT_FAILED || db->code == ER_WARN_DATA_OUT_OF_RANGE ||
+	       db->code == ER_DATA_OUT_OF_RANGE;
+}
+
 unsigned db_errno(const struct db *db)
 {
 	return db->code;

@@ -121,7 +121,10 @@ enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
  * try again is no use. */
-bool        db_refused(const struct db *db);
+bool db_refused(const struct db *db);
+/* Of the last statement: DB_ERROR, and a row is to blame, which breaks a rule of its table. Other errors may be of all
+ * rows. */
+bool        db_refused_row(const struct db *db);
 const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
 unsigned    db_errno(const struct db *db);
 int64_t     db_changed(const struct db *db); /* by the last statement */

@@ -1,5 +1,8 @@
 /* complete.c - orders of a task that are done, or failed: one guarded transaction each, written again from what is read
- * anew whenever it undid itself. The count of changed rows is the fence. */
+ * anew whenever it undid itself. The count of changed rows is the fence.
+ *
+ * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
+ * that one fails, with the reason, and its neighbours are done. */
 #include "task.h"
 #include "engine/guard.h"
 #include "engine/statement.h"
@@ -7,44 +10,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WRITE_TRIES = 20 };
+/* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
+ * ALONE_MAX: so many orders refused, one by one, and none that was done: it is not the orders. */
+enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8 };
+
+static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
+                     bool bury);
 
 /* ---- complete */
 
-void task_id_rows(struct text *rows, struct reservation **list, size_t count)
+/* Of an expiry: brings those whose time has passed to the front; how many they are. Others are among them when the
+ * clock that claimed them was ahead. */
+static size_t past_first(struct reservation **list, size_t count)
 {
-	text_reset(rows);
+	size_t past = 0;
+
 	for (size_t i = 0; i < count; i++)
-		row_int(rows, (int64_t)list[i]->reservation_id);
+		if (reservation_reads(list[i]) != HELD) {
+			struct reservation *r = list[i];
+
+			memmove(list + past + 1, list + past, (i - past) * sizeof(*list));
+			list[past++] = r;
+		}
+	return past;
 }
 
-/* One transaction: rows, units, movement, task. */
-static enum db_result complete_write(struct db *db, const struct task *task, struct reservation **list, size_t count,
+/* Parts of one task that are completed one after the other. */
+struct parts {
+	struct db          *db;
+	const struct task  *task;
+	struct ids          ids;  /* of settlements */
+	struct task_answer *a;    /* what is completed is counted there .. */
+	struct task_answer  gone; /* .. and here, however often it is begun anew: what failed or was given back */
+	struct reservation *alone[ALONE_MAX]; /* refused, perhaps by a database that refuses all */
+	size_t              alone_count;
+};
+
+static void settle_add(struct text *sql, struct parts *p, struct reservation **list, size_t count)
+{
+	struct settlement settlement = {p->task->task_id, list[0]->reservation_id, 0};
+
+	p->ids.owner = p->task->task_id;
+	p->ids.clock_offset_ms = list[0]->read_at - clock_ms();
+	settlement.movement_no = id_make(&p->ids);
+	stock_settle(sql, list, count, &settlement, SLOTS_MOVED);
+}
+
+/* `count` of these rows are changed by the statement. */
+static void rows_add(struct text *sql, enum statement name, const struct task *task, struct reservation **list,
+                     size_t count)
+{
+	struct text rows = {0};
+
+	if (count > 0) {
+		task_id_rows(&rows, list, count);
+		statement_add(sql, name,
+		              &(struct fill){.rows = &rows,
+		                             .task = (int64_t)task->task_id,
+		                             .state = task_kind_from(task->kind)});
+		guard_expect(sql, (int64_t)count, ROWS_MOVED);
+	}
+	text_fini(&rows);
+}
+
+/* One transaction: rows, units, movement, task. The first *done of the list are completed, the others given back. */
+static enum db_result complete_write(struct parts *p, struct reservation **list, size_t count, size_t *done,
                                      int *verdict)
 {
-	struct ids        ids = {.clock_offset_ms = list[0]->read_at - clock_ms(), .owner = task->task_id};
-	struct settlement settlement = {task->task_id, list[0]->reservation_id, id_make(&ids)};
-	struct text       sql = {0}, rows = {0};
-	const struct fill fill = {.rows = &rows,
-	                          .task = (int64_t)task->task_id,
-	                          .state = task_kind_from(task->kind),
-	                          .count = (int64_t)count,
-	                          .lease = LEASE_S};
-	enum db_result    result;
+	const struct task *task = p->task;
+	struct text        sql = {0};
+	enum db_result     result = DB_OK;
 
+	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
 	guard_begin(&sql);
-	task_id_rows(&rows, list, count);
-	statement_add(&sql, task_kind_statement(task->kind), &fill);
-	guard_expect(&sql, (int64_t)count, ROWS_MOVED);
+	rows_add(&sql, task_kind_statement(task->kind), task, list, *done);
+	rows_add(&sql, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
-		stock_settle(&sql, list, count, &settlement, SLOTS_MOVED);
+		settle_add(&sql, p, list, *done);
 	else
-		stock_give_back(&sql, list, count, SLOTS_MOVED);
-	statement_add(&sql, TASK_COMPLETED, &fill);
-	guard_expect(&sql, 1, TASK_CLOSED);
-	result = guard_run(db, &sql, verdict);
+		stock_give_back(&sql, list, *done, SLOTS_MOVED);
+	statement_add(&sql, TASK_COMPLETED,
+	              &(struct fill){.task = (int64_t)task->task_id,
+	                             .state = task_kind_from(task->kind),
+	                             .count = (int64_t)*done,
+	                             .lease = LEASE_S});
+	if (*done > 0) /* a count of nothing may change nothing */
+		guard_expect(&sql, 1, TASK_CLOSED);
+	if (sql.len > PART_BYTES && count > 1)
+		*verdict = TOO_LARGE;
+	else
+		result = guard_run(p->db, &sql, verdict);
 	text_fini(&sql);
-	text_fini(&rows);
 	return result;
 }
 
@@ -65,87 +121,102 @@ static enum db_result nothing_write(struct db *db, struct task *task, int *verdi
 	return result == DB_OK ? task_read(db, task->task_id, task) : result;
 }
 
-static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(orders[i].order_id, r->order_id) == 0)
-			return true;
-	return count == 0;
-}
-
-static void lost_add(struct task_answer *a, const char *order_id)
-{
-	a->lost_orders = mem_resize(a->lost_orders, (size_t)(a->lost + 1) * sizeof(a->lost_orders[0]));
-	strcpy(a->lost_orders[a->lost++], order_id);
-}
-
-/* Keeps the rows that are named, by their order; the others are freed. */
-static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < in->count; i++) {
-		if (is_named(in->list[i], orders, count))
-			in->list[kept++] = in->list[i];
-		else
-			reservation_free(in->list[i]);
-	}
-	in->count = kept;
-}
-
-static const struct reservation *rows_find(const struct reservation_reader *in, const char *order_id)
-{
-	for (size_t i = 0; i < in->count; i++)
-		if (strcmp(in->list[i]->order_id, order_id) == 0)
-			return in->list[i];
-	return NULL;
-}
-
-/* Orders that were released while the task had them keep its number: lost. */
-static enum db_result released_read(struct db *db, struct catalogue *c, struct task_answer *a)
-{
-	struct reservation_reader released;
-	enum db_result            result = task_rows(db, c, a->task.task_id, RELEASED, &released);
-
-	for (size_t i = 0; result == DB_OK && i < released.count; i++)
-		lost_add(a, released.list[i]->order_id);
-	reservations_free(released.list, released.count);
-	return result;
-}
-
-/* Reads the task and what it has; counts what was completed before and what is lost. */
-enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                            size_t count, struct task_answer *a, struct reservation_reader *open)
-{
-	struct reservation_reader done = {0};
-	enum db_result            result;
-
-	task_answer_fini(a);
-	*open = (struct reservation_reader){0};
-	result = task_read(db, task_id, &a->task);
-	if (result != DB_OK || a->task.task_id == 0)
-		return result;
-	/* In this order: what is completed between the two reads is found in both, and the write tries anew. */
-	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
-	if (result == DB_OK)
-		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
-	rows_keep(&done, orders, count);
-	rows_keep(open, orders, count);
-	a->completed = (int64_t)done.count;
-	a->lease_lost = a->task.state == TASK_REAPED;
-	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
-		if (!rows_find(&done, orders[i].order_id) && !rows_find(open, orders[i].order_id))
-			lost_add(a, orders[i].order_id);
-	if (result == DB_OK && !a->lease_lost && count == 0)
-		result = released_read(db, c, a);
-	reservations_free(done.list, done.count);
-	return result;
-}
-
 static void expired_count(const struct task *task, int64_t orders)
 {
 	if (task->kind == TASK_EXPIRE)
 		counter_add(COUNT_EXPIRED, orders);
+}
+
+/* The order alone cannot be completed: it fails with the reason, a settlement for good. Unless it may be the database,
+ * and nothing is wrong with the order: the row is not to blame, no other of the task was done so far, and it has
+ * attempts left. Then it is put aside until that is known. */
+static enum db_result refused_alone(struct parts *p, struct reservation *r, int *verdict)
+{
+	bool           slots = *verdict == SLOTS_MOVED;
+	struct text    sql = {0}, reason = {0};
+	bool           bury = slots || db_refused_row(p->db) || p->a->completed > 0;
+	enum db_result result;
+
+	if (!bury && r->attempts < ATTEMPTS_MAX) {
+		if (p->alone_count == ALONE_MAX)
+			return DB_ERROR;
+		p->alone[p->alone_count++] = r;
+		*verdict = GUARD_DONE;
+		return DB_OK;
+	}
+	bury = p->task->kind == TASK_SETTLE;
+	text_format(&reason, "the database refused it: %.400s",
+	            slots ? "its units are not in the slots that it names" : db_error(p->db));
+	guard_begin(&sql);
+	fail_row(&sql, p->task, r, reason.data, bury);
+	statement_add(
+		&sql, TASK_FAILED,
+		&(struct fill){.task = (int64_t)p->task->task_id, .state = task_kind_from(p->task->kind), .count = 1});
+	guard_expect(&sql, 1, TASK_CLOSED);
+	result = guard_run(p->db, &sql, verdict);
+	if (result == DB_OK && *verdict == GUARD_DONE) {
+		log_event(LOG_ERROR, "order_refused", "task=%llu order=%s buried=%d why=%s",
+		          (unsigned long long)p->task->task_id, r->order_id, bury, reason.data);
+		task_lost_add(&p->gone, r->order_id);
+		p->gone.refused++;
+	}
+	text_fini(&sql);
+	text_fini(&reason);
+	return result;
+}
+
+/* All of it at once, or where that is too much or refused, each half. Ends at the first trouble of another kind. */
+static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
+{
+	size_t         done, half = count / 2;
+	enum db_result result = complete_write(p, list, count, &done, verdict);
+
+	if (result == DB_OK && *verdict == GUARD_DONE) {
+		p->a->completed += (int64_t)done;
+		for (size_t i = done; i < count; i++)
+			task_lost_add(&p->gone, list[i]->order_id);
+		p->gone.given_back += (int64_t)(count - done);
+		return DB_OK;
+	}
+	if (result != DB_ERROR && !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
+		return result;
+	if (count == 1)
+		return refused_alone(p, list[0], verdict);
+	result = part_complete(p, list, half, verdict);
+	return result == DB_OK && *verdict == GUARD_DONE ? part_complete(p, list + half, count - half, verdict)
+	                                                 : result;
+}
+
+/* The whole list; then those put aside, which fail if others were done. Otherwise all stays as it is. */
+static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
+{
+	enum db_result result;
+
+	p->alone_count = 0;
+	result = part_complete(p, list, count, verdict);
+	if (result == DB_OK && *verdict == GUARD_DONE && p->alone_count > 0 && p->a->completed == 0)
+		return DB_ERROR;
+	for (size_t i = 0; result == DB_OK && *verdict == GUARD_DONE && i < p->alone_count; i++)
+		result = part_complete(p, &p->alone[i], 1, verdict);
+	return result;
+}
+
+/* What is gone is lost; where it was read anew since, that was noticed. */
+static void gone_add(struct parts *p)
+{
+	int64_t seen = p->a->lost;
+
+	for (int64_t i = 0; i < p->gone.lost; i++) {
+		int64_t k = 0;
+
+		while (k < seen && strcmp(p->a->lost_orders[k], p->gone.lost_orders[i]) != 0)
+			k++;
+		if (k == seen)
+			task_lost_add(p->a, p->gone.lost_orders[i]);
+	}
+	p->a->refused = p->gone.refused;
+	p->a->given_back = p->gone.given_back;
+	task_answer_fini(&p->gone);
 }
 
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
@@ -154,15 +225,15 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 	struct reservation_reader open;
 	enum db_result            result = DB_OK;
 	int                       verdict = ROWS_MOVED;
+	struct parts              parts = {.db = db, .task = &a->task, .a = a};
 
 	*a = (struct task_answer){0};
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
 		verdict = GUARD_DONE;
 		if (result == DB_OK && a->task.state == TASK_OPEN) {
-			result = open.count > 0 ? complete_write(db, &a->task, open.list, open.count, &verdict)
+			result = open.count > 0 ? list_complete(&parts, open.list, open.count, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
-			a->completed += (int64_t)open.count;
 			a->lease_lost = a->task.state == TASK_REAPED;
 			if (result == DB_DUPLICATE || result == DB_RETRY || result == DB_LOCKED) {
 				verdict = ROWS_MOVED; /* undone; read and write anew */
@@ -171,11 +242,12 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 		}
 		reservations_free(open.list, open.count);
 	}
+	gone_add(&parts);
 	if (result == DB_OK && verdict != GUARD_DONE)
 		return DB_RETRY;
 	if (result == DB_OK && a->lease_lost)
 		a->completed = 0;
-	counter_add(COUNT_FENCED, a->lease_lost ? 1 : a->lost);
+	counter_add(COUNT_FENCED, a->lease_lost ? 1 : a->lost - a->refused - a->given_back);
 	expired_count(&a->task, a->completed);
 	return result;
 }
@@ -184,20 +256,27 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
                                      struct reservation **orders, size_t count, struct task_answer *a)
 {
 	int            verdict = ROWS_MOVED;
-	enum db_result result = complete_write(db, task, orders, count, &verdict);
+	struct parts   parts = {.db = db, .task = task, .a = a};
 	struct report *names;
+	int64_t        refused;
+	enum db_result result;
 
-	*a = (struct task_answer){.task = *task, .completed = (int64_t)count};
+	*a = (struct task_answer){.task = *task};
+	result = list_complete(&parts, orders, count, &verdict);
+	gone_add(&parts);
 	if (result == DB_OK && verdict == GUARD_DONE) {
-		expired_count(task, (int64_t)count);
+		expired_count(task, a->completed);
 		return DB_OK;
 	}
-	if (result == DB_AWAY || (result == DB_UNKNOWN && !db_connect(db)))
+	refused = a->refused;
+	task_answer_fini(a);
+	if (result == DB_AWAY || result == DB_ERROR || (result == DB_UNKNOWN && !db_connect(db)))
 		return result;
 	names = mem_alloc(count * sizeof(*names)); /* somebody took some of them, or nobody knows: look, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
 	result = task_complete(db, c, task->task_id, names, count, a);
+	a->refused += refused;
 	free(names);
 	return result;
 }
@@ -302,7 +381,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 	enum db_result            result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
-		if (!rows_find(open, orders[i].order_id))
+		if (!task_rows_find(open, orders[i].order_id))
 			row_hex(&rows, orders[i].order_id, strlen(orders[i].order_id));
 	if (rows.len > 0) {
 		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
@@ -311,9 +390,9 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 	}
 	a->lost = 0;
 	for (size_t i = 0; i < count && result == DB_OK; i++)
-		if (!rows_find(open, orders[i].order_id) &&
-		    !fail_is_repeated(rows_find(&found, orders[i].order_id), &orders[i], a))
-			lost_add(a, orders[i].order_id);
+		if (!task_rows_find(open, orders[i].order_id) &&
+		    !fail_is_repeated(task_rows_find(&found, orders[i].order_id), &orders[i], a))
+			task_lost_add(a, orders[i].order_id);
 	reservations_free(found.list, found.count);
 	text_fini(&sql);
 	text_fini(&rows);
@@ -371,7 +450,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 		}
 		if (result == DB_OK && open.count > 0)
 			result = fail_write(db, &open, reports, open.count, attempts_max, a, &verdict);
-		if (result == DB_RETRY || result == DB_LOCKED) {
+		if (result == DB_RETRY) {
 			verdict = ROWS_MOVED;
 			result = DB_OK;
 		}

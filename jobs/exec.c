@@ -2,7 +2,13 @@
  *
  * It reads one line of JSON per order, then the end of its input, and answers one line per order: `ORDER_ID done`,
  * `ORDER_ID retry REASON` or `ORDER_ID bury REASON`. Whatever else it prints is passed over. What is answered is
- * written to the database a few times per lease, which renews it; an order without an answer is retried. */
+ * written to the database a few times per lease, which renews it; an order without an answer is retried.
+ *
+ * What was answered has been done outside and must not be done again, whatever becomes of the database meanwhile. So
+ * the worker connects anew and holds the answers until they are written; the time that it waits for the database is no
+ * silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting
+ * itself gives it more time (reap.c), and where one has freed the orders all the same, the worker takes them up again
+ * under a new task. They wait some seconds before anybody else can have claimed them. */
 #include "jobs.h"
 #include "answers.h"
 #include "api/json.h"
@@ -17,19 +23,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { END_MS = 1000 };
+/* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end where one prints for
+ * ever; ERRORS_MAX: so often the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
+ * stop tries to write what was answered. */
+enum { END_MS = 1000, PAUSE_MS = 100, READS = 200, ERRORS_MAX = 10, LAST_MS = 10000 };
 
 struct exec {
 	const struct work *work;
-	const struct task *task;
+	struct task        task;
 	struct db         *db;
 	struct answers     answers;
 	struct text        input; /* what is still to be written to the program */
 	size_t             written;
 	int                to, from; /* pipes; -1 once closed */
 	pid_t              pid;
-	int64_t            heard_ms; /* when an answer last came */
-	bool               lost;     /* the lease is gone: stop at once */
+	int64_t            heard_ms; /* when an answer last came, or later by what the database kept us waiting since */
+	bool               news;     /* one came since the lease was renewed */
+	bool               reaped;   /* the task is another's by now, or nobody's */
+	bool               ends;     /* orders that it may be at work on are another's: stop at once */
+	int64_t            lost;     /* orders that are another's */
+	int64_t            refused;  /* orders that the database would not have completed */
 };
 
 /* ---- the programs that run, each with a group of its own */
@@ -157,8 +170,10 @@ static bool program_start(struct exec *x)
 
 static void bytes_take(struct exec *x, const char *bytes, size_t len)
 {
-	if (answers_take(&x->answers, bytes, len))
+	if (answers_take(&x->answers, bytes, len)) {
 		x->heard_ms = clock_ms();
+		x->news = true;
+	}
 }
 
 /* ---- what was answered goes to the database */
@@ -194,31 +209,110 @@ static enum db_result answers_write(struct exec *x)
 {
 	enum db_result result = DB_OK;
 
-	for (int done = 1; done >= 0 && result == DB_OK; done--) {
+	for (int done = 1; done >= 0 && result == DB_OK && !x->reaped; done--) {
 		struct task_answer a = {0};
 		size_t             count;
 		struct report     *reports = reports_of(&x->answers, done, &count);
 
 		if (count > 0)
-			result = done ? task_complete(x->db, x->work->catalogue, x->task->task_id, reports, count, &a)
-			              : task_fail(x->db, x->work->catalogue, x->task->task_id, reports, count,
+			result = done ? task_complete(x->db, x->work->catalogue, x->task.task_id, reports, count, &a)
+			              : task_fail(x->db, x->work->catalogue, x->task.task_id, reports, count,
 			                          x->work->attempts_max, &a);
-		if (result == DB_OK)
+		x->reaped = result == DB_OK && a.lease_lost;
+		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
-		x->lost |= a.lease_lost;
+			x->refused += a.refused;
+		}
 		task_answer_fini(&a);
 		free(reports);
 	}
 	return result;
 }
 
+static bool is_open(const struct answers *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->said[i] != WRITTEN)
+			return true;
+	return false;
+}
+
+/* A task that is done has no lease, and needs none. */
 static enum db_result lease_renew(struct exec *x)
 {
 	struct task_answer a;
-	enum db_result     result = task_heartbeat(x->db, x->task->task_id, x->work->lease_s, &a);
+	enum db_result     result;
 
-	x->lost |= a.lease_lost;
+	if (!is_open(&x->answers))
+		return DB_OK;
+	result = task_heartbeat(x->db, x->task.task_id, x->work->lease_s, &a);
+	x->reaped = result == DB_OK && a.task.state != TASK_OPEN && a.task.state != TASK_DONE;
 	task_answer_fini(&a);
+	return result;
+}
+
+/* Those that did not come along are another's: an answer to them is of no use any more, and where there is none yet,
+ * the program may be at work on what somebody else has begun. */
+static void others_give_up(struct exec *x, struct reservation **ours, size_t count)
+{
+	struct answers *a = &x->answers;
+
+	for (size_t i = 0; i < a->count; i++) {
+		size_t k = 0;
+
+		while (k < count && ours[k]->reservation_id != a->orders[i]->reservation_id)
+			k++;
+		if (k < count || a->said[i] == WRITTEN)
+			continue;
+		x->ends |= a->said[i] == SILENT;
+		a->said[i] = WRITTEN;
+		x->lost++;
+	}
+}
+
+static enum db_result task_go_on(struct exec *x)
+{
+	struct text          ids = {0};
+	struct reservation **ours;
+	size_t               count;
+	uint64_t             of = x->task.task_id;
+	enum db_result       result;
+
+	for (size_t i = 0; i < x->answers.count; i++)
+		if (x->answers.said[i] != WRITTEN)
+			row_int(&ids, (int64_t)x->answers.orders[i]->reservation_id);
+	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, &ids, &ours, &count);
+	if (result == DB_OK) {
+		others_give_up(x, ours, count);
+		if (count > 0)
+			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%zu",
+			          (unsigned long long)x->task.task_id, (unsigned long long)of, count);
+		else
+			x->task.task_id = of;
+		x->reaped = false;
+		x->task.mark = 0;
+	}
+	reservations_free(ours, count);
+	text_fini(&ids);
+	return result;
+}
+
+/* What was answered is written, or known to be another's, and the lease is renewed. */
+static enum db_result answers_bring(struct exec *x)
+{
+	enum db_result result = DB_OK;
+
+	if (!db_connected(x->db) && !db_connect(x->db))
+		return DB_AWAY;
+	while (result == DB_OK && is_open(&x->answers)) {
+		result = answers_write(x);
+		if (result == DB_OK && !x->reaped)
+			result = lease_renew(x);
+		if (result == DB_OK && !x->reaped)
+			break;
+		if (result == DB_OK)
+			result = task_go_on(x);
+	}
 	return result;
 }
 
@@ -237,11 +331,11 @@ static void input_flow(struct exec *x)
 static void output_flow(struct exec *x)
 {
 	char    buffer[8192];
-	ssize_t n = read(x->from, buffer, sizeof(buffer));
+	ssize_t n = 1;
 
-	if (n > 0) {
+	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
 		bytes_take(x, buffer, (size_t)n);
-	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
 		pipe_close(&x->from);
 	}
@@ -254,24 +348,27 @@ static void program_follow(struct exec *x)
 	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
 
 	x->heard_ms = clock_ms();
-	while (x->from >= 0 && !x->lost && clock_ms() - x->heard_ms < lease_ms) {
+	while (x->from >= 0 && !x->ends && clock_ms() - x->heard_ms < lease_ms) {
 		struct pollfd fds[2] = {{x->from, POLLIN, 0}, {x->to, POLLOUT, 0}};
 
-		poll(fds, x->to >= 0 ? 2 : 1, 100);
+		poll(fds, x->to >= 0 ? 2 : 1, PAUSE_MS);
 		if (x->to >= 0 && fds[1].revents)
 			input_flow(x);
 		if (fds[0].revents)
 			output_flow(x);
-		if (clock_ms() - renewed_ms > lease_ms / 3 && x->heard_ms > renewed_ms) {
-			int64_t heard_ms = clock_ms();
+		if (clock_ms() - renewed_ms > lease_ms / 3 && x->news) {
+			int64_t since_ms = clock_ms();
 
-			if (answers_write(x) == DB_OK && lease_renew(x) == DB_OK)
-				renewed_ms = heard_ms;
+			if (answers_bring(x) == DB_OK) {
+				renewed_ms = since_ms;
+				x->news = false;
+			}
+			x->heard_ms += clock_ms() - since_ms;
 		}
 	}
 	if (x->from >= 0)
-		log_event(LOG_WARN, "exec_killed", "task=%llu why=%s", (unsigned long long)x->task->task_id,
-		          x->lost ? "lease_lost" : "silent");
+		log_event(LOG_WARN, "exec_killed", "task=%llu why=%s", (unsigned long long)x->task.task_id,
+		          x->ends ? "lease_lost" : "silent");
 }
 
 /* A program that closed its output has a moment to end by itself; then its whole group is ended. */
@@ -290,16 +387,41 @@ static void program_end(struct exec *x)
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
-		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task->task_id,
+		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task.task_id,
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
-                        size_t count)
+/* The program has ended: what it said is held until it is written, however long the database is away, unless the
+ * worker is to stop. What cannot be written is told to whoever reads the log. */
+static enum db_result answers_end(struct exec *x)
 {
-	struct exec    x = {.work = work, .task = task, .db = db, .to = -1, .from = -1};
-	enum db_result result = DB_OK;
+	int64_t        stops_ms = 0;
+	int            errors = 0;
+	enum db_result result;
 
+	while ((result = answers_bring(x)) != DB_OK) {
+		errors += result == DB_ERROR;
+		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
+			stops_ms = clock_ms();
+		if (errors == ERRORS_MAX || (stops_ms && clock_ms() - stops_ms > LAST_MS))
+			break;
+		usleep(PAUSE_MS * 1000);
+	}
+	for (size_t i = 0; result != DB_OK && i < x->answers.count; i++)
+		if (x->answers.said[i] == SAID_DONE || x->answers.said[i] == SAID_BURY)
+			log_event(LOG_ERROR, "answer_lost", "task=%llu order=%s said=%s",
+			          (unsigned long long)x->task.task_id, x->answers.orders[i]->order_id,
+			          x->answers.said[i] == SAID_DONE ? "done" : "bury");
+	return result;
+}
+
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count, int64_t *refused)
+{
+	struct exec    x = {.work = work, .task = *task, .db = db, .to = -1, .from = -1};
+	enum db_result result;
+
+	x.task.mark = 0;
 	answers_init(&x.answers, orders, count);
 	input_write(&x);
 	if (program_start(&x)) {
@@ -313,11 +435,11 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 			x.answers.said[i] = SAID_RETRY;
 			x.answers.reasons[i] = mem_copy("no answer");
 		}
-	for (int i = 0; i < 100 && !x.lost && (result = answers_write(&x)) != DB_OK; i++)
-		if (!db_connected(db) && !db_connect(db))
-			usleep(100000);
-	if (x.lost)
-		log_event(LOG_WARN, "orders_lost", "task=%llu lease_lost=1", (unsigned long long)task->task_id);
+	result = answers_end(&x);
+	if (x.lost > 0)
+		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=1",
+		          (unsigned long long)task->task_id, (long long)x.lost);
+	*refused = x.refused;
 	answers_fini(&x.answers);
 	text_fini(&x.input);
 	return result;

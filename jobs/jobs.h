@@ -44,9 +44,11 @@ struct worker *worker_start(const struct work *work, unsigned number); /* work i
 int            worker_join(struct worker *w);                          /* exit status */
 
 /* Runs CMD for the orders of a claim: a line of JSON each on its input, answers on its output. Orders it did not answer
- * are retried. Renews the lease while answers come; kills it when it is silent for a lease. */
+ * are retried. Renews the lease while answers come; kills it when it is silent for a lease. Returns when what was
+ * answered is written, however long the database is away, unless the worker is to stop. *refused: orders that the
+ * database would not have completed. */
 enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
-                        size_t count) MUST_CHECK;
+                        size_t count, int64_t *refused) MUST_CHECK;
 /* Kills every program that runs, with all that it started, for a process that ends at once: none is started any more,
  * and workers whose programs were killed stand still. Any thread. */
 void exec_kill_all(void);

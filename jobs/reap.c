@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TASKS = 100, ERROR_MAX = 160 };
+/* AWAY_MS: how much longer than the pause nobody was seen to be away; GRACE_S: what leases get that ran out meanwhile,
+ * enough to connect anew and for a renewal by whoever renews at a third of a lease of 90 s. */
+enum { TASKS = 100, ERROR_MAX = 160, AHEAD = 1000, AWAY_MS = 1000, GRACE_S = 30 };
 
 struct tasks {
 	struct task list[TASKS];
@@ -56,29 +58,31 @@ static enum db_result orders_count(struct db *db, struct catalogue *c, const str
 	return result;
 }
 
-static enum db_result task_mark(struct db *db, const struct task *task, int64_t stale_s, bool *ours)
-{
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, TASK_REAP, &(struct fill){.task = (int64_t)task->task_id, .lease = stale_s});
-	result = db_run(db, &sql, NULL, NULL);
-	*ours = result == DB_OK && db_changed(db) == 1;
-	if (*ours)
-		counter_add(COUNT_REAPED_TASKS, 1);
-	text_fini(&sql);
-	return result;
-}
-
 struct reap {
 	struct db        *db;
 	struct catalogue *catalogue;
+	struct reaper    *reaper;
 	int64_t           stale_s;
 	unsigned          attempts_max;
 	bool              dry;
 	void (*each)(void *arg, const struct task *task, int64_t orders);
 	void *arg;
 };
+
+static enum db_result task_mark(struct reap *r, const struct task *task, bool *ours)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, TASK_REAP,
+	              &(struct fill){.task = (int64_t)task->task_id, .lease = r->stale_s, .id = r->reaper->looked_at});
+	result = db_run(r->db, &sql, NULL, NULL);
+	*ours = result == DB_OK && db_changed(r->db) == 1;
+	if (*ours)
+		counter_add(COUNT_REAPED_TASKS, 1);
+	text_fini(&sql);
+	return result;
+}
 
 static enum db_result reap_one(struct reap *r, const struct task *task, bool marked)
 {
@@ -89,12 +93,13 @@ static enum db_result reap_one(struct reap *r, const struct task *task, bool mar
 	if (r->dry)
 		result = orders_count(r->db, r->catalogue, task, &orders);
 	else if (!marked)
-		result = task_mark(r->db, task, r->stale_s, &ours);
+		result = task_mark(r, task, &ours);
 	if (result == DB_OK && !r->dry && ours)
 		result = orders_free(r->db, r->catalogue, task, r->attempts_max, &orders);
 	if (result == DB_OK && r->each && (r->dry || ours))
 		r->each(r->arg, task, orders);
-	return result;
+	/* Somebody else has locked some of its rows: the next pass finds them, and the others do not wait for it. */
+	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
 /* A page of tasks, each done. */
@@ -123,11 +128,13 @@ static enum db_result reap_overdue(struct reap *r, struct tasks *found)
 	do {
 		text_reset(&lease);
 		row_time(&lease, last.lease_until);
-		result = reap_page(
-			r, TASK_OVERDUE,
-			&(struct fill){
-				.lease = r->stale_s, .count = TASKS, .rows = &lease, .low = (int64_t)last.task_id},
-			false, found);
+		result = reap_page(r, TASK_OVERDUE,
+		                   &(struct fill){.lease = r->stale_s,
+		                                  .id = r->reaper->looked_at,
+		                                  .count = TASKS,
+		                                  .rows = &lease,
+		                                  .low = (int64_t)last.task_id},
+		                   false, found);
 		if (found->count > 0)
 			last = found->list[found->count - 1];
 	} while (result == DB_OK && found->count == TASKS);
@@ -148,15 +155,147 @@ static enum db_result reap_orphans(struct reap *r, enum task_kind kind, struct t
 	return result;
 }
 
-enum db_result task_reap(struct db *db, struct catalogue *c, int64_t stale_s, unsigned attempts_max, bool dry,
+/* ---- clocks */
+
+static void clock_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = time_parse(row->col[0]);
+}
+
+static enum db_result leases_prolong(struct reap *r)
+{
+	struct text    sql = {0}, since = {0};
+	enum db_result result;
+
+	row_time(&since, r->reaper->looked_at);
+	statement_add(&sql, TASK_PROLONG, &(struct fill){.rows = &since, .lease = GRACE_S});
+	result = db_run(r->db, &sql, NULL, NULL);
+	if (result == DB_OK && db_changed(r->db) > 0)
+		log_event(LOG_WARN, "leases_prolonged", "leases=%lld", (long long)db_changed(r->db));
+	text_fini(&sql);
+	text_fini(&since);
+	return result;
+}
+
+/* Looks at both clocks. A pass that ended well is the last moment at which everybody could renew his lease; the time
+ * that the pass itself took does not count, or one that has much to do would never find anybody overdue. */
+static enum db_result reaper_look(struct reap *r)
+{
+	struct reaper *reaper = r->reaper;
+	struct text    sql = {0};
+	int64_t        now_at = 0, now_ms, jumped_ms;
+	enum db_result result;
+	bool           away;
+
+	statement_add(&sql, TASK_CLOCK, NULL);
+	result = db_run(r->db, &sql, clock_read, &now_at);
+	text_fini(&sql);
+	if (result != DB_OK)
+		return result;
+	now_ms = clock_ms();
+	jumped_ms = now_at - reaper->looked_at - (now_ms - reaper->looked_ms);
+	away = reaper->ended_ms && (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS);
+	if (away && !r->dry)
+		result = leases_prolong(r);
+	if (result == DB_OK) {
+		reaper->looked_at = now_at;
+		reaper->looked_ms = now_ms;
+	}
+	return result;
+}
+
+struct ids_found {
+	struct text rows;
+	int64_t     count;
+};
+
+static void id_read(void *arg, const struct db_row *row)
+{
+	struct ids_found *found = arg;
+
+	row_int(&found->rows, db_int(row, 0));
+	found->count++;
+}
+
+static enum db_result ahead_page(struct db *db, enum statement find, struct ids_found *found)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	text_reset(&found->rows);
+	found->count = 0;
+	statement_add(&sql, find, &(struct fill){.count = AHEAD});
+	result = db_run(db, &sql, id_read, found);
+	text_fini(&sql);
+	return result;
+}
+
+/* All that `find` finds, page by page. What somebody else has locked is for the next pass. */
+static enum db_result ahead_change(struct db *db, enum statement find, enum statement change, int64_t *changed)
+{
+	struct ids_found found = {0};
+	struct text      sql = {0};
+	int64_t          before;
+	enum db_result   result;
+
+	do {
+		before = *changed;
+		result = ahead_page(db, find, &found);
+		if (result != DB_OK || found.count == 0)
+			break;
+		text_reset(&sql);
+		statement_add(&sql, change, &(struct fill){.rows = &found.rows});
+		result = db_run(db, &sql, NULL, NULL);
+		if (result == DB_OK)
+			*changed += db_changed(db);
+	} while (result == DB_OK && found.count >= AHEAD && *changed > before);
+	text_fini(&sql);
+	text_fini(&found.rows);
+	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
+}
+
+enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
+{
+	struct ids_found found = {0};
+	enum db_result   result = ahead_page(db, TASK_LEASES_AHEAD, &found);
+
+	*leases = found.count;
+	if (result == DB_OK)
+		result = ahead_page(db, TASK_ORDERS_AHEAD, &found);
+	*orders = found.count;
+	text_fini(&found.rows);
+	return result;
+}
+
+/* What a clock that was ahead left behind would wait until that time comes again. */
+static enum db_result ahead_bring_back(struct db *db)
+{
+	int64_t        leases = 0, orders = 0;
+	enum db_result result = ahead_change(db, TASK_LEASES_AHEAD, TASK_LEASE_CUT, &leases);
+
+	if (result == DB_OK)
+		result = ahead_change(db, TASK_ORDERS_AHEAD, TASK_ORDERS_HASTEN, &orders);
+	if (leases + orders > 0)
+		log_event(LOG_WARN, "clock_was_ahead", "leases=%lld orders=%lld", (long long)leases, (long long)orders);
+	return result;
+}
+
+enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper, int64_t stale_s,
+                         unsigned attempts_max, bool                                             dry,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg)
 {
-	struct reap    r = {db, c, stale_s, attempts_max, dry, each, arg};
+	struct reap    r = {db, c, reaper, stale_s, attempts_max, dry, each, arg};
 	struct tasks  *found = mem_alloc(sizeof(*found));
-	enum db_result result = reap_overdue(&r, found);
+	enum db_result result = reaper_look(&r);
 
+	if (result == DB_OK && !dry)
+		result = ahead_bring_back(db);
+	if (result == DB_OK)
+		result = reap_overdue(&r, found);
 	for (int k = 1; result == DB_OK && k < TASK_KINDS; k++)
 		result = reap_orphans(&r, (enum task_kind)k, found);
+	if (result == DB_OK)
+		reaper->ended_ms = clock_ms();
 	free(found);
 	return result;
 }

@@ -3,12 +3,18 @@
 #include "api/json.h"
 #include "engine/engine.h"
 #include "engine/statement.h"
+#include "task.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct stock_row {
 	int64_t skus, locations, slots, slot_rows, available, reserved;
+};
+
+/* What got its time from a clock that was ahead and waits for a reaper. */
+struct ahead {
+	int64_t orders, leases;
 };
 
 static void stock_read(void *arg, const struct db_row *row)
@@ -27,7 +33,8 @@ static void number_print(struct json_writer *w, bool json, const char *name, int
 		printf("%-24s %lld\n", name, (long long)n);
 }
 
-static void stats_print(const struct stock_row *stock, const struct counts *counts, bool json)
+static void stats_print(const struct stock_row *stock, const struct counts *counts, const struct ahead *ahead,
+                        bool json)
 {
 	struct text        out = {0};
 	struct json_writer w = {.to = &out};
@@ -53,6 +60,8 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	number_print(&w, json, "ready_to_expire", counts->ready[HELD]);
 	number_print(&w, json, "tasks_open", counts->tasks_open);
 	number_print(&w, json, "oldest_lease_ms", counts->oldest_lease_ms);
+	number_print(&w, json, "orders_ahead", ahead->orders);
+	number_print(&w, json, "leases_ahead", ahead->leases);
 	json_close_object(&w);
 	if (json)
 		printf("%s\n", out.data);
@@ -63,13 +72,15 @@ static int stats_act(struct db *db, void *arg)
 {
 	struct stock_row stock = {0};
 	struct counts    counts;
+	struct ahead     ahead;
 	struct text      sql = {0};
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
 	statement_add(&sql, STOCK_STATS, NULL);
-	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts)) {
-		stats_print(&stock, &counts, option_given(OPTION_json));
+	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
+	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
+		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;
 	}
 	text_fini(&sql);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500 };
+/* LOCKED_MS: how long a claimer remembers that it met a lock, which cost it a second. */
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500, LOCKED_MS = 10000 };
 
 static const struct {
 	const char    *word;
@@ -125,6 +126,91 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	return result;
 }
 
+/* ---- what a task has */
+
+void task_id_rows(struct text *rows, struct reservation **list, size_t count)
+{
+	text_reset(rows);
+	for (size_t i = 0; i < count; i++)
+		row_int(rows, (int64_t)list[i]->reservation_id);
+}
+
+static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(orders[i].order_id, r->order_id) == 0)
+			return true;
+	return count == 0;
+}
+
+void task_lost_add(struct task_answer *a, const char *order_id)
+{
+	a->lost_orders = mem_resize(a->lost_orders, (size_t)(a->lost + 1) * sizeof(a->lost_orders[0]));
+	strcpy(a->lost_orders[a->lost++], order_id);
+}
+
+/* Keeps the rows that are named, by their order; the others are freed. */
+static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < in->count; i++) {
+		if (is_named(in->list[i], orders, count))
+			in->list[kept++] = in->list[i];
+		else
+			reservation_free(in->list[i]);
+	}
+	in->count = kept;
+}
+
+const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (strcmp(in->list[i]->order_id, order_id) == 0)
+			return in->list[i];
+	return NULL;
+}
+
+/* Orders that were released while the task had them keep its number: lost. */
+static enum db_result released_read(struct db *db, struct catalogue *c, struct task_answer *a)
+{
+	struct reservation_reader released;
+	enum db_result            result = task_rows(db, c, a->task.task_id, RELEASED, &released);
+
+	for (size_t i = 0; result == DB_OK && i < released.count; i++)
+		task_lost_add(a, released.list[i]->order_id);
+	reservations_free(released.list, released.count);
+	return result;
+}
+
+enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                            size_t count, struct task_answer *a, struct reservation_reader *open)
+{
+	struct reservation_reader done = {0};
+	enum db_result            result;
+
+	task_answer_fini(a);
+	*open = (struct reservation_reader){0};
+	result = task_read(db, task_id, &a->task);
+	if (result != DB_OK || a->task.task_id == 0)
+		return result;
+	/* In this order: what is completed between the two reads is found in both, and the write tries anew. */
+	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
+	if (result == DB_OK)
+		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
+	rows_keep(&done, orders, count);
+	rows_keep(open, orders, count);
+	a->completed = (int64_t)done.count;
+	a->lease_lost = a->task.state == TASK_REAPED;
+	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
+		if (!task_rows_find(&done, orders[i].order_id) && !task_rows_find(open, orders[i].order_id))
+			task_lost_add(a, orders[i].order_id);
+	if (result == DB_OK && !a->lease_lost && count == 0)
+		result = released_read(db, c, a);
+	reservations_free(done.list, done.count);
+	return result;
+}
+
 /* ---- claim */
 
 static void claim_read(void *arg, const struct db_row *row)
@@ -134,9 +220,24 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->task_id = (uint64_t)db_int(row, 0);
 	task->claimed = db_int(row, 1);
 	task->lease_until = time_parse(row->col[2]);
+	task->met_lock = row->columns > 3 && db_int(row, 3) != 0;
 }
 
-static enum db_result claim_run(struct db *db, struct task *task, int64_t limit, int64_t lease_s, int64_t low_ms)
+/* What became of a claim with this mark, whose answer was lost. */
+static enum db_result claim_look(struct db *db, struct task *task)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, TASK_OF_MARK, &(struct fill){.id = task->mark});
+	task->task_id = 0;
+	result = db_run(db, &sql, claim_read, task);
+	text_fini(&sql);
+	return result;
+}
+
+static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
+                                int64_t lease_s, int64_t low_ms)
 {
 	struct text    sql = {0}, worker = {0};
 	enum db_result result;
@@ -144,20 +245,33 @@ static enum db_result claim_run(struct db *db, struct task *task, int64_t limit,
 	row_hex(&worker, task->worker, strlen(task->worker));
 	statement_add(&sql, TASK_CLAIM,
 	              &(struct fill){.rows = &worker,
+	                             .id = task->mark,
 	                             .kind = task->kind,
 	                             .state = kinds[task->kind].from,
 	                             .count = limit,
+	                             .lapsed = clock_ms() < claimer->locked_until_ms,
 	                             .lease = lease_s,
 	                             .low = low_ms});
 	task->task_id = 0;
+	task->met_lock = false;
 	result = db_run(db, &sql, claim_read, task);
+	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
+		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
 	text_fini(&sql);
 	text_fini(&worker);
-	return result;
+	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 
-/* Moves the mark to the last one that was claimed, the walk being in the order of due_at. A full batch of old ones:
- * more wait, so the next claim is of the fresh ones. */
+static int64_t mark_new(void)
+{
+	int64_t mark;
+
+	random_bytes(&mark, sizeof(mark));
+	return mark & INT64_MAX ? mark & INT64_MAX : 1;
+}
+
+/* Moves the low-water mark to the last one that was claimed, the walk being in the order of due_at. A full batch of old
+ * ones: more wait, so the next claim is of the fresh ones. */
 static void claimer_note(struct claimer *claimer, const struct task *task, const struct reservation_reader *in,
                          int64_t limit, int64_t lease_s)
 {
@@ -172,31 +286,46 @@ static void claimer_note(struct claimer *claimer, const struct task *task, const
 		claimer->fresh_ms = fresh;
 }
 
-enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
-                          int64_t lease_s, struct reservation ***orders, size_t *count)
+/* Where the claimer thinks that the oldest are; then from the beginning, because something older may have come back. */
+static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
+                                 int64_t lease_s, bool *fresh)
 {
-	struct reservation_reader in = {0};
-	enum db_result            result = DB_OK;
-	int64_t                   fresh_ms = claimer->fresh_ms;
-	bool                      fresh;
+	enum db_result result = DB_OK;
+	int64_t        fresh_ms = claimer->fresh_ms;
 
 	if (clock_ms() >= claimer->full_at_ms) {
 		claimer->low_ms = 0;
 		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
 	}
+	claimer->fresh_ms = 0;
+	if (fresh_ms > 0)
+		result = claim_run(db, claimer, task, limit, lease_s, fresh_ms);
+	*fresh = task->task_id > 0;
+	if (result == DB_OK && !*fresh)
+		result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
+	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
+		claimer->low_ms = 0;
+		result = claim_run(db, claimer, task, limit, lease_s, 0);
+	}
+	return result;
+}
+
+enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
+                          int64_t lease_s, struct reservation ***orders, size_t *count)
+{
+	struct reservation_reader in = {0};
+	enum db_result            result;
+	bool                      again = task->mark != 0, fresh;
+
 	*orders = NULL;
 	*count = 0;
 	task->task_id = 0;
-	claimer->fresh_ms = 0;
-	if (fresh_ms > 0)
-		result = claim_run(db, task, limit, lease_s, fresh_ms);
-	fresh = task->task_id > 0;
-	if (result == DB_OK && !fresh)
-		result = claim_run(db, task, limit, lease_s, claimer->low_ms);
-	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) { /* something older may have come back */
-		claimer->low_ms = 0;
-		result = claim_run(db, task, limit, lease_s, 0);
-	}
+	if (!again)
+		task->mark = mark_new();
+	result = claim_walk(db, claimer, task, limit, lease_s, &fresh);
+	/* Nothing is due, perhaps because the claim that was not heard of has taken it. */
+	if (result == DB_OK && task->task_id == 0 && again)
+		result = claim_look(db, task);
 	if (result != DB_OK || task->task_id == 0)
 		return result;
 	task->state = TASK_OPEN;
@@ -205,6 +334,37 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	*count = in.count;
 	if (!fresh)
 		claimer_note(claimer, task, &in, limit, lease_s);
+	return result;
+}
+
+enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
+                            const struct text *reservation_ids, struct reservation ***orders, size_t *count)
+{
+	struct reservation_reader in = {0};
+	struct text               sql = {0};
+	enum db_result            result;
+	int64_t                   of = (int64_t)task->task_id;
+
+	*orders = NULL;
+	*count = 0;
+	if (task->mark == 0)
+		task->mark = mark_new();
+	statement_add(&sql, TASK_TAKE_UP,
+	              &(struct fill){.rows = reservation_ids,
+	                             .id = task->mark,
+	                             .task = of,
+	                             .state = kinds[task->kind].from,
+	                             .lease = lease_s});
+	result = db_run(db, &sql, claim_read, task);
+	text_fini(&sql);
+	if (result == DB_DUPLICATE)
+		result = claim_look(db, task);
+	if (result == DB_OK && task->task_id > 0)
+		result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
+	if (result != DB_OK)
+		task->task_id = (uint64_t)of; /* to be asked again */
+	*orders = in.list;
+	*count = in.count;
 	return result;
 }
 

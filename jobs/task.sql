@@ -5,12 +5,18 @@
 -- Takes up to {count} due reservations in {state} for {worker}, the oldest first, because the walk follows the index. What is due
 -- is counted first without a lock: a claim for more would lock live holds that are not due yet. So are holds whose pause after a
 -- failure is over, which wait under task 0. No task without orders.
--- {rows}: the worker, a hex literal; {low}: due_at in the index before which nothing waits, milliseconds since 1970.
+-- A row that somebody else has locked is passed over, and those that are not due stay unlocked even then. The plain UPDATE is all
+-- that there is where nothing is locked, and where claims meet: it waits for the other, which is a matter of milliseconds, and a
+-- second at most. A lock that is still there then is no claim's: what is free is counted, and that many are picked with SKIP
+-- LOCKED. {lapsed} 1: the claimer met such a lock a moment ago, and picks at once. Picking costs a fourth more of the server's time.
+-- {rows}: the worker, a hex literal; {low}: due_at in the index before which nothing waits, milliseconds since 1970; {id}: the
+-- mark by which an outcome that was not heard of is found again (task_of_mark). It is unique: of two claims with one mark one stands.
 BEGIN NOT ATOMIC
-  DECLARE verdict INT DEFAULT 0;
   DECLARE t DATETIME(3);
   DECLARE due INT DEFAULT 0;
+  DECLARE locked INT DEFAULT {lapsed};
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
+  DECLARE number BIGINT UNSIGNED DEFAULT NULL;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
   SET t = UTC_TIMESTAMP(3);
@@ -18,32 +24,97 @@ BEGIN NOT ATOMIC
     SELECT 1 FROM reservation FORCE INDEX (claim)
      WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {count}) again;
   IF due > 0 THEN
-    UPDATE reservation FORCE INDEX (claim) SET task_id = NULL
-     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT due;
+    UPDATE (
+      SELECT reservation_id FROM reservation FORCE INDEX (claim)
+       WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT due FOR UPDATE SKIP LOCKED) unlocked
+      STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
+       SET r.task_id = NULL;
   END IF;
   SELECT COUNT(*) INTO due FROM (
     SELECT 1 FROM reservation FORCE INDEX (claim)
      WHERE state = {state} AND task_id IS NULL
        AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t LIMIT {count}) waiting;
-  IF due > 0 THEN
-    START TRANSACTION;
-    INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at)
-    VALUES ({kind}, {rows}, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t);
-    SET token = LAST_INSERT_ID();
-    UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = attempts + 1
-     WHERE state = {state} AND task_id IS NULL
-       AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t LIMIT due;
-    SET due = ROW_COUNT();
-    IF due = 0 THEN
-      ROLLBACK;
-      SET token = 0;
-    ELSE
-      UPDATE task SET claimed = due WHERE task_id = token;
-      COMMIT;
+  WHILE due > 0 AND token = 0 DO
+    IF locked THEN
+      SELECT COUNT(*) INTO due FROM (
+        SELECT reservation_id FROM reservation FORCE INDEX (claim)
+         WHERE state = {state} AND task_id IS NULL
+           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t
+         LIMIT {count} FOR UPDATE SKIP LOCKED) unlocked;
     END IF;
+    START TRANSACTION;
+    INSERT INTO task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+    VALUES (number, {kind}, {rows}, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id});
+    SET token = IFNULL(number, LAST_INSERT_ID());
+    IF locked THEN
+      UPDATE (
+        SELECT reservation_id FROM reservation FORCE INDEX (claim)
+         WHERE state = {state} AND task_id IS NULL
+           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t
+         LIMIT due FOR UPDATE SKIP LOCKED) unlocked
+        STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
+         SET r.task_id = token, r.attempts = r.attempts + 1;
+      SET due = ROW_COUNT();
+    ELSE
+      BEGIN
+        DECLARE EXIT HANDLER FOR 1205 SET locked = 1, number = token, token = 0;
+        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+        UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = attempts + 1
+         WHERE state = {state} AND task_id IS NULL
+           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t LIMIT due;
+        SET due = ROW_COUNT();
+      END;
+      IF token = 0 THEN
+        ROLLBACK;
+        SET t = UTC_TIMESTAMP(3);
+      END IF;
+    END IF;
+  END WHILE;
+  IF token > 0 AND due > 0 THEN
+    UPDATE task SET claimed = due WHERE task_id = token;
+    COMMIT;
+  ELSE
+    ROLLBACK;
+    SET token = 0;
   END IF;
-  SELECT token, due, t + INTERVAL {lease} SECOND;
+  SELECT token, due, t + INTERVAL {lease} SECOND, locked;
 END
+
+-- name: task_take_up
+-- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders that nobody
+-- else has had since: they wait again, or still name the task, or the reaper has buried them (jobs/reap.c has the words). Another
+-- worker's claim would have charged an attempt; this one charges none. {id}: as above.
+BEGIN NOT ATOMIC
+  DECLARE taken INT DEFAULT 0;
+  DECLARE token BIGINT UNSIGNED DEFAULT 0;
+  DECLARE t DATETIME(3);
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  SET t = UTC_TIMESTAMP(3);
+  START TRANSACTION;
+  INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+    SELECT kind, worker, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id} FROM task WHERE task_id = {task} AND state = 4;
+  IF ROW_COUNT() = 1 THEN
+    SET token = LAST_INSERT_ID();
+    UPDATE reservation FORCE INDEX (PRIMARY) SET state = {state}, task_id = token, attempts = GREATEST(attempts, 1)
+     WHERE reservation_id IN ({rows})
+       AND ((state = {state} AND (task_id IS NULL OR task_id IN (0, {task})))
+         OR (state = 6 AND last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
+    SET taken = ROW_COUNT();
+  END IF;
+  IF taken > 0 THEN
+    UPDATE task SET claimed = taken WHERE task_id = token;
+    COMMIT;
+  ELSE
+    ROLLBACK;
+    SET token = 0;
+  END IF;
+  SELECT token, taken, t + INTERVAL {lease} SECOND;
+END
+
+-- name: task_of_mark
+-- The task of a claim whose answer was lost; none: that claim was not committed.
+SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {id};
 
 -- name: task_rows
 -- The reservations that a task has claimed and not resolved, with their lines; {state} as above.
@@ -109,25 +180,79 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
 
+-- name: task_give_back_held
+-- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at their end.
+    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at
+     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 1;
+
 -- name: task_mark_returned
     UPDATE task SET state = 3, ended_at = @t WHERE task_id = {task} AND state = 1;
 
 -- name: task_heartbeat
     UPDATE task SET lease_until = @t + INTERVAL {lease} SECOND WHERE task_id = {task} AND state = 1;
 
+-- name: task_clock
+SELECT UTC_TIMESTAMP(3);
+
+-- name: task_prolong
+-- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more.
+UPDATE task FORCE INDEX (open_lease) SET lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND
+ WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3);
+
+-- name: task_leases_ahead
+-- Open tasks that were made, or whose lease was renewed, by a clock that was ahead: made later than now, or with a lease longer
+-- than the longest (an hour). A minute is for clocks that are set right bit by bit.
+SELECT task_id FROM task FORCE INDEX (open_lease)
+ WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+   AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
+ LIMIT {count};
+
+-- name: task_lease_cut
+-- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute.
+UPDATE task FORCE INDEX (PRIMARY)
+   SET lease_until = UTC_TIMESTAMP(3) + INTERVAL
+         IF(created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND,
+            LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000), 60000000) MICROSECOND,
+       created_at = LEAST(created_at, UTC_TIMESTAMP(3))
+ WHERE task_id IN ({rows}) AND state = 1
+   AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND);
+
+-- name: task_orders_ahead
+-- Confirmed orders, and holds that failed to expire, that wait for a time which a clock of now would not have given: a
+-- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a tenth.
+-- The farthest of each, {count} at most: what is as near as a pause may be is due soon.
+SELECT reservation_id FROM (
+  (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
+    WHERE state = 2 AND task_id IS NULL AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+    ORDER BY due_at DESC LIMIT {count})
+  UNION ALL
+  (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
+    WHERE state = 1 AND task_id = 0 AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+    ORDER BY due_at DESC LIMIT {count})) late
+ WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND;
+
+-- name: task_orders_hasten
+-- They are due now.
+UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
+ WHERE reservation_id IN ({rows}) AND ((state = 2 AND task_id IS NULL) OR (state = 1 AND task_id = 0))
+   AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND;
+
 -- name: task_overdue
--- Open tasks whose lease ran out {lease} seconds ago, the longest first; {rows} and {low}: the lease and number of the last one
--- seen before.
+-- Open tasks whose lease had run out {lease} seconds before {id} (milliseconds since 1970), the longest first; {rows} and {low}:
+-- the lease and number of the last one seen before. {id} is when the reaper looked at the clock: what runs out while the
+-- database keeps it waiting is none of this pass.
 SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, 1
   FROM task FORCE INDEX (open_lease)
- WHERE state = 1 AND lease_until < UTC_TIMESTAMP(3) - INTERVAL {lease} SECOND AND lease_until >= {rows}
+ WHERE state = 1 AND lease_until >= {rows}
+   AND lease_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {id} * 1000 MICROSECOND - INTERVAL {lease} SECOND
    AND (lease_until > {rows} OR task_id > {low})
  ORDER BY lease_until, task_id LIMIT {count};
 
 -- name: task_reap
--- Of several reapers one gets it.
+-- Of several reapers one gets it. {id}: as above.
 UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)
- WHERE task_id = {task} AND state = 1 AND lease_until < UTC_TIMESTAMP(3) - INTERVAL {lease} SECOND;
+ WHERE task_id = {task} AND state = 1
+   AND lease_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {id} * 1000 MICROSECOND - INTERVAL {lease} SECOND;
 
 -- name: task_orphans
 -- Tasks after {low} that ended and still have orders: a reaper died half-way. Walks what is claimed, which is little, in the order
@@ -138,8 +263,8 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {count};
 
 -- name: task_figures
--- Open tasks, and the age in ms of the oldest.
-SELECT COUNT(*), COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0)
+-- Open tasks, and the age in ms of the oldest: none is younger than now, whatever clock it was made by.
+SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
   FROM task FORCE INDEX (open_lease) WHERE state = 1;
 
 -- name: buried_page

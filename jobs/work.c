@@ -66,12 +66,15 @@ struct worker {
 	struct db     *db;
 	pthread_t      thread;
 	struct claimer claimer;
+	struct reaper  reaper;
+	int64_t        mark; /* of a claim that failed, perhaps after its COMMIT; 0: none */
 	char           name[ID_MAX + 1];
 	int64_t        load_ops, load_ms; /* what the lanes had done, and when that was read */
 	bool           load;              /* they are busy */
 	int64_t        since_ms;          /* when the database was last well */
 	int64_t        left_ms;           /* when the counters were last left in the database */
 	int64_t        reaped;            /* tasks that a reaper freed, or would free */
+	bool           refused;           /* the database would not have something completed */
 	int            status;
 };
 
@@ -90,12 +93,14 @@ static void worker_name(struct worker *w, unsigned number)
 static enum db_result orders_complete(struct worker *w, const struct task *task, struct reservation **orders,
                                       size_t count)
 {
-	struct task_answer a;
+	struct task_answer a = {0};
 	enum db_result     result;
 
 	if (w->work.exec)
-		return exec_run(w->db, &w->work, task, orders, count);
-	result = task_complete_claimed(w->db, w->work.catalogue, task, orders, count, &a);
+		result = exec_run(w->db, &w->work, task, orders, count, &a.refused);
+	else
+		result = task_complete_claimed(w->db, w->work.catalogue, task, orders, count, &a);
+	w->refused |= a.refused > 0 || result == DB_ERROR;
 	if (result == DB_OK && (a.lost > 0 || a.lease_lost))
 		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
 		          (unsigned long long)task->task_id, (long long)a.lost, a.lease_lost);
@@ -106,7 +111,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 /* It is time to stop, and nothing of the batch has begun: somebody else may have it at once. */
 static enum db_result orders_return(struct worker *w, const struct task *task)
 {
-	struct task_answer a;
+	struct task_answer a = {0};
 	enum db_result     result = task_return(w->db, w->work.catalogue, task->task_id, &a);
 
 	task_answer_fini(&a);
@@ -122,8 +127,13 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	enum db_result       result;
 
 	strcpy(task.worker, w->name);
+	task.mark = w->mark;
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
+	if (result != DB_OK)
+		w->mark = task.mark; /* until it has a task: what was sent may still be done */
+	else if (task.task_id > 0)
+		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
 	if (*busy && stop_wait(w->work.stop, 0))
 		result = orders_return(w, &task);
@@ -215,7 +225,9 @@ static enum db_result pass(struct worker *w, bool *busy)
 	*busy = false;
 	if (w->work.kind != TASK_NO_KIND)
 		return batch_work(w, busy);
-	return task_reap(w->db, w->work.catalogue, w->work.stale_s, w->work.attempts_max, w->work.dry, reaped_tell, w);
+	w->reaper.pause_ms = w->work.pause_ms;
+	return task_reap(w->db, w->work.catalogue, &w->reaper, w->work.stale_s, w->work.attempts_max, w->work.dry,
+	                 reaped_tell, w);
 }
 
 /* What was counted is left in the database while nothing is to do, and every few seconds while something is. */
@@ -260,6 +272,8 @@ static void *worker_main(void *arg)
 			break;
 		}
 	}
+	if (w->work.once && w->refused && w->status == EXIT_DONE)
+		w->status = EXIT_TROUBLE;
 	worker_counts(w, true);
 	return NULL;
 }

@@ -95,6 +95,22 @@ SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMAR
  WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
+-- name: due_within_a_pause by reservation
+-- What waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds, 600 at most, give or take a
+-- tenth. A minute more is no trouble; what is due later than that got its time from a clock that was ahead, and a reaper brings it back.
+SELECT r.order_id, IF(r.state = 2, 'confirmed', 'held') AS state, r.due_at, r.attempts FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE ((r.state = 2 AND r.task_id IS NULL) OR (r.state = 1 AND r.task_id = 0))
+   AND r.due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(r.attempts, 10)) MICROSECOND
+       {range r.reservation_id}
+       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
+
+-- name: lease_within_an_hour by task
+-- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper brings it back.
+SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM task t FORCE INDEX (PRIMARY)
+ WHERE t.state = 1 AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+   AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
+       {range t.task_id};
+
 -- name: claim_has_task by reservation
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders of one that
 -- was reaped are free again soon after. What waits to be settled or kicked names no task, or nobody would find it.

@@ -27,7 +27,7 @@ struct proxy {
 	char           *chunk;
 	struct pair     pair[PAIRS];
 	pthread_mutex_t lock; /* for what follows */
-	bool            ends, struck, shut;
+	bool            ends, struck, shut, stalls;
 	int             armed; /* how often it strikes yet */
 	enum breach     breach;
 	char            text[100];
@@ -175,12 +175,26 @@ static bool proxy_ends(struct proxy *p)
 	return ends;
 }
 
+static bool proxy_stalls(struct proxy *p)
+{
+	bool stalls;
+
+	pthread_mutex_lock(&p->lock);
+	stalls = p->stalls;
+	pthread_mutex_unlock(&p->lock);
+	return stalls;
+}
+
 static void *proxy_run(void *arg)
 {
 	struct proxy *p = arg;
 	struct pollfd fds[1 + 2 * PAIRS];
 
 	while (!proxy_ends(p)) {
+		if (proxy_stalls(p)) {
+			usleep(POLL_MS * 1000);
+			continue;
+		}
 		fds[0] = (struct pollfd){.fd = p->listener, .events = POLLIN};
 		for (int i = 0; i < PAIRS; i++) {
 			fds[1 + 2 * i] = (struct pollfd){.fd = p->pair[i].client, .events = POLLIN};
@@ -234,6 +248,13 @@ void proxy_close(struct proxy *p)
 	pthread_mutex_destroy(&p->lock);
 	free(p->chunk);
 	free(p);
+}
+
+void proxy_stall(struct proxy *p, bool stalls)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stalls = stalls;
+	pthread_mutex_unlock(&p->lock);
 }
 
 void proxy_arm(struct proxy *p, enum breach breach, const char *text)

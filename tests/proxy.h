@@ -24,6 +24,9 @@ struct proxy;
 /* From here on the way to the database leads through the proxy: before any program is started. */
 struct proxy *proxy_open(struct scratch *s);
 void          proxy_close(struct proxy *p);
+/* Nothing passes any more, in either direction, and nobody gets in, as if the server stood still; until `stalls` is
+ * false again. */
+void proxy_stall(struct proxy *p, bool stalls);
 /* Lies in wait for one statement. */
 void proxy_arm(struct proxy *p, enum breach breach, const char *text);
 void proxy_let_in(struct proxy *p);

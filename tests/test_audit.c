@@ -110,6 +110,13 @@ static const struct damage {
 	{"held_is_due_at_expiry", "order_id=HELD due_at=2", true,
          "UPDATE reservation SET due_at = due_at + INTERVAL 1 SECOND WHERE order_id = 'HELD'",
          "UPDATE reservation SET due_at = expires_at WHERE order_id = 'HELD'"},
+	{"due_within_a_pause", "order_id=CLAIMED state=confirmed due_at=2", false, /* 2 s, a tenth of it, a minute */
+         "UPDATE reservation SET task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 64 SECOND"
+         " WHERE order_id = 'CLAIMED'",
+         "UPDATE reservation SET task_id = 3, due_at = confirmed_at WHERE order_id = 'CLAIMED'"},
+	{"lease_within_an_hour", "task_id=3 worker=w created_at=2", false,
+         "UPDATE task SET lease_until = lease_until + INTERVAL 3700 SECOND WHERE task_id = 3",
+         "UPDATE task SET lease_until = lease_until - INTERVAL 3700 SECOND WHERE task_id = 3"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
          /* a task that nobody made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
@@ -346,8 +353,8 @@ Test(audit, range_by_range)
 	        " FROM seq_1_to_20000; "
 	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
 	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_20000; "
-	        "INSERT INTO task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)"
-	        " FROM seq_1_to_20000");
+	        "INSERT INTO task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	        " NULL FROM seq_1_to_20000");
 	flow_step("run audit -> 0");
 	sql_run("UPDATE reservation_line SET qty = 0 WHERE reservation_id IN (1, 500, 501, 1500, 1501, 20000); "
 	        "UPDATE task SET claimed = 0, failed = 0 WHERE task_id IN (1, 500, 501, 1500, 1501, 20000); "

@@ -90,12 +90,14 @@ static void fill_tables(int waiting)
 /* The statement of the program, with `sql` before the words `mark`, or in their place if it is a comment. */
 static void claim_with(struct text *to, enum task_kind kind, int limit, const char *mark, const char *sql)
 {
-	struct text whole = {0}, worker = {0};
-	char       *at;
+	static int64_t made;
+	struct text    whole = {0}, worker = {0};
+	char          *at;
 
 	row_hex(&worker, "w", 1);
 	statement_add(&whole, TASK_CLAIM,
 	              &(struct fill){.rows = &worker,
+	                             .id = ++made,
 	                             .kind = kind,
 	                             .state = kind == TASK_SETTLE ? CONFIRMED : HELD,
 	                             .count = limit,
@@ -236,6 +238,43 @@ Test(claim, waits_for_no_worker)
 	scratch_close(&s);
 }
 
+/* Rows that somebody else has locked are passed over, those due first and some in between: the claim takes as many of
+ * the others as it may, and locks no row that it does not take, due or not. */
+Test(claim, passes_over_locked_rows)
+{
+	struct db     *other, *third;
+	struct text    sql = {0};
+	struct claimed c = {-1, -1};
+
+	fill_tables(WAITING);
+	run(s.db, "DELETE FROM reservation WHERE state = 2 AND reservation_id BETWEEN 101 AND 20000");
+	run(s.db, "UPDATE reservation SET due_at = due_at + INTERVAL 1 DAY WHERE due_at > UTC_TIMESTAMP(3)");
+	other = other_connection();
+	third = other_connection();
+	run(other, "START TRANSACTION");
+	run(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+	           " WHERE reservation_id <= 30 OR reservation_id IN (50, 60, 4000001) FOR UPDATE) x");
+	for (int limit = 10; limit <= 500; limit += 490) {
+		text_reset(&sql);
+		claim_with(&sql, TASK_SETTLE, limit, "COMMIT;", "/* not yet */ ");
+		cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+		cr_expect_eq(c.orders, limit < 68 ? limit : 68, "a claim of %d took %lld", limit, (long long)c.orders);
+		cr_expect_eq(number(third, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+		                           " WHERE state = 2 FOR UPDATE SKIP LOCKED) x"),
+		             68 + LATER - c.orders);
+		run(s.db, "ROLLBACK");
+	}
+	text_reset(&sql);
+	claim_with(&sql, TASK_EXPIRE, 500, "COMMIT;", "/* not yet */ ");
+	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+	cr_expect_eq(c.orders, LAPSED - 1);
+	run(third, "UPDATE reservation FORCE INDEX (PRIMARY) SET attempts = 0 WHERE reservation_id = 3000001");
+	text_fini(&sql);
+	db_free(other);
+	db_free(third);
+	scratch_close(&s);
+}
+
 /* ---- plans */
 
 #define BY_ID "1" /* a whole batch of ids: to be found by the primary key, however many there are */
@@ -258,6 +297,13 @@ static const struct plan {
 	{TASK_GIVE_BACK, BY_ID},
 	{TASK_MARK_RETURNED, ""},
 	{TASK_HEARTBEAT, ""},
+	{TASK_GIVE_BACK_HELD, BY_ID},
+	{TASK_OF_MARK, ""},
+	{TASK_PROLONG, "x'323032302d30312d3031'"},
+	{TASK_LEASES_AHEAD, ""},
+	{TASK_LEASE_CUT, BY_ID},
+	{TASK_ORDERS_AHEAD, ""},
+	{TASK_ORDERS_HASTEN, BY_ID},
 	{TASK_OVERDUE, "x'323032302d30312d3031'"},
 	{TASK_REAP, ""},
 	{TASK_ORPHANS, ""},
@@ -337,20 +383,15 @@ static void plans_check(int batch)
 /* The statements inside of the claim's compound that read or write reservations. */
 static void plans_of_a_claim_check(enum task_kind kind)
 {
-	static const char *const begins[] = {
-		"SELECT COUNT(*) INTO",
-		"UPDATE reservation FORCE INDEX (claim) SET task_id = NULL",
-		"UPDATE reservation FORCE INDEX (claim) SET task_id = token",
-	};
+	static const char *const begins[] = {"SELECT COUNT(*) INTO due", "UPDATE reservation ", "UPDATE ( "};
 	struct text              sql = {0};
+	int                      statements = 0;
 
 	claim_with(&sql, kind, 100, "UPDATE task SET claimed", "");
-	for (size_t i = 0; i < COUNT(begins); i++) {
-		const char *at = strstr(sql.data, begins[i]);
-
-		cr_assert(at, "task_claim has no %s", begins[i]);
-		plan_check(begins[i], at, strcspn(at, ";"), true, false);
-	}
+	for (size_t i = 0; i < COUNT(begins); i++)
+		for (const char *at = sql.data; (at = strstr(at, begins[i])); at++, statements++)
+			plan_check(begins[i], at, strcspn(at, ";"), true, false);
+	cr_expect_eq(statements, 6, "task_claim has %d statements", statements);
 	text_fini(&sql);
 }
 

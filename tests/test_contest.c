@@ -1,6 +1,8 @@
 /* test_contest.c - workers, clients and trouble at the same time: each order is resolved once, whoever comes first. */
 #include "tests/flow.h"
+#include "tests/proxy.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 /* clang-format off: the steps are tables */
@@ -144,4 +146,195 @@ Test(contest, serve_with_jobs_ends)
 	flow_steps("kill", "tick 40", "wait:15 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0", LEFT "4000",
 	           MOVED "1");
 	flow_end();
+}
+
+/* ---- a program that settles, and trouble with the database meanwhile: what it answered is not done again */
+
+/* Workers have a program from now on that takes `pause` seconds for each order, and writes down what it has done. */
+static void exec_that_notes(const char *pause)
+{
+	flow_step("exec while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; sleep %s; echo $id >> %s/%s.done;"
+	          " echo $id done; done",
+	          pause, scratch_dir(), flow_scratch()->name);
+}
+
+/* How often the program did anything, and how many orders that were. */
+static void notes_are(int lines, int orders)
+{
+	char  path[300], id[64], seen[100] = "";
+	FILE *file;
+	int   all = 0, different = 0, n;
+
+	snprintf(path, sizeof(path), "%s/%s.done", scratch_dir(), flow_scratch()->name);
+	file = fopen(path, "r");
+	cr_assert(file, "the program did nothing");
+	while (fscanf(file, " R%63[0-9]", id) == 1 && sscanf(id, "%d", &n) == 1 && n < 100) {
+		all++;
+		different += !seen[n];
+		seen[n] = 1;
+	}
+	fclose(file);
+	cr_expect_eq(all, lines, "done %d times", all);
+	cr_expect_eq(different, orders, "%d orders were done", different);
+}
+
+Test(contest, exec_connects_anew)
+{
+	flow_begin();
+	flow_orders("R", 8);
+	exec_that_notes("0.5");
+	flow_steps("start X reap --every 1", "start W work settle --once --lease 2", "wait task 1 -> open");
+	usleep(800000);
+	flow_steps("cut", "end W -> 0 !orders_lost !exec_killed", "task 1 -> done completed=8 failed=0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8", "signal X TERM",
+	           "end X -> 0");
+	notes_are(8, 8);
+	flow_end();
+}
+
+/* Twice as long as the lease, for the worker and for a reaper beside it. */
+Test(contest, exec_while_the_database_stands_still)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 10);
+	exec_that_notes("0.5");
+	flow_steps("start X reap --every 1", "start W work settle --once --lease 2", "wait task 1 -> open");
+	usleep(800000);
+	proxy_stall(proxy, true);
+	usleep(4000000);
+	proxy_stall(proxy, false);
+	flow_steps("end W -> 0 !orders_lost !exec_killed",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 10", "signal X TERM",
+	           "end X -> 0");
+	notes_are(10, 10);
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* It has ended and said all, and the database is away for longer than anybody waits elsewhere. */
+Test(contest, exec_waits_for_the_database)
+{
+	flow_begin();
+	flow_orders("R", 5);
+	exec_that_notes("0.2");
+	flow_steps("start W work settle --once --lease 2", "wait task 1 -> open", "away");
+	usleep(13000000);
+	flow_steps("back", "end W -> 0", "task 1 -> done completed=5");
+	notes_are(5, 5);
+	flow_end();
+}
+
+/* A reaper has freed its orders, although it works: they are its own again, as long as nobody else has had them. */
+Test(contest, exec_takes_up_what_was_reaped)
+{
+	flow_begin();
+	flow_orders("R", 8);
+	exec_that_notes("0.4");
+	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	usleep(600000);
+	flow_steps("tick 100", "run reap --max-attempts 1 -> 0 '~8 orders freed'",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 6 -> 8",
+	           "end W -> 0 ~event=task_taken_up !orders_lost !exec_killed", "task 1 -> reaped completed=0",
+	           "task 2 -> done claimed=8 completed=8",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8", LEFT "8", MOVED "1");
+	notes_are(8, 8);
+	flow_end();
+}
+
+/* Somebody else has begun some of them: what the program may be at work on is not its own any more, so it is ended. */
+Test(contest, exec_gives_up_what_others_have)
+{
+	flow_begin();
+	flow_orders("R", 8);
+	exec_that_notes("0.4");
+	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	usleep(600000);
+	flow_steps("tick 100", "run reap -> 0 '~8 orders freed'", "tick 3",
+	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7",
+	           "end W -> 0 '~event=orders_lost task=1 lost=7 lease_lost=1' ~exec_killed",
+	           "task 3 -> done claimed=1", "complete 2 -> completed=7 lost=0", "exec", "tick 10",
+	           "work settle -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8", MOVED "1");
+	flow_end();
+}
+
+/* All is answered, so nothing is left that a lease could lose. */
+Test(contest, exec_tidies_up)
+{
+	char path[300];
+
+	flow_begin();
+	flow_orders("R", 5);
+	snprintf(path, sizeof(path), "%s/%s.tidied", scratch_dir(), flow_scratch()->name);
+	flow_step("exec while read -r l; do id=${l#*:\\\"}; echo ${id%%%%\\\"*} done; done; sleep 2; touch %s", path);
+	flow_steps("work settle --lease 3 -> 0 !orders_lost !exec_killed", "task 1 -> done completed=5");
+	cr_expect_eq(access(path, F_OK), 0, "the program was ended before it was through");
+	flow_end();
+}
+
+/* A worker that speaks HTTP could not renew its lease while nobody saw the database: it gets another chance. */
+Test(contest, reaper_waits_after_a_standstill)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 3);
+	flow_steps("claim settle w lease=2 -> 201 task_id=1", "start X reap --every 1");
+	usleep(1200000);
+	proxy_stall(proxy, true);
+	usleep(4000000);
+	proxy_stall(proxy, false);
+	usleep(2500000);
+	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0",
+	           "claim settle w -> 204", "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* ---- a claim whose answer is lost */
+
+#define CLAIM "INSERT INTO task (task_id, kind"
+#define ROWS  "FROM reservation r FORCE INDEX (claim)"
+
+static void claim_is_lost(enum breach breach, const char *text)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 5);
+	proxy_arm(proxy, breach, text);
+	flow_step("claim settle w limit=3 -> 201 task_id=1 orders=3");
+	cr_expect(proxy_struck(proxy));
+	if (breach == BREACH_LATE)
+		cr_expect(proxy_deliver(proxy));
+	flow_steps("tasks -> items=T1 end", "complete 1 -> completed=3");
+	proxy_arm(proxy, breach, text);
+	flow_step("work settle -> 0");
+	cr_expect(proxy_struck(proxy));
+	if (breach == BREACH_LATE)
+		cr_expect(proxy_deliver(proxy));
+	flow_steps("sql SELECT COUNT(*), MAX(attempts) FROM reservation WHERE state = 3 -> 5,1",
+	           "sql SELECT COUNT(*) FROM task -> 2", OPEN "0");
+	flow_end();
+	proxy_close(proxy);
+}
+
+Test(contest, claim_whose_answer_is_lost)
+{
+	claim_is_lost(BREACH_MUTE, CLAIM);
+}
+
+Test(contest, claim_that_comes_late)
+{
+	claim_is_lost(BREACH_LATE, CLAIM);
+}
+
+Test(contest, claim_whose_rows_are_lost)
+{
+	claim_is_lost(BREACH_MUTE, ROWS);
 }

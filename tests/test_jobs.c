@@ -264,20 +264,38 @@ Test(jobs, sigterm_ends_after_the_batch)
 	flow_end();
 }
 
-/* The claim waits for rows that somebody else has locked, and by the time it has them the worker is to end: nothing has
- * begun, so the orders go back as if nobody had had them. */
+/* The claim waits, and by the time it has its orders the worker is to end: nothing has begun, so they go back as if
+ * nobody had had them. */
 Test(jobs, sigterm_returns_what_has_not_begun)
 {
 	flow_begin();
 	flow_orders("R", 5);
-	trap_lock("SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE) x");
+	trap_sql("LOCK TABLES task WRITE");
 	flow_step("start W work settle");
 	usleep(600000);
 	flow_step("signal W TERM");
 	usleep(200000);
-	trap_unlock();
+	trap_sql("UNLOCK TABLES");
 	flow_steps("end W -> 0", "task 1 -> returned claimed=5 completed=0", "get R0 -> confirmed attempts=0",
 	           STATES "2,5");
+	flow_end();
+}
+
+/* One order that somebody has locked keeps nobody from the others. */
+Test(jobs, claims_pass_over_locked_rows)
+{
+	flow_begin();
+	flow_orders("R", 10);
+	flow_steps("receipt B +10 -> 201", "reserve H1 B=1 ttl=60 -> 201", "reserve H2 B=1 ttl=60 -> 201",
+	           "reserve H3 B=1 ttl=60 -> 201", "tick 61");
+	trap_lock("SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+	          " WHERE order_id IN ('R0', 'R4', 'H2') FOR UPDATE) x");
+	flow_steps("claim expire w limit=2 -> 201 task_id=1 orders=H1,H3", "claim expire w -> 204",
+	           "work settle -> 0", STATES "1,3 2,2 3,8", "claim settle w -> 204", "work expire -> 0",
+	           "complete 1 -> completed=2", STATES "1,1 2,2 3,8 5,2");
+	trap_unlock();
+	flow_steps("work settle -> 0", "work expire -> 0", STATES "3,10 5,3",
+	           "sku B -> available=10");
 	flow_end();
 }
 

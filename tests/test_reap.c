@@ -315,7 +315,7 @@ static void clock_off(const char *offset)
 	flow_begin();
 	flow_steps("receipt  A +10               -> 201", "reserve  RETRIED A=1         -> 201",
 	           "confirm RETRIED -> 200", "claim    settle w            -> 201", "fail 1 RETRIED=retry -> 200",
-	           "sql UPDATE reservation SET due_at = due_at + INTERVAL 1000 SECOND",
+	           "sql UPDATE reservation SET attempts = 10, due_at = UTC_TIMESTAMP(3) + INTERVAL 650 SECOND",
 	           "reserve  PAST A=1 ttl=60     -> 201", "reserve  SOON A=1 ttl=600    -> 201",
 	           "reserve  ALIVE A=1           -> 201", "confirm ALIVE -> 200",
 	           "claim    settle w lease=600  -> 201 task_id=2 orders=ALIVE", "tick     61",
@@ -325,7 +325,7 @@ static void clock_off(const char *offset)
 	wall_time(offset[0] == '-' ? -3600 : 3600, said, sizeof(said));
 	flow_step("work settle --log-level debug -> 0 ~event=worked %s", said);
 	clock_shift(NULL);
-	flow_steps("get      SOON                -> held", "get      RETRIED             -> confirmed attempts=1",
+	flow_steps("get      SOON                -> held", "get      RETRIED             -> confirmed attempts=10",
 	           "task     2                   -> open", "get      DUE                 -> settled settled_at=~0",
 	           "task     3                   -> done created_at=~0 lease_until=~30",
 	           "list     state=expired       -> items=PAST",
@@ -367,4 +367,69 @@ Test(reap, nothing_is_purged_while_clocks_are_apart)
 	clock_shift(NULL);
 	flow_step("kill");
 	flow_end();
+}
+
+/* ---- the database's clock was ahead: what it left behind is seen, and comes back */
+
+Test(reap, orders_of_a_clock_that_was_ahead)
+{
+	flow("receipt  A +10               -> 201", "reserve  C1 A=1 -> 201", "confirm C1 -> 200",
+	     "reserve  C2 A=1              -> 201", "confirm C2 -> 200", "reserve  C3 A=1 -> 201", "confirm C3 -> 200",
+	     "reserve  H1 A=1 ttl=60       -> 201", "tick     61", "claim    settle w limit=2     -> 201 orders=C1,C2",
+	     "fail     1 C2=retry          -> retried=1", "complete 1 -> completed=1",
+	     "claim    expire w            -> 201 orders=H1", "fail 2 H1=retry -> retried=1",
+	     "sql UPDATE reservation SET due_at = due_at + INTERVAL 1 DAY WHERE state < 3 -> ",
+	     "work     settle              -> 0", "work     expire              -> 0",
+	     "claim    settle w            -> 204", "run stats --json -> 0 orders_ahead=3 leases_ahead=0",
+	     "run      audit               -> 1 '~due_within_a_pause: order_id=C2' ~order_id=C3 ~order_id=H1",
+	     "run      reap --dry-run      -> 0 !clock_was_ahead",
+	     "run      reap                -> 0 '~event=clock_was_ahead leases=0 orders=3'",
+	     "run      audit               -> 0", "run stats --json -> 0 orders_ahead=0", "work settle -> 0",
+	     "work     expire              -> 0", "get      C2                  -> settled", "get C3 -> settled",
+	     "sku      A                   -> available=7 reserved=0");
+}
+
+Test(reap, leases_of_a_clock_that_was_ahead)
+{
+	flow(THREE, "claim    settle a limit=1 lease=5 -> 201", "claim    settle b limit=1 lease=3600 -> 201",
+	     "sql UPDATE task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until + INTERVAL 1 DAY"
+	     " WHERE task_id = 1 -> ",
+	     "sql UPDATE task SET lease_until = lease_until + INTERVAL 1 DAY WHERE task_id = 2 -> ",
+	     "claim    settle c limit=1 lease=3600 -> 201 task_id=3",
+	     "run      stats --json        -> 0 leases_ahead=2 orders_ahead=0 !-",
+	     "run      audit               -> 1 '~lease_within_an_hour: task_id=1' '~lease_within_an_hour: task_id=2'",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=2 orders=0'",
+	     "task     1                   -> open lease_until=~5 created_at=~0", "task 2 -> open lease_until=~60",
+	     "task     3                   -> open lease_until=~3600", "heartbeat 1 lease=3600 -> 200",
+	     "run      reap                -> 0 !clock_was_ahead", "task 1 -> lease_until=~3600",
+	     "run      audit               -> 0", "run stats --json -> 0 leases_ahead=0");
+}
+
+/* The longest pauses that there are raise no alarm. */
+Test(reap, pauses_are_no_clock_that_was_ahead)
+{
+	flow(THREE, "claim    settle w limit=2     -> 201",
+	     "sql UPDATE reservation SET attempts = 7 WHERE task_id = 1 -> ",
+	     "fail     1 R1=retry           -> retried=1",
+	     "sql UPDATE reservation SET attempts = 40, task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 660 SECOND"
+	     " WHERE task_id = 1 -> ",
+	     "run      audit                -> 0", "run stats --json -> 0 orders_ahead=0",
+	     "run      reap                 -> 0 !clock_was_ahead",
+	     "sql SELECT due_at > UTC_TIMESTAMP(3) + INTERVAL 600 SECOND FROM reservation WHERE order_id = 'R2' -> 1");
+}
+
+/* A clock that was ahead has claimed a hold that lives: it goes back, and the others expire. */
+Test(reap, expiry_of_a_hold_that_lives)
+{
+	flow("receipt  A +10               -> 201", "reserve  OLD A=1 ttl=60      -> 201",
+	     "reserve  NEW A=1 ttl=600     -> 201", "reserve NEWER A=1 ttl=900 -> 201", "tick 61",
+	     "claim    expire w            -> 201 orders=OLD",
+	     "sql UPDATE reservation SET task_id = 1, attempts = 1 -> ", "sql UPDATE task SET claimed = 3 -> ",
+	     "complete 1 NEWER             -> 200 completed=0 lost=1 lost_orders=NEWER", "task 1 -> open",
+	     "complete 1                   -> 200 completed=1 lost=1 lost_orders=NEW",
+	     "task     1                   -> done completed=1", "get NEW -> held attempts=0",
+	     "sql SELECT COUNT(*) FROM reservation WHERE task_id IS NULL AND due_at = expires_at -> 2",
+	     "get      OLD                 -> expired", "sku A -> available=8 reserved=2",
+	     "complete 1 OLD NEW           -> 200 completed=1 lost=1", "tick 600", "work expire -> 0",
+	     "sku      A                   -> available=9 reserved=1");
 }
