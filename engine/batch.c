@@ -89,7 +89,7 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	}
 	locked_ms = now_ms - op->busy_since_ms;
 	if (locked_ms >= STUCK_MS)
-		lane_beware(l);
+		lane_beware(l, WARY_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
 		lane_answer(l, op, BUSY);
 		return;

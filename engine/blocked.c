@@ -15,9 +15,12 @@ static bool still(const _Atomic int64_t *until_ms)
 	return at_ms != 0 && clock_ms() < at_ms;
 }
 
-static void extend(_Atomic int64_t *until_ms)
+static void extend(_Atomic int64_t *until_ms, int64_t for_ms)
 {
-	atomic_store_explicit(until_ms, clock_ms() + WARY_MS, memory_order_relaxed);
+	int64_t to_ms = clock_ms() + for_ms;
+
+	if (to_ms > atomic_load_explicit(until_ms, memory_order_relaxed))
+		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
 }
 
 bool lane_is_wary(const struct lane *l)
@@ -25,9 +28,9 @@ bool lane_is_wary(const struct lane *l)
 	return still(&l->engine->wary_until_ms);
 }
 
-void lane_beware(struct lane *l)
+void lane_beware(struct lane *l, int64_t for_ms)
 {
-	extend(&l->engine->wary_until_ms);
+	extend(&l->engine->wary_until_ms, for_ms);
 }
 
 /* ---- which slots a batch needs */
@@ -425,7 +428,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			continue;
 		}
 		if (op->locked && !op->found)
-			extend(&l->engine->glimpse_until_ms);
+			extend(&l->engine->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
@@ -468,7 +471,7 @@ void lane_set_aside(struct lane *l)
 		batch_put_back(l);
 		return;
 	}
-	lane_beware(l);
+	lane_beware(l, WARY_MS);
 	if (!l->hasty)
 		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
 	for (size_t i = 0; !l->hasty && i < b->count; i++)

@@ -355,6 +355,8 @@ static void lane_round(struct lane *l)
 	lane_hurry(l);
 	result = batch_run(l, &verdict, &now);
 	figures_count(l, requests, began_us);
+	if (clock_us() - began_us > STUCK_MS * 1000)
+		lane_beware(l, SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
 	l->careful = result != DB_OK || verdict != VERDICT_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);

@@ -30,7 +30,8 @@ enum {
 	PARKED_MS = 100, /* how often a parked operation is tried again; the first time sooner: */
 	PARKED_MIN_MS = 10,
 	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
-	WARY_MS = 30000, /* after the last row that was stuck */
+	WARY_MS = 30000, /* after the last row that was stuck .. */
+	SLOW_MS = 2000,  /* .. and after a round that only took as long */
 	LOCK_WAIT_S = 2, /* for a lock, as db.c has it .. */
 	WARY_WAIT_S = 1, /* .. and while lanes are wary */
 	STUCK = 1 << 12,
@@ -238,8 +239,8 @@ struct op *batch_find(struct lane *l, bool movement, const char *id);
 uint64_t   op_id_hash(bool movement, const char *id); /* op.c; never 0 */
 
 /* ---- blocked.c */
-bool lane_is_wary(const struct lane *l); /* has a row been met lately that somebody outside has locked? */
-void lane_beware(struct lane *l);        /* one has been met: all lanes are wary for WARY_MS */
+bool lane_is_wary(const struct lane *l);          /* has a row been met lately that somebody outside has locked? */
+void lane_beware(struct lane *l, int64_t for_ms); /* one has been met: all lanes are wary for a while */
 /* After decide(): parks the operations whose rows somebody outside has locked and decides anew on the others. */
 enum db_result lane_look_out(struct lane *l) MUST_CHECK;
 void           lane_set_aside(struct lane *l); /* a lock was not given in time */
