@@ -116,7 +116,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 /* ---- the looks */
 
 /* All go in one trip. The rows of the last may be many, so nothing is sent behind it. */
-enum { LOOKS = 6 };
+enum { LOOKS = 9 };
 
 struct looks {
 	struct lane   *lane;
@@ -201,7 +201,7 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
-/* The first of the looks. Ids that are to be new and are there: somebody has written them and not committed, or
+/* Ids that are to be new and are there: somebody has written them and not committed, or
  * committed a moment ago, which the next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
@@ -214,12 +214,12 @@ static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 	}
 	if (l->rows.len == 0)
 		return;
-	if (k->count == 0)
-		look_send(k, GLIMPSE, NULL, NULL);
+	look_send(k, GLIMPSE, NULL, NULL);
 	if (kind == OP_MOVE)
 		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
 	else
 		look_send(k, RESERVATION_GLIMPSE, order_read, l);
+	look_send(k, LOOKS_END, NULL, NULL); /* the next look is no glimpse */
 }
 
 /* ---- slots */
@@ -374,12 +374,10 @@ void lane_hurry(struct lane *l)
 	lane_wait(l, l->hasty ? 0 : wary ? WARY_WAIT_S : LOCK_WAIT_S);
 }
 
-/* The cause of the hurry was found. */
-static void lane_calm(struct lane *l)
+void lane_rush(struct lane *l, bool rushes)
 {
 	if (l->hasty)
-		lane_wait(l, WARY_WAIT_S);
-	l->hasty = false;
+		lane_wait(l, rushes ? 0 : WARY_WAIT_S);
 }
 
 /* ---- who has to wait */
@@ -433,7 +431,7 @@ static void locked_park(struct lane *l, bool sweeps)
 	}
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
 	batch_keep(l, count);
-	lane_calm(l);
+	l->hasty = false;
 	decide(b);
 }
 
@@ -442,6 +440,7 @@ enum db_result lane_look_out(struct lane *l)
 	struct looks k = {.lane = l};
 	bool         sweeps = false;
 
+	lane_rush(l, false);
 	k.result = batch_sweeps(l, &sweeps);
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
@@ -456,6 +455,7 @@ enum db_result lane_look_out(struct lane *l)
 		k.result = slots_look(l);
 	if (k.result == DB_OK)
 		locked_park(l, sweeps);
+	lane_rush(l, true);
 	return k.result;
 }
 

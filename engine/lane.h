@@ -245,6 +245,9 @@ void lane_beware(struct lane *l, int64_t for_ms); /* one has been met: all lanes
 enum db_result lane_look_out(struct lane *l) MUST_CHECK;
 void           lane_set_aside(struct lane *l); /* a lock was not given in time */
 void           lane_hurry(struct lane *l);     /* at the beginning of a round: how long it waits for locks */
+/* A round in a hurry waits for no lock, but where SKIP LOCKED is asked: MariaDB 10.11 answers that with error 1180
+ * where autocommit and innodb_lock_wait_timeout are 0 and a row is locked. */
+void lane_rush(struct lane *l, bool rushes);
 
 /* ---- lane.c */
 void batch_retry(struct lane *l); /* put back, in smaller batches as it goes on */

@@ -302,6 +302,7 @@ enum db_result reservation_sweep(struct lane *l)
 	bool           full = false;
 	enum db_result result = DB_OK;
 
+	lane_rush(l, false);
 	do {
 		if (l->walk.skus.len == 0)
 			result = walk_begin(l, since_ms);
@@ -316,5 +317,6 @@ enum db_result reservation_sweep(struct lane *l)
 	}
 	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
+	lane_rush(l, true);
 	return result;
 }

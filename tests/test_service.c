@@ -213,7 +213,8 @@ Test(service, no_age_is_negative)
 	     "tick     -3600                     ",
 	     "raw GET /metrics                   -> holdfast_oldest_lease_age_seconds{scope=database}=0.000"
 	     "  holdfast_oldest_ready_age_seconds{kind=settle,scope=database}=0"
-	     "  holdfast_oldest_ready_age_seconds{kind=expire,scope=database}=0");
+	     "  holdfast_oldest_ready_age_seconds{kind=expire,scope=database}=0",
+	     "tick     3600");
 }
 
 /* ---- counts. Nobody reads a table that somebody has locked whole, so a count of reservations waits. */
