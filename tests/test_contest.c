@@ -235,8 +235,8 @@ Test(contest, exec_takes_up_what_was_reaped)
 	exec_that_notes("0.4");
 	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
 	usleep(600000);
-	flow_steps("tick 100", "run reap --max-attempts 1 -> 0 '~8 orders freed'",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 6 -> 8",
+	flow_steps("signal W STOP", "tick 100", "run reap --max-attempts 1 -> 0 '~8 orders freed'",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 6 -> 8", "signal W CONT",
 	           "end W -> 0 ~event=task_taken_up !orders_lost !exec_killed", "task 1 -> reaped completed=0",
 	           "task 2 -> done claimed=8 completed=8",
 	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8", LEFT "8", MOVED "1");
@@ -252,8 +252,8 @@ Test(contest, exec_gives_up_what_others_have)
 	exec_that_notes("0.4");
 	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
 	usleep(600000);
-	flow_steps("tick 100", "run reap -> 0 '~8 orders freed'", "tick 3",
-	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7",
+	flow_steps("signal W STOP", "tick 100", "run reap -> 0 '~8 orders freed'", "tick 3",
+	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7", "signal W CONT",
 	           "end W -> 0 '~event=orders_lost task=1 lost=7 lease_lost=1' ~exec_killed",
 	           "task 3 -> done claimed=1", "complete 2 -> completed=7 lost=0", "exec", "tick 10",
 	           "work settle -> 0",
