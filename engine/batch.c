@@ -74,9 +74,13 @@ void batch_cut(struct lane *l, size_t count)
  * rounds. One that is tried by itself costs a round: these take half of the lane's time at most. */
 static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
+	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->held;
+
 	if (op->apart)
-		return PARKED_MS + 2 * (int64_t)l->held;
-	return twin || now_ms == op->busy_since_ms ? PARKED_MIN_MS : PARKED_MS - now_ms % PARKED_MS;
+		return apart_ms < APART_MS ? apart_ms : APART_MS;
+	if (twin || now_ms == op->busy_since_ms)
+		return PARKED_MIN_MS;
+	return PARKED_MS - (now_ms + SPREAD_MS * l->slot) % PARKED_MS;
 }
 
 static void op_park(struct lane *l, struct op *op, bool twin)
@@ -282,12 +286,12 @@ bool batch_take(struct lane *l)
 	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
 	int        wait_ms = l->pending ? 0 : l->parked ? parked_wait_ms(l) : IDLE_MS;
 
+	if (l->held != l->queue.held)
+		queue_hold(&l->queue, l->held);
 	if (!l->pending && (l->parked || queue_depth(&l->queue) == 0))
 		lane_tell(l); /* it may have to wait */
 	if (l->parked && !l->pending && queue_closed(&l->queue))
 		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
-	if (l->held != l->queue.held)
-		queue_hold(&l->queue, l->held);
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);
 	for (size_t i = 0; i < count; i++)

@@ -476,8 +476,8 @@ void lane_set_aside(struct lane *l)
 		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
 	for (size_t i = 0; !l->hasty && i < b->count; i++)
 		b->ops[i]->unsure = true;
-	if (l->hasty)
-		l->limit = b->count > 1 ? b->count / 2 : 1;
+	if (l->hasty && b->count > 1)
+		l->limit = b->count / 2;
 	if (l->hasty && b->count == 1) {
 		b->ops[0]->apart = true;
 		batch_park(l, b->ops[0]);

@@ -162,7 +162,7 @@ static void options_set(MYSQL *mysql, const struct db *db)
 	else if (*t->host) /* whoever answers may ask for a password as it is: not of us */
 		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
 		              "mysql_native_password,client_ed25519,auth_gssapi_client");
-	for (enum statement s = SESSION_LETTERS; s <= SESSION_CLOCK; s++)
+	for (enum statement s = SESSION_LETTERS; s <= SESSION_NEWER; s++)
 		mysql_options(mysql, MYSQL_INIT_COMMAND, statement_text(s));
 }
 

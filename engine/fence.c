@@ -187,7 +187,8 @@ static void steps_settle(struct lane *l)
 		l->step.result = result;
 		if (result == DB_OK && l->step.now == 0) { /* the first is the lane's row, which tells the time */
 			l->step.now = db_last_id(l->db);
-			clock_learn(l->engine, l->step.now, l->step.sent_ms);
+			if (db_changed(l->db) == 1) /* otherwise no row was read that could tell */
+				clock_learn(l->engine, l->step.now, l->step.sent_ms);
 		}
 		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
 			lane_refuse(l, sent->verdict);
@@ -277,10 +278,11 @@ void lane_begin(struct lane *l, enum isolation isolation)
 		lane_tell(l);
 		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
 	}
-	db_values_begin(&l->values, 3);
+	db_values_begin(&l->values, 4);
 	db_values_int(&l->values, l->batch_no);
 	db_values_int(&l->values, l->lane_id);
 	db_values_int(&l->values, l->epoch);
+	db_values_int(&l->values, l->committed_no);
 	lane_execute(l, LANE_ENTER);
 	lane_expect(l, 1, VERDICT_FENCED);
 	if (l->careful)

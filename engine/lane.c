@@ -205,6 +205,8 @@ static enum db_result batch_run(struct lane *l, enum verdict *verdict, int64_t *
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (!batch_writes(b))
 		return DB_OK;
+	if (l->past != catalogue_past(l->catalogue))
+		return DB_RETRY; /* the numbers of this batch are of another past */
 	return b->ops[0]->alone ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
 }
 

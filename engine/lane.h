@@ -29,6 +29,8 @@ enum {
 	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
 	PARKED_MS = 100, /* how often a parked operation is tried again; the first time sooner: */
 	PARKED_MIN_MS = 10,
+	APART_MS = 400,  /* .. of one that is tried by itself at most */
+	SPREAD_MS = 13,  /* lanes do not look at the same time, or each would see the others' looks */
 	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
 	WARY_MS = 30000, /* after the last row that was stuck .. */
 	SLOW_MS = 2000,  /* .. and after a round that only took as long */
@@ -88,6 +90,7 @@ struct swept {
 	int64_t  to_ms;      /* holds that were due by then (the database's clock) are given back; 0: not known */
 	int64_t  clock;      /* the database's clock minus clock_ms at that time */
 	int64_t  started_at; /* of the lane's row, as it read then */
+	bool     follow;     /* it took several batches: one that follows at once goes on from to_ms */
 };
 
 /* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each

@@ -48,6 +48,7 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count
 -- name: lane_enter
 -- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
 -- as proof of the commit, and tells @t, the time of the transaction, which is also its LAST_INSERT_ID in ms since 1970: the server
--- gives that back with the count. No row is changed where the lane is fenced. Prepared: (batch, lane, epoch).
+-- gives that back with the count. No row is changed where the lane is fenced, or where the row does not say what was committed last:
+-- the database is in another past. Prepared: (batch, lane, epoch, batch committed last).
 UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, batch_at = @t := UTC_TIMESTAMP(3)
- WHERE lane_id = ? AND epoch = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;
+ WHERE lane_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;

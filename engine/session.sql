@@ -30,16 +30,13 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DAT
     optimizer_max_sel_arg_weight = 32000; -- .. nor passed over, which would be a walk over all rows that locks them
 
 -- name: session_newer
--- What some supported versions do not know, error 1193.
+-- What some supported versions do not know, error 1193. For whoever is not allowed to set the clock, nobody has set it.
 BEGIN NOT ATOMIC
   DECLARE CONTINUE HANDLER FOR 1193 BEGIN END;
+  IF @@secure_timestamp = 'NO' THEN SET timestamp = DEFAULT; END IF;
   EXECUTE IMMEDIATE 'SET SESSION optimizer_max_sel_args = 16000'; -- as optimizer_max_sel_arg_weight
   EXECUTE IMMEDIATE 'SET SESSION innodb_snapshot_isolation = 0'; -- a row that is newer than a snapshot is no conflict
 END;
-
--- name: session_clock
--- For whoever is not allowed to set it, nobody has set it.
-IF @@secure_timestamp = 'NO' THEN SET timestamp = DEFAULT; END IF;
 
 -- name: server_settings
 -- What the doctor looks at, which no session can mend. The last one is 1 where SYSDATE is the time at which a statement began.

@@ -53,15 +53,17 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 }
 
 /* All together, and where that was undone in halves: somebody else may have swept some of them, or be at one, and one
- * whose slot is damaged is not to keep the others. That one stays, and says so. */
+ * whose slot is damaged, or locked when the lane is in a hurry, is not to keep the others. That one stays. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
 {
 	unsigned       together = 0;
 	enum db_result result = expire_write(l->db, list, count, &together);
 	size_t         half = count / 2;
+	bool           stays;
 
 	*swept += together;
-	if (together > 0 || (result != DB_OK && result != DB_ERROR))
+	stays = result == DB_OK || result == DB_ERROR || (result == DB_LOCKED && l->hasty);
+	if (together > 0 || !stays)
 		return result;
 	if (count == 1) {
 		if (result == DB_ERROR)
@@ -133,7 +135,7 @@ static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *l
 	if (s->sku_id != sku_id || s->to_ms == 0 || s->started_at != lapsed->started_at || drift > CLOCK_MS ||
 	    drift < -CLOCK_MS)
 		return 0;
-	return s->to_ms - LATE_MS;
+	return s->follow ? s->to_ms : s->to_ms - LATE_MS;
 }
 
 /* Nothing that was due by `to_ms` is left of it; 0: something is. */
@@ -257,9 +259,11 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 	do {
 		swept = 0;
 		result = walk_find(l, end, &ids, &found);
-		if (result == DB_OK && ids.len > 0)
+		if (result == DB_OK && ids.len > 0) {
+			lane_rush(l, true);
 			result = reservation_expire(l, &ids, &swept);
-		else if (result == DB_OK && found > 0)
+			lane_rush(l, false);
+		} else if (result == DB_OK && found > 0)
 			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, swept);
 	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.len == 0 && clock_ms() < until_ms)));
@@ -277,6 +281,7 @@ static enum db_result walk_go(struct lane *l, bool *full)
 	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
 
 	*full = end.id != 0;
+	w->look.follow |= *full;
 	if (!*full)
 		end = (struct place){w->look.to_ms, INT64_MAX};
 	if (result == DB_OK)
@@ -296,6 +301,16 @@ void sweep_forget(struct lane *l)
 	text_reset(&l->walk.skus);
 }
 
+/* After each walk, because two skus may share a place in l->swept, which names the later one. */
+static void pairs_mark(struct lane *l, int64_t since_ms)
+{
+	for (size_t i = 0; i < l->batch.pairs_count; i++) {
+		struct pair *p = &l->batch.pairs[i];
+
+		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
+	}
+}
+
 enum db_result reservation_sweep(struct lane *l)
 {
 	int64_t        since_ms = clock_ms() - SWEEP_AGAIN_MS;
@@ -309,12 +324,11 @@ enum db_result reservation_sweep(struct lane *l)
 		if (result != DB_OK || l->walk.skus.len == 0)
 			break;
 		result = walk_go(l, &full);
+		pairs_mark(l, since_ms);
 	} while (result == DB_OK && !full);
-	for (size_t i = 0; i < l->batch.pairs_count; i++) {
-		struct pair *p = &l->batch.pairs[i];
-
-		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
-	}
+	pairs_mark(l, since_ms);
+	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
+		text_reset(&l->walk.skus);
 	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);

@@ -113,8 +113,8 @@ static void totals_answer(struct catalogue *c, struct op *op)
 	op->outcome = OUTCOME_OK;
 }
 
-/* Reads the totals of these skus into the catalogue. */
-static enum db_result totals_read(struct db *db, struct catalogue *c, const struct text *ids)
+/* Reads the totals of these skus into the catalogue, whose numbers are of `past`. */
+static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct text *ids)
 {
 	struct totals_reader in = {.catalogue = c};
 	struct text          sql = {0};
@@ -125,6 +125,8 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, const stru
 		return DB_OK;
 	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
 	result = db_run(db, &sql, total_read, &in);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY; /* what was found is forgotten: the database is another one */
 	if (result == DB_OK)
 		totals_put(&in, read_ms);
 	free(in.list);
@@ -146,11 +148,11 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 				row_int(&ids, sku_id(sku));
 		}
 	if (result == DB_OK)
-		result = totals_read(db, c, &ids);
-	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY; /* what was found is forgotten: the database is another one */
+		result = totals_read(db, c, past, &ids);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_answer(c, ops[i]);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY; /* forgotten meanwhile */
 	text_fini(&ids);
 	return result;
 }
@@ -193,7 +195,7 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->page.limit + 1});
 	result = db_run(db, &sql, listed_read, &in);
 	if (result == DB_OK)
-		result = totals_read(db, c, &ids);
+		result = totals_read(db, c, past, &ids);
 	text_fini(&after);
 	text_fini(&sql);
 	text_fini(&ids);

@@ -43,6 +43,18 @@ Test(past, lane_committed_more_than_its_row_says)
 	     "reserve  R3 M=1               -> 201 held");
 }
 
+/* A dump that is loaded under a service whose connections live. */
+Test(past, restored_under_a_live_connection)
+{
+	flow("serve    --lanes 1",
+	     "receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
+}
+
 Test(past, same_past_after_a_lost_connection)
 {
 	flow("receipt  N +5                 -> 201",
