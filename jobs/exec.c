@@ -41,7 +41,8 @@ struct exec {
 	bool               news;     /* one came since the lease was renewed */
 	bool               reaped;   /* the task is another's by now, or nobody's */
 	bool               ends;     /* orders that it may be at work on are another's: stop at once */
-	int64_t            lost;     /* orders that are another's */
+	bool               lease_lost;
+	int64_t            lost;     /* orders that are not its own any more */
 	int64_t            refused;  /* orders that the database would not have completed */
 };
 
@@ -176,6 +177,19 @@ static void bytes_take(struct exec *x, const char *bytes, size_t len)
 	}
 }
 
+static void output_flow(struct exec *x)
+{
+	char    buffer[8192];
+	ssize_t n = 1;
+
+	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
+		bytes_take(x, buffer, (size_t)n);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
+		pipe_close(&x->from);
+	}
+}
+
 /* ---- what was answered goes to the database */
 
 static bool is_due(enum verdict said, bool done)
@@ -251,49 +265,66 @@ static enum db_result lease_renew(struct exec *x)
 	return result;
 }
 
-/* Those that did not come along are another's: an answer to them is of no use any more, and where there is none yet,
- * the program may be at work on what somebody else has begun. */
-static void others_give_up(struct exec *x, struct reservation **ours, size_t count)
+static const struct reservation *order_find(struct reservation **list, size_t count, uint64_t reservation_id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i]->reservation_id == reservation_id)
+			return list[i];
+	return NULL;
+}
+
+/* Somebody else has begun it, under a task that is not this one. */
+static bool is_anothers(const struct reservation *r, uint64_t of)
+{
+	return r && r->task_id > 0 && r->task_id != of && r->state != RELEASED;
+}
+
+/* An answer to what did not come along is of no use any more, unless it was written before. Where there is none yet and
+ * it is another's, the program may be at work on what somebody else has begun. `now`: the orders as they are. */
+static void others_give_up(struct exec *x, uint64_t of, struct reservation **now, size_t count)
 {
 	struct answers *a = &x->answers;
 
 	for (size_t i = 0; i < a->count; i++) {
-		size_t k = 0;
+		const struct reservation *r = order_find(now, count, a->orders[i]->reservation_id);
+		bool                      written = r && r->state == SETTLED && r->task_id == of;
 
-		while (k < count && ours[k]->reservation_id != a->orders[i]->reservation_id)
-			k++;
-		if (k < count || a->said[i] == WRITTEN)
-			continue;
-		x->ends |= a->said[i] == SILENT;
-		a->said[i] = WRITTEN;
-		x->lost++;
+		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
+			a->orders[i]->attempts = r->attempts; /* as they may be found the next time */
+		else if (a->said[i] != WRITTEN) {
+			x->ends |= a->said[i] == SILENT && is_anothers(r, of);
+			a->said[i] = WRITTEN;
+			x->lost += !written;
+			x->lease_lost = true;
+		}
 	}
 }
 
 static enum db_result task_go_on(struct exec *x)
 {
-	struct text          ids = {0};
-	struct reservation **ours;
-	size_t               count;
+	struct reservation **open = mem_alloc(x->answers.count * sizeof(*open)), **now;
+	size_t               open_count = 0, count;
 	uint64_t             of = x->task.task_id;
 	enum db_result       result;
 
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
-			row_int(&ids, (int64_t)x->answers.orders[i]->reservation_id);
-	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, &ids, &ours, &count);
+			open[open_count++] = x->answers.orders[i];
+	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, open_count, &now, &count);
 	if (result == DB_OK) {
-		others_give_up(x, ours, count);
-		if (count > 0)
-			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%zu",
-			          (unsigned long long)x->task.task_id, (unsigned long long)of, count);
+		if (x->from >= 0)
+			output_flow(x); /* what it has said while the database kept us waiting */
+		others_give_up(x, of, now, count);
+		if (x->task.task_id > 0)
+			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
+			          (unsigned long long)x->task.task_id, (unsigned long long)of, (long long)x->task.claimed);
 		else
 			x->task.task_id = of;
 		x->reaped = false;
 		x->task.mark = 0;
 	}
-	reservations_free(ours, count);
-	text_fini(&ids);
+	reservations_free(now, count);
+	free(open);
 	return result;
 }
 
@@ -328,19 +359,6 @@ static void input_flow(struct exec *x)
 		pipe_close(&x->to);
 }
 
-static void output_flow(struct exec *x)
-{
-	char    buffer[8192];
-	ssize_t n = 1;
-
-	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
-		bytes_take(x, buffer, (size_t)n);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
-		pipe_close(&x->from);
-	}
-}
-
 /* Until the program closes its output, falls silent for a lease, or the lease is lost. Trouble with the database is no
  * reason to stop reading: the next write tries again. */
 static void program_follow(struct exec *x)
@@ -371,7 +389,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* A program that closed its output has a moment to end by itself; then its whole group is ended. */
+/* A program that closed its output has a moment to end by itself; then its whole group is ended. What it had said by
+ * then stands in the pipe. */
 static void program_end(struct exec *x)
 {
 	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
@@ -379,13 +398,20 @@ static void program_end(struct exec *x)
 	int       status = 0;
 
 	pipe_close(&x->to);
-	pipe_close(&x->from);
 	while (waitid(P_PID, (id_t)x->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 && ended.si_pid == 0 &&
 	       clock_ms() < until)
 		usleep(5000);
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
+	until = clock_ms() + END_MS; /* for what left the group and holds the pipe */
+	do {
+		struct pollfd from = {x->from, POLLIN, 0};
+
+		if (x->from >= 0 && poll(&from, 1, PAUSE_MS) > 0)
+			output_flow(x);
+	} while (x->from >= 0 && clock_ms() < until);
+	pipe_close(&x->from);
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
 		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task.task_id,
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
@@ -437,8 +463,8 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 		}
 	result = answers_end(&x);
 	if (x.lost > 0)
-		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=1",
-		          (unsigned long long)task->task_id, (long long)x.lost);
+		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
+		          (unsigned long long)task->task_id, (long long)x.lost, x.lease_lost);
 	*refused = x.refused;
 	answers_fini(&x.answers);
 	text_fini(&x.input);

@@ -64,10 +64,11 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
 /* For a worker whose task was reaped although it works, because it could not reach the database: a new task for those
- * of the orders that nobody else has had since, which come as a list like that of a claim. `task` is changed, its mark
- * as for task_claim; task_id 0: there is none of them. */
+ * of its orders that nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: there is none
+ * of them. All of them come as a list, as they are now: those taken up have the new number. */
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            const struct text *reservation_ids, struct reservation ***orders, size_t *count) MUST_CHECK;
+                            struct reservation **mine, size_t mine_count, struct reservation ***now,
+                            size_t *count) MUST_CHECK;
 
 /* What a worker says of one order of its task. */
 struct report {

@@ -82,8 +82,9 @@ END
 
 -- name: task_take_up
 -- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders that nobody
--- else has had since: they wait again, or still name the task, or the reaper has buried them (jobs/reap.c has the words). Another
--- worker's claim would have charged an attempt; this one charges none. {id}: as above.
+-- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has them). A
+-- claim of another that was lost, too, has charged an attempt and left other words; after a kick it is 0. This one charges none.
+-- {rows}: reservation_id and attempts of each; {id}: as above.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
@@ -96,10 +97,13 @@ BEGIN NOT ATOMIC
     SELECT kind, worker, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id} FROM task WHERE task_id = {task} AND state = 4;
   IF ROW_COUNT() = 1 THEN
     SET token = LAST_INSERT_ID();
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = {state}, task_id = token, attempts = GREATEST(attempts, 1)
-     WHERE reservation_id IN ({rows})
-       AND ((state = {state} AND (task_id IS NULL OR task_id IN (0, {task})))
-         OR (state = 6 AND last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
+    UPDATE (SELECT 0 AS id, 0 AS attempts UNION ALL VALUES {rows}) mine
+      STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
+       SET r.state = {state}, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
+     WHERE r.attempts IN (mine.attempts, 0)
+       AND ((r.state = {state} AND r.task_id = {task})
+         OR ((r.state = 6 OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
+           AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
     SET taken = ROW_COUNT();
   END IF;
   IF taken > 0 THEN

@@ -261,6 +261,54 @@ Test(contest, exec_gives_up_what_others_have)
 	flow_end();
 }
 
+/* A worker that renews its lease hears nothing of the database from then on; its program goes on. */
+static struct proxy *exec_without_news(const char *pause)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 8);
+	exec_that_notes(pause);
+	proxy_arm(proxy, BREACH_WAIT, "UPDATE task SET lease_until");
+	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	cr_assert(proxy_struck(proxy));
+	flow_steps("tick 100", "run reap -> 0 '~orders freed'");
+	return proxy;
+}
+
+/* What the program says meanwhile waits in the pipe: it is heard before anything is given up. Somebody else has had one
+ * of the orders, and lost it, too: it is not this worker's any more. */
+Test(contest, exec_hears_what_waits_in_the_pipe)
+{
+	struct proxy *proxy = exec_without_news("0.4");
+
+	flow_steps("tick 3", "claim settle other limit=1 lease=1 -> 201 task_id=2 orders=1", "tick 2",
+	           "run reap -> 0 '~task 2 of other (settle): 1 orders freed'");
+	usleep(3500000);
+	proxy_go_on(proxy);
+	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1", "exec",
+	           "tick 10", "work settle -> 0", LEFT "8", MOVED "1");
+	notes_are(8, 8);
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* Nobody else is at work on an order that was released: the program goes on. */
+Test(contest, exec_goes_on_without_what_was_released)
+{
+	struct proxy *proxy = exec_without_news("0.6");
+
+	flow_step("release R7 -> released");
+	proxy_go_on(proxy);
+	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> 3,7 4,1");
+	notes_are(8, 8);
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* All is answered, so nothing is left that a lease could lose. */
 Test(contest, exec_tidies_up)
 {
