@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
- * ALONE_MAX: so many orders refused, one by one, and none that was done: it is not the orders. */
-enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8 };
+ * RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many orders refused, one by one, and none that was done: it is not the orders. */
+enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000 };
 
 static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
                      bool bury);
@@ -429,6 +429,31 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	return result;
 }
 
+/* These orders go back, in parts that are no long transactions. */
+static enum db_result release_write(struct db *db, const struct reservation_reader *open, const char *error,
+                                    unsigned attempts_max, struct task_answer *a, int *verdict)
+{
+	struct report *reports = mem_alloc(RELEASE_MAX * sizeof(*reports));
+	enum db_result result = DB_OK;
+
+	*verdict = GUARD_DONE;
+	for (size_t at = 0; result == DB_OK && *verdict == GUARD_DONE && at < open->count; at += RELEASE_MAX) {
+		struct reservation_reader part = {.list = open->list + at, .count = open->count - at};
+		int64_t                   retried = a->retried, buried = a->buried;
+
+		part.count = part.count < RELEASE_MAX ? part.count : RELEASE_MAX;
+		for (size_t k = 0; k < part.count; k++) {
+			reports[k] = (struct report){.retry = true, .error = error};
+			strcpy(reports[k].order_id, part.list[k]->order_id);
+		}
+		result = fail_write(db, &part, reports, part.count, attempts_max, a, verdict);
+		a->retried = retried + (result == DB_OK && *verdict == GUARD_DONE ? a->retried : 0);
+		a->buried = buried + (result == DB_OK && *verdict == GUARD_DONE ? a->buried : 0);
+	}
+	free(reports);
+	return result;
+}
+
 enum db_result task_release(struct db *db, struct catalogue *c, const struct task *task, const char *error,
                             unsigned attempts_max, struct task_answer *a)
 {
@@ -439,22 +464,13 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
-		struct report *reports;
-
 		result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &open);
-		verdict = GUARD_DONE;
-		reports = mem_alloc(open.count * sizeof(*reports));
-		for (size_t k = 0; k < open.count; k++) {
-			reports[k] = (struct report){.retry = true, .error = error};
-			strcpy(reports[k].order_id, open.list[k]->order_id);
-		}
-		if (result == DB_OK && open.count > 0)
-			result = fail_write(db, &open, reports, open.count, attempts_max, a, &verdict);
+		if (result == DB_OK)
+			result = release_write(db, &open, error, attempts_max, a, &verdict);
 		if (result == DB_RETRY) {
 			verdict = ROWS_MOVED;
 			result = DB_OK;
 		}
-		free(reports);
 		reservations_free(open.list, open.count);
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)

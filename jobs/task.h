@@ -120,7 +120,7 @@ struct reaper {
 	int64_t pause_ms;  /* between two passes */
 	int64_t looked_at; /* the database's clock at the last look .. */
 	int64_t looked_ms; /* .. and ours */
-	int64_t ended_ms;  /* clock_ms when the last pass ended well; 0: there was none */
+	int64_t ended_ms;  /* clock_ms when the last pass ended, the database being there; 0: there was none */
 };
 
 /* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders that a reaper who died left behind. `each`

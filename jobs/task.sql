@@ -199,9 +199,13 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
 SELECT UTC_TIMESTAMP(3);
 
 -- name: task_prolong
--- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more.
-UPDATE task FORCE INDEX (open_lease) SET lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND
- WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3);
+-- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more. {count}: more than there
+-- are, without which SKIP LOCKED would be merged away.
+UPDATE (
+  SELECT task_id FROM task FORCE INDEX (open_lease)
+   WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3) LIMIT {count} FOR UPDATE SKIP LOCKED) unlocked
+  STRAIGHT_JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
+   SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND;
 
 -- name: task_leases_ahead
 -- Open tasks that were made, or whose lease was renewed, by a clock that was ahead: made later than now, or with a lease longer
@@ -212,11 +216,14 @@ SELECT task_id FROM task FORCE INDEX (open_lease)
  LIMIT {count};
 
 -- name: task_lease_cut
--- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute.
+-- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute. One
+-- that ends before it was made has been renewed by a clock of now.
 UPDATE task FORCE INDEX (PRIMARY)
-   SET lease_until = UTC_TIMESTAMP(3) + INTERVAL
-         IF(created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND,
-            LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000), 60000000) MICROSECOND,
+   SET lease_until = CASE
+         WHEN created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND AND lease_until > created_at
+         THEN UTC_TIMESTAMP(3) + INTERVAL LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000) MICROSECOND
+         WHEN lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND THEN UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+         ELSE lease_until END,
        created_at = LEAST(created_at, UTC_TIMESTAMP(3))
  WHERE task_id IN ({rows}) AND state = 1
    AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND);

@@ -343,6 +343,37 @@ Test(contest, reaper_waits_after_a_standstill)
 	proxy_close(proxy);
 }
 
+/* ... and no more than that, though a stranger has locked the row of another one. */
+Test(contest, reaper_frees_after_its_grace)
+{
+	struct proxy    *proxy;
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	target = flow_scratch()->target;
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger), "%s", db_error(stranger));
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 3);
+	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1", "claim settle v lease=2 -> 201 task_id=2",
+	           "start X reap --every 1");
+	usleep(1200000);
+	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "UPDATE task SET mark = 7 WHERE task_id = 1", NULL, NULL), DB_OK);
+	proxy_stall(proxy, true);
+	usleep(4000000);
+	proxy_stall(proxy, false);
+	flow_steps("wait:5 task 2 -> open lease_until=~29", "sql UPDATE task SET lease_until = lease_until"
+	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ", "wait:8 task 2 -> reaped", "task 1 -> open");
+	db_free(stranger);
+	flow_steps("wait:8 task 1 -> reaped", "signal X TERM", "end X -> 0 ~event=leases_prolonged");
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* ---- a claim whose answer is lost */
 
 #define CLAIM "INSERT INTO task (task_id, kind"
