@@ -337,8 +337,11 @@ static enum db_result answers_bring(struct exec *x)
 		return DB_AWAY;
 	while (result == DB_OK && is_open(&x->answers)) {
 		result = answers_write(x);
-		if (result == DB_OK && !x->reaped)
-			result = lease_renew(x);
+		if ((result == DB_OK || result == DB_LOCKED) && !x->reaped) {
+			enum db_result renewed = lease_renew(x); /* also while somebody else keeps a row locked */
+
+			result = result == DB_OK ? renewed : result;
+		}
 		if (result == DB_OK && !x->reaped)
 			break;
 		if (result == DB_OK)

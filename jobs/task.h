@@ -83,7 +83,7 @@ struct task_answer {
 	bool        lease_lost; /* it is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
 	int64_t     refused;             /* of the lost: the database would not have them completed, so they failed */
-	int64_t     given_back;          /* of the lost: holds of an expiry that are not past their time */
+	int64_t     given_back;          /* of the lost: not past its time (an expiry), or locked */
 	char (*lost_orders)[ID_MAX + 1]; /* `lost` of them; the caller's to free */
 };
 void task_answer_fini(struct task_answer *a);
@@ -94,11 +94,13 @@ void task_answer_fini(struct task_answer *a);
  *
  * More than 4 MiB of SQL (some 80,000 slots) are several transactions. So is what the database refuses: the order to
  * blame is found by halves, and fails, with the reason: a settlement is buried, an expiry tried again after a pause; it
- * counts as lost. A hold that is not past its time, because a clock that was ahead claimed it, is lost, too: it goes
+ * counts as lost. What somebody else has locked for long is DB_LOCKED in the end, after the others are completed. A
+ * hold that is not past its time, because a clock that was ahead claimed it, is lost, too: it goes
  * back in the same transaction, its attempt not charged. */
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                              size_t count, struct task_answer *answer) MUST_CHECK;
-/* For a worker that has the rows of its claim at hand: the same for all of them without reading them again. */
+/* For a worker that has the rows of its claim at hand: the same for all of them without reading them again. What
+ * somebody else has locked goes back, too, for some seconds; above it is done later, because its work may be done. */
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
 /* Each order goes back after a pause that doubles with its attempts, or is buried: when the report says so or it has

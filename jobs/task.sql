@@ -184,6 +184,13 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
 
+-- name: task_put_off
+-- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a failure.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET task_id = IF({state} = 1, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
+           last_error = 'locked by somebody else'
+     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
+
 -- name: task_give_back_held
 -- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at their end.
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at

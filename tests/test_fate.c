@@ -395,6 +395,41 @@ Test(fate, settlement_that_the_database_refuses)
 	     "sql DROP TRIGGER refuse -> ");
 }
 
+/* Nothing was done since, so it may as well be the database: it is tried again. */
+Test(fate, settlement_that_the_database_refuses_in_the_end)
+{
+	flow(TEN,
+	     "sql CREATE TRIGGER refuse BEFORE UPDATE ON reservation FOR EACH ROW BEGIN"
+	     " IF NEW.state = 3 AND NEW.order_id = 'R9' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not today';"
+	     " END IF; END -> ",
+	     "work     settle              -> 1 !order_refused ~event=job_failed", STATES "2,1 3,9",
+	     "sql DROP TRIGGER refuse -> ", "tick 40", "run reap -> 0", "tick 10", "work settle -> 0", STATES "3,10");
+}
+
+/* A stranger keeps a slot locked: what needs it waits, and the others are settled. */
+Test(fate, settlement_of_a_locked_slot)
+{
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	flow_steps(TEN);
+	target = flow_scratch()->target;
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger), "%s", db_error(stranger));
+	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "UPDATE stock_slot SET reserved = reserved + 1 WHERE sku_id = 2", NULL, NULL),
+	             DB_OK);
+	flow_steps("start    W work settle --once", "wait:60 " STATES "2,1 3,9",
+	           "wait:20 get BAD              -> confirmed attempts=0 '~last_error:locked by somebody else'");
+	db_free(stranger);
+	flow_steps("end      W                   -> 0 '~event=orders_put_off task=1 orders=1'", "tick 11",
+	           "work     settle              -> 0", STATES "3,10", "get BAD -> settled attempts=1");
+	flow_end();
+}
+
 /* More slots than one statement should name: 100 orders of 1,000 lines, no two of them of one slot. */
 Test(fate, settlement_of_very_many_slots)
 {
