@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 /* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end where one prints for
- * ever; ERRORS_MAX: so often the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
+ * ever; REFUSED_MS: so long the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
  * stop tries to write what was answered. */
-enum { END_MS = 1000, PAUSE_MS = 100, READS = 200, ERRORS_MAX = 10, LAST_MS = 10000 };
+enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
 	const struct work *work;
@@ -232,10 +232,11 @@ static enum db_result answers_write(struct exec *x)
 			result = done ? task_complete(x->db, x->work->catalogue, x->task.task_id, reports, count, &a)
 			              : task_fail(x->db, x->work->catalogue, x->task.task_id, reports, count,
 			                          x->work->attempts_max, &a);
-		x->reaped = result == DB_OK && a.lease_lost;
+		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
 		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
 			x->refused += a.refused;
+			x->lost += a.lost - a.refused; /* released, say */
 		}
 		task_answer_fini(&a);
 		free(reports);
@@ -337,8 +338,8 @@ static enum db_result answers_bring(struct exec *x)
 		return DB_AWAY;
 	while (result == DB_OK && is_open(&x->answers)) {
 		result = answers_write(x);
-		if ((result == DB_OK || result == DB_LOCKED) && !x->reaped) {
-			enum db_result renewed = lease_renew(x); /* also while somebody else keeps a row locked */
+		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
+			enum db_result renewed = lease_renew(x); /* also while a row is locked or refused */
 
 			result = result == DB_OK ? renewed : result;
 		}
@@ -424,17 +425,21 @@ static void program_end(struct exec *x)
  * worker is to stop. What cannot be written is told to whoever reads the log. */
 static enum db_result answers_end(struct exec *x)
 {
-	int64_t        stops_ms = 0;
-	int            errors = 0;
+	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: since when, without a break */
 	enum db_result result;
 
 	while ((result = answers_bring(x)) != DB_OK) {
-		errors += result == DB_ERROR;
+		if (result != DB_ERROR)
+			refused_ms = 0;
+		else if (refused_ms == 0)
+			refused_ms = clock_ms();
 		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
 			stops_ms = clock_ms();
-		if (errors == ERRORS_MAX || (stops_ms && clock_ms() - stops_ms > LAST_MS))
+		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
+		    (stops_ms && clock_ms() - stops_ms > LAST_MS))
 			break;
-		usleep(PAUSE_MS * 1000);
+		pause_ms = refused_ms == 0 ? PAUSE_MS : pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
+		usleep((useconds_t)pause_ms * 1000);
 	}
 	for (size_t i = 0; result != DB_OK && i < x->answers.count; i++)
 		if (x->answers.said[i] == SAID_DONE || x->answers.said[i] == SAID_BURY)

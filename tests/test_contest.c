@@ -309,6 +309,35 @@ Test(contest, exec_goes_on_without_what_was_released)
 	proxy_close(proxy);
 }
 
+/* The database refuses for a while what was answered: it is held, and written then. */
+Test(contest, exec_waits_while_the_database_refuses)
+{
+	flow_begin();
+	flow_orders("R", 3);
+	exec_that_notes("0.1");
+	flow_steps("sql CREATE TRIGGER refuse BEFORE INSERT ON movement FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
+	           "start W work settle --once --lease 3", "wait task 1 -> open");
+	usleep(5000000);
+	flow_steps("run reap -> 0 !freed", "sql DROP TRIGGER refuse -> ", "end W -> 0 !answer_lost",
+	           "task 1 -> done completed=3");
+	notes_are(3, 3);
+	flow_end();
+}
+
+/* What is not its own any more when it is answered is told to whoever reads the log. */
+Test(contest, exec_tells_what_is_lost)
+{
+	flow_begin();
+	flow_orders("R", 3);
+	exec_that_notes("0.5");
+	flow_steps("start W work settle --once --lease 60", "wait task 1 -> open", "release R2 -> released",
+	           "end W -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
+	flow_orders("S", 2);
+	flow_steps("start W work settle --once --lease 60", "wait task 2 -> open", "give-back 2 -> 200",
+	           "end W -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
+	flow_end();
+}
+
 /* All is answered, so nothing is left that a lease could lose. */
 Test(contest, exec_tidies_up)
 {
