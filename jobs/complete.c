@@ -12,9 +12,9 @@
 
 /* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
  * LOCKED_MAX: so many orders are found locked one by one, further ones by the part, because each look takes 2 s.
- * LOCKED_MS: so long it is tried anew. RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many orders refused, one by one, and none that was done: it is not the orders. */
-enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4,
-       LOCKED_MS = 40000 };
+ * LOCKED_MS: so long it is tried anew. RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many
+ * orders refused, one by one, and none that was done: it is not the orders. */
+enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
 
 static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
                      bool bury);
@@ -48,9 +48,9 @@ struct aside {
 struct parts {
 	struct db          *db;
 	const struct task  *task;
-	struct ids          ids;  /* of settlements */
-	struct task_answer *a;    /* what is completed is counted there .. */
-	struct task_answer  gone; /* .. and here, however often it is begun anew: what failed or was given back */
+	struct ids          ids;      /* of settlements */
+	struct task_answer *a;        /* what is completed is counted there .. */
+	struct task_answer  gone;     /* .. and here, however often it is begun anew: what failed or was given back */
 	struct aside        alone;    /* refused, perhaps by a database that refuses all */
 	struct aside        locked;   /* somebody else has locked what they need */
 	bool                puts_off; /* nothing was done outside: what is locked may go back */
@@ -204,7 +204,8 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, int 
 	return result;
 }
 
-/* All of it at once, or where that is too much, refused or locked, each half. Ends at the first trouble of another kind. */
+/* All of it at once, or where that is too much, refused or locked, each half. Ends at the first trouble of another
+ * kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
 {
 	size_t         done, half = count / 2;
@@ -223,7 +224,8 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 		*verdict = GUARD_DONE;
 		return DB_OK;
 	}
-	if (result != DB_ERROR && result != DB_LOCKED && !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
+	if (result != DB_ERROR && result != DB_LOCKED &&
+	    !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
 		return result;
 	if (count == 1)
 		return refused_alone(p, list[0], verdict);

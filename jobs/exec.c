@@ -42,8 +42,8 @@ struct exec {
 	bool               reaped;   /* the task is another's by now, or nobody's */
 	bool               ends;     /* orders that it may be at work on are another's: stop at once */
 	bool               lease_lost;
-	int64_t            lost;     /* orders that are not its own any more */
-	int64_t            refused;  /* orders that the database would not have completed */
+	int64_t            lost;    /* orders that are not its own any more */
+	int64_t            refused; /* orders that the database would not have completed */
 };
 
 /* ---- the programs that run, each with a group of its own */
@@ -318,7 +318,8 @@ static enum db_result task_go_on(struct exec *x)
 		others_give_up(x, of, now, count);
 		if (x->task.task_id > 0)
 			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
-			          (unsigned long long)x->task.task_id, (unsigned long long)of, (long long)x->task.claimed);
+			          (unsigned long long)x->task.task_id, (unsigned long long)of,
+			          (long long)x->task.claimed);
 		else
 			x->task.task_id = of;
 		x->reaped = false;

@@ -197,8 +197,8 @@ static enum db_result reaper_look(struct reap *r)
 	now_ms = clock_ms();
 	passed_ms = now_ms - reaper->looked_ms;
 	jumped_ms = now_at - reaper->looked_at - passed_ms;
-	away = reaper->ended_ms && (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS ||
-	                            jumped_ms > AWAY_MS + passed_ms / DRIFT);
+	away = reaper->ended_ms &&
+	       (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS + passed_ms / DRIFT);
 	if (away && !r->dry)
 		result = leases_prolong(r);
 	if (result == DB_OK) {

@@ -256,8 +256,8 @@ Test(contest, exec_gives_up_what_others_have)
 	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7", "signal W CONT",
 	           "end W -> 0 '~event=orders_lost task=1 lost=7 lease_lost=1' ~exec_killed",
 	           "task 3 -> done claimed=1", "complete 2 -> completed=7 lost=0", "exec", "tick 10",
-	           "work settle -> 0",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8", MOVED "1");
+	           "work settle -> 0", "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8",
+	           MOVED "1");
 	flow_end();
 }
 
@@ -366,8 +366,8 @@ Test(contest, reaper_waits_after_a_standstill)
 	usleep(4000000);
 	proxy_stall(proxy, false);
 	usleep(2500000);
-	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0",
-	           "claim settle w -> 204", "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
+	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0", "claim settle w -> 204",
+	           "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
 	flow_end();
 	proxy_close(proxy);
 }
@@ -395,8 +395,10 @@ Test(contest, reaper_frees_after_its_grace)
 	proxy_stall(proxy, true);
 	usleep(4000000);
 	proxy_stall(proxy, false);
-	flow_steps("wait:5 task 2 -> open lease_until=~29", "sql UPDATE task SET lease_until = lease_until"
-	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ", "wait:8 task 2 -> reaped", "task 1 -> open");
+	flow_steps("wait:5 task 2 -> open lease_until=~29",
+	           "sql UPDATE task SET lease_until = lease_until"
+	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ",
+	           "wait:8 task 2 -> reaped", "task 1 -> open");
 	db_free(stranger);
 	flow_steps("wait:8 task 1 -> reaped", "signal X TERM", "end X -> 0 ~event=leases_prolonged");
 	flow_end();

@@ -321,10 +321,10 @@ Test(fate, kick)
 
 /* ---- one order that the database will not have completed: it alone fails, with the reason */
 
-#define TEN                                                                                                \
-	"serve    --lanes 1", "receipt  A +100 B +10         -> 201",                                      \
-		"batch R0 A=1 | R1 A=1 | R2 A=1 | R3 A=1 | BAD B=2 | R5 A=1 | R6 A=1 | R7 A=1 | R8 A=1 |"  \
-		" R9 A=1 -> 201 | ...",                                                                    \
+#define TEN                                                                                               \
+	"serve    --lanes 1", "receipt  A +100 B +10         -> 201",                                     \
+		"batch R0 A=1 | R1 A=1 | R2 A=1 | R3 A=1 | BAD B=2 | R5 A=1 | R6 A=1 | R7 A=1 | R8 A=1 |" \
+		" R9 A=1 -> 201 | ...",                                                                   \
 		"sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3) -> "
 #define DAMAGE "sql UPDATE stock_slot SET reserved = 0 WHERE sku_id = 2 -> "
 #define REPAIR "sql UPDATE stock_slot SET reserved = 2 WHERE sku_id = 2 AND available = 8 -> "
@@ -366,8 +366,8 @@ Test(fate, settlement_without_a_slot)
 Test(fate, expiry_of_a_damaged_slot)
 {
 	flow("serve    --lanes 1", "receipt  A +10 B +10         -> 201", "reserve  H1 A=1 ttl=60 -> 201",
-	     "reserve  BAD B=2 ttl=60      -> 201",
-	     "reserve  H2 A=1 ttl=60       -> 201", "reserve  H3 A=1 ttl=60       -> 201", "tick     61", DAMAGE,
+	     "reserve  BAD B=2 ttl=60      -> 201", "reserve  H2 A=1 ttl=60       -> 201",
+	     "reserve  H3 A=1 ttl=60       -> 201", "tick     61", DAMAGE,
 	     "work     expire              -> 1 '~event=order_refused task=1 order=BAD buried=0'",
 	     "sku      A                   -> available=10 reserved=0", "task 1 -> done completed=3 failed=1",
 	     "get      BAD                 -> expired attempts=1 last_error=*", REPAIR, "tick 10",
@@ -379,8 +379,8 @@ Test(fate, settlements_that_the_database_refuses)
 {
 	flow(TEN, "sql CREATE TRIGGER refuse BEFORE INSERT ON movement FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
 	     "work     settle              -> 1 ~event=job_failed !order_refused", STATES "2,10",
-	     "sql SELECT COUNT(*) FROM reservation WHERE last_error IS NOT NULL -> 0",
-	     "sql DROP TRIGGER refuse -> ", "tick 40", "run reap -> 0", "tick 10", "work settle -> 0", STATES "3,10");
+	     "sql SELECT COUNT(*) FROM reservation WHERE last_error IS NOT NULL -> 0", "sql DROP TRIGGER refuse -> ",
+	     "tick 40", "run reap -> 0", "tick 10", "work settle -> 0", STATES "3,10");
 }
 
 /* What it refuses of one of them, for whatever reason, is that one's. */
