@@ -2,7 +2,7 @@
  * anew whenever it undid itself. The count of changed rows is the fence.
  *
  * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
- * that one fails, with the reason, and its neighbours are done. */
+ * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
 #include "task.h"
 #include "engine/guard.h"
 #include "engine/statement.h"
@@ -11,8 +11,10 @@
 #include <string.h>
 
 /* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
- * ALONE_MAX: so many orders refused, one by one, and none that was done: it is not the orders. */
-enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8 };
+ * LOCKED_MAX: so many orders are found locked one by one, further ones by the part, because each look takes 2 s.
+ * LOCKED_MS: so long it is tried anew. RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many
+ * orders refused, one by one, and none that was done: it is not the orders. */
+enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
 
 static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
                      bool bury);
@@ -35,16 +37,46 @@ static size_t past_first(struct reservation **list, size_t count)
 	return past;
 }
 
+/* Orders that are put aside, so that the others of their task go on. */
+struct aside {
+	struct reservation **list;
+	int64_t             *completed; /* how many were when it was put aside */
+	size_t               count;
+};
+
 /* Parts of one task that are completed one after the other. */
 struct parts {
 	struct db          *db;
 	const struct task  *task;
-	struct ids          ids;  /* of settlements */
-	struct task_answer *a;    /* what is completed is counted there .. */
-	struct task_answer  gone; /* .. and here, however often it is begun anew: what failed or was given back */
-	struct reservation *alone[ALONE_MAX]; /* refused, perhaps by a database that refuses all */
-	size_t              alone_count;
+	struct ids          ids;      /* of settlements */
+	struct task_answer *a;        /* what is completed is counted there .. */
+	struct task_answer  gone;     /* .. and here, however often it is begun anew: what failed or was given back */
+	struct aside        alone;    /* refused, perhaps by a database that refuses all */
+	struct aside        locked;   /* somebody else has locked what they need */
+	bool                puts_off; /* nothing was done outside: what is locked may go back */
+	bool                last;     /* those refused are tried for the last time .. */
+	bool                buries;   /* .. and others were done since */
+	bool                left;     /* one of them stays as it is */
 };
+
+static void aside_init(struct aside *aside, size_t max)
+{
+	aside->list = mem_alloc(max * sizeof(*aside->list));
+	aside->completed = mem_alloc(max * sizeof(*aside->completed));
+	aside->count = 0;
+}
+
+static void aside_fini(struct aside *aside)
+{
+	free(aside->list);
+	free(aside->completed);
+}
+
+static void aside_add(struct aside *aside, struct reservation *r, int64_t completed)
+{
+	aside->list[aside->count] = r;
+	aside->completed[aside->count++] = completed;
+}
 
 static void settle_add(struct text *sql, struct parts *p, struct reservation **list, size_t count)
 {
@@ -127,20 +159,27 @@ static void expired_count(const struct task *task, int64_t orders)
 		counter_add(COUNT_EXPIRED, orders);
 }
 
+/* So many refused in a row, and none that was done between them. */
+static bool all_are_refused(const struct parts *p)
+{
+	return p->alone.count >= ALONE_MAX && p->alone.completed[p->alone.count - ALONE_MAX] == p->a->completed;
+}
+
 /* The order alone cannot be completed: it fails with the reason, a settlement for good. Unless it may be the database,
- * and nothing is wrong with the order: the row is not to blame, no other of the task was done so far, and it has
- * attempts left. Then it is put aside until that is known. */
+ * and nothing is wrong with the order: the row is not to blame, none was done since, and it has attempts left. Then it
+ * is put aside until that is known. */
 static enum db_result refused_alone(struct parts *p, struct reservation *r, int *verdict)
 {
-	bool           slots = *verdict == SLOTS_MOVED;
+	bool           slots = *verdict == SLOTS_MOVED, bury = slots || db_refused_row(p->db) || p->buries;
 	struct text    sql = {0}, reason = {0};
-	bool           bury = slots || db_refused_row(p->db) || p->a->completed > 0;
 	enum db_result result;
 
 	if (!bury && r->attempts < ATTEMPTS_MAX) {
-		if (p->alone_count == ALONE_MAX)
+		if (!p->last && all_are_refused(p))
 			return DB_ERROR;
-		p->alone[p->alone_count++] = r;
+		if (!p->last)
+			aside_add(&p->alone, r, p->a->completed);
+		p->left = p->last;
 		*verdict = GUARD_DONE;
 		return DB_OK;
 	}
@@ -165,7 +204,8 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, int 
 	return result;
 }
 
-/* All of it at once, or where that is too much or refused, each half. Ends at the first trouble of another kind. */
+/* All of it at once, or where that is too much, refused or locked, each half. Ends at the first trouble of another
+ * kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
 {
 	size_t         done, half = count / 2;
@@ -178,7 +218,14 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 		p->gone.given_back += (int64_t)(count - done);
 		return DB_OK;
 	}
-	if (result != DB_ERROR && !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
+	if (result == DB_LOCKED && (count == 1 || p->locked.count >= LOCKED_MAX)) {
+		for (size_t i = 0; i < count; i++)
+			aside_add(&p->locked, list[i], p->a->completed);
+		*verdict = GUARD_DONE;
+		return DB_OK;
+	}
+	if (result != DB_ERROR && result != DB_LOCKED &&
+	    !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
 		return result;
 	if (count == 1)
 		return refused_alone(p, list[0], verdict);
@@ -187,17 +234,62 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	                                                 : result;
 }
 
-/* The whole list; then those put aside, which fail if others were done. Otherwise all stays as it is. */
+/* Somebody else has locked what they need: they go back for a while. */
+static enum db_result locked_put_off(struct parts *p, int *verdict)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	guard_begin(&sql);
+	rows_add(&sql, TASK_PUT_OFF, p->task, p->locked.list, p->locked.count);
+	statement_add(&sql, TASK_COMPLETED,
+	              &(struct fill){.task = (int64_t)p->task->task_id,
+	                             .state = task_kind_from(p->task->kind),
+	                             .lease = LEASE_S});
+	result = guard_run(p->db, &sql, verdict);
+	text_fini(&sql);
+	if (result == DB_OK && *verdict == GUARD_DONE) {
+		log_event(LOG_WARN, "orders_put_off", "task=%llu orders=%zu why=locked",
+		          (unsigned long long)p->task->task_id, p->locked.count);
+		for (size_t i = 0; i < p->locked.count; i++)
+			task_lost_add(&p->gone, p->locked.list[i]->order_id);
+		p->gone.given_back += (int64_t)p->locked.count;
+		p->locked.count = 0;
+	}
+	return result;
+}
+
+/* Those refused, once more: each fails if others were done since. Otherwise it stays as it is. */
+static enum db_result alone_complete(struct parts *p, int *verdict)
+{
+	enum db_result result = DB_OK;
+
+	p->last = true;
+	for (size_t i = 0; result == DB_OK && *verdict == GUARD_DONE && i < p->alone.count; i++) {
+		p->buries = p->a->completed > p->alone.completed[i];
+		result = part_complete(p, &p->alone.list[i], 1, verdict);
+	}
+	p->last = p->buries = false;
+	return result == DB_OK && *verdict == GUARD_DONE && p->left ? DB_ERROR : result;
+}
+
+/* The whole list; then what was put aside. */
 static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
 {
 	enum db_result result;
 
-	p->alone_count = 0;
+	aside_init(&p->alone, count);
+	aside_init(&p->locked, count);
+	p->left = false;
 	result = part_complete(p, list, count, verdict);
-	if (result == DB_OK && *verdict == GUARD_DONE && p->alone_count > 0 && p->a->completed == 0)
-		return DB_ERROR;
-	for (size_t i = 0; result == DB_OK && *verdict == GUARD_DONE && i < p->alone_count; i++)
-		result = part_complete(p, &p->alone[i], 1, verdict);
+	if (result == DB_OK && *verdict == GUARD_DONE && p->locked.count > 0 && p->puts_off)
+		result = locked_put_off(p, verdict);
+	if (result == DB_OK && *verdict == GUARD_DONE)
+		result = alone_complete(p, verdict);
+	if (result == DB_OK && *verdict == GUARD_DONE && p->locked.count > 0)
+		result = DB_LOCKED;
+	aside_fini(&p->alone);
+	aside_fini(&p->locked);
 	return result;
 }
 
@@ -219,13 +311,14 @@ static void gone_add(struct parts *p)
 	task_answer_fini(&p->gone);
 }
 
-enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
-                             size_t count, struct task_answer *a)
+static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                                     size_t count, bool puts_off, struct task_answer *a)
 {
 	struct reservation_reader open;
 	enum db_result            result = DB_OK;
 	int                       verdict = ROWS_MOVED;
-	struct parts              parts = {.db = db, .task = &a->task, .a = a};
+	struct parts              parts = {.db = db, .task = &a->task, .a = a, .puts_off = puts_off};
+	int64_t                   since_ms = clock_ms();
 
 	*a = (struct task_answer){0};
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
@@ -235,7 +328,8 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 			result = open.count > 0 ? list_complete(&parts, open.list, open.count, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
 			a->lease_lost = a->task.state == TASK_REAPED;
-			if (result == DB_DUPLICATE || result == DB_RETRY || result == DB_LOCKED) {
+			if (result == DB_DUPLICATE || result == DB_RETRY ||
+			    (result == DB_LOCKED && clock_ms() - since_ms < LOCKED_MS)) {
 				verdict = ROWS_MOVED; /* undone; read and write anew */
 				result = DB_OK;
 			}
@@ -252,11 +346,17 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 	return result;
 }
 
+enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
+                             size_t count, struct task_answer *a)
+{
+	return complete_named(db, c, task_id, orders, count, false, a);
+}
+
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *a)
 {
 	int            verdict = ROWS_MOVED;
-	struct parts   parts = {.db = db, .task = task, .a = a};
+	struct parts   parts = {.db = db, .task = task, .a = a, .puts_off = true};
 	struct report *names;
 	int64_t        refused;
 	enum db_result result;
@@ -275,7 +375,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	names = mem_alloc(count * sizeof(*names)); /* somebody took some of them, or nobody knows: look, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
-	result = task_complete(db, c, task->task_id, names, count, a);
+	result = complete_named(db, c, task->task_id, names, count, true, a);
 	a->refused += refused;
 	free(names);
 	return result;
@@ -429,6 +529,31 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	return result;
 }
 
+/* These orders go back, in parts that are no long transactions. */
+static enum db_result release_write(struct db *db, const struct reservation_reader *open, const char *error,
+                                    unsigned attempts_max, struct task_answer *a, int *verdict)
+{
+	struct report *reports = mem_alloc(RELEASE_MAX * sizeof(*reports));
+	enum db_result result = DB_OK;
+
+	*verdict = GUARD_DONE;
+	for (size_t at = 0; result == DB_OK && *verdict == GUARD_DONE && at < open->count; at += RELEASE_MAX) {
+		struct reservation_reader part = {.list = open->list + at, .count = open->count - at};
+		int64_t                   retried = a->retried, buried = a->buried;
+
+		part.count = part.count < RELEASE_MAX ? part.count : RELEASE_MAX;
+		for (size_t k = 0; k < part.count; k++) {
+			reports[k] = (struct report){.retry = true, .error = error};
+			strcpy(reports[k].order_id, part.list[k]->order_id);
+		}
+		result = fail_write(db, &part, reports, part.count, attempts_max, a, verdict);
+		a->retried = retried + (result == DB_OK && *verdict == GUARD_DONE ? a->retried : 0);
+		a->buried = buried + (result == DB_OK && *verdict == GUARD_DONE ? a->buried : 0);
+	}
+	free(reports);
+	return result;
+}
+
 enum db_result task_release(struct db *db, struct catalogue *c, const struct task *task, const char *error,
                             unsigned attempts_max, struct task_answer *a)
 {
@@ -439,22 +564,13 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;
 	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
-		struct report *reports;
-
 		result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &open);
-		verdict = GUARD_DONE;
-		reports = mem_alloc(open.count * sizeof(*reports));
-		for (size_t k = 0; k < open.count; k++) {
-			reports[k] = (struct report){.retry = true, .error = error};
-			strcpy(reports[k].order_id, open.list[k]->order_id);
-		}
-		if (result == DB_OK && open.count > 0)
-			result = fail_write(db, &open, reports, open.count, attempts_max, a, &verdict);
+		if (result == DB_OK)
+			result = release_write(db, &open, error, attempts_max, a, &verdict);
 		if (result == DB_RETRY) {
 			verdict = ROWS_MOVED;
 			result = DB_OK;
 		}
-		free(reports);
 		reservations_free(open.list, open.count);
 	}
 	if (result == DB_OK && verdict != GUARD_DONE)

@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 /* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end where one prints for
- * ever; ERRORS_MAX: so often the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
+ * ever; REFUSED_MS: so long the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
  * stop tries to write what was answered. */
-enum { END_MS = 1000, PAUSE_MS = 100, READS = 200, ERRORS_MAX = 10, LAST_MS = 10000 };
+enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
 	const struct work *work;
@@ -41,8 +41,9 @@ struct exec {
 	bool               news;     /* one came since the lease was renewed */
 	bool               reaped;   /* the task is another's by now, or nobody's */
 	bool               ends;     /* orders that it may be at work on are another's: stop at once */
-	int64_t            lost;     /* orders that are another's */
-	int64_t            refused;  /* orders that the database would not have completed */
+	bool               lease_lost;
+	int64_t            lost;    /* orders that are not its own any more */
+	int64_t            refused; /* orders that the database would not have completed */
 };
 
 /* ---- the programs that run, each with a group of its own */
@@ -176,6 +177,19 @@ static void bytes_take(struct exec *x, const char *bytes, size_t len)
 	}
 }
 
+static void output_flow(struct exec *x)
+{
+	char    buffer[8192];
+	ssize_t n = 1;
+
+	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
+		bytes_take(x, buffer, (size_t)n);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
+		pipe_close(&x->from);
+	}
+}
+
 /* ---- what was answered goes to the database */
 
 static bool is_due(enum verdict said, bool done)
@@ -218,10 +232,11 @@ static enum db_result answers_write(struct exec *x)
 			result = done ? task_complete(x->db, x->work->catalogue, x->task.task_id, reports, count, &a)
 			              : task_fail(x->db, x->work->catalogue, x->task.task_id, reports, count,
 			                          x->work->attempts_max, &a);
-		x->reaped = result == DB_OK && a.lease_lost;
+		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
 		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
 			x->refused += a.refused;
+			x->lost += a.lost - a.refused; /* released, say */
 		}
 		task_answer_fini(&a);
 		free(reports);
@@ -251,49 +266,67 @@ static enum db_result lease_renew(struct exec *x)
 	return result;
 }
 
-/* Those that did not come along are another's: an answer to them is of no use any more, and where there is none yet,
- * the program may be at work on what somebody else has begun. */
-static void others_give_up(struct exec *x, struct reservation **ours, size_t count)
+static const struct reservation *order_find(struct reservation **list, size_t count, uint64_t reservation_id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i]->reservation_id == reservation_id)
+			return list[i];
+	return NULL;
+}
+
+/* Somebody else has begun it, under a task that is not this one. */
+static bool is_anothers(const struct reservation *r, uint64_t of)
+{
+	return r && r->task_id > 0 && r->task_id != of && r->state != RELEASED;
+}
+
+/* An answer to what did not come along is of no use any more, unless it was written before. Where there is none yet and
+ * it is another's, the program may be at work on what somebody else has begun. `now`: the orders as they are. */
+static void others_give_up(struct exec *x, uint64_t of, struct reservation **now, size_t count)
 {
 	struct answers *a = &x->answers;
 
 	for (size_t i = 0; i < a->count; i++) {
-		size_t k = 0;
+		const struct reservation *r = order_find(now, count, a->orders[i]->reservation_id);
+		bool                      written = r && r->state == SETTLED && r->task_id == of;
 
-		while (k < count && ours[k]->reservation_id != a->orders[i]->reservation_id)
-			k++;
-		if (k < count || a->said[i] == WRITTEN)
-			continue;
-		x->ends |= a->said[i] == SILENT;
-		a->said[i] = WRITTEN;
-		x->lost++;
+		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
+			a->orders[i]->attempts = r->attempts; /* as they may be found the next time */
+		else if (a->said[i] != WRITTEN) {
+			x->ends |= a->said[i] == SILENT && is_anothers(r, of);
+			a->said[i] = WRITTEN;
+			x->lost += !written;
+			x->lease_lost = true;
+		}
 	}
 }
 
 static enum db_result task_go_on(struct exec *x)
 {
-	struct text          ids = {0};
-	struct reservation **ours;
-	size_t               count;
+	struct reservation **open = mem_alloc(x->answers.count * sizeof(*open)), **now;
+	size_t               open_count = 0, count;
 	uint64_t             of = x->task.task_id;
 	enum db_result       result;
 
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
-			row_int(&ids, (int64_t)x->answers.orders[i]->reservation_id);
-	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, &ids, &ours, &count);
+			open[open_count++] = x->answers.orders[i];
+	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, open_count, &now, &count);
 	if (result == DB_OK) {
-		others_give_up(x, ours, count);
-		if (count > 0)
-			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%zu",
-			          (unsigned long long)x->task.task_id, (unsigned long long)of, count);
+		if (x->from >= 0)
+			output_flow(x); /* what it has said while the database kept us waiting */
+		others_give_up(x, of, now, count);
+		if (x->task.task_id > 0)
+			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
+			          (unsigned long long)x->task.task_id, (unsigned long long)of,
+			          (long long)x->task.claimed);
 		else
 			x->task.task_id = of;
 		x->reaped = false;
 		x->task.mark = 0;
 	}
-	reservations_free(ours, count);
-	text_fini(&ids);
+	reservations_free(now, count);
+	free(open);
 	return result;
 }
 
@@ -306,8 +339,11 @@ static enum db_result answers_bring(struct exec *x)
 		return DB_AWAY;
 	while (result == DB_OK && is_open(&x->answers)) {
 		result = answers_write(x);
-		if (result == DB_OK && !x->reaped)
-			result = lease_renew(x);
+		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
+			enum db_result renewed = lease_renew(x); /* also while a row is locked or refused */
+
+			result = result == DB_OK ? renewed : result;
+		}
 		if (result == DB_OK && !x->reaped)
 			break;
 		if (result == DB_OK)
@@ -326,19 +362,6 @@ static void input_flow(struct exec *x)
 		x->written += (size_t)n;
 	if (x->written == x->input.len || (n < 0 && errno != EAGAIN && errno != EINTR))
 		pipe_close(&x->to);
-}
-
-static void output_flow(struct exec *x)
-{
-	char    buffer[8192];
-	ssize_t n = 1;
-
-	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
-		bytes_take(x, buffer, (size_t)n);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
-		pipe_close(&x->from);
-	}
 }
 
 /* Until the program closes its output, falls silent for a lease, or the lease is lost. Trouble with the database is no
@@ -371,7 +394,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* A program that closed its output has a moment to end by itself; then its whole group is ended. */
+/* A program that closed its output has a moment to end by itself; then its whole group is ended. What it had said by
+ * then stands in the pipe. */
 static void program_end(struct exec *x)
 {
 	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
@@ -379,13 +403,20 @@ static void program_end(struct exec *x)
 	int       status = 0;
 
 	pipe_close(&x->to);
-	pipe_close(&x->from);
 	while (waitid(P_PID, (id_t)x->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 && ended.si_pid == 0 &&
 	       clock_ms() < until)
 		usleep(5000);
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
+	until = clock_ms() + END_MS; /* for what left the group and holds the pipe */
+	do {
+		struct pollfd from = {x->from, POLLIN, 0};
+
+		if (x->from >= 0 && poll(&from, 1, PAUSE_MS) > 0)
+			output_flow(x);
+	} while (x->from >= 0 && clock_ms() < until);
+	pipe_close(&x->from);
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
 		log_event(LOG_WARN, "exec_ended", "task=%llu status=%d", (unsigned long long)x->task.task_id,
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
@@ -395,17 +426,21 @@ static void program_end(struct exec *x)
  * worker is to stop. What cannot be written is told to whoever reads the log. */
 static enum db_result answers_end(struct exec *x)
 {
-	int64_t        stops_ms = 0;
-	int            errors = 0;
+	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: since when, without a break */
 	enum db_result result;
 
 	while ((result = answers_bring(x)) != DB_OK) {
-		errors += result == DB_ERROR;
+		if (result != DB_ERROR)
+			refused_ms = 0;
+		else if (refused_ms == 0)
+			refused_ms = clock_ms();
 		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
 			stops_ms = clock_ms();
-		if (errors == ERRORS_MAX || (stops_ms && clock_ms() - stops_ms > LAST_MS))
+		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
+		    (stops_ms && clock_ms() - stops_ms > LAST_MS))
 			break;
-		usleep(PAUSE_MS * 1000);
+		pause_ms = refused_ms == 0 ? PAUSE_MS : pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
+		usleep((useconds_t)pause_ms * 1000);
 	}
 	for (size_t i = 0; result != DB_OK && i < x->answers.count; i++)
 		if (x->answers.said[i] == SAID_DONE || x->answers.said[i] == SAID_BURY)
@@ -437,8 +472,8 @@ enum db_result exec_run(struct db *db, const struct work *work, const struct tas
 		}
 	result = answers_end(&x);
 	if (x.lost > 0)
-		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=1",
-		          (unsigned long long)task->task_id, (long long)x.lost);
+		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
+		          (unsigned long long)task->task_id, (long long)x.lost, x.lease_lost);
 	*refused = x.refused;
 	answers_fini(&x.answers);
 	text_fini(&x.input);

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AWAY_MS: how much longer than the pause nobody was seen to be away; GRACE_S: what leases get that ran out meanwhile,
+/* AWAY_MS: how much longer than the pause nobody was seen to be away; DRIFT: a clock that is set right bit by bit goes
+ * wrong by less than this part of the time; GRACE_S: what leases get that ran out meanwhile,
  * enough to connect anew and for a renewal by whoever renews at a third of a lease of 90 s. */
-enum { TASKS = 100, ERROR_MAX = 160, AHEAD = 1000, AWAY_MS = 1000, GRACE_S = 30 };
+enum { TASKS = 100, ERROR_MAX = 160, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
 
 struct tasks {
 	struct task list[TASKS];
@@ -162,13 +163,14 @@ static void clock_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
+/* A row that somebody else has locked is passed over: nobody can free that task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
 	struct text    sql = {0}, since = {0};
 	enum db_result result;
 
 	row_time(&since, r->reaper->looked_at);
-	statement_add(&sql, TASK_PROLONG, &(struct fill){.rows = &since, .lease = GRACE_S});
+	statement_add(&sql, TASK_PROLONG, &(struct fill){.rows = &since, .lease = GRACE_S, .count = INT64_MAX});
 	result = db_run(r->db, &sql, NULL, NULL);
 	if (result == DB_OK && db_changed(r->db) > 0)
 		log_event(LOG_WARN, "leases_prolonged", "leases=%lld", (long long)db_changed(r->db));
@@ -177,13 +179,13 @@ static enum db_result leases_prolong(struct reap *r)
 	return result;
 }
 
-/* Looks at both clocks. A pass that ended well is the last moment at which everybody could renew his lease; the time
- * that the pass itself took does not count, or one that has much to do would never find anybody overdue. */
+/* Looks at both clocks. The end of a pass is the last moment at which everybody could renew his lease; the time that
+ * the pass itself took does not count, or one that has much to do would never find anybody overdue. */
 static enum db_result reaper_look(struct reap *r)
 {
 	struct reaper *reaper = r->reaper;
 	struct text    sql = {0};
-	int64_t        now_at = 0, now_ms, jumped_ms;
+	int64_t        now_at = 0, now_ms, passed_ms, jumped_ms;
 	enum db_result result;
 	bool           away;
 
@@ -193,8 +195,10 @@ static enum db_result reaper_look(struct reap *r)
 	if (result != DB_OK)
 		return result;
 	now_ms = clock_ms();
-	jumped_ms = now_at - reaper->looked_at - (now_ms - reaper->looked_ms);
-	away = reaper->ended_ms && (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS);
+	passed_ms = now_ms - reaper->looked_ms;
+	jumped_ms = now_at - reaper->looked_at - passed_ms;
+	away = reaper->ended_ms &&
+	       (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS + passed_ms / DRIFT);
 	if (away && !r->dry)
 		result = leases_prolong(r);
 	if (result == DB_OK) {
@@ -287,6 +291,7 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
 	struct reap    r = {db, c, reaper, stale_s, attempts_max, dry, each, arg};
 	struct tasks  *found = mem_alloc(sizeof(*found));
 	enum db_result result = reaper_look(&r);
+	bool           looked = result == DB_OK;
 
 	if (result == DB_OK && !dry)
 		result = ahead_bring_back(db);
@@ -294,7 +299,7 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
 		result = reap_overdue(&r, found);
 	for (int k = 1; result == DB_OK && k < TASK_KINDS; k++)
 		result = reap_orphans(&r, (enum task_kind)k, found);
-	if (result == DB_OK)
+	if (looked && result != DB_AWAY && result != DB_UNKNOWN) /* what it refuses is no time that it was away */
 		reaper->ended_ms = clock_ms();
 	free(found);
 	return result;

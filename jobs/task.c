@@ -337,33 +337,56 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	return result;
 }
 
+/* The orders as they are now, whoever has them. */
+static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
+                               struct reservation_reader *in)
+{
+	struct text    sql = {0}, rows = {0};
+	enum db_result result;
+
+	for (size_t i = 0; i < count; i++)
+		row_hex(&rows, mine[i]->order_id, strlen(mine[i]->order_id));
+	in->catalogue = c;
+	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
+	result = db_run(db, &sql, reservation_read, in);
+	reservations_join(in);
+	text_fini(&sql);
+	text_fini(&rows);
+	return result;
+}
+
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            const struct text *reservation_ids, struct reservation ***orders, size_t *count)
+                            struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct text               sql = {0};
+	struct text               sql = {0}, rows = {0};
 	enum db_result            result;
 	int64_t                   of = (int64_t)task->task_id;
 
-	*orders = NULL;
-	*count = 0;
 	if (task->mark == 0)
 		task->mark = mark_new();
+	for (size_t i = 0; i < mine_count; i++) {
+		row_begin(&rows);
+		row_int(&rows, (int64_t)mine[i]->reservation_id);
+		row_int(&rows, mine[i]->attempts);
+		row_end(&rows);
+	}
 	statement_add(&sql, TASK_TAKE_UP,
-	              &(struct fill){.rows = reservation_ids,
+	              &(struct fill){.rows = &rows,
 	                             .id = task->mark,
 	                             .task = of,
 	                             .state = kinds[task->kind].from,
 	                             .lease = lease_s});
 	result = db_run(db, &sql, claim_read, task);
 	text_fini(&sql);
+	text_fini(&rows);
 	if (result == DB_DUPLICATE)
 		result = claim_look(db, task);
-	if (result == DB_OK && task->task_id > 0)
-		result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
+	if (result == DB_OK)
+		result = rows_now(db, c, mine, mine_count, &in);
 	if (result != DB_OK)
 		task->task_id = (uint64_t)of; /* to be asked again */
-	*orders = in.list;
+	*now = in.list;
 	*count = in.count;
 	return result;
 }

@@ -64,10 +64,11 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
 /* For a worker whose task was reaped although it works, because it could not reach the database: a new task for those
- * of the orders that nobody else has had since, which come as a list like that of a claim. `task` is changed, its mark
- * as for task_claim; task_id 0: there is none of them. */
+ * of its orders that nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: there is none
+ * of them. All of them come as a list, as they are now: those taken up have the new number. */
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            const struct text *reservation_ids, struct reservation ***orders, size_t *count) MUST_CHECK;
+                            struct reservation **mine, size_t mine_count, struct reservation ***now,
+                            size_t *count) MUST_CHECK;
 
 /* What a worker says of one order of its task. */
 struct report {
@@ -82,7 +83,7 @@ struct task_answer {
 	bool        lease_lost; /* it is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
 	int64_t     refused;             /* of the lost: the database would not have them completed, so they failed */
-	int64_t     given_back;          /* of the lost: holds of an expiry that are not past their time */
+	int64_t     given_back;          /* of the lost: not past its time (an expiry), or locked */
 	char (*lost_orders)[ID_MAX + 1]; /* `lost` of them; the caller's to free */
 };
 void task_answer_fini(struct task_answer *a);
@@ -93,11 +94,13 @@ void task_answer_fini(struct task_answer *a);
  *
  * More than 4 MiB of SQL (some 80,000 slots) are several transactions. So is what the database refuses: the order to
  * blame is found by halves, and fails, with the reason: a settlement is buried, an expiry tried again after a pause; it
- * counts as lost. A hold that is not past its time, because a clock that was ahead claimed it, is lost, too: it goes
+ * counts as lost. What somebody else has locked for long is DB_LOCKED in the end, after the others are completed. A
+ * hold that is not past its time, because a clock that was ahead claimed it, is lost, too: it goes
  * back in the same transaction, its attempt not charged. */
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                              size_t count, struct task_answer *answer) MUST_CHECK;
-/* For a worker that has the rows of its claim at hand: the same for all of them without reading them again. */
+/* For a worker that has the rows of its claim at hand: the same for all of them without reading them again. What
+ * somebody else has locked goes back, too, for some seconds; above it is done later, because its work may be done. */
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *answer) MUST_CHECK;
 /* Each order goes back after a pause that doubles with its attempts, or is buried: when the report says so or it has
@@ -119,7 +122,7 @@ struct reaper {
 	int64_t pause_ms;  /* between two passes */
 	int64_t looked_at; /* the database's clock at the last look .. */
 	int64_t looked_ms; /* .. and ours */
-	int64_t ended_ms;  /* clock_ms when the last pass ended well; 0: there was none */
+	int64_t ended_ms;  /* clock_ms when the last pass ended, the database being there; 0: there was none */
 };
 
 /* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders that a reaper who died left behind. `each`

@@ -82,8 +82,9 @@ END
 
 -- name: task_take_up
 -- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders that nobody
--- else has had since: they wait again, or still name the task, or the reaper has buried them (jobs/reap.c has the words). Another
--- worker's claim would have charged an attempt; this one charges none. {id}: as above.
+-- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has them). A
+-- claim of another that was lost, too, has charged an attempt and left other words; after a kick it is 0. This one charges none.
+-- {rows}: reservation_id and attempts of each; {id}: as above.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
@@ -96,10 +97,13 @@ BEGIN NOT ATOMIC
     SELECT kind, worker, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id} FROM task WHERE task_id = {task} AND state = 4;
   IF ROW_COUNT() = 1 THEN
     SET token = LAST_INSERT_ID();
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = {state}, task_id = token, attempts = GREATEST(attempts, 1)
-     WHERE reservation_id IN ({rows})
-       AND ((state = {state} AND (task_id IS NULL OR task_id IN (0, {task})))
-         OR (state = 6 AND last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
+    UPDATE (SELECT 0 AS id, 0 AS attempts UNION ALL VALUES {rows}) mine
+      STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
+       SET r.state = {state}, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
+     WHERE r.attempts IN (mine.attempts, 0)
+       AND ((r.state = {state} AND r.task_id = {task})
+         OR ((r.state = 6 OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
+           AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
     SET taken = ROW_COUNT();
   END IF;
   IF taken > 0 THEN
@@ -180,6 +184,13 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1
      WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
 
+-- name: task_put_off
+-- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a failure.
+    UPDATE reservation FORCE INDEX (PRIMARY)
+       SET task_id = IF({state} = 1, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
+           last_error = 'locked by somebody else'
+     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
+
 -- name: task_give_back_held
 -- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at their end.
     UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at
@@ -195,9 +206,13 @@ SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, cr
 SELECT UTC_TIMESTAMP(3);
 
 -- name: task_prolong
--- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more.
-UPDATE task FORCE INDEX (open_lease) SET lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND
- WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3);
+-- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more. {count}: more than there
+-- are, without which SKIP LOCKED would be merged away.
+UPDATE (
+  SELECT task_id FROM task FORCE INDEX (open_lease)
+   WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3) LIMIT {count} FOR UPDATE SKIP LOCKED) unlocked
+  STRAIGHT_JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
+   SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND;
 
 -- name: task_leases_ahead
 -- Open tasks that were made, or whose lease was renewed, by a clock that was ahead: made later than now, or with a lease longer
@@ -208,11 +223,14 @@ SELECT task_id FROM task FORCE INDEX (open_lease)
  LIMIT {count};
 
 -- name: task_lease_cut
--- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute.
+-- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute. One
+-- that ends before it was made has been renewed by a clock of now.
 UPDATE task FORCE INDEX (PRIMARY)
-   SET lease_until = UTC_TIMESTAMP(3) + INTERVAL
-         IF(created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND,
-            LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000), 60000000) MICROSECOND,
+   SET lease_until = CASE
+         WHEN created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND AND lease_until > created_at
+         THEN UTC_TIMESTAMP(3) + INTERVAL LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000) MICROSECOND
+         WHEN lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND THEN UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+         ELSE lease_until END,
        created_at = LEAST(created_at, UTC_TIMESTAMP(3))
  WHERE task_id IN ({rows}) AND state = 1
    AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND);

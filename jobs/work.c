@@ -266,9 +266,13 @@ static void *worker_main(void *arg)
 		if (result != DB_RETRY && result != DB_LOCKED)
 			log_event(LOG_WARN, "job_failed", "worker=%s why=\"%s\"", w->name, db_error(w->db));
 		pause_ms = result == DB_RETRY ? 1 : FAILED_MS;
+		if (result == DB_RETRY || result == DB_LOCKED)
+			w->since_ms = clock_ms();
 		if (w->work.once && clock_ms() - w->since_ms > 30000) {
-			say("the database is not there: %s", db_error(w->db));
-			w->status = EXIT_UNAVAILABLE;
+			bool there = db_connected(w->db);
+
+			say("the database %s: %s", there ? "refuses it" : "is not there", db_error(w->db));
+			w->status = there ? EXIT_TROUBLE : EXIT_UNAVAILABLE;
 			break;
 		}
 	}

@@ -256,8 +256,85 @@ Test(contest, exec_gives_up_what_others_have)
 	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7", "signal W CONT",
 	           "end W -> 0 '~event=orders_lost task=1 lost=7 lease_lost=1' ~exec_killed",
 	           "task 3 -> done claimed=1", "complete 2 -> completed=7 lost=0", "exec", "tick 10",
-	           "work settle -> 0",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8", MOVED "1");
+	           "work settle -> 0", "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8",
+	           MOVED "1");
+	flow_end();
+}
+
+/* A worker that renews its lease hears nothing of the database from then on; its program goes on. */
+static struct proxy *exec_without_news(const char *pause)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 8);
+	exec_that_notes(pause);
+	proxy_arm(proxy, BREACH_WAIT, "UPDATE task SET lease_until");
+	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	cr_assert(proxy_struck(proxy));
+	flow_steps("tick 100", "run reap -> 0 '~orders freed'");
+	return proxy;
+}
+
+/* What the program says meanwhile waits in the pipe: it is heard before anything is given up. Somebody else has had one
+ * of the orders, and lost it, too: it is not this worker's any more. */
+Test(contest, exec_hears_what_waits_in_the_pipe)
+{
+	struct proxy *proxy = exec_without_news("0.4");
+
+	flow_steps("tick 3", "claim settle other limit=1 lease=1 -> 201 task_id=2 orders=1", "tick 2",
+	           "run reap -> 0 '~task 2 of other (settle): 1 orders freed'");
+	usleep(3500000);
+	proxy_go_on(proxy);
+	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1", "exec",
+	           "tick 10", "work settle -> 0", LEFT "8", MOVED "1");
+	notes_are(8, 8);
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* Nobody else is at work on an order that was released: the program goes on. */
+Test(contest, exec_goes_on_without_what_was_released)
+{
+	struct proxy *proxy = exec_without_news("0.6");
+
+	flow_step("release R7 -> released");
+	proxy_go_on(proxy);
+	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> 3,7 4,1");
+	notes_are(8, 8);
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* The database refuses for a while what was answered: it is held, and written then. */
+Test(contest, exec_waits_while_the_database_refuses)
+{
+	flow_begin();
+	flow_orders("R", 3);
+	exec_that_notes("0.1");
+	flow_steps("sql CREATE TRIGGER refuse BEFORE INSERT ON movement FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
+	           "start W work settle --once --lease 3", "wait task 1 -> open");
+	usleep(5000000);
+	flow_steps("run reap -> 0 !freed", "sql DROP TRIGGER refuse -> ", "end W -> 0 !answer_lost",
+	           "task 1 -> done completed=3");
+	notes_are(3, 3);
+	flow_end();
+}
+
+/* What is not its own any more when it is answered is told to whoever reads the log. */
+Test(contest, exec_tells_what_is_lost)
+{
+	flow_begin();
+	flow_orders("R", 3);
+	exec_that_notes("0.5");
+	flow_steps("start W work settle --once --lease 60", "wait task 1 -> open", "release R2 -> released",
+	           "end W -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
+	flow_orders("S", 2);
+	flow_steps("start W work settle --once --lease 60", "wait task 2 -> open", "give-back 2 -> 200",
+	           "end W -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
 	flow_end();
 }
 
@@ -289,8 +366,41 @@ Test(contest, reaper_waits_after_a_standstill)
 	usleep(4000000);
 	proxy_stall(proxy, false);
 	usleep(2500000);
-	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0",
-	           "claim settle w -> 204", "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
+	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0", "claim settle w -> 204",
+	           "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* ... and no more than that, though a stranger has locked the row of another one. */
+Test(contest, reaper_frees_after_its_grace)
+{
+	struct proxy    *proxy;
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	target = flow_scratch()->target;
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger), "%s", db_error(stranger));
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 3);
+	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1", "claim settle v lease=2 -> 201 task_id=2",
+	           "start X reap --every 1");
+	usleep(1200000);
+	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "UPDATE task SET mark = 7 WHERE task_id = 1", NULL, NULL), DB_OK);
+	proxy_stall(proxy, true);
+	usleep(4000000);
+	proxy_stall(proxy, false);
+	flow_steps("wait:5 task 2 -> open lease_until=~29",
+	           "sql UPDATE task SET lease_until = lease_until"
+	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ",
+	           "wait:8 task 2 -> reaped", "task 1 -> open");
+	db_free(stranger);
+	flow_steps("wait:8 task 1 -> reaped", "signal X TERM", "end X -> 0 ~event=leases_prolonged");
 	flow_end();
 	proxy_close(proxy);
 }

@@ -405,6 +405,17 @@ Test(reap, leases_of_a_clock_that_was_ahead)
 	     "run      audit               -> 0", "run stats --json -> 0 leases_ahead=0");
 }
 
+/* Made ahead, and renewed by the right clock before the reaper comes: that lease counts. */
+Test(reap, leases_of_a_clock_that_was_ahead_renewed_since)
+{
+	flow(THREE, "claim    settle a lease=5    -> 201",
+	     "sql UPDATE task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until + INTERVAL 1 DAY "
+	     "-> ",
+	     "heartbeat 1 lease=300        -> 200",
+	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=1 orders=0'",
+	     "task     1                   -> open lease_until=~300 created_at=~0", "complete 1 -> completed=3");
+}
+
 /* The longest pauses that there are raise no alarm. */
 Test(reap, pauses_are_no_clock_that_was_ahead)
 {
