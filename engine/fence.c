@@ -61,10 +61,12 @@ static enum db_result lane_prepare(struct lane *l)
 }
 
 /* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
- * at some time between sent_ms and the present: what was known is moved as little as that allows. */
+ * at some time between sent_ms and the present, each of them cut to whole ms: what was known is moved as little as that
+ * allows, so that it stays as it is while no clock is set. */
 static void clock_learn(struct engine *e, int64_t now, int64_t sent_ms)
 {
-	int64_t known_ms = atomic_load(&e->clock_offset_ms), least_ms = now - clock_ms(), most_ms = now - sent_ms;
+	int64_t known_ms = atomic_load(&e->clock_offset_ms);
+	int64_t least_ms = now - (clock_ms() + 1), most_ms = now + 1 - sent_ms;
 
 	if (known_ms < least_ms || known_ms > most_ms)
 		atomic_store(&e->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
