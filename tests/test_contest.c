@@ -284,12 +284,13 @@ Test(contest, exec_hears_what_waits_in_the_pipe)
 	struct proxy *proxy = exec_without_news("0.4");
 
 	flow_steps("tick 3", "claim settle other limit=1 lease=1 -> 201 task_id=2 orders=1", "tick 2",
-	           "run reap -> 0 '~task 2 of other (settle): 1 orders freed'");
+	           "run reap -> 0 '~task 2 of other (settle): 1 orders freed'",
+	           "sql UPDATE reservation SET due_at = due_at + INTERVAL 60 SECOND WHERE attempts = 2 -> ");
 	usleep(3500000);
 	proxy_go_on(proxy);
 	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
 	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1", "exec",
-	           "tick 10", "work settle -> 0", LEFT "8", MOVED "1");
+	           "tick 80", "work settle -> 0", LEFT "8", MOVED "1");
 	notes_are(8, 8);
 	flow_end();
 	proxy_close(proxy);
