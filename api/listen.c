@@ -38,22 +38,29 @@ static void descriptors_raise(void)
 	}
 }
 
+/* errno stays that of what failed. Always -1. */
+static int socket_failed(int fd)
+{
+	int error = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return -1;
+}
+
 /* Bound is not listening yet: a port stays ours from here on, and nobody waits for an answer while we start. */
 static int bind_tcp(const struct sockaddr_storage *address)
 {
 	bool      is_4 = address->ss_family == AF_INET;
 	socklen_t len = is_4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-	int       fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+	int       fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
 	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) == 0 &&
 	    bind(fd, (const struct sockaddr *)address, len) == 0)
 		return fd;
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = error;
-	return -1;
+	return socket_failed(fd);
 }
 
 /* Only a socket that nobody listens on any more is taken away. */
@@ -72,18 +79,14 @@ static bool socket_is_stale(const struct sockaddr_un *sun)
 static int bind_unix(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
-	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	strcpy(sun.sun_path, path);
 	if (socket_is_stale(&sun))
 		unlink(path);
 	if (fd >= 0 && bind(fd, (const struct sockaddr *)&sun, sizeof(sun)) == 0 && chmod(path, SOCKET_MODE) == 0)
 		return fd;
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = error;
-	return -1;
+	return socket_failed(fd);
 }
 
 /* A file that is no socket stays where it is. */

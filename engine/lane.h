@@ -205,7 +205,8 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
 bool     lane_connect(struct lane *l) MUST_CHECK;
 void     lane_forget(struct lane *l); /* what it remembers, which is of one past and one connection */
 void     lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
-uint64_t lane_new_id(struct lane *l); /* ordered by time, never given twice by this process */
+/* Ordered by time. After a clock was set back it may be one of before: a duplicate key, and a new id. */
+uint64_t lane_new_id(struct lane *l);
 /* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
  * row and one to read repeatably: the lane's row and what is written, one step behind the other; COMMIT, when all of it
  * is seen to be as expected. The rows belong to this lane, so that nobody waits for the time between. */
@@ -262,7 +263,7 @@ bool           op_makes_codes(const struct op *op);         /* will it need that
 void           pairs_find(struct lane *l);                  /* the batch's pairs, with what the hints know */
 struct pair   *pair_find(struct lane *l, uint32_t sku_id, uint32_t location_id); /* NULL: not in the batch */
 void           pairs_meet(struct lane *l);  /* adds what found reservations need, after another look-up */
-enum which { WANTED, DOUBTED, ALL_PAIRS };  /* wanted and not known; in doubt; all */
+enum which { WANTED, DOUBTED };             /* wanted and not known; in doubt */
 size_t op_found_lines(const struct op *op); /* how many lines of the reservation it found it needs balances for */
 enum db_result pairs_load(struct lane *l, enum which which) MUST_CHECK; /* reads balances */
 void           pairs_learn(struct lane *l);                             /* the batch is committed: the hints follow */

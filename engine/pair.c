@@ -331,7 +331,7 @@ static void balance_read(void *arg, const struct db_row *row)
 
 static bool pair_is_due(const struct pair *p, enum which which)
 {
-	return which == DOUBTED ? p->doubted : which == ALL_PAIRS || (p->wanted && !p->known);
+	return which == DOUBTED ? p->doubted : p->wanted && !p->known;
 }
 
 enum db_result pairs_load(struct lane *l, enum which which)
