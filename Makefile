@@ -15,7 +15,7 @@ override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
-PARTS    = $(sort $(wildcard engine/*.c api/*.c jobs/*.c schema/*.c))
+PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
@@ -135,7 +135,7 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-$(B)/gen/statements.h: FROM = -v kind=statement -f engine/sql.awk $(sort $(wildcard engine/*.sql jobs/*.sql))
+$(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/sql.awk $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
 $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
 $(B)/gen/invariants.h: FROM = -f schema/embed.awk schema/invariants.sql
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml

@@ -1,5 +1,13 @@
 /* main.c - the table of commands, nothing else. */
-#include "api/options.h"
+#include "api/key_command.h"
+#include "api/serve.h"
+#include "engine/base/base.h"
+#include "engine/base/options.h"
+#include "jobs/audit.h"
+#include "jobs/commands.h"
+#include "jobs/import.h"
+#include "jobs/stats.h"
+#include "jobs/tune.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +16,10 @@
 #define VERSION "0.1.0"
 #endif
 
-static int help_run(int argc, char **argv);
-static int version_run(int argc, char **argv);
+static int help_run(const struct command *self, int argc, char **argv);
+static int version_run(const struct command *self, int argc, char **argv);
 
+/* Ends with an empty name. */
 const struct command commands[] = {
 	{"serve", SERVE, "", "the service",
          "  holdfast serve --jobs=expire\n"
@@ -72,6 +81,14 @@ const struct command commands[] = {
 	{0},
 };
 
+static const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
 /* As wide as the longest of them. */
 static int usage_width(void)
 {
@@ -103,10 +120,10 @@ static int no_command(const char *name)
 	return overview(stderr, EXIT_USAGE);
 }
 
-static int help_run(int argc, char **argv)
+static int help_run(const struct command *self, int argc, char **argv)
 {
 	char *name = NULL;
-	int   status = options_read(command_find("help"), argc, argv, &name, 1);
+	int   status = options_read(self, argc, argv, &name, 1);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -118,9 +135,9 @@ static int help_run(int argc, char **argv)
 	return EXIT_DONE;
 }
 
-static int version_run(int argc, char **argv)
+static int version_run(const struct command *self, int argc, char **argv)
 {
-	int status = options_read(command_find("version"), argc, argv, NULL, 0);
+	int status = options_read(self, argc, argv, NULL, 0);
 
 	if (status == EXIT_DONE)
 		puts("holdfast " VERSION);
@@ -137,9 +154,9 @@ int main(int argc, char **argv)
 
 	if (!name)
 		return overview(stderr, EXIT_USAGE);
-	for (size_t i = 0; i < COUNT(flags); i++)
+	for (size_t i = 0; i < LENGTH(flags); i++)
 		if (strcmp(name, flags[i].flag) == 0)
 			name = flags[i].command;
 	command = command_find(name);
-	return command ? command->run(argc - 1, argv + 1) : no_command(name);
+	return command ? command->run(command, argc - 1, argv + 1) : no_command(name);
 }

@@ -4,11 +4,9 @@
  * Allow. Bodies may be twice as long as the limit before they are cut off, so that one that is too long is told so with
  * its X-Request-Id. A request that waits for operations longer than its deadline is answered 503; the operations come
  * back later and find nobody waiting. */
-#include "http.h"
-#include "connection.h"
-#include "notify.h"
-#include "spare.h"
-#include "tls.h"
+#include "api/http.h"
+#include "api/notify.h"
+#include "api/spare.h"
 
 #include <event2/event.h>
 #include <signal.h>
@@ -107,12 +105,12 @@ struct loop *request_loop(struct request *r)
 
 const char *request_header(const struct request *r, enum header header)
 {
-	return frame_header(r->asked->frame, r->asked->bytes, header);
+	return http1_header(r->asked->http1, r->asked->bytes, header);
 }
 
 const char *request_body(const struct request *r, size_t *len)
 {
-	return frame_body(r->asked->frame, r->asked->bytes, len);
+	return http1_body(r->asked->http1, r->asked->bytes, len);
 }
 
 /* ---- answering */
@@ -187,7 +185,7 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 	parts[0] = (struct iovec){s->head.data, s->head.len};
 	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
 	answer_count(r, status);
-	connection_answer(r->from, parts, COUNT(parts), r->last);
+	connection_answer(r->from, parts, LENGTH(parts), r->last);
 	if (r->ops_left == 0)
 		request_free(r);
 }
@@ -258,7 +256,7 @@ static void connection_asked(void *arg, const struct asked *asked)
 
 	r->asked = asked;
 	r->last = asked->last;
-	r->is_10 = asked->frame->is_10;
+	r->is_10 = asked->http1->is_10;
 	r->is_head = strcmp(asked->method, "HEAD") == 0;
 	request_name(r);
 	if (r != &s->unlucky && spare_is_there())
@@ -358,7 +356,7 @@ static struct connections *connections_new(struct service *s)
 		    .bytes_max = options->buffered_max,
 		    .request_ms = options->request_s * INT64_C(1000),
 		    .idle_ms = options->idle_s * INT64_C(1000),
-		    .frame = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
+		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
 		    .tls = options->tls,
 		    .asked = connection_asked,
 		    .refused = connection_refused,
@@ -375,7 +373,7 @@ static void events_watch(struct service *s)
 	s->started = event_new(s->base, -1, EV_PERSIST, ops_started, s);
 	s->ended = event_new(s->base, loop_fd(s->loop), EV_READ | EV_PERSIST, ops_ended, s);
 	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
-	for (size_t i = 0; i < COUNT(signals); i++) {
+	for (size_t i = 0; i < LENGTH(signals); i++) {
 		s->signals[i] = evsignal_new(s->base, signals[i].signal, signals[i].act, s);
 		event_add(s->signals[i], NULL);
 	}
@@ -435,7 +433,7 @@ void service_close(struct service *s)
 	event_free(s->started);
 	event_free(s->ended);
 	event_free(s->tick);
-	for (size_t i = 0; i < COUNT(signals); i++)
+	for (size_t i = 0; i < LENGTH(signals); i++)
 		event_free(s->signals[i]);
 	connections_free(s->connections);
 	event_base_free(s->base);

@@ -7,17 +7,22 @@
 #ifndef HTTP_H
 #define HTTP_H
 
-#include "api/connection.h"
-#include "api/json.h"
+#include "api/http/connection.h"
+#include "api/http/http1.h"
+#include "api/http/listen.h"
+#include "api/http/tls.h"
+#include "api/http/uri.h"
 #include "api/keys.h"
-#include "api/listen.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
 #include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 struct service;
 
 enum route {
 #define X(method, path, handler, callers) ROUTE_##handler,
-#include "routes.def"
+#include "api/routes.def"
 #undef X
 	ROUTE_NONE,
 	ROUTES
@@ -141,7 +146,7 @@ const struct service_options *service_options(const struct service *s);
 
 /* ---- handlers */
 #define X(method, path, handler, callers) void handler(struct request *r);
-#include "routes.def"
+#include "api/routes.def"
 #undef X
 
 #endif

@@ -1,5 +1,5 @@
 /* keyfile.c - see keyfile.h. */
-#include "keyfile.h"
+#include "api/keyfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static const struct {
 
 bool role_find(enum role *to, const char *name)
 {
-	for (size_t i = 0; i < COUNT(roles); i++)
+	for (size_t i = 0; i < LENGTH(roles); i++)
 		if (strcmp(roles[i].name, name) == 0) {
 			*to = roles[i].role;
 			return true;

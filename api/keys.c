@@ -1,6 +1,8 @@
 /* keys.c - see keys.h. What keys hold is in held.c. */
-#include "keys.h"
-#include "http.h"
+#include "api/keys.h"
+#include "api/http.h"
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 #include <openssl/crypto.h>
 #include <poll.h>

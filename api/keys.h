@@ -6,8 +6,9 @@
 #ifndef KEYS_H
 #define KEYS_H
 
+#include "api/keyfile.h"
+#include "engine/base/base.h"
 #include "engine/key.h"
-#include "keyfile.h"
 
 struct engine;
 struct loop;

@@ -1,7 +1,6 @@
 /* notify.c - see notify.h. */
-#include "notify.h"
-
-#include "engine/base.h"
+#include "api/notify.h"
+#include "engine/base/base.h"
 
 #include <errno.h>
 #include <stddef.h>

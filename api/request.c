@@ -1,6 +1,9 @@
 /* request.c - reading requests and writing answers, above the transport: bodies, queries, problems, operations. */
-#include "http.h"
-#include "uri.h"
+#include "api/http.h"
+#include "api/keys.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,7 +67,7 @@ const char *status_reason(int status)
 	               {429, "Too Many Requests"},
 	               {503, "Service Unavailable"}};
 
-	for (size_t i = 0; i < COUNT(reasons); i++)
+	for (size_t i = 0; i < LENGTH(reasons); i++)
 		if (reasons[i].status == status)
 			return reasons[i].reason;
 	return "";

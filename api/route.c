@@ -1,6 +1,8 @@
 /* route.c - which call is meant: by method and path, after the key was looked at. */
-#include "http.h"
-#include "uri.h"
+#include "api/http.h"
+#include "api/http/uri.h"
+#include "api/keys.h"
+#include "engine/base/base.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static const struct route_entry {
 	enum callers callers;
 } routes[] = {
 #define X(method, path, handler, callers) {#method, path, #method " " path, handler, callers},
-#include "routes.def"
+#include "api/routes.def"
 #undef X
 };
 
@@ -64,7 +66,7 @@ static void method_not_allowed(struct request *r, const char *path)
 	const char *param;
 	size_t      len;
 
-	for (size_t i = 0; i < COUNT(routes); i++)
+	for (size_t i = 0; i < LENGTH(routes); i++)
 		if (path_fits(routes[i].path, path, &param, &len) && !strstr(allow, routes[i].method)) {
 			if (*allow)
 				strcat(allow, ", ");
@@ -87,7 +89,7 @@ void route_dispatch(struct request *r)
 	size_t      len, i = 0;
 
 	target_split(r->asked->target, &path, &query);
-	while (i < COUNT(routes) &&
+	while (i < LENGTH(routes) &&
 	       !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, &param, &len)))
 		i++;
 	r->route = (enum route)i;

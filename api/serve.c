@@ -1,9 +1,18 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
  * order. */
-#include "http.h"
-#include "notify.h"
-#include "options.h"
-#include "tls.h"
+#include "api/serve.h"
+#include "api/http.h"
+#include "api/http/listen.h"
+#include "api/http/tls.h"
+#include "api/keys.h"
+#include "api/notify.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
+#include "jobs/database.h"
 #include "jobs/jobs.h"
 #include "schema/migrate.h"
 
@@ -16,7 +25,7 @@
 enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
-	struct house      house;
+	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
 	struct keys      *keys; /* NULL: without */
@@ -42,7 +51,7 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
-	char              *findings = mem_copy(s->house.findings.data ? s->house.findings.data : ""), *rest = findings;
+	char *findings = mem_copy(s->database.findings.data ? s->database.findings.data : ""), *rest = findings;
 
 	json_open_array(&w, NULL);
 	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
@@ -83,14 +92,14 @@ static void banner(const struct serve *s)
 	       "  curl -s %s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
 	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
 	       "  curl -s %s/v1/skus/MUG%s\n\n",
-	       url, s->house.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url, bearer, url,
+	       url, s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url, bearer, url,
 	       bearer, url, bearer);
 	fflush(stdout);
 }
 
-static void findings_log(const struct house *house)
+static void findings_log(const struct database *database)
 {
-	char *findings = mem_copy(house->findings.data ? house->findings.data : ""), *rest = findings;
+	char *findings = mem_copy(database->findings.data ? database->findings.data : ""), *rest = findings;
 
 	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
 		if (*line)
@@ -233,17 +242,17 @@ static int serve_configure(struct serve *s)
 /* With the database open: the engine, the jobs and the doors, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
-	struct engine_options options = {.target = s->house.target,
+	struct engine_options options = {.target = s->database.target,
 	                                 .lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
 	                                 .slot = (unsigned)option_count(OPTION_slot, 0)};
 	int                   status;
 
-	findings_log(&s->house);
+	findings_log(&s->database);
 	s->engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), &s->house.target, engine_catalogue(s->engine));
+		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine));
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)
@@ -251,11 +260,11 @@ static int serve_work(struct serve *s)
 	return status;
 }
 
-int serve_run(int argc, char **argv)
+int serve_run(const struct command *self, int argc, char **argv)
 {
-	struct serve         s = {0};
-	struct house_options house;
-	int                  status = options_read(command_find("serve"), argc, argv, NULL, 0);
+	struct serve            s = {0};
+	struct database_options database;
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -265,11 +274,11 @@ int serve_run(int argc, char **argv)
 	status = serve_configure(&s);
 	if (status == EXIT_DONE) {
 		notify_open();
-		house = option_house(EMBEDDED_SERVE);
-		status = house_open(&s.house, &house);
+		database = option_database(EMBEDDED_SERVE);
+		status = database_open(&s.database, &database);
 		if (status == EXIT_DONE) {
 			status = serve_work(&s);
-			house_close(&s.house);
+			database_close(&s.database);
 			log_event(LOG_INFO, "ended", "status=%d", status);
 		}
 	}
@@ -297,14 +306,14 @@ static int migrate_act(struct db *db, void *arg)
 	return EXIT_TROUBLE;
 }
 
-int migrate_run(int argc, char **argv)
+int migrate_run(const struct command *self, int argc, char **argv)
 {
-	struct house_options house;
-	int                  status = options_read(command_find("migrate"), argc, argv, NULL, 0);
+	struct database_options database;
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	house = option_house(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE);
-	house.migrates = true;
-	return house_run(&house, migrate_act, NULL);
+	database = option_database(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE);
+	database.migrates = true;
+	return database_run(&database, migrate_act, NULL);
 }

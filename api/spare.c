@@ -1,5 +1,5 @@
 /* spare.c - see spare.h. */
-#include "spare.h"
+#include "api/spare.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

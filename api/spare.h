@@ -6,7 +6,7 @@
 #ifndef SPARE_H
 #define SPARE_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 /* Before anything else is asked of libevent, which is used on one thread. */
 void spare_open(void);

@@ -1,6 +1,12 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
-#include "connection.h"
-#include "http.h"
+#include "api/http.h"
+#include "api/http/connection.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/counters.h"
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +167,7 @@ static void write_batch_requests(struct metrics *m)
 {
 	int64_t count = 0;
 
-	for (size_t i = 0; i < COUNT(m->figures->batch_requests_bucket); i++) {
+	for (size_t i = 0; i < LENGTH(m->figures->batch_requests_bucket); i++) {
 		count += m->figures->batch_requests_bucket[i];
 		text_format(m->to, "%s_bucket{le=\"%d\"} %lld\n", m->name, 1 << i, (long long)count);
 	}
@@ -199,8 +205,8 @@ static void write_refusals(struct metrics *m)
 static void write_reservations(struct metrics *m)
 {
 	for (int s = HELD; m->counts && s < STATES; s++)
-		text_format(m->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", m->name, state_name((enum state)s),
-		            (long long)m->counts->by_state[s]);
+		text_format(m->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", m->name,
+		            reservation_state_name((enum reservation_state)s), (long long)m->counts->by_state[s]);
 }
 
 /* A number for each kind of job, by the state of the reservations that it claims. */
@@ -299,7 +305,7 @@ static const struct {
 	const char *name, *type, *help;
 } metrics[] = {
 #define X(function, name, type, help) {write_##function, name, type, help},
-#include "metrics.def"
+#include "api/metrics.def"
 #undef X
 };
 
@@ -308,7 +314,7 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 	struct text    body = {.tries = true};
 	struct metrics m = {&body, r, request_engine(r), engine_figures(request_engine(r)), counts, NULL};
 
-	for (size_t i = 0; i < COUNT(metrics); i++) {
+	for (size_t i = 0; i < LENGTH(metrics); i++) {
 		m.name = metrics[i].name;
 		text_format(&body, "# HELP %s %s\n# TYPE %s %s\n", m.name, metrics[i].help, m.name, metrics[i].type);
 		metrics[i].write(&m);

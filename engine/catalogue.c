@@ -1,6 +1,6 @@
 /* catalogue.c - see catalogue.h. Skus stand in a hash table by code and an array by number; locations are few and stand
  * in an array. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
-#include "catalogue.h"
+#include "engine/catalogue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 struct location {
 	uint32_t location_id;

@@ -1,14 +1,14 @@
 /* counters.c - see counters.h. Where nobody knows whether the database did it, it counts as done: rather too little
  * than twice. */
-#include "counters.h"
-#include "db.h"
-#include "statement.h"
+#include "engine/counters.h"
+#include "engine/db/db.h"
+#include "engine/db/statement.h"
 
 #include <string.h>
 
 static const char *const names[COUNTERS] = {
 #define X(name, word) word,
-#include "counters.def"
+#include "engine/counters.def"
 #undef X
 };
 

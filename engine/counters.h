@@ -5,13 +5,13 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-#include "base.h"
+#include "engine/base/base.h"
 
 #include <stdatomic.h>
 
 enum counter {
 #define X(name, word) name,
-#include "counters.def"
+#include "engine/counters.def"
 #undef X
 	COUNTERS
 };

@@ -1,5 +1,6 @@
-/* engine.c - opens lanes and desks, and brings each operation to one of them. */
-#include "lane.h"
+/* engine.c - opens lanes and readers, and brings each operation to one of them. */
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 #include <stdlib.h>
 
@@ -12,9 +13,9 @@ struct engine *engine_open(const struct engine_options *options)
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
 	for (unsigned i = 0; i < options->lanes; i++)
 		e->lanes[i] = lane_open(e, options->slot + i);
-	e->desk = desk_open(e, SILENCE_S);
-	e->clerk = desk_open(e, COUNT_S);
-	e->census = desk_open(e, COUNT_S);
+	e->reader = reader_open(e, SILENCE_S);
+	e->background = reader_open(e, COUNT_S);
+	e->census = reader_open(e, COUNT_S);
 	return e;
 }
 
@@ -22,9 +23,9 @@ void engine_close(struct engine *e)
 {
 	for (unsigned i = 0; i < e->options.lanes; i++)
 		lane_close(e->lanes[i]);
-	desk_close(e->desk);
-	desk_close(e->clerk);
-	desk_close(e->census);
+	reader_close(e->reader);
+	reader_close(e->background);
+	reader_close(e->census);
 	catalogue_free(e->catalogue);
 	free(e->lanes);
 	free(e);
@@ -40,8 +41,8 @@ static struct queue *queue_of(struct engine *e, const struct op *op)
 	if (op->kind < OP_GET)
 		return &e->lanes[(op->id_hash >> 1) % e->options.lanes]->queue;
 	if (op->kind == OP_RUN)
-		return desk_queue(e->clerk);
-	return desk_queue(op->kind >= OP_COUNTS ? e->census : e->desk);
+		return reader_queue(e->background);
+	return reader_queue(op->kind >= OP_COUNTS ? e->census : e->reader);
 }
 
 static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg,
@@ -80,9 +81,9 @@ void engine_wake(struct engine *e)
 {
 	for (unsigned i = 0; i < e->options.lanes; i++)
 		queue_wake(&e->lanes[i]->queue);
-	queue_wake(desk_queue(e->desk));
-	queue_wake(desk_queue(e->clerk));
-	queue_wake(desk_queue(e->census));
+	queue_wake(reader_queue(e->reader));
+	queue_wake(reader_queue(e->background));
+	queue_wake(reader_queue(e->census));
 }
 
 bool engine_ready(struct engine *e)
@@ -90,7 +91,7 @@ bool engine_ready(struct engine *e)
 	for (unsigned i = 0; i < e->options.lanes; i++)
 		if (!lane_connected(e->lanes[i]))
 			return false;
-	return desk_connected(e->desk);
+	return reader_connected(e->reader);
 }
 
 const struct engine_figures *engine_figures(struct engine *e)

@@ -10,15 +10,15 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
-#include "catalogue.h"
-#include "counters.h"
-#include "db.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
 
 #include <stdatomic.h>
 
 enum outcome {
 #define X(name, code, class, detail) name,
-#include "outcome.def"
+#include "engine/outcome.def"
 #undef X
 	OUTCOMES
 };
@@ -27,10 +27,10 @@ const char        *outcome_code(enum outcome o);
 const char        *outcome_detail(enum outcome o);
 enum outcome_class outcome_class(enum outcome o);
 
-enum state { HELD = 1, CONFIRMED, SETTLED, RELEASED, EXPIRED, BURIED, STATES };
-const char *state_name(enum state s);
-enum kind { RECEIPT = 1, ADJUSTMENT, RETURN, STOCKTAKE, SETTLEMENT, KINDS };
-const char *kind_name(enum kind k);
+enum reservation_state { HELD = 1, CONFIRMED, SETTLED, RELEASED, EXPIRED, BURIED, STATES };
+const char *reservation_state_name(enum reservation_state s);
+enum movement_kind { RECEIPT = 1, ADJUSTMENT, RETURN, STOCKTAKE, SETTLEMENT, KINDS };
+const char *movement_kind_name(enum movement_kind k);
 
 /* One sku at one location, with a number of units. Of an operation: sorted by sku code and location code, equal ones
  * summed. */
@@ -43,43 +43,43 @@ struct line {
 	int64_t                granted;                  /* held, or moved (signed) */
 	int64_t                available;                /* a refusal: what there was. of a stocktake: on_hand */
 	int64_t                reserved;                 /* a refused stocktake: what was reserved */
-	uint32_t               pair;                     /* the lane's: which balance of the batch */
+	uint32_t               balance;                  /* the lane's: which balance of the batch */
 	uint16_t               slot;                     /* of a stored line: the slot that holds or got the units */
 	bool                   fault;                    /* this line is why the operation was refused */
 };
 
 /* A reservation as it stands in the database. One allocation. */
 struct reservation {
-	uint64_t    reservation_id;
-	int64_t     created_at, expires_at, confirmed_at, released_at, settled_at, due_at; /* ms, or TIME_NONE */
-	int64_t     read_at; /* the database's clock when the row was read */
-	uint64_t    task_id; /* 0: none */
-	uint32_t    key_id;  /* whose key made it; 0: none */
-	enum state  state;   /* as stored; a held one past expires_at reads EXPIRED by reservation_reads */
-	unsigned    attempts;
-	uint8_t     lines_hash[16];
-	char        order_id[ID_MAX + 1];
-	char       *last_error; /* NULL: none */
-	size_t      lines_count;
-	struct line lines[];
+	uint64_t reservation_id;
+	int64_t  created_at, expires_at, confirmed_at, released_at, settled_at, due_at; /* ms, or TIME_NONE */
+	int64_t  read_at;             /* the database's clock when the row was read */
+	uint64_t task_id;             /* 0: none */
+	uint32_t key_id;              /* whose key made it; 0: none */
+	enum reservation_state state; /* as stored; a held one past expires_at reads EXPIRED by reservation_reads */
+	unsigned               attempts;
+	uint8_t                lines_hash[16];
+	char                   order_id[ID_MAX + 1];
+	char                  *last_error; /* NULL: none */
+	size_t                 lines_count;
+	struct line            lines[];
 };
-enum state reservation_reads(const struct reservation *r);
+enum reservation_state reservation_reads(const struct reservation *r);
 
 struct movement {
-	uint64_t    movement_no;
-	int64_t     created_at;
-	enum kind   kind;
-	uint8_t     lines_hash[16];
-	char        movement_id[ID_MAX + 33];
-	char       *reason, *reference; /* NULL: none */
-	size_t      lines_count;
-	struct line lines[];
+	uint64_t           movement_no;
+	int64_t            created_at;
+	enum movement_kind kind;
+	uint8_t            lines_hash[16];
+	char               movement_id[ID_MAX + 33];
+	char              *reason, *reference; /* NULL: none */
+	size_t             lines_count;
+	struct line        lines[];
 };
 
 /* What a list is asked for, and how it goes on. A cursor is opaque text of a list's own making. */
 struct page {
-	enum state state; /* of a reservation list; 0: all */
-	unsigned   limit;
+	enum reservation_state state; /* of a reservation list; 0: all */
+	unsigned               limit;
 	char cursor[256]; /* empty: from the beginning; at the end of the op: of the next page, empty if there is none
 	                   */
 };
@@ -92,7 +92,7 @@ enum op_kind {
 	OP_RELEASE,
 	OP_EXTEND,
 	OP_KICK,
-	/* by the desk, on a connection of its own */
+	/* by the reader, on a connection of its own */
 	OP_GET,
 	OP_TOTALS,
 	OP_LIST_SKUS,
@@ -101,7 +101,7 @@ enum op_kind {
 	/* by the census, on another connection, one at a time: they walk an index. OP_TALLY: in op->run */
 	OP_COUNTS,
 	OP_TALLY,
-	/* by the clerk, on a third; what the caller brings along in op->run */
+	/* by the background reader, on a third; what the caller brings along in op->run */
 	OP_RUN,
 	OP_KINDS
 };
@@ -126,17 +126,17 @@ struct op {
 	enum op_kind kind;
 	unsigned     past; /* catalogue_past when its lines found their numbers; 0: they have none */
 	/* ---- what is asked, filled by the caller */
-	char        id[ID_MAX + 1]; /* order_id or movement_id */
-	uint8_t     lines_hash[16]; /* op_seal makes it */
-	enum mode   mode;
-	int64_t     ttl_s;
-	bool        reacquire;
-	uint32_t    key_id;     /* of a new reservation: whose key asks; 0: none */
-	int64_t     held_units; /* likewise: so many count against the limit of that key; 0: it has none */
-	bool        over_held;  /* likewise: that limit is reached, so only what is there already is answered */
-	enum kind   movement_kind;
-	const char *reason, *reference; /* in the op's own text; NULL: none */
-	struct page page;
+	char               id[ID_MAX + 1]; /* order_id or movement_id */
+	uint8_t            lines_hash[16]; /* op_seal makes it */
+	enum mode          mode;
+	int64_t            ttl_s;
+	bool               reacquire;
+	uint32_t           key_id;     /* of a new reservation: whose key asks; 0: none */
+	int64_t            held_units; /* likewise: so many count against the limit of that key; 0: it has none */
+	bool               over_held;  /* likewise: that limit is reached, so only what is there already is answered */
+	enum movement_kind movement_kind;
+	const char        *reason, *reference; /* in the op's own text; NULL: none */
+	struct page        page;
 	/* ---- what came of it */
 	enum outcome         outcome;
 	bool                 reacquired;
@@ -149,9 +149,9 @@ struct op {
 	struct counts        counts; /* OP_COUNTS */
 	struct total        *totals; /* of each line's sku, one after the other: owned. OP_LIST_SKUS makes the lines */
 	size_t              *totals_of; /* how many belong to each line; 0 and no sku: unknown */
-	/* ---- OP_RUN, OP_TALLY: called on the clerk's or the census' thread with its connection, again after DB_RETRY,
-	 * DB_LOCKED, DB_AWAY and DB_UNKNOWN, so it must bear repeating. run_arg is the op's and freed with it by
-	 * run_free. */
+	/* ---- OP_RUN, OP_TALLY: called on the background reader's or the census' thread with its connection, again
+	 * after DB_RETRY, DB_LOCKED, DB_AWAY and DB_UNKNOWN, so it must bear repeating. run_arg is the op's and freed
+	 * with it by run_free. */
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
 	void (*run_free)(void *arg);
 	void *run_arg;
@@ -234,7 +234,7 @@ bool op_cancel(struct op *op);
 /* Counts by walking the claim index once. On a connection of the caller's, which waits for it. */
 bool engine_count(struct db *db, struct counts *out) MUST_CHECK;
 
-bool engine_ready(struct engine *e); /* every lane and the desk have a connection */
+bool engine_ready(struct engine *e); /* every lane and the reader have a connection */
 
 /* ---- figures for /metrics and stats; each may be read at any moment by any thread */
 struct engine_figures {

@@ -1,6 +1,8 @@
 /* key.c - see key.h; and the holds that a batch writes for keys with a limit. */
-#include "key.h"
-#include "lane.h"
+#include "engine/key.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
 #ifndef KEY_H
 #define KEY_H
 
-#include "engine.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
 
 /* What is asked and answered by one count. One allocation. */
 struct key_count {

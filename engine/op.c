@@ -1,5 +1,10 @@
 /* op.c - operations and the loops that start them; what engine.h says of outcomes, states and kinds. */
-#include "lane.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
+#include "engine/read/list.h"
+#include "engine/rows.h"
 
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -13,7 +18,7 @@ static const struct {
 	enum outcome_class class;
 } outcomes[OUTCOMES] = {
 #define X(name, code, class, detail) [name] = {code, detail, class},
-#include "outcome.def"
+#include "engine/outcome.def"
 #undef X
 };
 
@@ -32,7 +37,7 @@ enum outcome_class outcome_class(enum outcome o)
 	return outcomes[o].class;
 }
 
-const char *state_name(enum state s)
+const char *reservation_state_name(enum reservation_state s)
 {
 	static const char *const names[STATES] = {"", "held", "confirmed", "settled", "released", "expired", "buried"};
 
@@ -40,7 +45,7 @@ const char *state_name(enum state s)
 	return names[s];
 }
 
-const char *kind_name(enum kind k)
+const char *movement_kind_name(enum movement_kind k)
 {
 	static const char *const names[KINDS] = {"", "receipt", "adjustment", "return", "count", "settlement"};
 
@@ -48,7 +53,7 @@ const char *kind_name(enum kind k)
 	return names[k];
 }
 
-enum state reservation_reads(const struct reservation *r)
+enum reservation_state reservation_reads(const struct reservation *r)
 {
 	return r->state == HELD && r->expires_at <= r->read_at ? EXPIRED : r->state;
 }
@@ -187,7 +192,7 @@ static bool lines_hash(struct op *op)
 	bool          done;
 
 	if (op->kind == OP_MOVE) {
-		print_string(&print, kind_name(op->movement_kind));
+		print_string(&print, movement_kind_name(op->movement_kind));
 		print_string(&print, op->reason);
 		print_string(&print, op->reference);
 	}

@@ -1,6 +1,6 @@
 /* past.c - see past.h. */
-#include "past.h"
-#include "statement.h"
+#include "engine/past.h"
+#include "engine/db/statement.h"
 
 #include <string.h>
 

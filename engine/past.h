@@ -5,8 +5,9 @@
 #ifndef PAST_H
 #define PAST_H
 
-#include "catalogue.h"
-#include "db.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
 
 #include <stdatomic.h>
 

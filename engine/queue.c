@@ -1,5 +1,6 @@
-/* queue.c - the bounded queue between loops and a lane (or the desk). */
-#include "lane.h"
+/* queue.c - the bounded queue between loops and a lane (or the reader). */
+#include "engine/engine.h"
+#include "engine/lane/lane.h"
 
 #include <time.h>
 

@@ -3,7 +3,10 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "engine.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/engine.h"
 
 /* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's. Rows may
  * come in any order: the list is not to be used before reservations_join was called. */

@@ -10,9 +10,14 @@
  * the live ones by the audit alone; sums that were put together from several moments would be wrong on every busy sku.
  * So that is one statement: 1.0 s with 200,000 live reservations of two lines among 1,000,000, 4 s with all of them
  * live. Sums are made by the database, which keeps them by slot; memory here does not grow with anything. */
-#include "api/options.h"
-#include "api/json.h"
-#include "engine/statement.h"
+#include "jobs/audit.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+#include "engine/db/statement.h"
+#include "jobs/database.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +77,7 @@ static const char *block_next(const char *at, struct block *b)
 		return NULL;
 	*b = (struct block){.begin = strchr(found, '\n') + 1};
 	sscanf(found + strlen(mark), "%47s %*s %47s", b->name, word);
-	for (size_t i = 0; i < COUNT(walks); i++)
+	for (size_t i = 0; i < LENGTH(walks); i++)
 		if (strcmp(walks[i].word, word) == 0)
 			b->walk = &walks[i];
 	assert(b->walk);
@@ -406,7 +411,7 @@ static int audit_act(struct db *db, void *arg)
 		}
 	}
 	blocks_read(a);
-	for (size_t i = 0; i < COUNT(walks) && result == DB_OK; i++)
+	for (size_t i = 0; i < LENGTH(walks) && result == DB_OK; i++)
 		result = walk_run(a, &walks[i]);
 	if (a->tty)
 		fprintf(stderr, "\r%25s\r", "");
@@ -415,18 +420,18 @@ static int audit_act(struct db *db, void *arg)
 	return (a->json ? report_json(a) : report_text(a)) > 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
-int audit_run(int argc, char **argv)
+int audit_run(const struct command *self, int argc, char **argv)
 {
-	struct audit         audit = {0};
-	struct house_options house;
-	int                  status = options_read(command_find("audit"), argc, argv, NULL, 0);
+	struct audit            audit = {0};
+	struct database_options database;
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
 	audit.json = option_given(OPTION_json);
 	audit.tty = isatty(STDERR_FILENO);
-	house = option_house(EMBEDDED_FIND);
-	status = house_run(&house, audit_act, &audit);
+	database = option_database(EMBEDDED_FIND);
+	status = database_run(&database, audit_act, &audit);
 	for (size_t i = 0; i < audit.count; i++)
 		text_fini(&audit.blocks[i].shown);
 	return status;

@@ -1,7 +1,15 @@
 /* commands.c - the commands work, reap, kick and purge. */
-#include "jobs.h"
-#include "api/options.h"
-#include "engine/guard.h"
+#include "jobs/commands.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+#include "engine/db/guard.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "jobs/database.h"
+#include "jobs/jobs.h"
+#include "jobs/task.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -47,18 +55,18 @@ void signals_watch(struct stop *stop)
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
 {
-	static struct stop   stop; /* the signal thread outlives this function */
-	struct worker       *workers[WORKERS_MAX];
-	struct house         house;
-	struct house_options options = option_house(EMBEDDED_FIND);
-	int                  status;
+	static struct stop      stop; /* the signal thread outlives this function */
+	struct worker          *workers[WORKERS_MAX];
+	struct database         database;
+	struct database_options options = option_database(EMBEDDED_FIND);
+	int                     status;
 
 	stop_init(&stop);
 	signals_watch(&stop);
-	status = house_open(&house, &options);
+	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
-	work->target = house.target;
+	work->target = database.target;
 	work->catalogue = catalogue_new();
 	work->stop = &stop;
 	for (unsigned i = 0; i < count; i++)
@@ -69,15 +77,15 @@ static int workers_run(struct work *work, unsigned count)
 		status = of_worker ? of_worker : status;
 	}
 	catalogue_free(work->catalogue);
-	house_close(&house);
+	database_close(&database);
 	return status;
 }
 
-int work_run(int argc, char **argv)
+int work_run(const struct command *self, int argc, char **argv)
 {
 	struct work work = {0};
 	char       *kind = NULL;
-	int         status = options_read(command_find("work"), argc, argv, &kind, 1);
+	int         status = options_read(self, argc, argv, &kind, 1);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -96,10 +104,10 @@ int work_run(int argc, char **argv)
 	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 }
 
-int reap_run(int argc, char **argv)
+int reap_run(const struct command *self, int argc, char **argv)
 {
 	struct work work = {.kind = TASK_NO_KIND, .tells = true};
-	int         status = options_read(command_find("reap"), argc, argv, NULL, 0);
+	int         status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -191,7 +199,8 @@ static int kick_one(struct db *db, const char *order_id)
 	if (db_run(db, &sql, state_read, &in) != DB_OK) {
 		status = EXIT_UNAVAILABLE;
 	} else if (in.state != BURIED) {
-		say("%s is %s", order_id, in.state ? state_name((enum state)in.state) : "not known");
+		say("%s is %s", order_id,
+		    in.state ? reservation_state_name((enum reservation_state)in.state) : "not known");
 	} else {
 		text_reset(&sql);
 		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &in.id});
@@ -227,11 +236,11 @@ static int kick_act(struct db *db, void *arg)
 	return status;
 }
 
-int kick_run(int argc, char **argv)
+int kick_run(const struct command *self, int argc, char **argv)
 {
-	struct house_options house;
-	char                *order_id = NULL;
-	int                  status = options_read(command_find("kick"), argc, argv, &order_id, 1);
+	struct database_options database;
+	char                   *order_id = NULL;
+	int                     status = options_read(self, argc, argv, &order_id, 1);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -239,8 +248,8 @@ int kick_run(int argc, char **argv)
 		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
 		return EXIT_USAGE;
 	}
-	house = option_house(EMBEDDED_FIND);
-	return house_run(&house, kick_act, order_id);
+	database = option_database(EMBEDDED_FIND);
+	return database_run(&database, kick_act, order_id);
 }
 
 /* ---- purge */
@@ -377,11 +386,11 @@ static int purge_act(struct db *db, void *arg)
 	return status;
 }
 
-int purge_run(int argc, char **argv)
+int purge_run(const struct command *self, int argc, char **argv)
 {
-	struct house_options house;
-	struct purge         p = {0};
-	int                  status = options_read(command_find("purge"), argc, argv, NULL, 0);
+	struct database_options database;
+	struct purge            p = {0};
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -390,6 +399,6 @@ int purge_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	p.days = option_count(OPTION_keep, 0);
-	house = option_house(EMBEDDED_FIND);
-	return house_run(&house, purge_act, &p);
+	database = option_database(EMBEDDED_FIND);
+	return database_run(&database, purge_act, &p);
 }

@@ -3,9 +3,15 @@
  *
  * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
  * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
-#include "task.h"
-#include "engine/guard.h"
-#include "engine/statement.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/counters.h"
+#include "engine/db/db.h"
+#include "engine/db/guard.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/rows.h"
+#include "jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* delivery.c - see delivery.h. */
-#include "delivery.h"
+#include "jobs/delivery.h"
 
 #include <csv.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef DELIVERY_H
 #define DELIVERY_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 #include <openssl/evp.h>
 

@@ -9,9 +9,15 @@
  * silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting
  * itself gives it more time (reap.c), and where one has freed the orders all the same, the worker takes them up again
  * under a new task. They wait some seconds before anybody else can have claimed them. */
-#include "jobs.h"
-#include "answers.h"
-#include "api/json.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/engine.h"
+#include "engine/rows.h"
+#include "jobs/exec_output.h"
+#include "jobs/jobs.h"
+#include "jobs/task.h"
 
 #include <errno.h>
 #include <fcntl.h>

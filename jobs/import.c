@@ -3,10 +3,14 @@
  * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
-#include "delivery.h"
-#include "api/options.h"
-#include "api/json.h"
+#include "jobs/import.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/db/embedded.h"
 #include "engine/engine.h"
+#include "engine/lane/lane.h"
+#include "jobs/database.h"
+#include "jobs/delivery.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -151,16 +155,16 @@ static void import_report(const struct import *im)
 
 static int import_load(struct import *im)
 {
-	struct house          house;
-	struct house_options  options = option_house(EMBEDDED_MAKE);
-	struct engine_options engine = {.lanes = 1};
-	int                   status = house_open(&house, &options);
+	struct database         database;
+	struct database_options options = option_database(EMBEDDED_MAKE);
+	struct engine_options   engine = {.lanes = 1};
+	int                     status = database_open(&database, &options);
 
 	if (status != EXIT_DONE)
 		return status;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* a lane that comes and goes is no news here */
-	engine.target = house.target;
+	engine.target = database.target;
 	im->bad = 0;
 	im->loop = loop_new();
 	im->engine = engine_open(&engine);
@@ -172,18 +176,18 @@ static int import_load(struct import *im)
 	op_free(im->part);
 	engine_close(im->engine);
 	loop_free(im->loop);
-	house_close(&house);
+	database_close(&database);
 	if (im->status == EXIT_DONE)
 		import_report(im);
 	return im->status;
 }
 
-int import_run(int argc, char **argv)
+int import_run(const struct command *self, int argc, char **argv)
 {
 	struct import im = {0};
 	char         *operand = NULL;
 	const char   *id;
-	int           status = options_read(command_find("import"), argc, argv, &operand, 1);
+	int           status = options_read(self, argc, argv, &operand, 1);
 
 	if (status != EXIT_DONE)
 		return status;

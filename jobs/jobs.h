@@ -5,7 +5,11 @@
 #ifndef JOBS_H
 #define JOBS_H
 
-#include "task.h"
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/engine.h"
+#include "jobs/task.h"
 
 #include <pthread.h>
 

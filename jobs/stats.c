@@ -1,9 +1,13 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
-#include "api/options.h"
-#include "api/json.h"
+#include "jobs/stats.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+#include "engine/db/statement.h"
 #include "engine/engine.h"
-#include "engine/statement.h"
-#include "task.h"
+#include "jobs/database.h"
+#include "jobs/task.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,8 +53,8 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 	number_print(&w, json, "reserved", stock->reserved);
 	number_print(&w, json, "on_hand", stock->available + stock->reserved);
 	for (int s = HELD; s < STATES; s++) {
-		number_print(&w, json, state_name((enum state)s), counts->by_state[s]);
-		snprintf(name, sizeof(name), "%s_claimed", state_name((enum state)s));
+		number_print(&w, json, reservation_state_name((enum reservation_state)s), counts->by_state[s]);
+		snprintf(name, sizeof(name), "%s_claimed", reservation_state_name((enum reservation_state)s));
 		if (s == HELD || s == CONFIRMED)
 			number_print(&w, json, name, counts->claimed[s]);
 	}
@@ -87,13 +91,13 @@ static int stats_act(struct db *db, void *arg)
 	return status;
 }
 
-int stats_run(int argc, char **argv)
+int stats_run(const struct command *self, int argc, char **argv)
 {
-	struct house_options house;
-	int                  status = options_read(command_find("stats"), argc, argv, NULL, 0);
+	struct database_options database;
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	house = option_house(EMBEDDED_FIND);
-	return house_run(&house, stats_act, NULL);
+	database = option_database(EMBEDDED_FIND);
+	return database_run(&database, stats_act, NULL);
 }

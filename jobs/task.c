@@ -1,7 +1,7 @@
 /* task.c - see task.h. */
-#include "task.h"
-#include "engine/guard.h"
-#include "engine/statement.h"
+#include "jobs/task.h"
+#include "engine/db/guard.h"
+#include "engine/db/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500, LOCKED_MS = 10000 };
 
 static const struct {
-	const char    *word;
-	enum state     from;
-	enum statement complete;
+	const char            *word;
+	enum reservation_state from;
+	enum statement         complete;
 } kinds[TASK_KINDS] = {
 #define X(name, word, from, statement) [name] = {word, from, statement},
-#include "kinds.def"
+#include "jobs/kinds.def"
 #undef X
 };
 
@@ -38,7 +38,7 @@ enum statement task_kind_statement(enum task_kind k)
 	return kinds[k].complete;
 }
 
-enum state task_kind_from(enum task_kind k)
+enum reservation_state task_kind_from(enum task_kind k)
 {
 	return kinds[k].from;
 }
@@ -112,7 +112,7 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 }
 
 /* What the task has in `state`, by id: the order in which rows are locked. */
-enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,
+enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
 	struct text    sql = {0};

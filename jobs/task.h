@@ -12,21 +12,24 @@
 #ifndef TASK_H
 #define TASK_H
 
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/engine.h"
 #include "engine/rows.h"
-#include "engine/statement.h"
 
 enum task_kind {
 	TASK_NO_KIND,
 #define X(name, word, from, statement) name,
-#include "kinds.def"
+#include "jobs/kinds.def"
 #undef X
 	TASK_KINDS
 };
 enum task_state { TASK_OPEN = 1, TASK_DONE, TASK_RETURNED, TASK_REAPED, TASK_STATES };
-const char    *task_kind_name(enum task_kind k);
-enum task_kind task_kind_find(const char *word); /* TASK_NO_KIND when there is none */
-const char    *task_state_name(enum task_state s);
-enum state     task_kind_from(enum task_kind k); /* the state of the reservations that it claims */
+const char            *task_kind_name(enum task_kind k);
+enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND when there is none */
+const char            *task_state_name(enum task_state s);
+enum reservation_state task_kind_from(enum task_kind k); /* the state of the reservations that it claims */
 
 enum { CLAIM_MAX = 5000, ATTEMPTS_MAX = 8, LEASE_S = 30 };
 
@@ -147,7 +150,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 enum { ROWS_MOVED = 1, TASK_CLOSED, SLOTS_MOVED, TOO_LARGE }; /* why a transaction undid itself */
 enum statement task_kind_statement(enum task_kind k);
 /* What the task has in `state`, sorted by id: the order in which rows are locked. */
-enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum state state,
+enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in) MUST_CHECK;
 /* Reads the task and those of its orders that are named (all with count 0); counts what was completed before and what
  * is lost. */

@@ -5,11 +5,17 @@
  * is named tune/.., which no client can name, lies in slots that no service has, and is removed at the end; what a
  * killed tune leaves is removed by the next tune or by purge. The audit holds at every moment in between: units are
  * received, held and given back as anybody's. Nobody's other rows are touched. */
-#include "jobs.h"
-#include "api/json.h"
-#include "api/options.h"
+#include "jobs/tune.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+#include "engine/db/guard.h"
+#include "engine/db/statement.h"
 #include "engine/engine.h"
-#include "engine/guard.h"
+#include "engine/lane/lane.h"
+#include "jobs/database.h"
+#include "jobs/jobs.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -56,7 +62,7 @@ struct tune {
 	int              flying;
 	bool             ends;   /* nothing is started any more */
 	enum outcome     failed; /* OUTCOME_OK: nothing did */
-	struct trial     trials[COUNT(sizes)];
+	struct trial     trials[LENGTH(sizes)];
 };
 
 /* ---- removing */
@@ -347,7 +353,7 @@ static unsigned slots_best(const struct tune *t)
 	int64_t most = 0;
 	size_t  best = 0;
 
-	for (size_t i = 0; i < COUNT(sizes); i++)
+	for (size_t i = 0; i < LENGTH(sizes); i++)
 		most = rate_of(&t->trials[i]) > most ? rate_of(&t->trials[i]) : most;
 	while (rate_of(&t->trials[best]) < most * NEARLY_PERCENT / 100)
 		best++;
@@ -362,7 +368,7 @@ static void report_json(const struct tune *t, int64_t seconds)
 	json_open_object(&w, NULL);
 	json_put_int(&w, "seconds", seconds);
 	json_open_array(&w, "trials");
-	for (size_t i = 0; i < COUNT(sizes); i++) {
+	for (size_t i = 0; i < LENGTH(sizes); i++) {
 		const struct trial *trial = &t->trials[i];
 
 		json_open_object(&w, NULL);
@@ -395,7 +401,7 @@ static int trials_run(struct tune *t, int64_t seconds, bool json)
 
 	if (!json)
 		printf("slots  reservations/s  per commit  lock waits  ms of waiting\n");
-	for (size_t i = 0; i < COUNT(sizes) && status == EXIT_DONE; i++) {
+	for (size_t i = 0; i < LENGTH(sizes) && status == EXIT_DONE; i++) {
 		t->trials[i].slots = sizes[i];
 		status = trial_run(t, &t->trials[i], seconds);
 		if (status == EXIT_DONE && !json)
@@ -432,13 +438,13 @@ static int tune_locked(struct tune *t, int64_t seconds)
 	return EXIT_UNAVAILABLE;
 }
 
-static int tune_on(struct house *house, struct stop *stop, int64_t seconds)
+static int tune_on(struct database *database, struct stop *stop, int64_t seconds)
 {
-	struct tune t = {.target = house->target, .stop = stop, .failed = OUTCOME_OK};
+	struct tune t = {.target = database->target, .stop = stop, .failed = OUTCOME_OK};
 	int64_t     locked = 0;
 	int         status = EXIT_UNAVAILABLE;
 
-	t.db = house_connect(house);
+	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
 	if (number_find(t.db, TUNE_LOCK, &locked) == DB_OK && !locked) {
@@ -453,24 +459,24 @@ static int tune_on(struct house *house, struct stop *stop, int64_t seconds)
 	return status;
 }
 
-int tune_run(int argc, char **argv)
+int tune_run(const struct command *self, int argc, char **argv)
 {
-	static struct stop   stop; /* the signal thread outlives this function */
-	struct house_options options;
-	struct house         house;
-	int                  status = options_read(command_find("tune"), argc, argv, NULL, 0);
+	static struct stop      stop; /* the signal thread outlives this function */
+	struct database_options options;
+	struct database         database;
+	int                     status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
-	options = option_house(EMBEDDED_FIND);
+	options = option_database(EMBEDDED_FIND);
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
 	signals_watch(&stop);
-	status = house_open(&house, &options);
+	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
-	status = tune_on(&house, &stop, option_count(OPTION_seconds, 0));
-	house_close(&house);
+	status = tune_on(&database, &stop, option_count(OPTION_seconds, 0));
+	database_close(&database);
 	return status;
 }

@@ -1,7 +1,15 @@
 /* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
  * --jobs. */
-#include "jobs.h"
-#include "api/json.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/counters.h"
+#include "engine/db/db.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/rows.h"
+#include "jobs/jobs.h"
+#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>

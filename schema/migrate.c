@@ -1,6 +1,6 @@
 /* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line
  * and may be run again. */
-#include "migrate.h"
+#include "schema/migrate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct {
 
 int schema_latest(void)
 {
-	return atoi(steps[COUNT(steps) - 1].name);
+	return atoi(steps[LENGTH(steps) - 1].name);
 }
 
 static void number_read(void *arg, const struct db_row *row)
@@ -79,7 +79,7 @@ static bool steps_run(struct db *db)
 	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
 	            NULL, NULL) != DB_OK)
 		return false;
-	for (size_t i = 0; i < COUNT(steps); i++) {
+	for (size_t i = 0; i < LENGTH(steps); i++) {
 		int step = atoi(steps[i].name);
 
 		if (step <= version)

@@ -2,7 +2,8 @@
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
-#include "engine/db.h"
+#include "engine/base/base.h"
+#include "engine/db/db.h"
 
 int schema_latest(void); /* the version that this program was built with */
 /* The version that the database has; 0 when it has none. false: the database did not answer. */

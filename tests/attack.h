@@ -3,7 +3,7 @@
 #ifndef TESTS_ATTACK_H
 #define TESTS_ATTACK_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 /* A connected socket. Ends the test if nobody listens. */
 int attack_open(int port);

@@ -2,7 +2,7 @@
 #ifndef TESTS_CERT_H
 #define TESTS_CERT_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 /* Writes DIR/NAME.cert and DIR/NAME.key (PEM), replacing what is there: a new key, valid from yesterday for `days` (0:
  * it ended an hour ago), for `names` ("DNS:localhost,IP:127.0.0.1"). The key is readable by everybody, because servers

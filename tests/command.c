@@ -1,7 +1,7 @@
 /* command.c - see command.h. */
 #include "tests/command.h"
 
-#include "api/json.h"
+#include "engine/base/json.h"
 #include "tests/expect.h"
 #include "tests/program.h"
 
@@ -160,7 +160,7 @@ static void step_signal(struct commands *c, const struct step *s, struct text *w
 	               {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"HUP", SIGHUP}};
 	struct beside *b = beside_need(c, s);
 
-	for (size_t i = 0; i < COUNT(signals); i++)
+	for (size_t i = 0; i < LENGTH(signals); i++)
 		if (s->words > 2 && strcmp(s->word[2], signals[i].name) == 0) {
 			if (kill(b->pid, signals[i].number) != 0)
 				text_add(why, "it does not run any more");
@@ -250,7 +250,7 @@ static const struct {
 
 bool command_knows(const struct step *s)
 {
-	for (size_t i = 0; i < COUNT(steps); i++)
+	for (size_t i = 0; i < LENGTH(steps); i++)
 		if (strcmp(s->word[0], steps[i].name) == 0)
 			return true;
 	return false;
@@ -258,7 +258,7 @@ bool command_knows(const struct step *s)
 
 void command_step(struct commands *c, const struct step *s, struct text *why)
 {
-	for (size_t i = 0; i < COUNT(steps); i++)
+	for (size_t i = 0; i < LENGTH(steps); i++)
 		if (strcmp(s->word[0], steps[i].name) == 0)
 			steps[i].run(c, s, why);
 }

@@ -102,7 +102,7 @@ static const char *row_name(const cJSON *row)
 {
 	static const char *const names[] = {"order_id", "movement_id", "sku", "location"};
 
-	for (size_t i = 0; i < COUNT(names); i++)
+	for (size_t i = 0; i < LENGTH(names); i++)
 		if (member(row, names[i]))
 			return string_of(row, names[i]);
 	return cJSON_IsString(row) ? row->valuestring : "?";
@@ -134,7 +134,7 @@ static void names_sort(struct text *names)
 	char       *word[1000], *rest = names->data;
 	size_t      n = 0;
 
-	while (n < COUNT(word) && rest && (word[n] = strsep(&rest, ",")))
+	while (n < LENGTH(word) && rest && (word[n] = strsep(&rest, ",")))
 		n++;
 	qsort(word, n, sizeof(*word), compare_strings);
 	for (size_t i = 0; i < n; i++)
@@ -195,7 +195,7 @@ static bool value_is(const cJSON *value, const char *want)
 }
 
 /* KEY=VALUE: a member of the chosen row or of the root, or a line SKU[@LOCATION]=QTY of a reservation or movement. */
-static bool judge_pair(struct judge *j, const char *word)
+static bool judge_balance(struct judge *j, const char *word)
 {
 	const char  *equals = strrchr(word, '=');
 	char         key[160];
@@ -265,7 +265,7 @@ static bool is_state(const char *word)
 	static const char *const states[] = {"held",   "confirmed", "settled", "released", "expired",
 	                                     "buried", "open",      "done",    "returned", "reaped"};
 
-	for (size_t i = 0; i < COUNT(states); i++)
+	for (size_t i = 0; i < LENGTH(states); i++)
 		if (strcmp(word, states[i]) == 0)
 			return true;
 	return false;
@@ -323,7 +323,7 @@ static bool judge_word(struct judge *j, const char *word)
 		return judge_text(j, word);
 	if (*word == '!')
 		return !path_find(j->row ? j->row : j->root, word + 1) || refuse(j, "%s is there", word + 1);
-	return equals ? judge_pair(j, word) : judge_bare(j, word);
+	return equals ? judge_balance(j, word) : judge_bare(j, word);
 }
 
 /* One answer or one result. `words` is cut at spaces; '..' keeps spaces together. */

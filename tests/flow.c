@@ -247,7 +247,7 @@ static bool control_run(int who, const struct step *s)
 {
 	const char *words = s->rest + strcspn(s->rest, " ");
 
-	for (size_t i = 0; i < COUNT(controls); i++)
+	for (size_t i = 0; i < LENGTH(controls); i++)
 		if (strcmp(s->word[0], controls[i].name) == 0) {
 			controls[i].run(who, words + strspn(words, " "));
 			return true;

@@ -82,7 +82,7 @@ struct scratch *flow_scratch(void);
 int flow_port(int program);
 /* Adds all that the programs have said so far. */
 void flow_said(struct text *to);
-int flow_pid(int program);
+int  flow_pid(int program);
 /* SIGTERM to program 0, without waiting; `restart` or flow_end goes on from there. */
 void flow_terminate(void);
 /* Another signal to program 0, which goes on. */

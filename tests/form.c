@@ -91,7 +91,7 @@ static bool problem_has_form(const struct answer *a, struct text *why)
 	char                     value[64];
 	const cJSON             *status = cJSON_GetObjectItemCaseSensitive(a->json, "status");
 
-	for (size_t i = 0; i < COUNT(members); i++)
+	for (size_t i = 0; i < LENGTH(members); i++)
 		if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(a->json, members[i]))) {
 			text_format(why, "the problem has no %s", members[i]);
 			return false;

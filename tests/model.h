@@ -6,7 +6,7 @@
 #ifndef TESTS_MODEL_H
 #define TESTS_MODEL_H
 
-#include "engine/base.h"
+#include "engine/base/base.h"
 
 enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_IDS = 20000 };
 

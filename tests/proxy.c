@@ -201,7 +201,7 @@ static void *proxy_run(void *arg)
 			fds[2 + 2 * i] = (struct pollfd){.events = POLLIN};
 			fds[2 + 2 * i].fd = clock_ms() < p->pair[i].held_ms ? -1 : p->pair[i].server;
 		}
-		if (poll(fds, COUNT(fds), POLL_MS) <= 0)
+		if (poll(fds, LENGTH(fds), POLL_MS) <= 0)
 			continue;
 		for (int i = 0; i < PAIRS; i++) {
 			if (fds[1 + 2 * i].revents && p->pair[i].client >= 0)

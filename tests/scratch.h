@@ -6,7 +6,7 @@
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
-#include "engine/db.h"
+#include "engine/db/db.h"
 
 #define SCRATCH_SOCKET "HOLDFAST_TEST_SOCKET"
 #define SCRATCH_USER   "HOLDFAST_TEST_USER"

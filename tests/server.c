@@ -1,7 +1,7 @@
 /* server.c - see server.h. */
 #include "tests/server.h"
 
-#include "engine/embedded.h"
+#include "engine/db/embedded.h"
 #include "tests/scratch.h"
 
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_SERVER_H
 #define TESTS_SERVER_H
 
-#include "engine/db.h"
+#include "engine/db/db.h"
 
 #include <sys/types.h>
 

@@ -86,7 +86,7 @@ Test(account, no_password_in_the_url)
 	struct text    t = {0};
 
 	scratch_open(&s);
-	for (size_t i = 0; i < COUNT(urls); i++) {
+	for (size_t i = 0; i < LENGTH(urls); i++) {
 		cr_expect(said(&s, urls[i], "serve --listen 127.0.0.1:0 --log-level debug", &t) == 78 &&
 		                  !strstr(t.data, "sesame"),
 		          "%s: %s", urls[i], t.data);
@@ -111,7 +111,7 @@ Test(account, password_files)
 	scratch_open(&s);
 	cr_assert(program_run("/dev/null", s.url, "migrate") == 0);
 	scratch_account(&s);
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		const char *vault = cases[i].vault;
 
 		if (vault)

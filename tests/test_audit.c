@@ -179,7 +179,7 @@ static const struct damage {
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */
-static void house_begin(void)
+static void database_begin(void)
 {
 	flow_begin();
 	flow_steps("serve    --lanes 1", "receipt  A +10 A@paris +2    -> 201", "receipt  B +5                -> 201",
@@ -228,9 +228,9 @@ static void sql_run(const char *statements)
 
 Test(audit, names_what_is_broken)
 {
-	house_begin();
+	database_begin();
 	sql_run("SET SESSION check_constraint_checks = 0");
-	for (size_t i = 0; i < COUNT(breaches); i++) {
+	for (size_t i = 0; i < LENGTH(breaches); i++) {
 		const struct damage *b = &breaches[i];
 		int                  count, number = invariant_number(b->name, &count);
 
@@ -254,10 +254,10 @@ Test(audit, every_invariant_is_broken_once)
 	int  count, known = 0;
 	bool seen[100] = {0};
 
-	for (size_t i = 0; i < COUNT(breaches); i++) {
+	for (size_t i = 0; i < LENGTH(breaches); i++) {
 		int number = invariant_number(breaches[i].name, &count);
 
-		cr_assert(number >= 0 && number < (int)COUNT(seen), "%s", breaches[i].name);
+		cr_assert(number >= 0 && number < (int)LENGTH(seen), "%s", breaches[i].name);
 		known += !seen[number];
 		seen[number] = true;
 	}
@@ -266,7 +266,7 @@ Test(audit, every_invariant_is_broken_once)
 
 Test(audit, whole)
 {
-	house_begin();
+	database_begin();
 	flow_steps("run audit --json             -> 0 whole=true invariants[0].broken=0 invariants[0].rows=0",
 	           "run audit --sku A            -> 0 '~all hold'", "run audit --sku B --json     -> 0 whole=true",
 	           "run audit --sku GHOST        -> 1", "run audit --sku a            -> 1",
@@ -295,7 +295,7 @@ Test(audit, looks_twice)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_steps("serve --lanes 1", "receipt A +10 B +10 -> 201", "reserve R1 A=2 B=2 -> 201");
-	for (size_t i = 0; i < COUNT(looks); i++) {
+	for (size_t i = 0; i < LENGTH(looks); i++) {
 		proxy_arm(proxy, BREACH_WAIT, "SUM(d.promised)");
 		flow_step("start L%zu audit", i);
 		cr_assert(proxy_struck(proxy), "the first look");

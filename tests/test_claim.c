@@ -1,7 +1,7 @@
 /* test_claim.c - what a claim locks, how the database runs the statements of jobs/task.sql, and that claims stay fast
  * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how
  * many orders wait where the locks of a claim are counted. */
-#include "engine/statement.h"
+#include "engine/db/statement.h"
 #include "jobs/task.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
@@ -145,7 +145,7 @@ Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 	const char      *backlog = getenv("HOLDFAST_BACKLOG");
 
 	fill_tables(backlog && atoi(backlog) > WAITING ? atoi(backlog) : BACKLOG);
-	for (size_t i = 0; i < COUNT(limits); i++) {
+	for (size_t i = 0; i < LENGTH(limits); i++) {
 		struct claimed c = claim_locks(TASK_SETTLE, limits[i]);
 
 		cr_expect_eq(c.orders, limits[i]);
@@ -354,7 +354,7 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 
 static void plans_check(int batch)
 {
-	for (size_t i = 0; i < COUNT(plans); i++) {
+	for (size_t i = 0; i < LENGTH(plans); i++) {
 		struct text rows = {0}, sql = {0};
 		bool        by_id = strcmp(plans[i].rows, BY_ID) == 0;
 		size_t      len;
@@ -388,7 +388,7 @@ static void plans_of_a_claim_check(enum task_kind kind)
 	int                      statements = 0;
 
 	claim_with(&sql, kind, 100, "UPDATE task SET claimed", "");
-	for (size_t i = 0; i < COUNT(begins); i++)
+	for (size_t i = 0; i < LENGTH(begins); i++)
 		for (const char *at = sql.data; (at = strstr(at, begins[i])); at++, statements++)
 			plan_check(begins[i], at, strcspn(at, ";"), true, false);
 	cr_expect_eq(statements, 6, "task_claim has %d statements", statements);

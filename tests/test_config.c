@@ -1,5 +1,5 @@
 /* test_config.c - lines of the file of --config, read in this process; more of it: test_options.c. */
-#include "api/options.h"
+#include "engine/base/options.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>
@@ -9,6 +9,8 @@
 /* Reads `len` bytes as the configuration of `serve`; the exit status. The option that is looked at is --slot. */
 static int config_of(const char *bytes, size_t len)
 {
+	static const struct command serve = {.name = "serve", .mask = SERVE};
+
 	char  file[300], config[] = "--config", command[] = "serve";
 	char *argv[] = {command, config, file, NULL};
 	FILE *out;
@@ -17,7 +19,7 @@ static int config_of(const char *bytes, size_t len)
 	out = fdopen(mkstemp(file), "w");
 	cr_assert(out && fwrite(bytes, 1, len, out) == len && fclose(out) == 0);
 	options_forget();
-	return options_read(command_find("serve"), 3, argv, NULL, 0);
+	return options_read(&serve, 3, argv, NULL, 0);
 }
 
 Test(config, config_lines)
@@ -40,7 +42,7 @@ Test(config, config_lines)
 		{"data = a\ndb = mariadb://u@h/d\n", EXIT_CONFIG, NULL},
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		int status = config_of(cases[i].text, strlen(cases[i].text));
 
 		cr_expect(status == cases[i].status, "%s: %d", cases[i].text, status);

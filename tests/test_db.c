@@ -1,7 +1,7 @@
 /* db.c against a real MariaDB: the session, rows and result sets, what becomes of errors, a server that is gone or
  * silent. Each test has a private server of its own, because some of them stop it. */
-#include "engine/db.h"
-#include "engine/embedded.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -318,7 +318,7 @@ Test(db, errors_of_statements)
 		{"BEGIN NOT ATOMIC SELECT 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1062; END", DB_UNKNOWN, 1062},
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		enum db_result result = db_text(one, cases[i].sql, NULL, NULL);
 
 		cr_expect(result == cases[i].result && db_errno(one) == cases[i].code, "%s: %d, %u %s", cases[i].sql,
@@ -485,7 +485,7 @@ Test(db_alone, targets)
 	struct db_target to;
 	char             why[300];
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		bool ok = db_target_parse(&to, cases[i].url, why, sizeof(why));
 
 		cr_expect(ok == (cases[i].user != NULL), "%s: %s", cases[i].url, ok ? "accepted" : why);

@@ -157,7 +157,7 @@ Test(db_tls, password_in_the_clear)
 		server_stop(&server);
 		cr_skip_test("mariadb-server with its plugin of PAM is not installed");
 	}
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct db *db = connection_as("pam", cases[i].tls, cases[i].tls_ca);
 
 		cr_expect(!db_connect(db) && db_errno(db) == cases[i].code, "tls=%d: %u %s", cases[i].tls, db_errno(db),

@@ -1,6 +1,6 @@
 /* test_decide.c - who gets what, without a database: the order of arrival, the precedence of refusals, what a batch
  * writes. */
-#include "engine/decide.h"
+#include "engine/lane/decide.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { OPS = 8, PAIRS = 4, NOW = 1000000 };
 struct table {
 	struct catalogue *catalogue;
 	struct op        *ops[OPS];
-	struct pair       pairs[PAIRS];
+	struct balance    balances[PAIRS];
 	struct batch      batch;
 };
 
@@ -25,7 +25,7 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 	for (uint32_t i = 0; i < PAIRS; i++) {
 		const char code = (char)('A' + i);
 
-		t.pairs[i] = (struct pair){
+		t.balances[i] = (struct balance){
 			.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
@@ -56,7 +56,7 @@ static struct op *add(struct table *t, enum op_kind kind, const char *id, const 
 		op->lines[i].sku = catalogue_sku(t->catalogue, op->lines[i].sku_code);
 		op->lines[i].location = catalogue_location(t->catalogue, "main");
 		if (op->lines[i].sku)
-			op->lines[i].pair = sku_id(op->lines[i].sku) - 1;
+			op->lines[i].balance = sku_id(op->lines[i].sku) - 1;
 	}
 	t->ops[t->batch.count++] = op;
 	return op;
@@ -65,12 +65,12 @@ static struct op *add(struct table *t, enum op_kind kind, const char *id, const 
 static void run(struct table *t)
 {
 	t->batch.ops = t->ops;
-	t->batch.pairs = t->pairs;
-	t->batch.pairs_count = PAIRS;
+	t->batch.balances = t->balances;
+	t->batch.balances_count = PAIRS;
 	decide(&t->batch);
 }
 
-static struct reservation *found(enum state state, int64_t expires_at, struct op *like)
+static struct reservation *found(enum reservation_state state, int64_t expires_at, struct op *like)
 {
 	struct reservation *r = calloc(1, sizeof(*r) + like->lines_count * sizeof(struct line));
 
@@ -92,9 +92,9 @@ Test(decide, first_come_first_served)
 	cr_assert_eq(large->outcome, SHORT);
 	cr_assert_eq(large->lines[0].available, 4, "what was left for it, not what the balance was");
 	cr_assert_eq(small->outcome, OUTCOME_OK, "a small order passes a large one that does not fit");
-	cr_assert_eq(t.pairs[0].take, 10);
-	cr_assert_eq(t.pairs[0].hold, 10);
-	cr_assert_eq(t.pairs[0].left, 0);
+	cr_assert_eq(t.balances[0].take, 10);
+	cr_assert_eq(t.balances[0].hold, 10);
+	cr_assert_eq(t.balances[0].left, 0);
 	table_free(&t);
 }
 
@@ -106,7 +106,7 @@ Test(decide, all_or_nothing_takes_nothing_when_one_line_is_short)
 	run(&t);
 	cr_assert_eq(op->outcome, SHORT);
 	cr_assert(!op->lines[0].fault && op->lines[1].fault && op->lines[2].fault, "every short line is named");
-	cr_assert_eq(t.pairs[0].take + t.pairs[1].take + t.pairs[2].take, 0);
+	cr_assert_eq(t.balances[0].take + t.balances[1].take + t.balances[2].take, 0);
 	table_free(&t);
 }
 
@@ -121,7 +121,7 @@ Test(decide, best_effort_takes_what_there_is)
 	cr_assert_eq(op->lines[0].granted, 6);
 	cr_assert_eq(op->lines[1].granted, 1);
 	cr_assert_eq(op->lines[2].granted, 0);
-	cr_assert_eq(t.pairs[1].hold, 1);
+	cr_assert_eq(t.balances[1].hold, 1);
 	cr_assert_eq(nothing->outcome, SHORT);
 	cr_assert(op_is_refused(op), "a part is told only after a look at the database");
 	table_free(&t);
@@ -172,22 +172,22 @@ Test(decide, what_comes_in_may_go_out_in_the_same_batch)
 	run(&t);
 	cr_assert_eq(in->outcome, OUTCOME_OK);
 	cr_assert_eq(out->outcome, OUTCOME_OK);
-	cr_assert_eq(t.pairs[0].add, 7);
-	cr_assert_eq(t.pairs[0].take, 7);
+	cr_assert_eq(t.balances[0].add, 7);
+	cr_assert_eq(t.balances[0].take, 7);
 	cr_assert_eq(down->outcome, OUTCOME_OK);
 	cr_assert_eq(more->outcome, SHORT);
-	cr_assert_eq(t.pairs[1].take, 5);
-	cr_assert_eq(t.pairs[1].hold, 0, "an adjustment reserves nothing");
+	cr_assert_eq(t.balances[1].take, 5);
+	cr_assert_eq(t.balances[1].hold, 0, "an adjustment reserves nothing");
 	table_free(&t);
 }
 
 Test(decide, states)
 {
 	static const struct {
-		enum op_kind kind;
-		enum state   state;
-		int64_t      expires_at;
-		enum outcome outcome;
+		enum op_kind           kind;
+		enum reservation_state state;
+		int64_t                expires_at;
+		enum outcome           outcome;
 	} rows[] = {
 		{OP_CONFIRM, HELD, NOW + 1, OUTCOME_OK},
 		{OP_CONFIRM, HELD, NOW, IS_EXPIRED},
@@ -216,7 +216,7 @@ Test(decide, states)
 		{OP_KICK, HELD, NOW, IS_EXPIRED},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < LENGTH(rows); i++) {
 		struct table t = table_new(0, 0, 0, 0);
 		struct op   *op = add(&t, rows[i].kind, "R1", ""), *missing = add(&t, rows[i].kind, "R2", "");
 
@@ -239,16 +239,16 @@ Test(decide, refusals_wait_for_the_database)
 	cr_assert(!op_is_certain(op, &t.batch));
 	op->looked_at = 1;
 	cr_assert(!op_is_certain(op, &t.batch), "the balance may be old");
-	t.pairs[0].read_at = 2;
+	t.balances[0].read_at = 2;
 	cr_assert(!op_is_certain(op, &t.batch), "a twin may have taken the last units between look-up and balance");
 	op->looked_at = 3;
 	cr_assert(!op_is_certain(op, &t.batch), "an expired hold may still occupy it");
-	t.pairs[0].swept = true;
+	t.balances[0].swept = true;
 	cr_assert(!op_is_certain(op, &t.batch), "one look may have seen a sum that never was");
 	op->looks = LOOKS_ENOUGH;
 	cr_assert(op_is_certain(op, &t.batch), "looks that differ, all of them short");
 	op->looks = 0;
-	t.pairs[0].agreed = true;
+	t.balances[0].agreed = true;
 	cr_assert(op_is_certain(op, &t.batch));
 	op->looked_at = 0;
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");

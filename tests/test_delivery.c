@@ -68,7 +68,7 @@ Test(delivery, rows)
 	};
 	static const char nul[] = "sku,qty\nA\0B,1\n";
 
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < LENGTH(cases); i++)
 		rows_are(cases[i].text, strlen(cases[i].text), cases[i].rows);
 	rows_are(nul, sizeof(nul) - 1, "2:sku ");
 	cr_expect(!delivery_read("/nowhere", NULL, row_write, &(struct text){0}));

@@ -204,15 +204,15 @@ Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
 
 /* ---- the same, and the database is killed in between: a service with a private server of its own */
 
-static struct house {
+static struct database {
 	char           dir[300], log[320];
 	struct program serve;
 	struct client  client;
 	pid_t          beside[6]; /* two reapers, four workers */
-} house;
+} database;
 
-static int house_run(const char *format, ...) PRINTF(1, 2);
-static int house_run(const char *format, ...)
+static int database_run(const char *format, ...) PRINTF(1, 2);
+static int database_run(const char *format, ...)
 {
 	char    command[600];
 	va_list ap;
@@ -220,16 +220,16 @@ static int house_run(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(command, sizeof(command), format, ap);
 	va_end(ap);
-	snprintf(command + strlen(command), sizeof(command) - strlen(command), " --data %s", house.dir);
-	return program_run(house.log, NULL, command);
+	snprintf(command + strlen(command), sizeof(command) - strlen(command), " --data %s", database.dir);
+	return program_run(database.log, NULL, command);
 }
 
-static pid_t house_begin(const char *command)
+static pid_t database_begin(const char *command)
 {
 	char line[600];
 
-	snprintf(line, sizeof(line), "%s --data %s", command, house.dir);
-	return program_begin(house.log, NULL, line);
+	snprintf(line, sizeof(line), "%s --data %s", command, database.dir);
+	return program_begin(database.log, NULL, line);
 }
 
 static void number_read(void *arg, const struct db_row *row)
@@ -244,7 +244,7 @@ static int64_t house_number(const char *sql)
 	struct db       *db;
 	int64_t          n = -1, until = clock_ms() + 30000;
 
-	snprintf(target.socket, sizeof(target.socket), "%s/mariadbd.sock", house.dir);
+	snprintf(target.socket, sizeof(target.socket), "%s/mariadbd.sock", database.dir);
 	snprintf(target.user, sizeof(target.user), "%s", getenv(SCRATCH_USER));
 	db = db_new(&target);
 	while (n < 0 && clock_ms() < until)
@@ -270,14 +270,14 @@ static void house_kill_server(void)
 	FILE *file;
 	int   pid = 0;
 
-	snprintf(path, sizeof(path), "%s/mariadbd.pid", house.dir);
+	snprintf(path, sizeof(path), "%s/mariadbd.pid", database.dir);
 	file = fopen(path, "r");
 	cr_assert(file && fscanf(file, "%d", &pid) == 1 && pid > 1);
 	fclose(file);
 	cr_assert_eq(kill(pid, SIGKILL), 0);
 }
 
-static void house_call(const char *step, const char *want)
+static void database_call(const char *step, const char *want)
 {
 	struct step   s;
 	struct call   call = {0};
@@ -286,7 +286,7 @@ static void house_call(const char *step, const char *want)
 
 	step_read(&s, step, -1);
 	cr_assert(verb_write(&s, &call));
-	client_call(&house.client, &call, &answer);
+	client_call(&database.client, &call, &answer);
 	cr_expect(expect_words(want, strncmp(step, "batch", 5) == 0, &answer, &why), "%.60s: %s %s", step, why.data,
 	          answer.body.data);
 	call_fini(&call);
@@ -301,40 +301,40 @@ static void house_orders(int n)
 	struct race *race;
 	char         shape[20];
 
-	house_call("receipt A +100000", "201");
+	database_call("receipt A +100000", "201");
 	for (int done = 0; done < n; done += 1000) {
 		struct text step = {0};
 
 		text_add(&step, "batch");
 		for (int i = done; i < n && i < done + 1000; i++)
 			text_format(&step, "%s R%d A=1", i > done ? " |" : "", i);
-		house_call(step.data, "201 | ...");
+		database_call(step.data, "201 | ...");
 		text_fini(&step);
 	}
 	snprintf(shape, sizeof(shape), "20*%d", n / 20);
-	race = race_start(&house.serve.port, 1, NULL, shape, "confirm R#");
+	race = race_start(&database.serve.port, 1, NULL, shape, "confirm R#");
 	race_finish(race, NULL);
 	race_free(race);
 }
 
-static void house_open(void)
+static void database_open(void)
 {
 	char options[400];
 
-	snprintf(house.dir, sizeof(house.dir), "%s/drill-%d", scratch_dir(), (int)getpid());
-	snprintf(house.log, sizeof(house.log), "%s.log", house.dir);
-	snprintf(options, sizeof(options), "--data %s --lanes 2", house.dir);
-	program_start(&house.serve, house.log, NULL, options);
-	client_open(&house.client, house.serve.port);
+	snprintf(database.dir, sizeof(database.dir), "%s/drill-%d", scratch_dir(), (int)getpid());
+	snprintf(database.log, sizeof(database.log), "%s.log", database.dir);
+	snprintf(options, sizeof(options), "--data %s --lanes 2", database.dir);
+	program_start(&database.serve, database.log, NULL, options);
+	client_open(&database.client, database.serve.port);
 }
 
-static void house_close(void)
+static void database_close(void)
 {
 	struct text why = {0};
 
-	client_close(&house.client);
-	cr_expect(program_stop(&house.serve, &why), "%s", why.data);
-	cr_expect_eq(house_run("audit"), 0);
+	client_close(&database.client);
+	cr_expect(program_stop(&database.serve, &why), "%s", why.data);
+	cr_expect_eq(database_run("audit"), 0);
 	text_fini(&why);
 }
 
@@ -342,12 +342,12 @@ Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 
-	house_open();
+	database_open();
 	house_orders(n);
 	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
 	for (int i = 0; i < 6; i++) {
 		setenv("HOLDFAST_EXEC", EACH("sleep 0.005; echo $id done"), 1);
-		house.beside[i] = house_begin(i < 2 ? "reap --every 1" : "work settle --batch 7 --lease 2");
+		database.beside[i] = database_begin(i < 2 ? "reap --every 1" : "work settle --batch 7 --lease 2");
 	}
 	unsetenv("HOLDFAST_EXEC");
 	for (int i = 0; i < kills; i++) {
@@ -362,12 +362,12 @@ Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
 	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
 	house_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
-		kill(house.beside[i], SIGTERM);
-		cr_expect(program_wait(house.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,
+		kill(database.beside[i], SIGTERM);
+		cr_expect(program_wait(database.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,
 		          status);
 	}
 	house_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
 	house_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);
-	house_call("reserve AFTER A=1", "201");
-	house_close();
+	database_call("reserve AFTER A=1", "201");
+	database_close();
 }

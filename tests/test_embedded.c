@@ -1,6 +1,6 @@
 /* The private mariadbd: made, adopted, healed, shared, stopped. Each test has a folder of its own under /tmp. */
-#include "engine/db.h"
-#include "engine/embedded.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -436,11 +436,11 @@ Test(embedded, is_opened_by_many_at_once)
 {
 	struct helper h[6];
 
-	for (size_t i = 0; i < COUNT(h); i++)
+	for (size_t i = 0; i < LENGTH(h); i++)
 		h[i] = helper_start();
-	for (size_t i = 0; i < COUNT(h); i++)
+	for (size_t i = 0; i < LENGTH(h); i++)
 		helper_open(&h[i], false);
-	for (size_t i = 0; i < COUNT(h); i++)
+	for (size_t i = 0; i < LENGTH(h); i++)
 		helper_close(&h[i]); /* each ends in order, whether it opened first or last */
 	cr_expect(!exists("mariadbd.sock"));
 }

@@ -119,8 +119,7 @@ Test(found, frames_that_are_not_clear)
 /* What callers were told, and nothing else: not what was done after they had been told something else. */
 Test(found, refusals_are_counted_as_they_were_told)
 {
-	flow("receipt  A +10               -> 201",
-	     "reserve  R1 A=0              -> 400 invalid_request",
+	flow("receipt  A +10               -> 201", "reserve  R1 A=0              -> 400 invalid_request",
 	     "raw POST /v1/movements {}    -> 400 invalid_request",
 	     "raw GET /v1/skus?limit=0     -> 400 invalid_request",
 	     "batch    R2 A=1 | R3 A=0 | R4 A=10 -> 201 | 400 | 409 short",

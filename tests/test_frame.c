@@ -1,34 +1,34 @@
-/* test_frame.c - where requests end and what is no request, without a server: frame.c alone. Each text is read in one
+/* test_frame.c - where requests end and what is no request, without a server: http1.c alone. Each text is read in one
  * piece, byte by byte, and in pieces of seven. */
-#include "api/frame.h"
+#include "api/http/http1.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-static const struct frame_limits limits = {.head_max = 1000, .body_max = 100};
+static const struct http1_limits limits = {.head_max = 1000, .body_max = 100};
 
 /* Reads the bytes in pieces, request by request; how many were complete. */
-static int feed(struct frame *f, const char *bytes, size_t len, size_t piece)
+static int feed(struct http1 *f, const char *bytes, size_t len, size_t piece)
 {
 	int complete = 0;
 
-	*f = (struct frame){.limits = &limits};
+	*f = (struct http1){.limits = &limits};
 	for (size_t at = 0; at < len && !f->fault;) {
-		at += frame_read(f, bytes + at, len - at < piece ? len - at : piece);
-		if (f->state == FRAME_DONE) {
+		at += http1_read(f, bytes + at, len - at < piece ? len - at : piece);
+		if (f->state == HTTP1_DONE) {
 			complete++;
-			*f = (struct frame){.limits = &limits};
+			*f = (struct http1){.limits = &limits};
 		}
 	}
 	return complete;
 }
 
-static void expect(const char *bytes, size_t len, int complete, enum frame_fault fault, bool between)
+static void expect(const char *bytes, size_t len, int complete, enum http1_fault fault, bool between)
 {
 	const size_t pieces[] = {1, 7, len};
 
-	for (size_t i = 0; i < COUNT(pieces); i++) {
-		struct frame f;
+	for (size_t i = 0; i < LENGTH(pieces); i++) {
+		struct http1 f;
 		int          came = feed(&f, bytes, len, pieces[i]);
 
 		cr_expect(came == complete && f.fault == fault && (f.head == 0) == between,
@@ -38,17 +38,17 @@ static void expect(const char *bytes, size_t len, int complete, enum frame_fault
 }
 
 /* Complete requests, and nothing behind them. */
-#define WELL(count, bytes) expect(bytes, sizeof(bytes) - 1, count, FRAME_SOUND, true)
+#define WELL(count, bytes) expect(bytes, sizeof(bytes) - 1, count, HTTP1_SOUND, true)
 /* The first is not there yet. */
-#define PART(bytes) expect(bytes, sizeof(bytes) - 1, 0, FRAME_SOUND, false)
+#define PART(bytes) expect(bytes, sizeof(bytes) - 1, 0, HTTP1_SOUND, false)
 /* `count` good ones before the fault. */
-#define WRONG(count, fault, bytes) expect(bytes, sizeof(bytes) - 1, count, FRAME_##fault, false)
+#define WRONG(count, fault, bytes) expect(bytes, sizeof(bytes) - 1, count, HTTP1_##fault, false)
 
 #define GET     "GET / HTTP/1.1\r\nHost: a\r\n"
 #define POST    "POST / HTTP/1.1\r\nHost: a\r\n"
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 
-Test(frame, requests)
+Test(http1, requests)
 {
 	WELL(1, GET "\r\n");
 	WELL(3, GET "\r\n" GET "\r\n" GET "\r\n");
@@ -71,7 +71,7 @@ Test(frame, requests)
 	PART(CHUNKED "0\r\n");
 }
 
-Test(frame, request_lines)
+Test(http1, request_lines)
 {
 	WRONG(0, MALFORMED, "GET /\r\n");
 	WRONG(0, MALFORMED, "GET  / HTTP/1.1\r\n");
@@ -91,7 +91,7 @@ Test(frame, request_lines)
 	WRONG(0, MALFORMED, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 }
 
-Test(frame, headers)
+Test(http1, headers)
 {
 	WRONG(0, MALFORMED, "GET / HTTP/1.1\r\n\r\n");
 	WRONG(0, MALFORMED, GET "Host: b\r\n\r\n");
@@ -107,7 +107,7 @@ Test(frame, headers)
 	WRONG(0, EXPECTATION, GET "Expect: more\r\n\r\n");
 }
 
-Test(frame, lengths)
+Test(http1, lengths)
 {
 	WRONG(0, MALFORMED, POST "Content-Length: 5\r\nContent-Length: 5\r\n\r\n");
 	WRONG(0, MALFORMED, POST "Content-Length: 5, 5\r\n");
@@ -126,7 +126,7 @@ Test(frame, lengths)
 	WRONG(0, TOO_LONG, POST "Content-Length: 101\r\n\r\n");
 }
 
-Test(frame, chunks)
+Test(http1, chunks)
 {
 	WRONG(0, MALFORMED, CHUNKED "0x3\r\n");
 	WRONG(0, MALFORMED, CHUNKED "+3\r\n");
@@ -145,7 +145,7 @@ Test(frame, chunks)
 	WRONG(0, MALFORMED, CHUNKED "0\r\n folded\r\n\r\n");
 }
 
-Test(frame, what_is_good_before_a_fault)
+Test(http1, what_is_good_before_a_fault)
 {
 	WRONG(2, MALFORMED,
 	      GET "\r\n" POST "Content-Length: 2\r\n\r\nxx"
@@ -153,45 +153,45 @@ Test(frame, what_is_good_before_a_fault)
 	WRONG(1, MALFORMED, CHUNKED "0\r\n\r\n" CHUNKED "+");
 }
 
-Test(frame, long_ones)
+Test(http1, long_ones)
 {
 	char bytes[3000];
 
 	memset(bytes, 'a', sizeof(bytes));
-	expect(bytes, sizeof(bytes), 0, FRAME_MALFORMED, false);
+	expect(bytes, sizeof(bytes), 0, HTTP1_MALFORMED, false);
 	memcpy(bytes, GET "Name: ", strlen(GET "Name: "));
-	expect(bytes, sizeof(bytes), 0, FRAME_MALFORMED, false);
+	expect(bytes, sizeof(bytes), 0, HTTP1_MALFORMED, false);
 	memcpy(bytes, CHUNKED, strlen(CHUNKED));
 	for (size_t i = strlen(CHUNKED); i + 6 <= sizeof(bytes); i += 6)
 		memcpy(bytes + i, "1\r\nx\r\n", 6); /* more frame than data */
-	expect(bytes, sizeof(bytes), 0, FRAME_TOO_LONG, false);
+	expect(bytes, sizeof(bytes), 0, HTTP1_TOO_LONG, false);
 }
 
 /* ---- what was asked */
 
 /* The request in `bytes`, which becomes writable. */
-static struct frame asked(char *to, const char *bytes)
+static struct http1 asked(char *to, const char *bytes)
 {
-	struct frame f = {.limits = &limits};
+	struct http1 f = {.limits = &limits};
 
 	strcpy(to, bytes);
-	cr_assert(frame_read(&f, to, strlen(to)) == strlen(to) && f.state == FRAME_DONE, "%s", bytes);
+	cr_assert(http1_read(&f, to, strlen(to)) == strlen(to) && f.state == HTTP1_DONE, "%s", bytes);
 	return f;
 }
 
 static void expect_header(const char *bytes, enum header header, const char *value)
 {
 	char         copy[400];
-	struct frame f = asked(copy, bytes);
+	struct http1 f = asked(copy, bytes);
 
 	for (int again = 0; again < 2; again++) {
-		const char *is = frame_header(&f, copy, header);
+		const char *is = http1_header(&f, copy, header);
 
 		cr_expect(value ? is && strcmp(is, value) == 0 : !is, "%s\ngave %s", bytes, is ? is : "nothing");
 	}
 }
 
-Test(frame, values)
+Test(http1, values)
 {
 	expect_header(GET "\r\n", HEADER_HOST, "a");
 	expect_header(GET "\r\n", HEADER_X_REQUEST_ID, NULL);
@@ -206,14 +206,14 @@ Test(frame, values)
 static void expect_body(const char *bytes, const char *body)
 {
 	char         copy[400];
-	struct frame f = asked(copy, bytes);
+	struct http1 f = asked(copy, bytes);
 	size_t       len;
-	const char  *is = frame_body(&f, copy, &len);
+	const char  *is = http1_body(&f, copy, &len);
 
 	cr_expect(len == strlen(body) && memcmp(is, body, len) == 0, "%s\ngave %.*s", bytes, (int)len, is);
 }
 
-Test(frame, bodies)
+Test(http1, bodies)
 {
 	expect_body(GET "\r\n", "");
 	expect_body(POST "Content-Length: 5\r\n\r\n12345", "12345");
@@ -224,12 +224,12 @@ Test(frame, bodies)
 static void expect_last(const char *bytes, bool last)
 {
 	char         copy[400];
-	struct frame f = asked(copy, bytes);
+	struct http1 f = asked(copy, bytes);
 
-	cr_expect(frame_is_last(&f) == last, "%s", bytes);
+	cr_expect(http1_is_last(&f) == last, "%s", bytes);
 }
 
-Test(frame, last_ones)
+Test(http1, last_ones)
 {
 	expect_last(GET "\r\n", false);
 	expect_last(GET "Connection: close\r\n\r\n", true);

@@ -31,7 +31,7 @@ static const struct {
 } files[] = {
 	{"sku,qty\nA,5\nB,7\n", " -> 0 '~2 rows, 12 units in 1 movements; 0 bad rows'", "A,main,5 B,main,7"},
 	{"sku,qty\nA,5\nB,7\n", " --json --log-level warn -> 0 rows=2 units=12 movements=1 replayed=0 bad=0",
-	 "A,main,5 B,main,7"},
+         "A,main,5 B,main,7"},
 	{"qty,location,note,SKU\r\n5,paris,x,A\r\n7,,y,A\r\n", " -> 0 '~2 rows, 12 units'", "A,main,7 A,paris,5"},
 	{"sku,qty\n\"A\",\"5\"\n\nB,7", " -> 0 '~2 rows, 12 units'", "A,main,5 B,main,7"},
 	{"note,sku,qty\n\"two\nlines, \"\"quoted\"\"\",A,5\n", " -> 0 '~1 rows, 5 units'", "A,main,5"},
@@ -39,14 +39,15 @@ static const struct {
 	{MARK "\"sku\",\"qty\"\nA,5\n", " -> 0 '~1 rows, 5 units'", "A,main,5"},
 	{"sku,qty\n" MARK "A,5\n", " -> 1 '~line 2: sku must be'", ""},
 	{"sku,qty\nA,5\nB,7,paris\nC,1\n",
-	 " -> 1 '~line 3: it has more fields than the first line' '~1 bad rows: nothing'", ""},
+         " -> 1 '~line 3: it has more fields than the first line' '~1 bad rows: nothing'", ""},
 	{"sku,qty\nA,5\nB,7,paris\nC,1\n", " --skip-bad -> 0 '~2 rows, 6 units' '~1 bad rows left out'",
-	 "A,main,5 C,main,1"},
+         "A,main,5 C,main,1"},
 	{"sku,qty\nA,5,\n", " -> 1 '~line 2: it has more fields than the first line'", ""},
 	{"sku,qty,location\nA,5\nB,7,paris\n", " -> 0 '~2 rows, 12 units'", "A,main,5 B,paris,7"},
 	{"sku,qty\nA\nB,0\nC,-1\nD,1.0\nE,x\nF,1000000001\n,5\nA/B,5\nOK,1\n",
-	 " -> 1 '~line 2: qty' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
-	 " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'", ""},
+         " -> 1 '~line 2: qty' '~line 3: qty' '~line 4: qty' '~line 5: qty' '~line 6: qty' '~line 7: qty'"
+         " '~line 8: sku' '~line 9: sku' '~8 bad rows: nothing was loaded'",
+         ""},
 	{"sku,qty,location\nA,1,a/b\n", " -> 1 '~line 2: location must be'", ""},
 	{"sku,amount\nA,5\n", " -> 1 '~the first line must name the columns sku and qty'", ""},
 	{"", " -> 1 '~is empty: the first line must name'", ""},
@@ -57,10 +58,11 @@ static const struct {
 Test(import, files)
 {
 	flow_begin();
-	for (size_t i = 0; i < COUNT(files); i++) {
+	for (size_t i = 0; i < LENGTH(files); i++) {
 		import(files[i].content, files[i].step);
 		flow_step("sql SELECT k.code, o.code, SUM(available) FROM stock_slot JOIN sku k USING (sku_id)"
-		          " JOIN location o USING (location_id) GROUP BY 1, 2 ORDER BY 1, 2 -> %s", files[i].stock);
+		          " JOIN location o USING (location_id) GROUP BY 1, 2 ORDER BY 1, 2 -> %s",
+		          files[i].stock);
 		flow_steps("sql DELETE FROM movement_line", "sql DELETE FROM movement", "sql DELETE FROM stock_slot",
 		           "sql DELETE FROM sku");
 	}

@@ -290,12 +290,11 @@ Test(jobs, claims_pass_over_locked_rows)
 	           "reserve H3 B=1 ttl=60 -> 201", "tick 61");
 	trap_lock("SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
 	          " WHERE order_id IN ('R0', 'R4', 'H2') FOR UPDATE) x");
-	flow_steps("claim expire w limit=2 -> 201 task_id=1 orders=H1,H3", "claim expire w -> 204",
-	           "work settle -> 0", STATES "1,3 2,2 3,8", "claim settle w -> 204", "work expire -> 0",
-	           "complete 1 -> completed=2", STATES "1,1 2,2 3,8 5,2");
+	flow_steps("claim expire w limit=2 -> 201 task_id=1 orders=H1,H3", "claim expire w -> 204", "work settle -> 0",
+	           STATES "1,3 2,2 3,8", "claim settle w -> 204", "work expire -> 0", "complete 1 -> completed=2",
+	           STATES "1,1 2,2 3,8 5,2");
 	trap_unlock();
-	flow_steps("work settle -> 0", "work expire -> 0", STATES "3,10 5,3",
-	           "sku B -> available=10");
+	flow_steps("work settle -> 0", "work expire -> 0", STATES "3,10 5,3", "sku B -> available=10");
 	flow_end();
 }
 

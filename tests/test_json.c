@@ -1,5 +1,5 @@
 /* test_json.c - the readers and the writer, as tables of text; random round trips; texts cut short. */
-#include "api/json.h"
+#include "engine/base/json.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -115,12 +115,12 @@ static const char *quoted(const char *text)
 
 /* ---- the readers */
 
-#define CODE(max) "must be 1 to " #max " bytes of printable ASCII without space / ? # %, and not . or .."
+#define CODE(max)         "must be 1 to " #max " bytes of printable ASCII without space / ? # %, and not . or .."
 #define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
-#define LINE "'lines':[{'sku':'A','qty':1}]"
-#define READ "R1 ttl=900 mode=0 gift=0 note=- A=1"
-#define TEN "0123456789"
-#define TTL INTEGER(1, 86400)
+#define LINE              "'lines':[{'sku':'A','qty':1}]"
+#define READ              "R1 ttl=900 mode=0 gift=0 note=- A=1"
+#define TEN               "0123456789"
+#define TTL               INTEGER(1, 86400)
 
 Test(json, reads_an_object)
 {
@@ -129,23 +129,28 @@ Test(json, reads_an_object)
 	} rows[] = {
 		{"{'order_id':'R1'," LINE "}", READ},
 		{"{'lines':[{'qty':1,'sku':'A'},{'sku':'B','qty':1000000000}],'mode':'best_effort','gift':true,"
-		 "'ttl_s':86400,'note':'\\u00e9\\n','order_id':'\\u0052~'}",
-		 "R~ ttl=86400 mode=1 gift=1 note=\xc3\xa9\n A=1 B=1000000000"},
+	         "'ttl_s':86400,'note':'\\u00e9\\n','order_id':'\\u0052~'}",
+	         "R~ ttl=86400 mode=1 gift=1 note=\xc3\xa9\n A=1 B=1000000000"},
 		{"{'\\u006frder_id':'R1','lines':[{'s\\u006bu':'A','qty':1}],'note':''}",
-		 "R1 ttl=900 mode=0 gift=0 note= A=1"},
+	         "R1 ttl=900 mode=0 gift=0 note= A=1"},
 		{"{'order_id':'R1'," LINE ",'tags':['x','y']}", READ " #x #y"},
 		/* missing, unknown */
-		{"", "order_id: is missing"}, {"{}", "order_id: is missing"},
-		{"{'Order_id':'R1'}", "order_id: is missing"}, {"{'order_id':'R1'}", "lines: is missing"},
+		{"", "order_id: is missing"},
+		{"{}", "order_id: is missing"},
+		{"{'Order_id':'R1'}", "order_id: is missing"},
+		{"{'order_id':'R1'}", "lines: is missing"},
 		{"{'order_id':'R1','lines':[{'qty':1}]}", "lines[0].sku: is missing"},
 		{"{'order_id':'R1'," LINE ",'x':1}", "x: is not a member that this call knows"},
 		{"{'x\\n':1,'order_id':'R1'," LINE "}", "x\n: is not a member that this call knows"},
 		{"{'order_id':'R1','lines':[{'sku':'A','qty':1,'Qty':2}]}",
-		 "lines[0].Qty: is not a member that this call knows"},
+	         "lines[0].Qty: is not a member that this call knows"},
 		/* wrong types; null is one */
-		{"{'order_id':1}", "order_id: must be a string"}, {"{'order_id':null}", "order_id: must be a string"},
-		{"{'order_id':'R1','ttl_s':null}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':'5'}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':true}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':[5]}", "ttl_s: " TTL},
+		{"{'order_id':1}", "order_id: must be a string"},
+		{"{'order_id':null}", "order_id: must be a string"},
+		{"{'order_id':'R1','ttl_s':null}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':'5'}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':true}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':[5]}", "ttl_s: " TTL},
 		{"{'order_id':'R1','mode':'BEST_EFFORT'}", "mode: must be one of: all_or_nothing, best_effort"},
 		{"{'order_id':'R1','gift':1}", "gift: must be true or false"},
 		{"{'order_id':'R1','note':{}}", "note: must be a string"},
@@ -159,15 +164,19 @@ Test(json, reads_an_object)
 		{"{'order_id':'R1'," LINE ",'tags':['x',1]}", "tags[1]: must be a string"},
 		{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
 		/* codes */
-		{"{'order_id':''}", "order_id: " CODE(64)}, {"{'order_id':'a b'}", "order_id: " CODE(64)},
-		{"{'order_id':'..'}", "order_id: " CODE(64)}, {"{'order_id':'a/b'}", "order_id: " CODE(64)},
+		{"{'order_id':''}", "order_id: " CODE(64)},
+		{"{'order_id':'a b'}", "order_id: " CODE(64)},
+		{"{'order_id':'..'}", "order_id: " CODE(64)},
+		{"{'order_id':'a/b'}", "order_id: " CODE(64)},
 		{"{'order_id':'\xc3\xa9'}", "order_id: " CODE(64)},
 		{"{'order_id':'" TEN TEN TEN TEN TEN TEN "0123'}", "lines: is missing"},
 		{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " CODE(64)},
 		/* integers */
-		{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
 		{"{'order_id':'R1','ttl_s':-9223372036854775808}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " TTL}, {"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " TTL},
+		{"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " TTL},
 		{"{'order_id':'R1','lines':[{'sku':'A','qty':13}]}", "lines[0].qty: brings bad luck"},
 		/* flaws come before what the reader would say, the first fault before later ones */
 		{"{'order_id':1,'ttl_s':1,'ttl_s':2}", "ttl_s: appears twice"},
@@ -177,7 +186,7 @@ Test(json, reads_an_object)
 	};
 	struct text out = {0};
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		cr_expect_str_eq(order_of(quoted(rows[i].body), &out), rows[i].read, "%s: %s", rows[i].body, out.data);
 	text_fini(&out);
 }
@@ -191,17 +200,18 @@ Test(json, judges_items_one_by_one)
 	} rows[] = {
 		{"{'orders':[" GOOD("R1") "," GOOD("R2") "]}", DONE("R1") DONE("R2")},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2','lines':[{'sku':'A','qty':1.5}]}," GOOD("R3") "]}",
-		 DONE("R1") "R2!lines[0].qty: " INTEGER(1, 1000000000) "; " DONE("R3")},
+	         DONE("R1") "R2!lines[0].qty: " INTEGER(1, 1000000000) "; " DONE("R3")},
 		{"{'orders':[{'order_id':'R1','ttl_s':12345678901234567890,'x':1.0}," GOOD("R2") "]}",
-		 "R1!ttl_s: " TTL "; " DONE("R2")},
+	         "R1!ttl_s: " TTL "; " DONE("R2")},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2','lines':[],'lines':[]}]}",
-		 DONE("R1") "R2!lines: appears twice; "},
+	         DONE("R1") "R2!lines: appears twice; "},
 		{"{'orders':[1.0,null,[1.0]]}",
-		 "?!: must be an object; ?!: must be an object; ?!: must be an object; "},
+	         "?!: must be an object; ?!: must be an object; ?!: must be an object; "},
 		{"{'orders':[{},{'order_id':7},{'order_id':'R3','y':1,'lines':[{'sku':'A','qty':1}]}]}",
-		 "?!order_id: is missing; ?!order_id: must be a string; R3!y: is not a member that this call knows; "},
+	         "?!order_id: is missing; ?!order_id: must be a string; R3!y: is not a member that this call knows; "},
 		/* the call itself */
-		{"", "orders: is missing"}, {"[]", ": must be an object"},
+		{"", "orders: is missing"},
+		{"[]", ": must be an object"},
 		{"{'orders':[]}", "orders: must be an array of 1 to 3 elements"},
 		{"{'orders':[1,2,3,4]}", "orders: must be an array of 1 to 3 elements"},
 		{"{'orders':[" GOOD("R1") "],'x':1}", "x: is not a member that this call knows"},
@@ -209,11 +219,11 @@ Test(json, judges_items_one_by_one)
 		{"{'orders':[1],'orders':[2]}", "orders: appears twice"},
 		{"{'x':[1.0,1.0],'orders':[" GOOD("R1") "]}", "x: is not a member that this call knows"},
 		{"{'orders':[" GOOD("R1") ",{'order_id':'R2}]}",
-		 "orders[1].order_id: is not JSON: the text ends too early, at byte 78"},
+	         "orders[1].order_id: is not JSON: the text ends too early, at byte 78"},
 	};
 	struct text out = {0};
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		cr_expect_str_eq(batch_of(quoted(rows[i].body), &out), rows[i].read, "%s: %s", rows[i].body, out.data);
 	text_fini(&out);
 }
@@ -225,19 +235,23 @@ Test(json, reads_integers_exactly)
 		int64_t     min, max, value;
 		bool        good;
 	} rows[] = {
-		{"9000000000000000", 0, QTY_MAX, QTY_MAX, true}, {"9000000000000001", 0, QTY_MAX, 0, false},
+		{"9000000000000000", 0, QTY_MAX, QTY_MAX, true},
+		{"9000000000000001", 0, QTY_MAX, 0, false},
 		{"8999999999999999", 0, QTY_MAX, QTY_MAX - 1, true},
 		{"-9000000000000000", -QTY_MAX, QTY_MAX, -QTY_MAX, true},
 		{"-9000000000000001", -QTY_MAX, QTY_MAX, 0, false},
 		{"9007199254740991", 0, JSON_INT_MAX, JSON_INT_MAX, true},
 		{"9007199254740992", 0, JSON_INT_MAX, 0, false},
-		{"9007199254740993", 0, JSON_INT_MAX, 0, false}, {"-9007199254740993", -JSON_INT_MAX, 0, 0, false},
+		{"9007199254740993", 0, JSON_INT_MAX, 0, false},
+		{"-9007199254740993", -JSON_INT_MAX, 0, 0, false},
 		{"9223372036854775807", 0, JSON_INT_MAX, 0, false},
 		{"-9223372036854775808", -JSON_INT_MAX, 0, 0, false},
-		{"0", 0, 0, 0, true}, {"1", 0, 0, 0, false}, {"2147483648", 0, QTY_MAX, INT64_C(2147483648), true},
+		{"0", 0, 0, 0, true},
+		{"1", 0, 0, 0, false},
+		{"2147483648", 0, QTY_MAX, INT64_C(2147483648), true},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < LENGTH(rows); i++) {
 		struct json_fault  fault;
 		struct json_reader in;
 		struct json_doc   *doc;
@@ -262,15 +276,18 @@ Test(json, writes)
 		size_t      len;
 		const char *json;
 	} rows[] = {
-		{"", 0, "\"\""}, {"a/b", 3, "\"a/b\""}, {"\"\\", 2, "\"\\\"\\\\\""},
+		{"", 0, "\"\""},
+		{"a/b", 3, "\"a/b\""},
+		{"\"\\", 2, "\"\\\"\\\\\""},
 		{"\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\""},
-		{"\x01\x1f\x7f", 3, "\"\\u0001\\u001f\x7f\""}, {"a\0b", 3, "\"a\\u0000b\""},
+		{"\x01\x1f\x7f", 3, "\"\\u0001\\u001f\x7f\""},
+		{"a\0b", 3, "\"a\\u0000b\""},
 		{"\xc3\xa9\xf0\x9f\x98\x80", 6, "\"\xc3\xa9\xf0\x9f\x98\x80\""},
 	};
 	struct text        t = {0};
 	struct json_writer w = {.to = &t};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < LENGTH(rows); i++) {
 		text_reset(&t);
 		w.comma = false;
 		json_put_bytes(&w, NULL, rows[i].bytes, rows[i].len);
@@ -315,12 +332,12 @@ static uint64_t random_below(uint64_t n)
 /* A character of any length, awkward ones often. */
 static uint32_t random_character(void)
 {
-	static const uint32_t edges[] = {1,      8,      '\n',   31,     '"',    '\\',   '/',     127,    0x80,
+	static const uint32_t edges[] = {1,     8,     '\n',   31,     '"',    '\\',   '/',     127,     0x80,
 	                                 0x7ff, 0x800, 0xd7ff, 0xe000, 0xfffd, 0xffff, 0x10000, 0x10ffff};
 
 	switch (random_below(4)) {
 	case 0:
-		return edges[random_below(COUNT(edges))];
+		return edges[random_below(LENGTH(edges))];
 	case 1:
 		return 0xa0 + (uint32_t)random_below(0xd000);
 	default:
@@ -477,7 +494,7 @@ Test(json, survives_damage)
 	struct json_fault fault;
 	struct text       out = {0};
 
-	for (size_t i = 0; i < COUNT(texts); i++)
+	for (size_t i = 0; i < LENGTH(texts); i++)
 		for (size_t len = 1; len < strlen(texts[i]); len++) {
 			char *copy = memcpy(mem_alloc(len), texts[i], len);
 
@@ -486,7 +503,7 @@ Test(json, survives_damage)
 			cr_assert(fault.detail[0]);
 			free(copy);
 		}
-	for (size_t i = 0; i < COUNT(texts); i++)
+	for (size_t i = 0; i < LENGTH(texts); i++)
 		for (size_t at = 0; at < strlen(texts[i]); at++)
 			for (int byte = 0; byte < 256; byte += 1 + (byte >= 128) * 7) {
 				char *copy = mem_copy(texts[i]);

@@ -94,7 +94,7 @@ Test(keyfile, bad_lines)
 		{"secret order " A "\nother read " A, "line 2: line 1 has the same key"},
 	};
 
-	for (size_t i = 0; i < COUNT(bad); i++) {
+	for (size_t i = 0; i < LENGTH(bad); i++) {
 		cr_expect(!reads(bad[i].text, strlen(bad[i].text)), "read: %s", bad[i].text);
 		cr_expect_eq(strncmp(why, bad[i].line, strlen(bad[i].line)), 0, "%s: %s", bad[i].text, why);
 		cr_expect_null(strstr(why, "secret"), "%s", why);
@@ -248,11 +248,11 @@ Test(key_new, at_the_same_time)
 	pid_t pid[20];
 	int   status, made = 0;
 
-	for (size_t i = 0; i < COUNT(pid); i++) {
+	for (size_t i = 0; i < LENGTH(pid); i++) {
 		snprintf(command, sizeof(command), "key new k%zu order --keys %s", i / 2, file);
 		pid[i] = program_begin(said, NULL, command);
 	}
-	for (size_t i = 0; i < COUNT(pid); i++) {
+	for (size_t i = 0; i < LENGTH(pid); i++) {
 		cr_assert(program_wait(pid[i], 30000, &status));
 		made += status == 0;
 	}

@@ -119,7 +119,7 @@ static void call_ask(const struct call_of *call, const char *method)
 		*brace = '1';
 		memmove(brace + 1, end + 1, strlen(end + 1) + 1);
 	}
-	for (size_t i = 0; i < COUNT(askers); i++) {
+	for (size_t i = 0; i < LENGTH(askers); i++) {
 		struct answer a = {0};
 		int           wanted = status_wanted(call->roles, askers[i].role);
 		bool          let_in;
@@ -149,8 +149,8 @@ Test(keys, every_call_and_every_role)
 	snprintf(bearer, sizeof(bearer), BEARER, "eyes");
 	ask(bearer, "GET", "/openapi.yaml", &yaml);
 	n = document_read(yaml.body.data, document);
-	cr_expect_eq(n, (int)COUNT(table), "the document has the roles of %d calls, the table %zu", n, COUNT(table));
-	for (size_t i = 0; i < COUNT(table); i++) {
+	cr_expect_eq(n, (int)LENGTH(table), "the document has the roles of %d calls, the table %zu", n, LENGTH(table));
+	for (size_t i = 0; i < LENGTH(table); i++) {
 		const struct call_of *said = call_find(document, n, &table[i]);
 
 		cr_expect(said, "the document does not give the roles of %s %s", table[i].method, table[i].path);

@@ -77,7 +77,7 @@ Test(listen, unix_socket)
 	struct stat         st;
 
 	begin();
-	for (size_t i = 0; i < COUNT(umasks); i++) {
+	for (size_t i = 0; i < LENGTH(umasks); i++) {
 		mode_t before = umask(umasks[i]);
 		pid_t  pid = served();
 

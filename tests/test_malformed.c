@@ -173,7 +173,7 @@ Test(malformed, without_end)
 	char *bytes = malloc(MIB);
 
 	begin();
-	for (size_t i = 0; i < COUNT(heads); i++) {
+	for (size_t i = 0; i < LENGTH(heads); i++) {
 		memset(bytes, '0', MIB);
 		memcpy(bytes, heads[i], strlen(heads[i]));
 		expect_answers(bytes, MIB, 1, 400, true);

@@ -361,7 +361,7 @@ static void step_run(void)
 	else if (chance(50) == 0)
 		availability_run();
 	else
-		ask_run(makes[chance(COUNT(makes))]);
+		ask_run(makes[chance(LENGTH(makes))]);
 	call_fini(&run.call);
 }
 

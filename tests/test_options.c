@@ -1,6 +1,6 @@
 /* test_options.c - what holds for every command: the file of options, who is let into the database, which database is
  * made by whom, help, what it prints, and the form of the log. */
-#include "api/options.h"
+#include "engine/base/options.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 
@@ -90,7 +90,7 @@ Test(options, access_denied)
 	snprintf(url, sizeof(url), "--db mariadb://x%s@localhost/%s?socket=%s --db-password-file", s->name, s->name,
 	         s->link);
 	since = clock_ms();
-	for (size_t i = 0; i < COUNT(commands); i++)
+	for (size_t i = 0; i < LENGTH(commands); i++)
 		flow_step("alone %s %s %s -> 69 '~lets nobody in' '~Access denied'", commands[i], url, wrong);
 	flow_step("alone serve --listen 127.0.0.1:0 %s %s -> 69 '~Access denied'", url, wrong);
 	flow_step("alone stats --db mariadb://x%s@localhost/nosuch?socket=%s --db-password-file %s -> 69", s->name,
@@ -143,7 +143,7 @@ static const char *const finders[] = {"stats",        "audit",          "work se
 
 static void nothing_found(const char *where)
 {
-	for (size_t i = 0; i < COUNT(finders); i++)
+	for (size_t i = 0; i < LENGTH(finders); i++)
 		flow_step("alone %s --data %s -> 78 '~there is no database in %s;'", finders[i], where, where);
 }
 
@@ -212,7 +212,7 @@ Test(options, results_without_events)
 	cr_expect(strstr(t.data, "event=migrated") && strstr(t.data, "1 rows, 5 units"), "%s", t.data);
 	said(line, &t);
 	cr_expect(!strstr(t.data, "event=") && strstr(t.data, "all received before"), "%s", t.data);
-	for (size_t i = 0; i < COUNT(commands); i++) {
+	for (size_t i = 0; i < LENGTH(commands); i++) {
 		said(commands[i], &t);
 		cr_expect(!strstr(t.data, "event="), "%s: %s", commands[i], t.data);
 	}
@@ -259,6 +259,8 @@ static void printed(const char *command, struct text *to)
 	unlink(log);
 }
 
+extern const struct command commands[]; /* main.c, which has no header */
+
 Test(options, help)
 {
 	static const char *const versions[] = {"version", "--version", "-V"};
@@ -283,7 +285,7 @@ Test(options, help)
 		cr_expect_str_eq(t.data, asked.data);
 		text_fini(&asked);
 	}
-	for (size_t i = 0; i < COUNT(versions); i++) {
+	for (size_t i = 0; i < LENGTH(versions); i++) {
 		printed(versions[i], &t);
 		cr_expect(strncmp(t.data, "holdfast ", 9) == 0 && strchr(t.data, '\n') == t.data + t.len - 1, "%s",
 		          t.data);

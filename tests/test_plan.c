@@ -1,7 +1,7 @@
 /* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored,
  * and which rows it locks. The statements are taken from the program; the tables are small, because that is where plans
  * go wrong. */
-#include "engine/statement.h"
+#include "engine/db/statement.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
 #include "tests/server.h"
@@ -126,7 +126,7 @@ static void plans_hold(const char *setting)
 {
 	struct text sql = {0};
 
-	for (size_t i = 0; i < COUNT(plans); i++) {
+	for (size_t i = 0; i < LENGTH(plans); i++) {
 		struct text      rows = {0};
 		struct explained e = {&plans[i], setting, 0};
 
@@ -238,7 +238,7 @@ static void list_read(void *arg, const struct db_row *row)
 {
 	struct list *list = arg;
 
-	cr_assert(list->count < COUNT(list->name));
+	cr_assert(list->count < LENGTH(list->name));
 	list->name[list->count++] = mem_copy(row->col[0]);
 }
 
@@ -275,7 +275,7 @@ Test(plan, on_a_server_that_is_set_against_us)
 	fill_tables();
 	settings_try(switches);
 	settings_try(costs);
-	for (size_t i = 0; i < COUNT(settings); i++)
+	for (size_t i = 0; i < LENGTH(settings); i++)
 		setting_try(settings[i]);
 	scratch_close(&s);
 	server_remove(&server);
@@ -364,8 +364,8 @@ static void deduct_one(int64_t take)
 
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "START TRANSACTION");
-	db_values_begin(&v, COUNT(numbers));
-	for (size_t i = 0; i < COUNT(numbers); i++)
+	db_values_begin(&v, LENGTH(numbers));
+	for (size_t i = 0; i < LENGTH(numbers); i++)
 		db_values_int(&v, numbers[i]);
 	cr_assert(db_prepare(s.db, statement_text(STOCK_DEDUCT_ONE)) == DB_OK &&
 	                  db_send_values(s.db, statement_text(STOCK_DEDUCT_ONE), &v) == DB_OK &&

@@ -1,5 +1,5 @@
 /* test_queue.c - the bounded queue before a lane: when whoever waits there is woken, and with what. */
-#include "engine/lane.h"
+#include "engine/lane/lane.h"
 
 #include <criterion/criterion.h>
 #include <unistd.h>

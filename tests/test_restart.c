@@ -125,9 +125,8 @@ Test(restart, database_away)
 	           "wait raw GET /readyz        -> 503 unavailable",
 	           "race 4 reserve Q# A=1 || reserve R0 A=1 || confirm R0 || receipt M9 A +1 ->"
 	           "       4x 503 unavailable Retry-After:*",
-	           "raw GET /metrics            -> holdfast_refusals_total{code=unavailable}=4",
-	           "back", "wait raw GET /readyz        -> 200",
-	           "sku A                       -> available=10 reserved=1",
+	           "raw GET /metrics            -> holdfast_refusals_total{code=unavailable}=4", "back",
+	           "wait raw GET /readyz        -> 200", "sku A                       -> available=10 reserved=1",
 	           "get Q0                      -> 404 unknown_order", "get R0                      -> held",
 	           "reserve Q0 A=1              -> 201", "receipt M9 A +1             -> 201");
 	flow_end();

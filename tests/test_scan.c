@@ -1,7 +1,7 @@
 /* test_scan.c - what json_parse and the strict scan in it take, refuse and find flawed, as tables of text. */
-#include "api/escape.h"
-#include "api/json.h"
-#include "api/scan.h"
+#include "engine/base/escape.h"
+#include "engine/base/json.h"
+#include "engine/base/scan.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ Test(scan, reads_what_is_json)
 		{TEXT("[1e400,-1e400]")},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		cr_expect_str_eq(said_of(rows[i].text, rows[i].len), "", "%s: %s", rows[i].text,
 		                 said_of(rows[i].text, rows[i].len));
 }
@@ -177,7 +177,7 @@ static const struct {
 
 Test(scan, refuses_what_is_not_json)
 {
-	for (size_t i = 0; i < COUNT(refused); i++)
+	for (size_t i = 0; i < LENGTH(refused); i++)
 		cr_expect_str_eq(said_of(refused[i].text, refused[i].len), refused[i].said, "%s: %s", refused[i].text,
 		                 said_of(refused[i].text, refused[i].len));
 }
@@ -230,7 +230,7 @@ Test(scan, finds_flaws)
 		{" \n", ""},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		cr_expect_str_eq(flaw_of(rows[i].text), rows[i].said, "%s: %s", rows[i].text, flaw_of(rows[i].text));
 }
 
@@ -309,9 +309,9 @@ Test(scan, leaves_numbers_to_their_reader)
 		"0.00000000000000000000000000000000000000000000000000000000000000000000001",
 	};
 
-	for (size_t i = 0; i < COUNT(good); i++)
+	for (size_t i = 0; i < LENGTH(good); i++)
 		cr_expect_str_empty(number_of(good[i]), "%s: %s", good[i], number_of(good[i]));
-	for (size_t i = 0; i < COUNT(bad); i++)
+	for (size_t i = 0; i < LENGTH(bad); i++)
 		cr_expect_str_eq(number_of(bad[i]),
 		                 "a: must be an integer from -9007199254740991 to 9007199254740991, in plain digits",
 		                 "%s: %s", bad[i], number_of(bad[i]));
@@ -395,7 +395,7 @@ Test(scan, knows_utf8)
 			accepted[utf8_length(at)]++;
 			continue;
 		}
-		for (size_t f = 0; f < COUNT(fourths) && (third & 0x3f) == 0; f++) {
+		for (size_t f = 0; f < LENGTH(fourths) && (third & 0x3f) == 0; f++) {
 			at[3] = (char)fourths[f];
 			accepted[utf8_length(at)]++;
 		}

@@ -91,7 +91,7 @@ Test(torn, what_begins_a_transaction)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201", "reserve  R1 A=2            -> 201",
 	           "reserve  R2 A=3            -> 201");
-	for (size_t i = 0; i < COUNT(steps); i++) {
+	for (size_t i = 0; i < LENGTH(steps); i++) {
 		flow_step("cut");
 		flow_step("reserve R1 A=2 -> 200 replayed"); /* a new connection, which has not begun anything yet */
 		proxy_arm(proxy, BREACH_WRONG, "SET autocommit = 0");
@@ -247,11 +247,11 @@ Test(session, connections_that_the_server_closes)
 	flow_begin();
 	flow_steps("serve --lanes 2 --jobs=expire,reap", "receipt A +100 B +1 -> 201",
 	           "start W work expire --every 2     -> 0");
-	for (size_t i = 0; i < COUNT(steps); i += 4) {
+	for (size_t i = 0; i < LENGTH(steps); i += 4) {
 		flow_signal(SIGSTOP);
 		usleep(1500000);
 		flow_signal(SIGCONT);
-		for (size_t k = i; k < i + 4 && k < COUNT(steps); k++)
+		for (size_t k = i; k < i + 4 && k < LENGTH(steps); k++)
 			flow_step("%s", steps[k]);
 	}
 	flow_steps("signal W TERM", "end W -> 0");

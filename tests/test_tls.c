@@ -111,7 +111,7 @@ Test(tls, versions_ciphers_protocols)
 	struct peer p;
 
 	begin();
-	for (size_t i = 0; i < COUNT(good); i++) {
+	for (size_t i = 0; i < LENGTH(good); i++) {
 		const unsigned char *chosen;
 		unsigned             len;
 
@@ -122,7 +122,7 @@ Test(tls, versions_ciphers_protocols)
 		cr_expect(call(&p, "GET", "/livez", "", "ok") == 200);
 		peer_close(&p);
 	}
-	for (size_t i = 0; i < COUNT(bad); i++)
+	for (size_t i = 0; i < LENGTH(bad); i++)
 		cr_expect(!peer_open(&p, flow_port(0), &bad[i]), "bad %zu is accepted", i);
 	end();
 }
@@ -231,12 +231,12 @@ Test(tls, farewell)
 	char                     answer[4096];
 
 	begin();
-	for (size_t i = 0; i < COUNT(last) * COUNT(versions); i++) {
+	for (size_t i = 0; i < LENGTH(last) * LENGTH(versions); i++) {
 		struct peer p;
 		int         n, came = 0;
 
-		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i % COUNT(versions)]}));
-		peer_send(&p, last[i / COUNT(versions)], strlen(last[i / COUNT(versions)]));
+		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i % LENGTH(versions)]}));
+		peer_send(&p, last[i / LENGTH(versions)], strlen(last[i / LENGTH(versions)]));
 		while ((n = SSL_read(p.ssl, answer, sizeof(answer))) > 0)
 			came += n;
 		cr_expect(came > 0 && SSL_get_error(p.ssl, n) == SSL_ERROR_ZERO_RETURN, "%zu: %d bytes, then error %d",
@@ -253,7 +253,7 @@ Test(tls, half_close)
 	enum { REQUESTS = 300 };
 
 	begin();
-	for (size_t i = 0; i < COUNT(versions); i++) {
+	for (size_t i = 0; i < LENGTH(versions); i++) {
 		struct text bytes = {0};
 		struct peer p;
 		int         n, came = 0;

@@ -34,7 +34,7 @@ static void victim_add(void *arg, const struct db_row *row)
 {
 	struct victims *v = arg;
 
-	if (v->count < COUNT(v->id))
+	if (v->count < LENGTH(v->id))
 		v->id[v->count++] = db_int(row, 0);
 }
 
@@ -203,12 +203,12 @@ Test(traps, late_commit_finds_nothing)
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R0 A=1            -> 201");
-	for (size_t i = 0; i < COUNT(steps); i++) {
+	for (size_t i = 0; i < LENGTH(steps); i++) {
 		proxy_arm(proxy, BREACH_LATE, "COMMIT");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy) && proxy_deliver(proxy), "%s", steps[i]);
 	}
-	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == COUNT(steps));
+	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
 	flow_steps("sku      A                 -> available=7 reserved=3",
 	           "sku      B                 -> available=9 reserved=1");
 	flow_end();
@@ -247,12 +247,12 @@ Test(traps, answer_is_lost_after_the_commit)
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10 B +10 C +1  -> 201");
-	for (size_t i = 0; i < COUNT(steps); i++) {
+	for (size_t i = 0; i < LENGTH(steps); i++) {
 		proxy_arm(proxy, BREACH_MUTE, "COMMIT");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
-	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == COUNT(steps));
+	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
 	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed", "receipt  M1 A +5 B +1      -> 200 replayed",
 	           "count    M2 C=7 expected=1 -> 200 replayed C=6",
 	           "sku      A                 -> available=15 reserved=0",

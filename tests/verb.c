@@ -430,7 +430,7 @@ static const struct verb {
 
 bool verb_write(const struct step *s, struct call *to)
 {
-	for (size_t i = 0; s->words > 0 && i < COUNT(verbs); i++) {
+	for (size_t i = 0; s->words > 0 && i < LENGTH(verbs); i++) {
 		if (strcmp(s->word[0], verbs[i].name) != 0)
 			continue;
 		strcpy(to->method, verbs[i].method);

@@ -60,11 +60,11 @@ static const struct contender jobs[] = {
 
 enum { TURNS_SECTION, JOBS_SECTION, SECTIONS };
 
-static struct standing contender_standings[COUNT(contenders)], job_standings[COUNT(jobs)];
+static struct standing contender_standings[LENGTH(contenders)], job_standings[LENGTH(jobs)];
 
 static struct section sections[SECTIONS] = {
-	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, COUNT(contenders), 3, 0.65, false},
-	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, COUNT(jobs), 1, 0.8, false},
+	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, LENGTH(contenders), 3, 0.65, false},
+	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, LENGTH(jobs), 1, 0.8, false},
 };
 
 static const char usage[] =
@@ -147,9 +147,9 @@ static bool is_said(int argc, char **argv, const char *flag)
 
 static bool options_read(struct bench *b, int argc, char **argv)
 {
-	enum { ONLY = COUNT(numbers), ORDERS, QUICK, SCALE, PROGRAM, AGAINST, HELP };
+	enum { ONLY = LENGTH(numbers), ORDERS, QUICK, SCALE, PROGRAM, AGAINST, HELP };
 	bool          quick = is_said(argc, argv, "--quick");
-	struct option options[COUNT(numbers) + 8] = {
+	struct option options[LENGTH(numbers) + 8] = {
 		[ONLY] = {"only", 1, NULL, ONLY},          [ORDERS] = {"orders", 1, NULL, ORDERS},
 		[QUICK] = {"quick", 0, NULL, QUICK},       [SCALE] = {"scale", 0, NULL, SCALE},
 		[PROGRAM] = {"program", 1, NULL, PROGRAM}, [AGAINST] = {"against", 1, NULL, AGAINST},
@@ -158,7 +158,7 @@ static bool options_read(struct bench *b, int argc, char **argv)
 
 	program_find(b);
 	b->scale = is_said(argc, argv, "--scale");
-	for (int i = 0; i < (int)COUNT(numbers); i++) {
+	for (int i = 0; i < (int)LENGTH(numbers); i++) {
 		options[i] = (struct option){numbers[i].name, 1, NULL, i};
 		number_set(b, &numbers[i], numbers[i].usual[2 * b->scale + quick]);
 	}

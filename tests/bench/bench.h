@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "engine/db.h"
+#include "engine/db/db.h"
 
 enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
 enum { PACED = 64 }; /* connections of the rows at half speed */

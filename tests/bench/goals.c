@@ -53,7 +53,7 @@ void goals_report(const struct section *sections, size_t count)
 
 	if (csv)
 		fprintf(csv, "what,least,most,measured,reached\n");
-	for (size_t i = 0; i < COUNT(goals); i++) {
+	for (size_t i = 0; i < LENGTH(goals); i++) {
 		const struct goal     *g = &goals[i];
 		const struct standing *s = standing_find(sections, count, g->name, g->connections), *against = NULL;
 		double                 is;

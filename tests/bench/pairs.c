@@ -88,7 +88,7 @@ struct side {
 	struct bench  bench;
 	struct ledger ledger; /* of the row's load, while the other one is at work */
 	struct meter  meter;
-	double        costs[COUNT(rows)][TURNS_MAX][COSTS]; /* an order's, of each round */
+	double        costs[LENGTH(rows)][TURNS_MAX][COSTS]; /* an order's, of each round */
 };
 
 static struct side sides[SIDES];
@@ -329,14 +329,14 @@ static bool row_is_wanted(const struct bench *b, const struct row *r)
 
 static void rows_run(struct bench *b, int pairs)
 {
-	static int measured[COUNT(rows)];
+	static int measured[LENGTH(rows)];
 	FILE      *csv = csv_open(WORK_CSV);
 	int        over = 0;
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		measured[i] = row_is_wanted(b, &rows[i]) ? row_measure(&rows[i], pairs) : 0;
 	head_print(b, pairs, csv);
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		for (int cost = 0; cost < COSTS && measured[i] > 0; cost++)
 			over += !figure_print(&rows[i], cost, measured[i], b->against, csv);
 	csv_close(csv);
@@ -349,7 +349,7 @@ void pairs_run(struct bench *b)
 {
 	int wanted = 0;
 
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++)
 		wanted += row_is_wanted(b, &rows[i]);
 	remove(WORK_CSV); /* an earlier run's */
 	if (wanted == 0)

@@ -60,7 +60,7 @@ static void axes_find(struct plot *p)
 	double least = 1e9, most = 0;
 
 	for (size_t i = 0; i < p->section->count; i++)
-		for (size_t k = 0; k < COUNT(series); k++) {
+		for (size_t k = 0; k < LENGTH(series); k++) {
 			const struct standing *s = &p->section->standings[i];
 
 			if (is_series(s, series[k].name)) {
@@ -97,7 +97,7 @@ static void grid_draw(struct plot *p)
 			if (i == 1)
 				text_at(p, LEFT - 8, y + 4, "end", "#444444", words);
 		}
-	for (size_t i = 0; i < COUNT(connections); i++) {
+	for (size_t i = 0; i < LENGTH(connections); i++) {
 		snprintf(words, sizeof(words), "%d", connections[i]);
 		text_at(p, x_of(connections[i]), BOTTOM + 20, "middle", "#444444", words);
 	}
@@ -165,11 +165,11 @@ static bool curve_draw(struct plot *p, const struct series *k, struct label *lab
 
 static void curves_draw(struct plot *p)
 {
-	struct label labels[COUNT(series)];
+	struct label labels[LENGTH(series)];
 	int          count = 0;
 
 	grid_draw(p);
-	for (size_t i = 0; i < COUNT(series); i++)
+	for (size_t i = 0; i < LENGTH(series); i++)
 		count += curve_draw(p, &series[i], &labels[count]);
 	labels_draw(p, labels, count);
 }
@@ -178,7 +178,7 @@ static void curves_draw(struct plot *p)
 
 static bool is_bar(const struct standing *s)
 {
-	for (size_t k = 0; k < COUNT(series); k++)
+	for (size_t k = 0; k < LENGTH(series); k++)
 		if (s->rounds && strcmp(s->contender->name, series[k].name) == 0)
 			return false;
 	return s->rounds && s->contender->connections != 1;

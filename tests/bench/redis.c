@@ -205,7 +205,7 @@ static bool order_next(void *arg, struct load_call *call, struct text *request)
 	text_reset(&r->key);
 	order_write(&r->key, call->number);
 	words[4] = r->key.data;
-	redis_request(request, words, COUNT(words));
+	redis_request(request, words, LENGTH(words));
 	return true;
 }
 

@@ -138,7 +138,7 @@ static void made_up(struct rows *r)
 
 			while (sums[sku] < wanted)
 				sku++;
-			sale_add(r, sku, quantities[number_spread(draw++) % COUNT(quantities)]);
+			sale_add(r, sku, quantities[number_spread(draw++) % LENGTH(quantities)]);
 		}
 	}
 }
@@ -151,7 +151,7 @@ static void field_came(void *text, size_t len, void *arg)
 	struct rows             *r = arg;
 	int                      column = r->column++;
 
-	if (column >= (int)COUNT(r->wanted))
+	if (column >= (int)LENGTH(r->wanted))
 		return;
 	if (!r->headed)
 		r->wanted[column] = -1;

@@ -58,14 +58,14 @@ static const struct contender job_rows[] = {
 
 /* clang-format on */
 
-static struct standing size_standings[COUNT(size_rows)], past_standings[COUNT(past_rows)],
-	job_standings[COUNT(job_rows)];
+static struct standing size_standings[LENGTH(size_rows)], past_standings[LENGTH(past_rows)],
+	job_standings[LENGTH(job_rows)];
 
 static struct section sections[] = {
-	{"Lanes, processes, skus", FOLDER "/scale_sizes.csv", size_rows, size_standings, COUNT(size_rows), 3, 0.35,
+	{"Lanes, processes, skus", FOLDER "/scale_sizes.csv", size_rows, size_standings, LENGTH(size_rows), 3, 0.35,
          true},
-	{"A long past", FOLDER "/scale_past.csv", past_rows, past_standings, COUNT(past_rows), 3, 0.7, true},
-	{"Jobs in a long past", FOLDER "/scale_jobs.csv", job_rows, job_standings, COUNT(job_rows), 1, 0.75, true},
+	{"A long past", FOLDER "/scale_past.csv", past_rows, past_standings, LENGTH(past_rows), 3, 0.7, true},
+	{"Jobs in a long past", FOLDER "/scale_jobs.csv", job_rows, job_standings, LENGTH(job_rows), 1, 0.75, true},
 };
 
 static struct place *const places[] = {&place_one, &place_some, &place_many, &place_short, &place_long};
@@ -195,9 +195,9 @@ static void places_audit(struct bench *b, struct place *const *first, size_t cou
 
 static void places_close(void)
 {
-	for (size_t i = 0; i < COUNT(places); i++)
+	for (size_t i = 0; i < LENGTH(places); i++)
 		ledger_fini(&places[i]->ledger);
-	for (size_t i = 0; i < COUNT(sections); i++)
+	for (size_t i = 0; i < LENGTH(sections); i++)
 		for (size_t k = 0; k < sections[i].count; k++)
 			free(sections[i].standings[k].samples.us);
 }
@@ -206,15 +206,15 @@ void scale_run(struct bench *b)
 {
 	sizes_set(b);
 	sections[0].turns = sections[1].turns = b->turns;
-	for (size_t i = 0; i < COUNT(sections) && !b->broken; i++) {
+	for (size_t i = 0; i < LENGTH(sections) && !b->broken; i++) {
 		section_run(b, &sections[i]);
 		report_section(b, &sections[i], sections);
 	}
 	stage_check();
 	if (!b->broken) {
 		place_report(places + 3, 2, FOLDER "/scale_disk.csv");
-		goals_report(sections, COUNT(sections));
-		places_audit(b, places, COUNT(places));
+		goals_report(sections, LENGTH(sections));
+		places_audit(b, places, LENGTH(places));
 	}
 	places_close();
 }

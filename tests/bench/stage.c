@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/embedded.h"
+#include "engine/db/embedded.h"
 
 #define DATA FOLDER "/data"
 
@@ -29,9 +29,9 @@ enum { SEATS = 3 }; /* one for all, one for the old program, one for the new */
 enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 600 };
 
 static struct {
-	pthread_mutex_t  lock;   /* of everything below that is not the semaphore */
-	sem_t            leave;  /* posted by signals */
-	atomic_bool      ending; /* by a signal; without the lock */
+	pthread_mutex_t lock;   /* of everything below that is not the semaphore */
+	sem_t           leave;  /* posted by signals */
+	atomic_bool     ending; /* by a signal; without the lock */
 	struct seat {
 		const char      *data; /* its folder; NULL: free */
 		struct embedded *embedded;
@@ -294,8 +294,8 @@ bool stage_open(struct bench *b)
 	if (pthread_create(&thread, NULL, leave_main, NULL))
 		return false;
 	pthread_detach(thread);
-	signals_set(leave, COUNT(leave), leave_signal);
-	signals_set(crash, COUNT(crash), crash_signal);
+	signals_set(leave, LENGTH(leave), leave_signal);
+	signals_set(crash, LENGTH(crash), crash_signal);
 	alarm((unsigned)b->minutes * 60 - LEAVE_S);
 	return data_open(b);
 }
@@ -315,7 +315,7 @@ bool stage_fresh(struct bench *b)
 
 	service_stop(b);
 	children_end(false);
-	for (size_t i = 0; done && i < COUNT(databases); i++) {
+	for (size_t i = 0; done && i < LENGTH(databases); i++) {
 		text_reset(&sql);
 		text_format(&sql, "DROP DATABASE IF EXISTS %s", databases[i]);
 		done = database_run(b, sql.data);

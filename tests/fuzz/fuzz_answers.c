@@ -1,8 +1,8 @@
 /* fuzz_answers.c - any bytes as the output of a program that settles three orders. It does not matter how the output is
  * cut into pieces, and every reason is UTF-8 of at most 500 bytes. */
 #include "input.h"
-#include "api/escape.h"
-#include "jobs/answers.h"
+#include "engine/base/escape.h"
+#include "jobs/exec_output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct answers     whole, cut;
 	bool                      answered, answered_cut = false;
 
-	answers_init(&whole, orders, COUNT(orders));
-	answers_init(&cut, orders, COUNT(orders));
+	answers_init(&whole, orders, LENGTH(orders));
+	answers_init(&cut, orders, LENGTH(orders));
 	answered = answers_take(&whole, (const char *)data, size);
 	for (size_t at = 0, len; at < size; at += len) {
 		len = 1 + data[at] % 7u;
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		answered_cut |= answers_take(&cut, (const char *)data + at, len);
 	}
 	assert(answered == answered_cut);
-	for (size_t i = 0; i < COUNT(orders); i++) {
+	for (size_t i = 0; i < LENGTH(orders); i++) {
 		assert(whole.said[i] == cut.said[i] && !whole.reasons[i] == !cut.reasons[i]);
 		assert(!whole.reasons[i] || whole.said[i] == SAID_RETRY || whole.said[i] == SAID_BURY);
 		if (!whole.reasons[i])

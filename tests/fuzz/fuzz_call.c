@@ -3,7 +3,7 @@
  */
 #include "input.h"
 #include "service.h"
-#include "api/json.h"
+#include "engine/base/json.h"
 
 #include <stdlib.h>
 #include <string.h>

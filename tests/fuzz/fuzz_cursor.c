@@ -1,7 +1,7 @@
 /* fuzz_cursor.c - any bytes as a cursor. What is taken is what would be written for the same key, so that there is one
  * text for each place in a list. The check at the end is repaired first, because it is no secret. */
 #include "input.h"
-#include "engine/cursor.h"
+#include "engine/read/cursor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

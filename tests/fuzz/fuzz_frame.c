@@ -5,26 +5,26 @@
  * within its own bytes: its method and target, its headers, its body, which joined from chunks is no longer than what
  * came. */
 #include "input.h"
-#include "api/frame.h"
+#include "api/http/http1.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct frame_limits limits = {.head_max = 2000, .body_max = 1000};
+static const struct http1_limits limits = {.head_max = 2000, .body_max = 1000};
 
 /* Up to the end of the next request, or of the bytes, or to a fault; how many were read. */
-static size_t read_one(struct frame *f, const char *bytes, size_t len, size_t piece)
+static size_t read_one(struct http1 *f, const char *bytes, size_t len, size_t piece)
 {
 	size_t at = 0;
 
-	*f = (struct frame){.limits = &limits};
-	while (at < len && !f->fault && f->state != FRAME_DONE)
-		at += frame_read(f, bytes + at, len - at < piece ? len - at : piece);
+	*f = (struct http1){.limits = &limits};
+	while (at < len && !f->fault && f->state != HTTP1_DONE)
+		at += http1_read(f, bytes + at, len - at < piece ? len - at : piece);
 	assert(at <= len && (f->fault || f->head + f->body == at));
 	return at;
 }
 
-static void same(const struct frame *a, const struct frame *b)
+static void same(const struct http1 *a, const struct http1 *b)
 {
 	assert(a->fault == b->fault);
 	if (a->fault)
@@ -34,16 +34,16 @@ static void same(const struct frame *a, const struct frame *b)
 	assert(memcmp(&a->target, &b->target, sizeof(a->target)) == 0);
 	assert(memcmp(a->headers, b->headers, sizeof(a->headers)) == 0);
 	assert(memcmp(a->counts, b->counts, sizeof(a->counts)) == 0);
-	assert(frame_is_last(a) == frame_is_last(b));
+	assert(http1_is_last(a) == http1_is_last(b));
 }
 
-static bool within(struct frame_span span, size_t from, size_t to)
+static bool within(struct http1_span span, size_t from, size_t to)
 {
 	return span.at >= from && span.at <= span.end && span.end <= to;
 }
 
 /* On a copy that ends where the request does. */
-static void check(const struct frame *f, const char *bytes, size_t len)
+static void check(const struct http1 *f, const char *bytes, size_t len)
 {
 	char  *copy = malloc(len), *body;
 	size_t body_len;
@@ -52,14 +52,14 @@ static void check(const struct frame *f, const char *bytes, size_t len)
 	assert(f->body_at <= len && f->method.at == 0 && f->method.end > 0);
 	assert(within(f->target, f->method.end + 1, f->body_at) && f->target.end > f->target.at);
 	for (enum header h = 0; h < HEADERS; h++) {
-		const char *value = frame_header(f, copy, h);
+		const char *value = http1_header(f, copy, h);
 
 		assert((value != NULL) == (f->counts[h] > 0));
 		assert(!value || (within(f->headers[h], f->target.end, f->body_at) &&
 		                  strlen(value) <= f->headers[h].end - f->headers[h].at));
-		assert(!value || strcmp(value, frame_header(f, copy, h)) == 0);
+		assert(!value || strcmp(value, http1_header(f, copy, h)) == 0);
 	}
-	body = frame_body(f, copy, &body_len);
+	body = http1_body(f, copy, &body_len);
 	assert(body == copy + f->body_at && body_len <= len - f->body_at);
 	assert(f->counts[HEADER_TRANSFER_ENCODING] || body_len == len - f->body_at);
 	free(copy);
@@ -70,12 +70,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *bytes = (const char *)data + 1;
 
 	for (size_t at = 0, len; size > 0 && at < size - 1; at += len) {
-		struct frame f, again;
+		struct http1 f, again;
 
 		len = read_one(&f, bytes + at, size - 1 - at, size);
 		read_one(&again, bytes + at, size - 1 - at, 1u + data[0] % 64);
 		same(&f, &again);
-		if (f.state != FRAME_DONE)
+		if (f.state != HTTP1_DONE)
 			break;
 		check(&f, bytes + at, len);
 	}

@@ -3,7 +3,7 @@
  * Beyond the sanitizers it holds that cJSON reads whatever passes the scan (else json_parse would say JSON_NO_MEMORY),
  * and that what is said of a fault can be written as JSON and read back. */
 #include "input.h"
-#include "api/json.h"
+#include "engine/base/json.h"
 
 #include <string.h>
 

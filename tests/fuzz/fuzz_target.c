@@ -1,7 +1,7 @@
 /* fuzz_target.c - any bytes as the URL of --db. What is taken names a user, a database and either a host with a port or
  * a socket, never a password; written out again it means the same. */
 #include "input.h"
-#include "engine/db.h"
+#include "engine/db/db.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * A path fits a call's pattern exactly if the two are equal but for a segment; what is decoded and encoded again reads
  * the same; a query that was taken has no name twice, and everything it gives lies within its own text. */
 #include "input.h"
-#include "api/uri.h"
+#include "api/http/uri.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void segment_check(const char *from, size_t len)
 
 static void path_check(const char *path)
 {
-	for (size_t i = 0; i < COUNT(patterns); i++) {
+	for (size_t i = 0; i < LENGTH(patterns); i++) {
 		const char *param, *brace = strchr(patterns[i], '{');
 		size_t      len, before = brace ? (size_t)(brace - patterns[i]) : 0;
 

@@ -1,7 +1,7 @@
 /* service.c - see service.h. */
 #include "service.h"
 #include "api/http.h"
-#include "engine/house.h"
+#include "jobs/database.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static void service_fill(void)
 		{"/v1/tasks", "{\"kind\":\"settle\",\"worker\":\"w\",\"lease_s\":3600}"},
 	};
 
-	for (size_t i = 0; i < COUNT(calls); i++) {
+	for (size_t i = 0; i < LENGTH(calls); i++) {
 		struct text call = {0}, answer = {0};
 
 		text_format(
@@ -88,11 +88,11 @@ static void service_fill(void)
 
 void service_start(void)
 {
-	static struct house   house;
-	static char           listen[sizeof(address.sun_path) + 8];
-	struct house_options  where = {.data = getenv("FUZZ_DATA"), .use = EMBEDDED_MAKE};
-	struct engine_options options = {.lanes = 1};
-	pthread_t             thread;
+	static struct database  database;
+	static char             listen[sizeof(address.sun_path) + 8];
+	struct database_options where = {.data = getenv("FUZZ_DATA"), .use = EMBEDDED_MAKE};
+	struct engine_options   options = {.lanes = 1};
+	pthread_t               thread;
 
 	if (!where.data) {
 		say("FUZZ_DATA names no folder; tests/fuzz/run.sh runs this");
@@ -100,9 +100,9 @@ void service_start(void)
 	}
 	log_level = LOG_ERROR;
 	signal(SIGPIPE, SIG_IGN);
-	if (house_open(&house, &where) != EXIT_DONE)
+	if (database_open(&database, &where) != EXIT_DONE)
 		exit(EXIT_UNAVAILABLE);
-	options.target = house.target;
+	options.target = database.target;
 	engine = engine_open(&options);
 	while (!engine_ready(engine))
 		usleep(2000);
@@ -170,9 +170,9 @@ void service_check_statuses(const struct text *answer)
 			int    status = atoi(line + strcspn(line, " "));
 			size_t i = 0;
 
-			while (i < COUNT(known) && known[i] != status)
+			while (i < LENGTH(known) && known[i] != status)
 				i++;
-			assert(i < COUNT(known));
+			assert(i < LENGTH(known));
 		}
 		at = end ? (size_t)(end - answer->data) + 1 : answer->len;
 	}

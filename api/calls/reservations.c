@@ -1,0 +1,409 @@
+/* reservations.c - the calls about reservations: read, start, answer. */
+#include "api/calls/members.h"
+#include "api/http.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 86400 };
+
+/* ---- answers */
+
+void lines_write(struct json_writer *w, const struct line *lines, size_t count)
+{
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", lines[i].sku_code);
+		json_put_string(w, "location", lines[i].location_code);
+		json_put_int(w, "qty", lines[i].qty);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static void time_member(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (ms != TIME_NONE)
+		json_put_time(w, key, ms);
+}
+
+static void reservation_write(struct json_writer *w, const struct reservation *r)
+{
+	json_put_string(w, "order_id", r->order_id);
+	json_put_string(w, "state", reservation_state_name(reservation_reads(r)));
+	lines_write(w, r->lines, r->lines_count);
+	json_put_time(w, "created_at", r->created_at);
+	json_put_time(w, "expires_at", r->expires_at);
+	json_put_int(w, "attempts", r->attempts);
+	time_member(w, "confirmed_at", r->confirmed_at);
+	time_member(w, "released_at", r->released_at);
+	time_member(w, "settled_at", r->settled_at);
+	if (r->last_error)
+		json_put_string(w, "last_error", r->last_error);
+}
+
+/* Every line that fell short, or that names an unknown sku. */
+static void faults_write(struct json_writer *w, const char *key, const struct line *lines, size_t count,
+                         enum outcome why)
+{
+	json_open_array(w, key);
+	for (size_t i = 0; i < count; i++) {
+		if (!lines[i].fault)
+			continue;
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", lines[i].sku_code);
+		json_put_string(w, "location", lines[i].location_code);
+		if (why != UNKNOWN_SKU) {
+			json_put_int(w, "requested", lines[i].qty);
+			json_put_int(w, "available", lines[i].available);
+		}
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static bool has_faults(const struct op *op)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].fault)
+			return true;
+	return false;
+}
+
+/* The members of a good answer. */
+static void good_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	reservation_write(w, op->reservation);
+	if (op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && has_faults(op))
+		faults_write(w, "short", op->lines, op->lines_count, SHORT);
+	if (op->reacquired && op->outcome == OUTCOME_OK)
+		json_put_bool(w, "reacquired", true);
+}
+
+/* The members that a refusal adds to its problem. */
+static void refused_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	if (op->outcome != SHORT && op->outcome != UNKNOWN_SKU)
+		return;
+	if (op->kind == OP_CONFIRM)
+		faults_write(w, "lines", op->reservation->lines, op->reservation->lines_count, op->outcome);
+	else
+		faults_write(w, "lines", op->lines, op->lines_count, op->outcome);
+}
+
+static bool is_good(enum outcome outcome)
+{
+	return outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED;
+}
+
+/* A new reservation is 201, anything else that went well 200. */
+static int good_status(const struct op *op)
+{
+	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK ? 201 : 200;
+}
+
+static void reservation_answer_request(struct request *r)
+{
+	enum outcome outcome = request_outcome(r, 0);
+	struct op   *op = r->ops[0];
+
+	if (!is_good(outcome)) {
+		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
+		return;
+	}
+	if (outcome == OUTCOME_REPLAYED)
+		reply_header(r, "Idempotent-Replayed", "true");
+	reply_object(r, good_status(op), good_write, op);
+}
+
+/* ---- making one */
+
+static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
+
+/* The object of one reservation. NULL after a fault, or without memory (*no_memory). */
+static struct op *read_reservation(struct json_reader *in, bool *no_memory)
+{
+	const char        *order_id = "", *sku = "", *location;
+	size_t             id_len = 0, sku_len = 0, location_len;
+	int64_t            ttl_s = TTL_S, qty = 0;
+	int                mode = ALL_OR_NOTHING;
+	const void        *element;
+	struct json_reader line;
+	struct op         *op;
+	size_t             count;
+
+	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
+	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
+	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
+	count = json_array(in, "lines", 1, LINES_MAX, &element);
+	op = op_new(OP_RESERVE, count, count * (SKU_MAX + LOCATION_MAX + 2));
+	*no_memory = !op;
+	for (size_t i = 0; op && i < count && !in->failed; i++) {
+		element = json_array_object(in, "lines", i, element, &line);
+		location = NULL;
+		location_len = 0;
+		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
+		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
+		json_code(&line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
+		if (json_leave(&line, in))
+			op_line(op, sku, sku_len, location, location_len, qty);
+	}
+	if (!op || !json_end(in)) {
+		op_free(op);
+		return NULL;
+	}
+	memcpy(op->id, order_id, id_len);
+	op->ttl_s = ttl_s;
+	op->mode = (enum mode)mode;
+	if (op_seal(op, NULL))
+		return op;
+	*no_memory = true;
+	op_free(op);
+	return NULL;
+}
+
+void post_reservation(struct request *r)
+{
+	request_read_and_start(r, read_reservation, reservation_answer_request);
+}
+
+/* ---- many at once */
+
+/* What the answer to a malformed item needs, since it has no operation. */
+struct malformed {
+	struct json_fault fault;
+	char              order_id[ID_MAX + 1];
+};
+
+static void malformed_write(struct json_writer *w, const struct malformed *m)
+{
+	if (m->order_id[0])
+		json_put_string(w, "order_id", m->order_id);
+	problem_write(w, 400, outcome_code(INVALID), m->fault.field, m->fault.detail);
+}
+
+static void result_write(struct json_writer *w, struct request *r, size_t i)
+{
+	const struct malformed *malformed = r->more;
+	enum outcome            outcome;
+
+	json_open_object(w, NULL);
+	if (!r->ops[i]) {
+		malformed_write(w, &malformed[i]);
+		json_close_object(w);
+		return;
+	}
+	outcome = request_outcome(r, i);
+	if (is_good(outcome)) {
+		json_put_int(w, "status", good_status(r->ops[i]));
+		if (outcome == OUTCOME_REPLAYED)
+			json_put_bool(w, "replayed", true);
+		good_write(w, r->ops[i]);
+	} else {
+		json_put_string(w, "order_id", r->ops[i]->id);
+		problem_write(w, outcome_status(outcome), outcome_code(outcome), NULL, outcome_detail(outcome));
+		if (r->ops[i]->ended)
+			refused_write(w, r->ops[i]);
+	}
+	json_close_object(w);
+}
+
+static void results_write(struct json_writer *w, void *arg)
+{
+	struct request *r = arg;
+
+	json_open_array(w, "results");
+	for (size_t i = 0; i < r->ops_count; i++)
+		result_write(w, r, i);
+	json_close_array(w);
+}
+
+static void batch_answer_request(struct request *r)
+{
+	reply_object(r, 200, results_write, r);
+}
+
+/* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no
+ * memory. */
+static bool read_item(struct request *r, struct json_reader *items, size_t i)
+{
+	struct malformed   m = {0}, *malformed;
+	struct json_reader in;
+	const char        *order_id;
+	bool               no_memory;
+
+	json_item(items, i, &in, &m.fault);
+	order_id = json_peek_code(&in, "order_id", ID_MAX);
+	if (order_id)
+		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
+	r->ops[i] = read_reservation(&in, &no_memory);
+	if (r->ops[i] || no_memory)
+		return !no_memory;
+	if (!r->more)
+		r->more = mem_try(r->ops_count * sizeof(*malformed));
+	if (!r->more)
+		return false;
+	malformed = r->more;
+	malformed[i] = m;
+	refusal_count(r, INVALID);
+	return true;
+}
+
+void post_reservations_batch(struct request *r)
+{
+	struct json_reader items;
+	struct json_fault  fault;
+	size_t             count, i = 0;
+
+	if (!read_body(r, NULL, &fault) || !query_end(r))
+		return;
+	count = json_begin_items(&items, r->body, "reservations", BATCH_MAX, &fault);
+	if (count == 0) {
+		reply_invalid(r, fault.field, fault.detail);
+		return;
+	}
+	r->ops = mem_try(count * sizeof(*r->ops));
+	r->ops_count = r->ops ? count : 0;
+	while (i < r->ops_count && read_item(r, &items, i))
+		i++;
+	if (i < count)
+		reply_no_memory(r);
+	else
+		request_start_batch(r, batch_answer_request);
+}
+
+/* ---- one that is there */
+
+static struct op *op_of_path(struct request *r, enum op_kind kind)
+{
+	struct op *op = op_new(kind, 0, 0);
+
+	if (op)
+		strcpy(op->id, r->param);
+	else
+		reply_no_memory(r);
+	return op;
+}
+
+void get_reservation(struct request *r)
+{
+	struct op *op;
+
+	if (query_end(r) && (op = op_of_path(r, OP_GET)))
+		request_start(r, op, reservation_answer_request);
+}
+
+void post_confirm(struct request *r)
+{
+	static const char *const if_expired[] = {"reacquire", NULL};
+	struct json_reader       in;
+	struct json_fault        fault;
+	int                      word = -1;
+	struct op               *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	json_word(&in, "if_expired", JSON_OPTIONAL, if_expired, &word);
+	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_CONFIRM)))
+		return;
+	op->reacquire = word == 0;
+	request_start(r, op, reservation_answer_request);
+}
+
+static void post_change(struct request *r, enum op_kind kind)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (read_body(r, &in, &fault) && read_end(r, &in, &fault) && (op = op_of_path(r, kind)))
+		request_start(r, op, reservation_answer_request);
+}
+
+void post_release(struct request *r)
+{
+	post_change(r, OP_RELEASE);
+}
+
+void post_kick(struct request *r)
+{
+	post_change(r, OP_KICK);
+}
+
+void post_extend(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	int64_t            ttl_s = 0;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	json_int(&in, "ttl_s", JSON_REQUIRED, 1, TTL_MAX_S, &ttl_s);
+	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_EXTEND)))
+		return;
+	op->ttl_s = ttl_s;
+	request_start(r, op, reservation_answer_request);
+}
+
+/* ---- lists */
+
+static void items_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->items; i++) {
+		json_open_object(w, NULL);
+		reservation_write(w, op->reservations[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	cursor_member(w, op);
+}
+
+static void reservations_answer_request(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, items_write, r->ops[0]);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+static bool query_state(struct request *r, enum reservation_state *state)
+{
+	const char *asked = query_text(r, "state");
+
+	*state = 0;
+	if (!asked)
+		return true;
+	for (enum reservation_state s = HELD; s < STATES; s++)
+		if (strcmp(asked, reservation_state_name(s)) == 0) {
+			*state = s;
+			return true;
+		}
+	reply_invalid(r, "state", "must be one of: held, confirmed, settled, released, expired, buried");
+	return false;
+}
+
+void get_reservations(struct request *r)
+{
+	struct op *op = page_op(r, OP_LIST_RESERVATIONS);
+
+	if (!op)
+		return;
+	if (query_state(r, &op->page.state) && query_end(r))
+		request_start(r, op, reservations_answer_request);
+	else
+		op_free(op);
+}

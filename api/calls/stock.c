@@ -1,0 +1,413 @@
+/* stock.c - the calls about skus and movements: read, start, answer. */
+#include "api/calls/members.h"
+#include "api/http.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+#include "engine/catalogue.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MAX = 1000, SKUS_MAX = 1000, NOTE_MAX = 500, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
+
+/* ---- pages */
+
+struct op *page_op(struct request *r, enum op_kind kind)
+{
+	const char *cursor = query_text(r, "cursor");
+	int64_t     limit = PAGE_LIMIT;
+	struct op  *op;
+
+	if (!query_int(r, "limit", 1, 1000, &limit))
+		return NULL;
+	if (cursor && (!*cursor || strlen(cursor) >= sizeof(op->page.cursor))) {
+		reply_refused(r, BAD_CURSOR, NULL, NULL);
+		return NULL;
+	}
+	op = op_new(kind, kind == OP_LIST_SKUS ? (size_t)limit + 1 : 1, SKU_MAX + 1);
+	if (!op) {
+		reply_no_memory(r);
+		return NULL;
+	}
+	op->page.limit = (unsigned)limit;
+	if (cursor)
+		strcpy(op->page.cursor, cursor);
+	return op;
+}
+
+void cursor_member(struct json_writer *w, const struct op *op)
+{
+	if (op->page.cursor[0])
+		json_put_string(w, "next_cursor", op->page.cursor);
+	else
+		json_put_null(w, "next_cursor");
+}
+
+/* ---- movements: answers */
+
+static void movement_write(struct json_writer *w, const struct movement *m)
+{
+	json_put_string(w, "movement_id", m->movement_id);
+	json_put_string(w, "kind", movement_kind_name(m->kind));
+	json_put_time(w, "created_at", m->created_at);
+	if (m->reason)
+		json_put_string(w, "reason", m->reason);
+	if (m->reference)
+		json_put_string(w, "reference", m->reference);
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < m->lines_count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", m->lines[i].sku_code);
+		json_put_string(w, "location", m->lines[i].location_code);
+		json_put_int(w, "qty", m->lines[i].granted);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+/* The facts of a line that a movement was refused for. */
+static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
+{
+	json_put_string(w, "sku", line->sku_code);
+	json_put_string(w, "location", line->location_code);
+	if (op->outcome == COUNT_MISMATCH) {
+		json_put_int(w, "expected", line->expected);
+		json_put_int(w, "on_hand", line->available + line->reserved);
+	} else if (op->outcome == SHORT && op->movement_kind == STOCKTAKE) {
+		json_put_int(w, "counted", line->qty);
+		json_put_int(w, "reserved", line->reserved);
+	} else if (op->outcome == SHORT) {
+		json_put_int(w, "requested", -line->qty);
+		json_put_int(w, "available", line->available);
+	}
+}
+
+static void refused_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU)
+		return;
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].fault) {
+			json_open_object(w, NULL);
+			fault_write(w, op, &op->lines[i]);
+			json_close_object(w);
+		}
+	json_close_array(w);
+}
+
+static void moved_write(struct json_writer *w, void *arg)
+{
+	movement_write(w, ((struct op *)arg)->movement);
+}
+
+static void movement_answer_request(struct request *r)
+{
+	enum outcome outcome = request_outcome(r, 0);
+	struct op   *op = r->ops[0];
+
+	if (outcome == OUTCOME_REPLAYED)
+		reply_header(r, "Idempotent-Replayed", "true");
+	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
+		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
+	else
+		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
+}
+
+/* ---- movements: reading */
+
+static const char *const kinds[] = {"receipt", "adjustment", "return", "count",
+                                    NULL}; /* enum movement_kind, less one */
+
+static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
+{
+	const char  *sku = "", *location = NULL;
+	size_t       sku_len = 0, location_len = 0;
+	int64_t      qty = 0, expected = -1;
+	struct line *added;
+
+	json_code(line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
+	json_code(line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
+	if (kind == STOCKTAKE) {
+		json_int(line, "counted", JSON_REQUIRED, 0, QTY_MAX, &qty);
+		json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
+	} else {
+		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
+		if (kind == ADJUSTMENT && qty == 0)
+			json_refuse(line, "qty", "must not be 0");
+	}
+	if (line->failed)
+		return;
+	added = op_line(op, sku, sku_len, location, location_len, qty);
+	added->expected = expected;
+}
+
+static const char *read_note(struct json_reader *in, const char *name, size_t *len)
+{
+	const char *note = NULL;
+
+	json_string(in, name, JSON_OPTIONAL, &note, len);
+	if (note && *len > NOTE_MAX)
+		json_refuse(in, name, "may have at most 500 bytes");
+	return note;
+}
+
+static struct op *read_movement(struct json_reader *in, bool *no_memory)
+{
+	const char        *id = "", *reason, *reference;
+	size_t             id_len = 0, reason_len = 0, reference_len = 0, count, twins;
+	int                kind = 0;
+	const void        *element;
+	struct json_reader line;
+	struct op         *op;
+
+	json_code(in, "movement_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
+	reason = read_note(in, "reason", &reason_len);
+	reference = read_note(in, "reference", &reference_len);
+	count = json_array(in, "lines", 1, LINES_MAX, &element);
+	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1));
+	*no_memory = !op;
+	if (!op)
+		return NULL;
+	op->movement_kind = (enum movement_kind)(kind + 1);
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_object(in, "lines", i, element, &line);
+		read_line(&line, op, op->movement_kind);
+		json_leave(&line, in);
+	}
+	if (!in->failed) {
+		memcpy(op->id, id, id_len);
+		op->reason = reason ? op_text(op, reason, reason_len) : NULL;
+		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
+		*no_memory = !op_seal(op, &twins);
+		if (twins > 0 && op->movement_kind == STOCKTAKE)
+			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
+	}
+	if (json_end(in) && !*no_memory)
+		return op;
+	op_free(op);
+	return NULL;
+}
+
+void post_movement(struct request *r)
+{
+	request_read_and_start(r, read_movement, movement_answer_request);
+}
+
+/* ---- totals */
+
+static void units_write(struct json_writer *w, int64_t available, int64_t reserved)
+{
+	json_put_int(w, "available", available);
+	json_put_int(w, "reserved", reserved);
+	json_put_int(w, "on_hand", available + reserved);
+}
+
+static struct total totals_sum(const struct total *totals, size_t count)
+{
+	struct total sum = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		sum.available += totals[i].available;
+		sum.reserved += totals[i].reserved;
+	}
+	return sum;
+}
+
+static int total_order(const void *a, const void *b)
+{
+	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
+}
+
+/* One sku and what it has where. */
+struct sku_answer {
+	const char   *sku;
+	struct total *totals;
+	size_t        count;
+};
+
+static void sku_write(struct json_writer *w, void *arg)
+{
+	const struct sku_answer *a = arg;
+	struct total             sum = totals_sum(a->totals, a->count);
+
+	json_put_string(w, "sku", a->sku);
+	units_write(w, sum.available, sum.reserved);
+	json_open_array(w, "locations");
+	for (size_t i = 0; i < a->count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "location", a->totals[i].location->code);
+		units_write(w, a->totals[i].available, a->totals[i].reserved);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static void reply_sku(struct request *r, struct total *totals, size_t count, int64_t age_ms)
+{
+	struct sku_answer a = {r->param, totals, count};
+	char              age[24];
+
+	if (count > 1)
+		qsort(totals, count, sizeof(*totals), total_order);
+	snprintf(age, sizeof(age), "%lld", (long long)age_ms);
+	reply_header(r, "Age-Ms", age);
+	reply_object(r, 200, sku_write, &a);
+}
+
+static void sku_answer_request(struct request *r)
+{
+	struct op *op = r->ops[0];
+
+	if (request_outcome(r, 0) != OUTCOME_OK)
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	else if (!op->lines[0].sku)
+		reply_refused(r, NO_SKU, NULL, NULL);
+	else
+		reply_sku(r, op->totals, op->totals_of[0], 0);
+}
+
+/* From memory, if it is young enough for the caller. */
+static bool sku_from_memory(struct request *r, int64_t max_age_ms)
+{
+	struct catalogue *c = engine_catalogue(request_engine(r));
+	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param) : NULL;
+	struct total      totals[LOCATIONS_INLINE];
+	size_t            count;
+	int64_t           age_ms;
+
+	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, LENGTH(totals), &count, &age_ms) ||
+	    count > LENGTH(totals))
+		return false;
+	reply_sku(r, totals, count, age_ms);
+	return true;
+}
+
+void get_sku(struct request *r)
+{
+	int64_t    max_age_ms = 0;
+	struct op *op;
+
+	if (!query_int(r, "max_age_ms", 0, AGE_MAX_MS, &max_age_ms) || !query_end(r) || sku_from_memory(r, max_age_ms))
+		return;
+	op = op_new(OP_TOTALS, 1, SKU_MAX + 1);
+	if (!op) {
+		reply_no_memory(r);
+		return;
+	}
+	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
+	request_start(r, op, sku_answer_request);
+}
+
+/* The items of an availability answer, and of a page of skus. */
+static void totals_write(struct json_writer *w, void *arg)
+{
+	const struct op    *op = arg;
+	const struct total *totals = op->totals;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
+		struct total sum = totals_sum(totals, op->totals_of[i]);
+
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", op->lines[i].sku_code);
+		if (op->lines[i].sku)
+			units_write(w, sum.available, sum.reserved);
+		else
+			json_put_string(w, "code", outcome_code(NO_SKU));
+		json_close_object(w);
+	}
+	json_close_array(w);
+	if (op->kind == OP_LIST_SKUS)
+		cursor_member(w, op);
+}
+
+static void totals_answer_request(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, totals_write, r->ops[0]);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void post_availability(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	const void        *element;
+	const char        *sku = "";
+	size_t             count, len = 0;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	count = json_array(&in, "skus", 1, SKUS_MAX, &element);
+	op = op_new(OP_TOTALS, count, count * (SKU_MAX + 1));
+	if (!op) {
+		reply_no_memory(r);
+		return;
+	}
+	for (size_t i = 0; i < count && !in.failed; i++) {
+		element = json_array_code(&in, "skus", i, element, SKU_MAX, &sku, &len);
+		if (!in.failed)
+			op_line(op, sku, len, NULL, 0, 0);
+	}
+	if (read_end(r, &in, &fault))
+		request_start(r, op, totals_answer_request);
+	else
+		op_free(op);
+}
+
+/* ---- lists */
+
+void get_skus(struct request *r)
+{
+	struct op *op = page_op(r, OP_LIST_SKUS);
+
+	if (!op)
+		return;
+	if (query_end(r))
+		request_start(r, op, totals_answer_request);
+	else
+		op_free(op);
+}
+
+static void movements_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->items; i++) {
+		json_open_object(w, NULL);
+		movement_write(w, op->movements[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	cursor_member(w, op);
+}
+
+static void movements_answer_request(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, movements_write, r->ops[0]);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void get_sku_movements(struct request *r)
+{
+	struct op *op = page_op(r, OP_LIST_MOVEMENTS);
+
+	if (!op)
+		return;
+	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
+	if (query_end(r))
+		request_start(r, op, movements_answer_request);
+	else
+		op_free(op);
+}

@@ -1,0 +1,496 @@
+/* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
+ * tick looks at the heads of the lists only. Places for all connections are made at the start. */
+#include "api/http/connection.h"
+#include "api/http/listen.h"
+#include "api/http/stream.h"
+#include "engine/base/base.h"
+#include "engine/engine.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+	PROGRESS = 1 << 20, /* bytes that earn as much time again */
+	GRACE_MS = 1000,    /* nobody has to go sooner */
+	LEAVING_MS = 2000,  /* time to read the last answer */
+	IN_A_ROW = 32,    /* connections that are accepted before others get their turn; libevent knows no end of it */
+	FILES_KEPT = 128, /* descriptors that are not for clients: lanes, jobs, files */
+};
+
+/* The first are those that have to go when there are too many, in this order. */
+enum state_of {
+	LEAVING, /* answered for the last time; what comes is thrown away */
+	IDLE,    /* between two requests */
+	FRESH,   /* no byte has come yet */
+	READING, /* a part of a request has come */
+	WRITING, /* an answer is being taken */
+	WAITING, /* a request is with its handler */
+	FREE,    /* no connection */
+	STATES_OF
+};
+
+struct connection {
+	enum state_of       state;
+	int64_t             since_ms; /* when it came into this state, or last earned more time */
+	struct connection  *next, *previous;
+	struct connections *all;
+	struct stream       stream;
+	struct http1        http1;   /* of the request that is coming */
+	struct text         kept;    /* its bytes, and those behind it, while it is not all there or has to wait */
+	size_t              read;    /* bytes of it that the frame has seen */
+	uint64_t            turn;    /* counts requests, over all connections that this place had */
+	size_t              held;    /* bytes kept */
+	size_t              unsent;  /* bytes of the answer when its time began */
+	size_t              moved;   /* bytes of a request since its time began */
+	bool                last;    /* the answer is */
+	bool                serving; /* requests are being taken out of what came */
+};
+
+struct connections {
+	struct connection_options options;
+	struct event_base        *base;
+	struct listenings        *listen;    /* NULL: no more will come */
+	struct event             *attention; /* something is to be done that cannot be done where it was seen */
+	struct connection        *places;
+	size_t                    places_count;
+	struct connection        *oldest[STATES_OF], *newest[STATES_OF];
+	size_t                    count[STATES_OF];
+	size_t                    bytes;
+	int                       in_a_row;
+	int64_t                   cut;
+};
+
+/* ---- lists */
+
+static void leave(struct connection *c)
+{
+	struct connections *cs = c->all;
+
+	*(c->previous ? &c->previous->next : &cs->oldest[c->state]) = c->next;
+	*(c->next ? &c->next->previous : &cs->newest[c->state]) = c->previous;
+	cs->count[c->state]--;
+}
+
+static void join(struct connection *c, enum state_of state)
+{
+	struct connections *cs = c->all;
+
+	c->state = state;
+	c->since_ms = clock_ms();
+	c->next = NULL;
+	c->previous = cs->newest[state];
+	*(c->previous ? &c->previous->next : &cs->oldest[state]) = c;
+	cs->newest[state] = c;
+	cs->count[state]++;
+}
+
+/* Nothing is read while a request waits, or its answer. */
+static void move(struct connection *c, enum state_of state)
+{
+	leave(c);
+	join(c, state);
+	if (state != FREE)
+		stream_want(&c->stream, state != WAITING && state != WRITING);
+}
+
+/* How much it holds, of requests and of answers. */
+static void hold(struct connection *c, size_t held, size_t unsent)
+{
+	c->all->bytes += held + unsent - c->held - c->unsent;
+	c->held = held;
+	c->unsent = unsent;
+	if (c->all->bytes > c->all->options.bytes_max)
+		event_active(c->all->attention, 0, 0);
+}
+
+/* ---- the end of a connection */
+
+static void end(struct connection *c)
+{
+	hold(c, 0, 0);
+	text_fini(&c->kept);
+	stream_close(&c->stream);
+	c->turn++;
+	move(c, FREE);
+}
+
+static void cut(struct connection *c)
+{
+	c->all->cut++;
+	end(c);
+}
+
+static void ended(void *arg)
+{
+	end(arg);
+}
+
+/* To close at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
+static void part(struct connection *c)
+{
+	text_fini(&c->kept);
+	hold(c, 0, 0);
+	stream_finish(&c->stream);
+	move(c, LEAVING);
+}
+
+/* ---- requests */
+
+static struct ticket ticket_of(struct connection *c)
+{
+	c->moved = 0;
+	c->turn++;
+	move(c, WAITING);
+	return (struct ticket){c, c->turn};
+}
+
+static void refuse(struct connection *c, int status, const char *code, const char *detail)
+{
+	text_fini(&c->kept);
+	hold(c, 0, 0);
+	c->all->options.refused(c->all->options.arg, ticket_of(c), status, code, detail);
+}
+
+static void refuse_fault(struct connection *c)
+{
+	if (c->http1.fault == HTTP1_TOO_LONG)
+		refuse(c, 413, "too_large", c->http1.detail);
+	else if (c->http1.fault == HTTP1_EXPECTATION)
+		refuse(c, 417, "expectation_failed", c->http1.detail);
+	else
+		refuse(c, 400, outcome_code(INVALID), c->http1.detail);
+}
+
+static void http1_begin(struct connection *c)
+{
+	c->http1 = (struct http1){.limits = &c->all->options.http1};
+	c->read = 0;
+}
+
+static void ask(struct connection *c, char *bytes)
+{
+	struct asked asked = {.from = ticket_of(c), .http1 = &c->http1, .bytes = bytes};
+
+	asked.last = http1_is_last(&c->http1);
+	asked.method = bytes + c->http1.method.at;
+	asked.target = bytes + c->http1.target.at;
+	bytes[c->http1.method.end] = bytes[c->http1.target.end] = '\0';
+	c->all->options.asked(c->all->options.arg, &asked);
+	http1_begin(c);
+}
+
+/* The client waits for this with the body (RFC 9110, 10.1.1); if any of that is there it does not. */
+static void go_on(struct connection *c)
+{
+	static char  line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec part = {line, strlen(line)};
+
+	if (!c->http1.continues || c->http1.body > 0)
+		return;
+	c->http1.continues = false;
+	(void)!stream_send(&c->stream, &part, 1); /* the answer goes behind it */
+}
+
+static bool is_ready(const struct connection *c)
+{
+	return c->state == FRESH || c->state == IDLE || c->state == READING;
+}
+
+/* Takes requests out of the bytes, up to one that has to be waited for, or of which a part is missing; how many bytes
+ * are done with. The connection may have ended. */
+static size_t serve(struct connection *c, char *bytes, size_t len)
+{
+	size_t done = 0;
+
+	c->serving = true;
+	while (is_ready(c) && done + c->read < len) {
+		c->read += http1_read(&c->http1, bytes + done + c->read, len - done - c->read);
+		if (c->http1.fault) {
+			refuse_fault(c);
+		} else if (c->http1.state == HTTP1_DONE) {
+			char *request = bytes + done;
+
+			done += c->read;
+			ask(c, request);
+		} else {
+			go_on(c);
+		}
+	}
+	c->serving = false;
+	return done;
+}
+
+/* What is left has to wait: for the rest of it, or for its turn. Without memory for it the connection ends. */
+static void keep(struct connection *c)
+{
+	size_t left = c->kept.len;
+
+	if (c->state == FREE || c->state == LEAVING)
+		return;
+	if (c->kept.failed) {
+		if (is_ready(c))
+			refuse(c, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
+		else
+			cut(c);
+		return;
+	}
+	if (left == 0)
+		text_fini(&c->kept);
+	hold(c, left, c->unsent);
+	if (left > 0 && (c->state == FRESH || c->state == IDLE))
+		move(c, READING);
+}
+
+/* What is left moves, so that it does not keep the memory of a large request that stood before it. */
+static void serve_kept(struct connection *c)
+{
+	size_t done = serve(c, c->kept.data, c->kept.len);
+
+	if (done > 0 && c->kept.len > 0) { /* the connection goes on */
+		struct text left = {.tries = true};
+
+		text_bytes(&left, c->kept.data + done, c->kept.len - done);
+		text_fini(&c->kept);
+		c->kept = left;
+	}
+	keep(c);
+}
+
+static void serve_new(struct connection *c, char *bytes, size_t len)
+{
+	size_t done = serve(c, bytes, len);
+
+	c->kept.tries = true;
+	if (done < len && c->state != FREE && c->state != LEAVING)
+		text_bytes(&c->kept, bytes + done, len - done);
+	keep(c);
+}
+
+static void came(void *arg, char *bytes, size_t len)
+{
+	struct connection *c = arg;
+
+	if (c->state == LEAVING)
+		return;
+	c->moved += len;
+	if (c->kept.len == 0) {
+		serve_new(c, bytes, len);
+		return;
+	}
+	text_bytes(&c->kept, bytes, len);
+	if (c->kept.failed)
+		keep(c);
+	else
+		serve_kept(c);
+}
+
+/* ---- answers */
+
+static void taken(void *arg)
+{
+	struct connection *c = arg;
+
+	if (c->state != WRITING || stream_unsent(&c->stream) > 0)
+		return;
+	if (c->last) {
+		part(c);
+		return;
+	}
+	hold(c, c->held, 0);
+	move(c, IDLE);
+	if (!c->serving && c->kept.len > 0)
+		serve_kept(c);
+}
+
+void connection_answer(struct ticket to, const struct iovec *parts, int count, bool last)
+{
+	struct connection *c = to.connection;
+
+	if (c->turn != to.turn)
+		return;
+	c->last = last;
+	move(c, WRITING);
+	if (stream_send(&c->stream, parts, count))
+		taken(c);
+	else
+		hold(c, c->held, stream_unsent(&c->stream));
+}
+
+/* ---- deadlines and room */
+
+/* Has a MiB got through since its time began? */
+static bool progresses(struct connection *c)
+{
+	size_t unsent = stream_unsent(&c->stream);
+	size_t moved = c->state == WRITING && c->unsent > unsent ? c->unsent - unsent : c->moved;
+
+	if (c->state == WRITING)
+		hold(c, c->held, unsent);
+	c->moved = 0;
+	return moved >= PROGRESS;
+}
+
+static void end_those(struct connections *cs, enum state_of state, int64_t after_ms)
+{
+	struct connection *c;
+	int64_t            before_ms = clock_ms() - after_ms;
+
+	while ((c = cs->oldest[state]) && c->since_ms < before_ms) {
+		if ((state == READING || state == WRITING) && progresses(c))
+			move(c, state);
+		else
+			cut(c);
+	}
+}
+
+/* Makes a place free. false: everybody is busy. */
+static bool make_room(struct connections *cs)
+{
+	int64_t before_ms = clock_ms() - GRACE_MS;
+
+	for (enum state_of state = LEAVING; state < WAITING; state++)
+		if (cs->oldest[state] && cs->oldest[state]->since_ms < before_ms) {
+			cut(cs->oldest[state]);
+			return true;
+		}
+	return false;
+}
+
+/* It was disabled because too many came at once, because all places are taken, or for want of descriptors (listen.c).
+ */
+static void accept_on(struct connections *cs)
+{
+	cs->in_a_row = 0;
+	if (cs->listen && (cs->oldest[FREE] || make_room(cs)))
+		listen_accept(cs->listen, true);
+}
+
+void connections_last(struct connections *cs)
+{
+	if (cs->listen)
+		listen_stop(cs->listen);
+	cs->listen = NULL;
+}
+
+void connections_tick(struct connections *cs)
+{
+	end_those(cs, FRESH, cs->options.request_ms);
+	end_those(cs, READING, cs->options.request_ms);
+	end_those(cs, WRITING, cs->options.request_ms);
+	end_those(cs, IDLE, cs->options.idle_ms);
+	end_those(cs, LEAVING, LEAVING_MS);
+	accept_on(cs);
+}
+
+/* Whoever holds most has to go, until there is enough memory for the others. */
+static void make_memory(struct connections *cs)
+{
+	while (cs->bytes > cs->options.bytes_max) {
+		struct connection *most = NULL;
+
+		for (enum state_of state = READING; state <= WAITING; state++)
+			for (struct connection *c = cs->oldest[state]; c; c = c->next)
+				if (!most || c->held + c->unsent > most->held + most->unsent)
+					most = c;
+		if (!most)
+			return;
+		if (most->state == READING)
+			refuse(most, 503, outcome_code(BUSY), "too much is being received or sent; nothing was done");
+		else
+			cut(most);
+	}
+}
+
+/* ---- the beginning of a connection */
+
+static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int len, void *arg)
+{
+	static const struct stream_calls calls = {came, taken, ended};
+	struct connections              *cs = arg;
+	struct connection               *c = cs->oldest[FREE];
+
+	(void)listener, (void)address, (void)len;
+	assert(c);
+	if (!stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c))
+		return;
+	http1_begin(c);
+	c->moved = 0;
+	move(c, FRESH);
+	if (++cs->in_a_row < IN_A_ROW && (cs->oldest[FREE] || make_room(cs)))
+		return;
+	listen_accept(cs->listen, false);
+	event_active(cs->attention, 0, 0);
+}
+
+static void attend(evutil_socket_t fd, short what, void *arg)
+{
+	struct connections *cs = arg;
+
+	(void)fd;
+	(void)what;
+	make_memory(cs);
+	if (cs->in_a_row >= IN_A_ROW)
+		accept_on(cs);
+}
+
+/* So many that there is a descriptor for each, and enough are left for the way to the database. */
+static void limits_fit(struct connections *cs)
+{
+	struct rlimit files;
+	size_t        max = cs->options.connections_max, have, room;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	have = files.rlim_cur;
+	room = have > 2 * FILES_KEPT ? have - FILES_KEPT : have / 2;
+	if (max <= room)
+		return;
+	log_event(LOG_WARN, "max_connections", "asked=%zu have=%zu hint=\"raise the limit of open files\"", max, room);
+	cs->options.connections_max = room;
+}
+
+struct connections *connections_open(struct event_base *base, struct listenings *listen,
+                                     const struct connection_options *options)
+{
+	struct connections *cs = mem_alloc(sizeof(*cs));
+
+	cs->options = *options;
+	cs->base = base;
+	cs->listen = listen;
+	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
+	limits_fit(cs);
+	cs->places_count = cs->options.connections_max + 1; /* the last one is of who is too many */
+	cs->places = mem_alloc(cs->places_count * sizeof(*cs->places));
+	for (size_t i = 0; i < cs->places_count; i++) {
+		cs->places[i].all = cs;
+		join(&cs->places[i], FREE);
+	}
+	listen_take(listen, accepted, cs);
+	return cs;
+}
+
+void connections_free(struct connections *cs)
+{
+	connections_last(cs);
+	for (size_t i = 0; i < cs->places_count; i++)
+		if (cs->places[i].state != FREE)
+			end(&cs->places[i]);
+	event_free(cs->attention);
+	free(cs->places);
+	free(cs);
+}
+
+size_t connections_moving(const struct connections *cs)
+{
+	return cs->count[READING] + cs->count[WRITING];
+}
+
+struct connections_figures connections_figures(const struct connections *cs)
+{
+	size_t open = 0;
+
+	for (enum state_of state = 0; state < FREE; state++)
+		open += cs->count[state];
+	return (struct connections_figures){(int64_t)open, cs->cut};
+}

@@ -1,0 +1,94 @@
+/* http1.h - what is asked, and where it ends: a reader of HTTP/1.1. Another reader, a proxy in front of us, must not
+ * see another request than we do.
+ *
+ * A frame follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without the
+ * parts of it that are there for old programs only: a bare LF, a folded header, a name with a space, two lengths, a
+ * length with a sign, a chunk with an extension. It remembers where things stand, not what they are: whoever feeds it
+ * keeps the bytes. Pure, allocates nothing. */
+#ifndef HTTP1_H
+#define HTTP1_H
+
+#include "engine/base/base.h"
+
+enum http1_fault { HTTP1_SOUND, HTTP1_MALFORMED, HTTP1_TOO_LONG, HTTP1_EXPECTATION };
+
+enum http1_state {
+	HTTP1_METHOD,
+	HTTP1_TARGET,
+	HTTP1_VERSION,
+	HTTP1_LINE_END,
+	HTTP1_LINE,
+	HTTP1_NAME,
+	HTTP1_VALUE,
+	HTTP1_EMPTY_LINE,
+	HTTP1_DATA,
+	HTTP1_CHUNK_SIZE,
+	HTTP1_CHUNK_SIZE_END,
+	HTTP1_CHUNK_CR,
+	HTTP1_CHUNK_LF,
+	HTTP1_DONE,
+};
+
+/* Headers that somebody reads. */
+#define HTTP1_HEADERS(X)                          \
+	X(AUTHORIZATION, "Authorization")         \
+	X(CONNECTION, "Connection")               \
+	X(CONTENT_ENCODING, "Content-Encoding")   \
+	X(CONTENT_LENGTH, "Content-Length")       \
+	X(CONTENT_TYPE, "Content-Type")           \
+	X(EXPECT, "Expect")                       \
+	X(HOST, "Host")                           \
+	X(ORIGIN, "Origin")                       \
+	X(SEC_FETCH_SITE, "Sec-Fetch-Site")       \
+	X(TRANSFER_ENCODING, "Transfer-Encoding") \
+	X(X_REQUEST_ID, "X-Request-Id")
+enum header {
+#define X(header, name) HEADER_##header,
+	HTTP1_HEADERS(X)
+#undef X
+		HEADERS
+};
+
+struct http1_limits {
+	uint64_t head_max; /* bytes of a head, with the trailer if there is one; less than 4 GiB */
+	uint64_t body_max; /* bytes of a body, with what frames its chunks */
+};
+
+/* A part of a head, in bytes from the beginning of the request. Nothing begins at 0 but the method. */
+struct http1_span {
+	uint32_t at, end;
+};
+
+/* Zero-initialised but for `limits`: before the first byte of a request. */
+struct http1 {
+	const struct http1_limits *limits;
+	enum http1_state           state;  /* HTTP1_DONE: its last byte has come */
+	enum http1_fault           fault;  /* once there is one it stays, and nothing is read any more */
+	const char                *detail; /* what is wrong, for people */
+	struct http1_span          method, target, headers[HEADERS]; /* of the first header of each name; at 0: none */
+	uint64_t                   head, body;                       /* bytes of it so far */
+	uint64_t                   body_at;         /* where the body begins; 0: the head has not ended */
+	uint64_t                   length;          /* as Content-Length says */
+	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
+	unsigned                   counts[HEADERS]; /* how many headers of each name */
+	int                        header;          /* which the value belongs to; HEADERS: another */
+	bool                       is_10;           /* HTTP/1.0 */
+	bool                       closes, keeps;   /* so says Connection */
+	bool                       continues;       /* 100 Continue is waited for */
+	bool                       expects;         /* something that we do not know */
+	bool                       trailer;
+	unsigned                   word_len;
+	char word[24]; /* the version, name or value that is being read, as much of it as matters */
+};
+
+/* Reads on, up to the end of the request or to a fault; how many bytes it took. */
+size_t http1_read(struct http1 *f, const char *bytes, size_t len);
+/* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes` are those
+ * of the request; a NUL is written behind the value. */
+const char *http1_header(const struct http1 *f, char *bytes, enum header header);
+/* The body of a request that is done, and its length. If it came in chunks they are put together in place: once. */
+char *http1_body(const struct http1 *f, char *bytes, size_t *len);
+/* Does the connection end with this request, as far as the client says (RFC 9112, 9.3)? */
+bool http1_is_last(const struct http1 *f);
+
+#endif

@@ -1,0 +1,320 @@
+/* listen.c - see listen.h. */
+#include "api/http/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
+
+/* Out of descriptors: the next tick of the connections tries again, instead of a loop that does nothing else. */
+static void accept_failed(struct evconnlistener *listener, void *arg)
+{
+	(void)arg;
+	log_event(LOG_WARN, "accept_failed", "errno=%d", errno);
+	evconnlistener_disable(listener);
+}
+
+static void libevent_says(int severity, const char *message)
+{
+	log_event(severity >= EVENT_LOG_ERR ? LOG_ERROR : LOG_DEBUG, "libevent", "said=\"%s\"", message);
+}
+
+/* As many descriptors as we may have: one for each connection. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* errno stays that of what failed. Always -1. */
+static int socket_failed(int fd)
+{
+	int error = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return -1;
+}
+
+/* Bound is not listening yet: a port stays ours from here on, and nobody waits for an answer while we start. */
+static int bind_tcp(const struct sockaddr_storage *address)
+{
+	bool      is_4 = address->ss_family == AF_INET;
+	socklen_t len = is_4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	int       fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, len) == 0)
+		return fd;
+	return socket_failed(fd);
+}
+
+/* Only a socket that nobody listens on any more is taken away. */
+static bool socket_is_stale(const struct sockaddr_un *sun)
+{
+	struct stat st;
+	int         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool        stale = lstat(sun->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	             connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) < 0 && errno == ECONNREFUSED;
+
+	close(fd);
+	return stale;
+}
+
+/* Who may write to the socket may connect: its mode is set before anybody can. */
+static int bind_unix(const char *path)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	strcpy(sun.sun_path, path);
+	if (socket_is_stale(&sun))
+		unlink(path);
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&sun, sizeof(sun)) == 0 && chmod(path, SOCKET_MODE) == 0)
+		return fd;
+	return socket_failed(fd);
+}
+
+/* A file that is no socket stays where it is. */
+static bool in_use(const struct listening *at, int error)
+{
+	struct stat st;
+
+	return error == EADDRINUSE && (!at->unix_path[0] || (lstat(at->unix_path, &st) == 0 && S_ISSOCK(st.st_mode)));
+}
+
+static int cannot_listen(const struct listening *at, char *why, size_t why_size)
+{
+	int error = errno;
+
+	why_write(why, why_size, "cannot listen on %s: %s", at->where, strerror(error));
+	return in_use(at, error) ? EXIT_UNAVAILABLE : EXIT_CONFIG;
+}
+
+/* Tried, and left again until listen_start: one that does not listen yet would look stale to another process. */
+static int unix_bind(struct listening *at, const char *path, char *why, size_t why_size)
+{
+	int fd;
+
+	if (!*path || strlen(path) >= sizeof(at->unix_path)) {
+		why_write(why, why_size, "--listen unix: needs a path of 1 to %zu bytes", sizeof(at->unix_path) - 1);
+		return EXIT_CONFIG;
+	}
+	strcpy(at->unix_path, path);
+	memcpy(at->address, at->where, sizeof(at->address));
+	fd = bind_unix(path);
+	if (fd < 0)
+		return cannot_listen(at, why, why_size);
+	close(fd);
+	unlink(path);
+	return EXIT_DONE;
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static in_port_t *port_of(struct sockaddr_storage *address)
+{
+	return &((struct sockaddr_in *)address)->sin_port; /* at the same place for IPv6 */
+}
+
+static void address_name(struct listening *at)
+{
+	socklen_t len = sizeof(at->tcp);
+	char      host[64] = "";
+
+	getsockname(at->fd, (struct sockaddr *)&at->tcp, &len);
+	if (at->tcp.ss_family == AF_INET)
+		inet_ntop(AF_INET, &((struct sockaddr_in *)&at->tcp)->sin_addr, host, sizeof(host));
+	else
+		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&at->tcp)->sin6_addr, host, sizeof(host));
+	snprintf(at->address, sizeof(at->address), at->tcp.ss_family == AF_INET ? "%s:%u" : "[%s]:%u", host,
+	         ntohs(*port_of(&at->tcp)));
+}
+
+static bool tcp_parse(struct sockaddr_storage *to, const char *where)
+{
+	static const char name[] = "localhost:";
+	char              numbers[128];
+	int               size = sizeof(*to);
+	bool              named = strncmp(where, name, strlen(name)) == 0, any_port;
+	size_t            len;
+
+	snprintf(numbers, sizeof(numbers), "%s%s", named ? "127.0.0.1:" : "", named ? where + strlen(name) : where);
+	len = strlen(numbers);
+	any_port = len > 2 && strcmp(numbers + len - 2, ":0") == 0;
+	if (any_port)
+		numbers[len - 1] = '1'; /* libevent's parser knows no port 0 */
+	if (!strchr(numbers, ':') ||
+	    strspn(strrchr(numbers, ':') + 1, "0123456789") != strlen(strrchr(numbers, ':') + 1) ||
+	    evutil_parse_sockaddr_port(numbers, (struct sockaddr *)to, &size))
+		return false;
+	if (any_port)
+		*port_of(to) = 0;
+	return true;
+}
+
+static int tcp_bind(struct listening *at, bool keyed, char *why, size_t why_size)
+{
+	if (!tcp_parse(&at->tcp, at->where)) {
+		why_write(why, why_size, "--listen %s is neither ADDR:PORT nor unix:PATH", at->where);
+		return EXIT_CONFIG;
+	}
+	at->open = !is_loopback(&at->tcp);
+	if (at->open && !keyed) {
+		why_write(why, why_size,
+		          "--listen %s is open to others and there are no keys: use loopback, unix:PATH or --keys",
+		          at->where);
+		return EXIT_CONFIG;
+	}
+	at->fd = bind_tcp(&at->tcp);
+	if (at->fd < 0)
+		return cannot_listen(at, why, why_size);
+	address_name(at);
+	return EXIT_DONE;
+}
+
+/* ---- several */
+
+/* Every address of the machine; one of IPv6 takes the port of IPv4, too. */
+static bool is_any(const struct listening *at)
+{
+	if (at->tcp.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)&at->tcp)->sin_addr.s_addr == htonl(INADDR_ANY);
+	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&at->tcp)->sin6_addr);
+}
+
+/* Two that are bound can be one as soon as they listen; the kernel says so too late. */
+static bool same_place(struct listening *a, struct listening *b)
+{
+	if (a->unix_path[0] || b->unix_path[0])
+		return strcmp(a->unix_path, b->unix_path) == 0;
+	if (*port_of(&a->tcp) != *port_of(&b->tcp))
+		return false;
+	if (a->tcp.ss_family != b->tcp.ss_family)
+		return is_any(a->tcp.ss_family == AF_INET6 ? a : b);
+	return is_any(a) || is_any(b) || strcmp(a->address, b->address) == 0;
+}
+
+static int one_bind(struct listenings *ls, const char *where, size_t len, bool keyed, char *why, size_t why_size)
+{
+	struct listening *at = &ls->at[ls->count];
+	int               status;
+
+	if (ls->count == LISTEN_MAX || len >= sizeof(at->where)) {
+		why_write(why, why_size, "--listen takes %d addresses of %zu bytes", LISTEN_MAX, sizeof(at->where) - 1);
+		return EXIT_CONFIG;
+	}
+	*at = (struct listening){.fd = -1};
+	memcpy(at->where, where, len);
+	ls->count++;
+	status = strncmp(at->where, "unix:", 5) == 0 ? unix_bind(at, at->where + 5, why, why_size)
+	                                             : tcp_bind(at, keyed, why, why_size);
+	for (struct listening *other = ls->at; status == EXIT_DONE && other < at; other++)
+		if (same_place(at, other)) {
+			why_write(why, why_size, "--listen %s and %s are one place", other->where, at->where);
+			status = EXIT_CONFIG;
+		}
+	return status;
+}
+
+int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size)
+{
+	int  status = EXIT_DONE;
+	bool more;
+
+	ls->count = 0;
+	do {
+		size_t len = strcspn(list, ",");
+
+		status = one_bind(ls, list, len, keyed, why, why_size);
+		more = list[len] == ',';
+		list += len + more;
+	} while (more && status == EXIT_DONE);
+	if (status != EXIT_DONE)
+		listen_end(ls);
+	return status;
+}
+
+static bool one_start(struct listening *at, struct event_base *base, char *why, size_t why_size)
+{
+	if (at->unix_path[0]) {
+		at->fd = bind_unix(at->unix_path);
+		at->made = at->fd >= 0;
+	}
+	if (at->fd >= 0)
+		at->listener = evconnlistener_new(base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+		                                  BACKLOG, at->fd);
+	if (!at->listener) {
+		(void)cannot_listen(at, why, why_size);
+		return false;
+	}
+	at->fd = -1;
+	evconnlistener_set_error_cb(at->listener, accept_failed);
+	return true;
+}
+
+bool listen_start(struct listenings *ls, struct event_base *base, char *why, size_t why_size)
+{
+	event_set_log_callback(libevent_says);
+	descriptors_raise();
+	for (size_t i = 0; i < ls->count; i++)
+		if (!one_start(&ls->at[i], base, why, why_size)) {
+			listen_end(ls);
+			return false;
+		}
+	return true;
+}
+
+void listen_take(struct listenings *ls,
+                 void (*accepted)(struct evconnlistener *l, int fd, struct sockaddr *address, int len, void *arg),
+                 void *arg)
+{
+	for (size_t i = 0; i < ls->count; i++)
+		evconnlistener_set_cb(ls->at[i].listener, accepted, arg);
+}
+
+void listen_accept(struct listenings *ls, bool on)
+{
+	for (size_t i = 0; i < ls->count; i++)
+		(on ? evconnlistener_enable : evconnlistener_disable)(ls->at[i].listener);
+}
+
+void listen_stop(struct listenings *ls)
+{
+	for (struct listening *at = ls->at; at < ls->at + ls->count; at++) {
+		if (at->listener)
+			evconnlistener_free(at->listener);
+		if (at->fd >= 0)
+			close(at->fd);
+		at->listener = NULL;
+		at->fd = -1;
+	}
+}
+
+void listen_end(struct listenings *ls)
+{
+	listen_stop(ls);
+	for (size_t i = 0; i < ls->count; i++)
+		if (ls->at[i].made)
+			unlink(ls->at[i].unix_path);
+	ls->count = 0;
+}

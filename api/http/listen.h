@@ -1,0 +1,47 @@
+/* listen.h - the sockets that the service listens on.
+ *
+ * First all of them are bound, so that what cannot be is said before a database is made or started; then, when the
+ * service can answer, they listen: who connects in between is refused. */
+#ifndef LISTEN_H
+#define LISTEN_H
+
+#include "engine/base/base.h"
+
+#include <sys/socket.h>
+
+enum { LISTEN_MAX = 16 };
+
+struct event_base;
+struct evconnlistener;
+
+struct listening {
+	char                    where[160];     /* as it was asked for */
+	char                    address[160];   /* as clients may use it: 127.0.0.1:8080, unix:PATH */
+	char                    unix_path[108]; /* empty for TCP */
+	bool                    open;           /* other machines may come in */
+	bool                    made;           /* unix_path is there, to be unlinked at the end */
+	struct sockaddr_storage tcp;
+	int                     fd; /* bound; -1: a unix socket that does not listen yet, or the listener's */
+	struct evconnlistener  *listener;
+};
+struct listenings {
+	struct listening at[LISTEN_MAX];
+	size_t           count;
+};
+
+/* Binds each of a list, divided by commas, of ADDR:PORT (without keys loopback addresses) and unix:PATH, a socket of
+ * mode 0660 that nobody else uses. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there; EXIT_CONFIG: it cannot
+ * be. Then `why` holds one clear line, and nothing is bound. */
+int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size) MUST_CHECK;
+/* From now on they may connect; nobody is accepted before listen_take. False: somebody else came first, `why` says so.
+ */
+bool listen_start(struct listenings *ls, struct event_base *base, char *why, size_t why_size) MUST_CHECK;
+/* Whoever comes to any of them is given to `accepted`, as of an evconnlistener_cb. */
+void listen_take(struct listenings *ls,
+                 void (*accepted)(struct evconnlistener *l, int fd, struct sockaddr *address, int len, void *arg),
+                 void *arg);
+void listen_accept(struct listenings *ls, bool on); /* all at once: who comes to another one finds no place either */
+void listen_stop(struct listenings *ls);            /* the sockets are closed */
+void listen_end(struct listenings *ls);             /* the same, and paths are unlinked; whatever was begun */
+
+#endif

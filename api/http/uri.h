@@ -1,0 +1,26 @@
+/* uri.h - the path and the query of a request: taken apart, percent-decoded once, checked. Pure. */
+#ifndef URI_H
+#define URI_H
+
+#include "engine/base/base.h"
+
+/* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
+ * NULL without one. Of a target that names a host, as proxies get it (RFC 9112, 3.2.2), the host does not matter. */
+void target_split(char *target, char **path, char **query);
+/* Does `path` fit `pattern`, in which {..} is one segment? Then *param is where that segment begins in the path, with
+ * its length; NULL when the pattern has none. */
+bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
+/* Decodes %XX into `to` (NUL-terminated). false: a bad escape, a NUL, or too long for `size`. */
+bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;
+
+enum { QUERY_MAX = 8 };
+struct query {
+	size_t      count;
+	const char *name[QUERY_MAX], *value[QUERY_MAX];
+	bool        used[QUERY_MAX];
+	char        text[1024];
+};
+/* false: too long, too many, a bad escape, or a name that stands there twice; *wrong is its name, or "". */
+bool query_parse(struct query *q, const char *query, const char **wrong) MUST_CHECK;
+
+#endif

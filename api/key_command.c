@@ -1,0 +1,139 @@
+/* key.c - the command `key new`: makes a key and adds its line to the file of keys. The key itself is printed once and
+ * kept nowhere. */
+#include "api/key_command.h"
+#include "api/keyfile.h"
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { KEY_BYTES = 32 };
+
+static bool folder_sync(const char *file)
+{
+	char *path = mem_copy(file);
+	int   fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool  ok = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return ok;
+}
+
+/* At the end of the file, on a line of its own, and on disk; or the file is as it was. */
+static bool line_append(int fd, const char *file, const char *line)
+{
+	struct text add = {0};
+	off_t       size = lseek(fd, 0, SEEK_END);
+	char        last = '\n';
+	bool        ok = size >= 0 && (size == 0 || pread(fd, &last, 1, size - 1) == 1);
+
+	text_format(&add, "%s%s\n", last == '\n' ? "" : "\n", line);
+	ok = ok && write(fd, add.data, add.len) == (ssize_t)add.len && fsync(fd) == 0 && folder_sync(file);
+	text_fini(&add);
+	if (ok)
+		return true;
+	say("cannot write %s: %s", file, strerror(errno));
+	if (size >= 0 && ftruncate(fd, size) != 0)
+		say("its last line is not whole: remove it");
+	return false;
+}
+
+/* One key: its hex digits, and the line for the file. */
+static void key_make(const char *name, enum role role, struct text *key, struct text *line)
+{
+	uint8_t random[KEY_BYTES], digest[DIGEST_SIZE];
+
+	random_bytes(random, sizeof(random));
+	text_hex(key, random, sizeof(random));
+	key_digest(digest, key->data, key->len);
+	text_format(line, "%s %s ", name, role_name(role));
+	text_hex(line, digest, sizeof(digest));
+}
+
+static int key_print(const char *name, enum role role, const struct text *key)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_string(&w, "name", name);
+	json_put_string(&w, "role", role_name(role));
+	json_put_string(&w, "key", key->data);
+	json_close_object(&w);
+	printf("%s\n", option_given(OPTION_json) ? out.data : key->data);
+	text_fini(&out);
+	if (fflush(stdout) == 0)
+		return EXIT_DONE;
+	say("the key could not be printed: remove the line of %s", name);
+	return EXIT_TROUBLE;
+}
+
+/* The file is locked meanwhile, so that two of these do not take one name. */
+static int key_add(int fd, const char *file, const char *name, enum role role)
+{
+	struct key_list list;
+	struct text     key = {0}, line = {0};
+	char            why[400];
+	int             status = EXIT_TROUBLE;
+
+	if (flock(fd, LOCK_EX) != 0) {
+		say("cannot lock %s: %s", file, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	if (!key_list_read_fd(&list, fd, file, why, sizeof(why))) {
+		say("%s", why);
+		return EXIT_CONFIG;
+	}
+	key_make(name, role, &key, &line);
+	if (key_list_find(&list, name))
+		say("%s has a key called %s already, line %d", file, name, key_list_find(&list, name)->number);
+	else if (list.count == KEYS_MAX)
+		say("%s has %d keys, more there may not be", file, KEYS_MAX);
+	else if (line_append(fd, file, line.data))
+		status = key_print(name, role, &key);
+	key_list_fini(&list);
+	text_fini(&key);
+	text_fini(&line);
+	return status;
+}
+
+int key_run(const struct command *self, int argc, char **argv)
+{
+	char       *operands[3] = {0};
+	const char *file;
+	enum role   role;
+	int         fd, status = options_read(self, argc, argv, operands, 3);
+
+	if (status != EXIT_DONE)
+		return status;
+	file = option_text(OPTION_keys);
+	if (!operands[2] || strcmp(operands[0], "new") != 0 || !file) {
+		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
+		return EXIT_USAGE;
+	}
+	if (!code_valid(operands[1], strlen(operands[1]), ID_MAX)) {
+		say("NAME " CODE_RULE, (size_t)ID_MAX);
+		return EXIT_USAGE;
+	}
+	if (!role_find(&role, operands[2])) {
+		say("ROLE must be one of: order, worker, read, admin");
+		return EXIT_USAGE;
+	}
+	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (fd < 0) {
+		say("cannot open %s: %s", file, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	status = key_add(fd, file, operands[1], role);
+	close(fd);
+	return status;
+}

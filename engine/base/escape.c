@@ -1,0 +1,101 @@
+/* escape.c - see escape.h. */
+#include "engine/base/escape.h"
+
+#include <string.h>
+
+/* The escapes of one letter, and what each stands for. */
+static const char short_escapes[] = "\"\\/bfnrt", short_meanings[] = "\"\\/\b\f\n\r\t";
+
+size_t utf8_length(const char *at)
+{
+	unsigned char lead = (unsigned char)at[0], next = (unsigned char)at[1];
+	size_t        len = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+
+	if (lead < 0xc2 || lead > 0xf4 || (next & 0xc0) != 0x80)
+		return 0;
+	if ((lead == 0xe0 && next < 0xa0) || (lead == 0xf0 && next < 0x90)) /* overlong */
+		return 0;
+	if ((lead == 0xed && next > 0x9f) || (lead == 0xf4 && next > 0x8f)) /* a surrogate; beyond U+10FFFF */
+		return 0;
+	for (size_t i = 2; i < len; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
+/* \uXXXX as a number; UINT32_MAX if it is something else. */
+static uint32_t hex_read(const char *at)
+{
+	uint32_t n = 0;
+
+	if (at[0] != '\\' || at[1] != 'u')
+		return UINT32_MAX;
+	for (size_t i = 2; i < 6; i++) {
+		char c = at[i];
+
+		if (c >= '0' && c <= '9')
+			n = n << 4 | (uint32_t)(c - '0');
+		else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
+			n = n << 4 | ((uint32_t)(c & 7) + 9);
+		else
+			return UINT32_MAX;
+	}
+	return n;
+}
+
+uint32_t escape_read(const char *at, size_t *len, const char **why)
+{
+	uint32_t c, low;
+
+	if (at[1] != 'u') {
+		const char *found = at[1] ? strchr(short_escapes, at[1]) : NULL;
+
+		*len = 2;
+		*why = "is not JSON: there is no such escape";
+		return found ? (uint32_t)short_meanings[found - short_escapes] : 0;
+	}
+	*len = 6;
+	c = hex_read(at);
+	if (c == UINT32_MAX) {
+		*why = "is not JSON: \\u takes four hexadecimal digits";
+		return 0;
+	}
+	if (c < 0xd800 || c > 0xdfff) {
+		*why = "holds \\u0000";
+		return c;
+	}
+	*len = 12;
+	*why = "holds half of a surrogate pair";
+	low = hex_read(at + 6);
+	if (c > 0xdbff || low < 0xdc00 || low > 0xdfff)
+		return 0;
+	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+static char *utf8_write(char *to, uint32_t c)
+{
+	static const unsigned leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	int                   len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (int i = len - 1; i > 0; i--, c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)(leads[len] | c);
+	return to + len;
+}
+
+char *escape_write(char *to, uint32_t c)
+{
+	const char *found = c > 0 && c < 0x80 && c != '/' ? strchr(short_meanings, (int)c) : NULL;
+
+	if (found) {
+		*to++ = '\\';
+		*to++ = short_escapes[found - short_meanings];
+		return to;
+	}
+	if (c >= ' ')
+		return utf8_write(to, c);
+	memcpy(to, "\\u00", 4);
+	to[4] = (char)('0' + (c >> 4));
+	to[5] = "0123456789abcdef"[c & 15];
+	return to + 6;
+}

@@ -1,0 +1,455 @@
+/* json.c - see json.h. What cJSON leaves to its callers (numbers, twins, UTF-8, depth) was settled by scan.c before;
+ * here only its tree is walked, by hand: its own look-ups take names of any case and count from the front. */
+#include "engine/base/json.h"
+#include "engine/base/escape.h"
+#include "engine/base/scan.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct json_doc {
+	struct cJSON     *root;
+	struct scan_flaws flaws;
+	char              text[]; /* the body's copy, ending in a NUL; the scan and cJSON read it */
+};
+
+static bool is_blank(const char *text, size_t len)
+{
+	while (len > 0 && (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')) {
+		text++;
+		len--;
+	}
+	return len == 0;
+}
+
+struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fault)
+{
+	struct json_doc *doc;
+
+	if (is_blank(text, len)) {
+		text = "{}";
+		len = 2;
+	}
+	doc = mem_try(sizeof(*doc) + len + 1);
+	if (!doc) {
+		*fault = (struct json_fault){.detail = JSON_NO_MEMORY};
+		return NULL;
+	}
+	memcpy(doc->text, text, len);
+	if (scan_text(doc->text, len, &doc->flaws, fault)) {
+		doc->root = cJSON_ParseWithLengthOpts(doc->text, len + 1, NULL, true);
+		if (doc->root)
+			return doc;
+		/* All that passes the scan is JSON to cJSON as well (fuzz_json.c), so this is malloc. */
+		*fault = (struct json_fault){.detail = JSON_NO_MEMORY};
+	}
+	json_free(doc);
+	return NULL;
+}
+
+void json_free(struct json_doc *doc)
+{
+	if (!doc)
+		return;
+	cJSON_Delete(doc->root);
+	scan_flaws_fini(&doc->flaws);
+	free(doc);
+}
+
+/* ---- faults */
+
+enum { NO_INDEX = -1 };
+
+/* The path of the object, of its member `name` unless NULL, of that array's element unless NO_INDEX. */
+static void path_of(const struct json_reader *in, const char *name, int64_t index, char *path, size_t size)
+{
+	if (in->parent)
+		path_of(in->parent, in->name, (int64_t)in->index, path, size);
+	else
+		path[0] = '\0';
+	if (name)
+		path_add_name(path, size, name, strlen(name));
+	if (index != NO_INDEX)
+		path_add_index(path, size, (size_t)index);
+}
+
+static PRINTF(4, 5) void refuse(struct json_reader *in, const char *name, int64_t index, const char *format, ...)
+{
+	va_list ap;
+
+	if (in->failed)
+		return;
+	in->failed = true;
+	path_of(in, name, index, in->fault->field, sizeof(in->fault->field));
+	va_start(ap, format);
+	vsnprintf(in->fault->detail, sizeof(in->fault->detail), format, ap);
+	va_end(ap);
+}
+
+void json_refuse(struct json_reader *in, const char *name, const char *detail)
+{
+	refuse(in, name, NO_INDEX, "%s", detail);
+}
+
+/* ---- objects */
+
+static void reader_init(struct json_reader *in, const struct json_doc *doc, const struct cJSON *node,
+                        struct json_fault *fault)
+{
+	*in = (struct json_reader){.doc = doc, .node = node, .fault = fault};
+	if (!cJSON_IsObject(node))
+		refuse(in, NULL, NO_INDEX, "must be an object");
+}
+
+/* The scan found a flaw where this reader reads. */
+static void reader_flawed(struct json_reader *in, const char *field, const char *detail)
+{
+	if (in->failed)
+		return;
+	in->failed = true;
+	snprintf(in->fault->field, sizeof(in->fault->field), "%s", field);
+	snprintf(in->fault->detail, sizeof(in->fault->detail), "%s", detail);
+}
+
+void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_fault *fault)
+{
+	const struct scan_flaws *flaws = &doc->flaws;
+
+	reader_init(in, doc, doc->root, fault);
+	if (flaws->outside.detail[0])
+		reader_flawed(in, flaws->outside.field, flaws->outside.detail);
+	else if (flaws->count > 0)
+		reader_flawed(in, flaws->items[0].fault.field, flaws->items[0].fault.detail);
+}
+
+size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
+                        struct json_fault *fault)
+{
+	size_t count;
+
+	reader_init(in, doc, doc->root, fault);
+	if (doc->flaws.outside.detail[0])
+		reader_flawed(in, doc->flaws.outside.field, doc->flaws.outside.detail);
+	count = json_array(in, name, 1, max, &in->next);
+	return json_end(in) ? count : 0;
+}
+
+void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault)
+{
+	const struct cJSON     *node = items->next;
+	const struct scan_flaw *flaw = scan_flaw_find(&items->doc->flaws, i);
+
+	assert(node && i == items->next_i);
+	items->next = node->next;
+	items->next_i++;
+	reader_init(item, items->doc, node, fault);
+	if (flaw)
+		reader_flawed(item, flaw->fault.field + flaw->own, flaw->fault.detail);
+}
+
+/* ---- members */
+
+/* The member and its bit in `seen`; NULL if there is none. */
+static const struct cJSON *member_find(const struct json_reader *in, const char *name, uint64_t *bit)
+{
+	const struct cJSON *node = in->node;
+
+	*bit = 1;
+	node = cJSON_IsObject(node) ? node->child : NULL;
+	for (; node && strcmp(node->string, name) != 0; node = node->next)
+		*bit <<= 1;
+	return node;
+}
+
+/* The member; NULL if it is absent, which is a fault if it is required, or something was wrong before. */
+static const struct cJSON *member_read(struct json_reader *in, const char *name, enum json_need need)
+{
+	const struct cJSON *node;
+	uint64_t            bit;
+
+	if (in->failed)
+		return NULL;
+	node = member_find(in, name, &bit);
+	if (node)
+		in->seen |= bit;
+	else if (need == JSON_REQUIRED)
+		refuse(in, name, NO_INDEX, "is missing");
+	return node;
+}
+
+bool json_has(const struct json_reader *in, const char *name)
+{
+	uint64_t bit;
+
+	return member_find(in, name, &bit);
+}
+
+const char *json_peek_code(const struct json_reader *in, const char *name, size_t max)
+{
+	uint64_t            bit;
+	const struct cJSON *node = member_find(in, name, &bit);
+	const char         *code = cJSON_IsString(node) ? node->valuestring : "";
+
+	return code_valid(code, strlen(code), max) ? code : NULL;
+}
+
+bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len)
+{
+	const struct cJSON *node = member_read(in, name, need);
+
+	if (node && cJSON_IsString(node)) {
+		*out = node->valuestring;
+		*len = strlen(node->valuestring);
+	} else if (node) {
+		refuse(in, name, NO_INDEX, "must be a string");
+	}
+	return !in->failed;
+}
+
+/* A member (NO_INDEX) or an element of the array `name` as a code. */
+static void code_read(struct json_reader *in, const char *name, int64_t index, const struct cJSON *node, size_t max,
+                      const char **out, size_t *len)
+{
+	size_t code_len;
+
+	if (!cJSON_IsString(node)) {
+		refuse(in, name, index, "must be a string");
+		return;
+	}
+	code_len = strlen(node->valuestring);
+	if (!code_valid(node->valuestring, code_len, max)) {
+		refuse(in, name, index, CODE_RULE, max);
+		return;
+	}
+	*out = node->valuestring;
+	*len = code_len;
+}
+
+bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out, size_t *len)
+{
+	const struct cJSON *node = member_read(in, name, need);
+
+	if (node)
+		code_read(in, name, NO_INDEX, node, max, out, len);
+	return !in->failed;
+}
+
+bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out)
+{
+	const struct cJSON *node = member_read(in, name, need);
+
+	assert(-JSON_INT_MAX <= min && min <= max && max <= JSON_INT_MAX);
+	if (node && cJSON_IsNumber(node) && node->valuedouble >= (double)min && node->valuedouble <= (double)max)
+		*out = (int64_t)node->valuedouble;
+	else if (node)
+		refuse(in, name, NO_INDEX, INTEGER_RULE, (long long)min, (long long)max);
+	return !in->failed;
+}
+
+bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out)
+{
+	const struct cJSON *node = member_read(in, name, need);
+
+	if (node && cJSON_IsBool(node))
+		*out = cJSON_IsTrue(node);
+	else if (node)
+		refuse(in, name, NO_INDEX, "must be true or false");
+	return !in->failed;
+}
+
+static void refuse_word(struct json_reader *in, const char *name, const char *const *words)
+{
+	char list[160] = "";
+
+	for (size_t i = 0; words[i]; i++) {
+		size_t len = strlen(list);
+
+		snprintf(list + len, sizeof(list) - len, "%s%s", i > 0 ? ", " : "", words[i]);
+	}
+	refuse(in, name, NO_INDEX, words[1] ? "must be one of: %s" : "must be %s", list);
+}
+
+bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out)
+{
+	const struct cJSON *node = member_read(in, name, need);
+
+	if (!node)
+		return !in->failed;
+	for (int i = 0; cJSON_IsString(node) && words[i]; i++)
+		if (strcmp(node->valuestring, words[i]) == 0) {
+			*out = i;
+			return true;
+		}
+	refuse_word(in, name, words);
+	return false;
+}
+
+size_t json_array(struct json_reader *in, const char *name, size_t min, size_t max, const void **first)
+{
+	const struct cJSON *node = member_read(in, name, JSON_REQUIRED);
+	size_t              count = 0;
+
+	assert(min > 0); /* an empty array may be a number that is no integer (scan.h) */
+	*first = NULL;
+	if (!node)
+		return 0;
+	for (const struct cJSON *element = node->child; element; element = element->next)
+		count++;
+	if (!cJSON_IsArray(node) || count < min || count > max) {
+		refuse(in, name, NO_INDEX, "must be an array of %zu to %zu elements", min, max);
+		return 0;
+	}
+	*first = node->child;
+	return count;
+}
+
+const void *json_array_object(struct json_reader *in, const char *name, size_t i, const void *element,
+                              struct json_reader *object)
+{
+	const struct cJSON *node = element;
+
+	*object = (struct json_reader){.doc = in->doc,
+	                               .node = node,
+	                               .fault = in->fault,
+	                               .failed = in->failed,
+	                               .parent = in,
+	                               .name = name,
+	                               .index = i};
+	if (!cJSON_IsObject(node))
+		refuse(object, NULL, NO_INDEX, "must be an object");
+	return node->next;
+}
+
+const void *json_array_code(struct json_reader *in, const char *name, size_t i, const void *element, size_t max,
+                            const char **out, size_t *len)
+{
+	const struct cJSON *node = element;
+
+	*out = "";
+	*len = 0;
+	if (!in->failed)
+		code_read(in, name, (int64_t)i, node, max, out, len);
+	return node->next;
+}
+
+bool json_end(struct json_reader *in)
+{
+	const struct cJSON *node = in->node;
+	uint64_t            seen = in->seen;
+
+	if (in->failed)
+		return false;
+	for (node = node->child; node && seen & 1; node = node->next)
+		seen >>= 1;
+	if (node)
+		refuse(in, node->string, NO_INDEX, "is not a member that this call knows");
+	return !in->failed;
+}
+
+bool json_leave(struct json_reader *object, struct json_reader *parent)
+{
+	if (!json_end(object))
+		parent->failed = true;
+	return !parent->failed;
+}
+
+/* ---- writing */
+
+static void write_key(struct json_writer *w, const char *key)
+{
+	if (w->comma)
+		text_char(w->to, ',');
+	w->comma = true;
+	if (key) {
+		text_char(w->to, '"');
+		text_add(w->to, key);
+		text_bytes(w->to, "\":", 2);
+	}
+}
+
+static void write_open(struct json_writer *w, const char *key, char bracket)
+{
+	write_key(w, key);
+	text_char(w->to, bracket);
+	w->comma = false;
+}
+
+static void write_close(struct json_writer *w, char bracket)
+{
+	text_char(w->to, bracket);
+	w->comma = true;
+}
+
+void json_open_object(struct json_writer *w, const char *key)
+{
+	write_open(w, key, '{');
+}
+
+void json_close_object(struct json_writer *w)
+{
+	write_close(w, '}');
+}
+
+void json_open_array(struct json_writer *w, const char *key)
+{
+	write_open(w, key, '[');
+}
+
+void json_close_array(struct json_writer *w)
+{
+	write_close(w, ']');
+}
+
+void json_put_string(struct json_writer *w, const char *key, const char *s)
+{
+	json_put_bytes(w, key, s, strlen(s));
+}
+
+void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len)
+{
+	const char *end = s + len;
+
+	write_key(w, key);
+	text_char(w->to, '"');
+	while (s < end) {
+		const char *plain = s;
+
+		while (s < end && (unsigned char)*s >= ' ' && *s != '"' && *s != '\\')
+			s++;
+		text_bytes(w->to, plain, (size_t)(s - plain));
+		if (s < end) {
+			char escape[ESCAPE_MAX];
+
+			text_bytes(w->to, escape, (size_t)(escape_write(escape, (unsigned char)*s++) - escape));
+		}
+	}
+	text_char(w->to, '"');
+}
+
+void json_put_int(struct json_writer *w, const char *key, int64_t n)
+{
+	write_key(w, key);
+	text_int(w->to, n);
+}
+
+void json_put_bool(struct json_writer *w, const char *key, bool b)
+{
+	write_key(w, key);
+	text_add(w->to, b ? "true" : "false");
+}
+
+void json_put_null(struct json_writer *w, const char *key)
+{
+	write_key(w, key);
+	text_add(w->to, "null");
+}
+
+void json_put_time(struct json_writer *w, const char *key, int64_t ms)
+{
+	write_key(w, key);
+	text_char(w->to, '"');
+	time_write(w->to, ms);
+	text_char(w->to, '"');
+}

@@ -1,0 +1,114 @@
+/* json.h - JSON in and out. The only door to cJSON.
+ *
+ * Reading: one strict scan of the text (scan.h) stands before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
+ * takes the first of two equal members, lets bad UTF-8 through and cuts a string at \u0000. A text that is not JSON is
+ * a fault of the whole call. A member named twice is a flaw of the item it stands in, so that one malformed reservation
+ * of a batch does not refuse the others. A number that is not written as an integer's digits reads as an empty array:
+ * whoever asks for the member says what it must be.
+ *
+ * Writing: straight into a struct text; numbers are 64-bit integers, written digit by digit. */
+#ifndef JSON_H
+#define JSON_H
+
+#include "engine/base/base.h"
+
+/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
+ * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
+struct json_fault {
+	char field[192];
+	char detail[192];
+};
+
+/* The detail of the one fault that is not the client's: there was no memory to read the body. The answer is 503. */
+#define JSON_NO_MEMORY "there is no memory to read it"
+
+/* A body that was read: the tree and its flaws. Nothing outlives it: copy what is to stay. */
+struct json_doc;
+
+/* The text needs no NUL and is not kept. An empty one (or white space alone) counts as {}. NULL: not readable, `fault`
+ * says why; JSON_NO_MEMORY. Any thread; no globals. */
+struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fault) MUST_CHECK;
+void             json_free(struct json_doc *doc); /* NULL is fine */
+
+/* An object being read. After the first fault every further call does nothing and returns false, so a reader is a
+ * straight list of calls with one check at its end, json_end. Absent optional members leave *out as it was and return
+ * true. */
+struct json_reader {
+	const struct json_doc *doc;
+	const void            *node;   /* the object */
+	const void            *next;   /* of json_begin_items: the item that json_item reads next, */
+	size_t                 next_i; /* and its index */
+	uint64_t               seen;   /* its members that were asked for, by position */
+	struct json_fault     *fault;
+	bool                   failed;
+	/* Where the object is: element `index` of the array `name` in `parent`, which must outlive it. NULL: the root
+	 * of a call or a batch item, where paths begin. */
+	const struct json_reader *parent;
+	const char               *name;
+	size_t                    index;
+};
+enum json_need { JSON_REQUIRED, JSON_OPTIONAL };
+
+/* The body as one object. Any flaw anywhere is its fault. */
+void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_fault *fault);
+/* The body as an object whose member `name` is an array of 1 to max items judged one by one: flaws inside items do not
+ * count here. Returns the number of items, 0 after a fault (wrong type, empty, too many, unknown other members). */
+size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
+                        struct json_fault *fault);
+/* Item `i` of such an array: called for 0, 1, 2 and so on, each costs one step. Its fields are named relative to the
+ * item. Faults when it is not an object or has a flaw; what is wrong with it is no fault of `items`. */
+void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
+
+/* Whether the member is there, of whatever type; does not count as asking for it. */
+bool json_has(const struct json_reader *in, const char *name);
+/* The member if it is a code of 1 to max bytes, otherwise NULL, whatever else is wrong with the object: to name a
+ * malformed item in its result. */
+const char *json_peek_code(const struct json_reader *in, const char *name, size_t max);
+/* The string's bytes live in the doc; *len without the NUL. False and a fault when absent (if required) or not a
+ * string. Here and below a member that is null is not absent: it has the wrong type. */
+bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len);
+/* A string of the codes' alphabet (code_valid), 1 to max bytes. */
+bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
+               size_t *len);
+/* An integer in min..max, which lie within JSON_INT_MAX: below 2^53 cJSON's doubles are exact, and what they round is
+ * above it, so out of range. */
+#define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
+bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
+bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out);
+/* One of `words` (NULL-terminated); *out is its index. The fault lists the words. */
+bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out);
+/* A required array of min..max elements, one at least; returns their number, 0 after a fault. Elements are walked in
+ * order, beginning with *first, with the two calls below. */
+size_t json_array(struct json_reader *in, const char *name, size_t min, size_t max, const void **first);
+/* The element as an object, named NAME[i]; returns the next element, also after a fault. */
+const void *json_array_object(struct json_reader *in, const char *name, size_t i, const void *element,
+                              struct json_reader *object);
+/* The element as a code (code_valid), named NAME[i]; "" after a fault. Returns the next element. */
+const void *json_array_code(struct json_reader *in, const char *name, size_t i, const void *element, size_t max,
+                            const char **out, size_t *len);
+/* Says what is wrong with a member that was read well but cannot be meant. `name` NULL: the object itself. The first
+ * one wins. */
+void json_refuse(struct json_reader *in, const char *name, const char *detail);
+/* Refuses members that nobody asked for. True: nothing is wrong with the object. */
+bool json_end(struct json_reader *in) MUST_CHECK;
+/* json_end for an object got by json_array_object: carries the fault up to `parent`. */
+bool json_leave(struct json_reader *object, struct json_reader *parent);
+
+/* ---- writing. `comma` is set where a value stands before. Keys are the program's own words and not escaped; NULL
+ * inside arrays. Strings are UTF-8; only ", \ and control characters are escaped. */
+struct json_writer {
+	struct text *to;
+	bool         comma;
+};
+void json_open_object(struct json_writer *w, const char *key);
+void json_close_object(struct json_writer *w);
+void json_open_array(struct json_writer *w, const char *key);
+void json_close_array(struct json_writer *w);
+void json_put_string(struct json_writer *w, const char *key, const char *s); /* NUL-terminated UTF-8, escaped */
+void json_put_bytes(struct json_writer *w, const char *key, const char *s, size_t len);
+void json_put_int(struct json_writer *w, const char *key, int64_t n);
+void json_put_bool(struct json_writer *w, const char *key, bool b);
+void json_put_null(struct json_writer *w, const char *key);
+void json_put_time(struct json_writer *w, const char *key, int64_t ms); /* time_write in quotes */
+
+#endif

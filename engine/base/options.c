@@ -1,0 +1,369 @@
+/* options.c - see options.h. */
+#include "engine/base/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS_MAX = 15 };
+#define MANY INT64_C(999999999999999) /* as many digits */
+
+enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
+
+#define TEXT             IS_TEXT, 0, 0
+#define LIST             IS_LIST, 0, 0
+#define NUMBER(min, max) IS_NUMBER, min, max
+#define MAYBE            IS_MAYBE, 0, 0
+#define FLAG             IS_FLAG, 0, 0
+
+static const struct {
+	const char *name;
+	enum type   type;
+	int64_t     min, max; /* of a number */
+	const char *arg, *standard;
+	int         commands;
+	const char *help;
+} table[OPTIONS] = {
+#define X(name, type, arg, standard, commands, help) {#name, type, arg, standard, commands, help},
+#include "engine/base/options.def"
+#undef X
+};
+
+static char *values[OPTIONS]; /* NULL: not given; owned */
+static bool  filed[OPTIONS];  /* given by the file of --config */
+
+static void value_set(int option, const char *value)
+{
+	free(values[option]);
+	values[option] = mem_copy(value);
+}
+
+/* What a source says again: one more of a list, behind a comma. */
+static void value_add(int option, const char *value)
+{
+	struct text all = {0};
+
+	text_format(&all, "%s,%s", values[option], value);
+	value_set(option, all.data);
+	text_fini(&all);
+}
+
+void options_forget(void)
+{
+	for (int i = 0; i < OPTIONS; i++) {
+		free(values[i]);
+		values[i] = NULL;
+		filed[i] = false;
+	}
+}
+
+/* db_password_file -> --db-password-file */
+static void flag_name(char *to, size_t size, const char *name)
+{
+	snprintf(to, size, "--%s", name);
+	for (; *to; to++)
+		if (*to == '_')
+			*to = '-';
+}
+
+void options_help(const struct command *command)
+{
+	char flag[64];
+
+	printf("holdfast %s%s%s - %s\n\n", command->name, *command->operands ? " " : "", command->operands,
+	       command->summary);
+	for (int i = 0; i < OPTIONS; i++) {
+		if (!(table[i].commands & command->mask))
+			continue;
+		flag_name(flag, sizeof(flag), table[i].name);
+		if (table[i].type == IS_MAYBE)
+			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), "[=%s]", table[i].arg);
+		else if (table[i].arg)
+			snprintf(flag + strlen(flag), sizeof(flag) - strlen(flag), " %s", table[i].arg);
+		printf("  %-24s %s%s%s%s\n", flag, table[i].help, table[i].standard ? " (" : "",
+		       table[i].standard ? table[i].standard : "", table[i].standard ? ")" : "");
+	}
+	if (command->mask)
+		printf("\nEvery flag may also be given by the environment (HOLDFAST_LISTEN for --listen) or by "
+		       "--config.\n\n");
+	printf("%s", command->examples);
+}
+
+static int usage(const struct command *command, const char *what, const char *which)
+{
+	say("%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which, command->name);
+	return EXIT_USAGE;
+}
+
+/* The option of this name (with - or _) that the command knows, or -1. */
+static int option_find(const char *name, size_t len, int mask)
+{
+	for (int i = 0; i < OPTIONS; i++) {
+		size_t k = 0;
+
+		while (k < len && (table[i].name[k] == name[k] || (table[i].name[k] == '_' && name[k] == '-')))
+			k++;
+		if (k == len && !table[i].name[k] && (table[i].commands & mask))
+			return i;
+	}
+	return -1;
+}
+
+/* In the environment and in a file a flag has a value, and may be off. */
+static bool is_off(int option, const char *value)
+{
+	static const char *const words[] = {"0", "false", "no", "off"};
+
+	for (size_t i = 0; table[option].type == IS_FLAG && i < LENGTH(words); i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool value_fits(int option, const char *value)
+{
+	return table[option].type != IS_NUMBER ||
+	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
+}
+
+/* What a number has to be; `name` is what its source calls it. */
+static void number_rule(char *to, size_t size, const char *name, int option)
+{
+	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
+}
+
+/* ---- the three sources */
+
+/* argv[i] and perhaps what follows; *used: how many of them. */
+static int argument_read(const struct command *command, char **argv, int left, int *used)
+{
+	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
+	char        rule[160], flag[64];
+	int         option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
+
+	*used = 1;
+	if (option < 0)
+		return usage(command, "unknown flag", arg);
+	if (table[option].type == IS_FLAG && equals)
+		return usage(command, "no value belongs to", arg);
+	if (equals)
+		value = equals + 1;
+	else if (table[option].type != IS_FLAG && table[option].type != IS_MAYBE) {
+		if (left < 2)
+			return usage(command, "a value is missing for", arg);
+		value = argv[1];
+		*used = 2;
+	}
+	if (!value_fits(option, value)) {
+		flag_name(flag, sizeof(flag), table[option].name);
+		number_rule(rule, sizeof(rule), flag, option);
+		return usage(command, rule, "");
+	}
+	if (values[option] && table[option].type == IS_LIST)
+		value_add(option, value);
+	else
+		value_set(option, value);
+	return EXIT_DONE;
+}
+
+static int arguments_read(const struct command *command, int argc, char **argv, char **operands, int max)
+{
+	int n = 0, status = EXIT_DONE;
+
+	for (int i = 1, used = 1; i < argc && status == EXIT_DONE; i += used) {
+		const char *arg = argv[i];
+
+		used = 1;
+		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+			options_help(command);
+			exit(EXIT_DONE);
+		}
+		if (strncmp(arg, "--", 2) == 0)
+			status = argument_read(command, argv + i, argc - i, &used);
+		else if (n == max)
+			status = usage(command, "unexpected argument", arg);
+		else
+			operands[n++] = argv[i];
+	}
+	return status;
+}
+
+static int environment_read(int mask)
+{
+	for (int i = 0; i < OPTIONS; i++) {
+		char        name[64], rule[160];
+		const char *value;
+
+		snprintf(name, sizeof(name), "HOLDFAST_%s", table[i].name);
+		for (char *c = name; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		value = getenv(name);
+		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
+			continue;
+		if (!value_fits(i, value)) {
+			number_rule(rule, sizeof(rule), name, i);
+			say("%s", rule);
+			return EXIT_CONFIG;
+		}
+		value_set(i, value);
+	}
+	return EXIT_DONE;
+}
+
+static char *trimmed(char *s)
+{
+	char *end;
+
+	s += strspn(s, " \t");
+	end = s + strlen(s);
+	while (end > s && strchr(" \t\r\n", end[-1]))
+		*--end = '\0';
+	return s;
+}
+
+/* Ends the line at a # that begins a word, outside of quotes. */
+static void comment_cut(char *line)
+{
+	bool quoted = false;
+
+	for (char *c = line; *c; c++) {
+		quoted ^= *c == '"';
+		if (*c == '#' && !quoted && (c == line || strchr(" \t", c[-1])))
+			*c = '\0';
+	}
+}
+
+/* Without the quotes, if the whole of it is in quotes. */
+static char *unquoted(char *value)
+{
+	size_t len = strlen(value);
+
+	if (len < 2 || value[0] != '"' || strchr(value + 1, '"') != value + len - 1)
+		return value;
+	value[len - 1] = '\0';
+	return value + 1;
+}
+
+/* The first line counts, as what stands before the file does; those of a list count all. */
+static void config_take(int option, const char *value, int mask)
+{
+	if (!(table[option].commands & mask) || is_off(option, value))
+		return;
+	if (!values[option]) {
+		value_set(option, value);
+		filed[option] = true;
+	} else if (filed[option] && table[option].type == IS_LIST) {
+		value_add(option, value);
+	}
+}
+
+static int config_line(const char *file, int number, char *line, int mask)
+{
+	char *equals, *name, *value, rule[160];
+	int   option;
+
+	comment_cut(line);
+	equals = strchr(line, '=');
+	if (equals)
+		*equals = '\0';
+	name = trimmed(line);
+	if (!*name && !equals)
+		return EXIT_DONE;
+	value = equals ? unquoted(trimmed(equals + 1)) : "";
+	option = option_find(name, strlen(name), ALL);
+	if (option < 0) {
+		say("%s, line %d: there is no option %s", file, number, name);
+		return EXIT_CONFIG;
+	}
+	if (!value_fits(option, value)) {
+		number_rule(rule, sizeof(rule), name, option);
+		say("%s, line %d: %s", file, number, rule);
+		return EXIT_CONFIG;
+	}
+	config_take(option, value, mask);
+	return EXIT_DONE;
+}
+
+static int config_read(const char *file, int mask)
+{
+	FILE   *in = fopen(file, "re");
+	char   *line = NULL;
+	size_t  room = 0;
+	ssize_t len;
+	int     status = EXIT_DONE;
+
+	if (!in) {
+		say("cannot read %s: %s", file, strerror(errno));
+		return EXIT_CONFIG;
+	}
+	for (int number = 1; status == EXIT_DONE && (len = getline(&line, &room, in)) >= 0; number++)
+		if (strlen(line) == (size_t)len) {
+			status = config_line(file, number, line, mask);
+		} else {
+			say("%s, line %d: a NUL is not text", file, number);
+			status = EXIT_CONFIG;
+		}
+	if (ferror(in)) {
+		say("cannot read %s: %s", file, strerror(errno));
+		status = EXIT_CONFIG;
+	}
+	free(line);
+	fclose(in);
+	return status;
+}
+
+/* Wherever a number came from. */
+static int ranges_check(const struct command *command)
+{
+	char rule[160], flag[64];
+
+	for (int i = 0; i < OPTIONS; i++) {
+		int64_t n = values[i] && table[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
+
+		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
+			continue;
+		flag_name(flag, sizeof(flag), table[i].name);
+		number_rule(rule, sizeof(rule), flag, i);
+		say("%s", rule);
+		return command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+int options_read(const struct command *command, int argc, char **argv, char **operands, int max)
+{
+	int status = arguments_read(command, argc, argv, operands, max);
+
+	if (status == EXIT_DONE)
+		status = environment_read(command->mask);
+	if (status == EXIT_DONE && option_text(OPTION_config))
+		status = config_read(option_text(OPTION_config), command->mask);
+	if (status == EXIT_DONE)
+		status = ranges_check(command);
+	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db)) {
+		say("--data and --db do not go together");
+		status = EXIT_CONFIG;
+	}
+	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level))) {
+		say("there is no log level %s", option_text(OPTION_log_level));
+		status = EXIT_CONFIG;
+	}
+	return status;
+}
+
+const char *option_text(enum option o)
+{
+	return values[o] ? values[o] : table[o].standard;
+}
+
+bool option_given(enum option o)
+{
+	return values[o] != NULL;
+}
+
+int64_t option_count(enum option o, int64_t standard)
+{
+	return option_text(o) ? strtoll(option_text(o), NULL, 10) : standard;
+}

@@ -1,0 +1,51 @@
+/* options.h - the command line, the environment and the configuration file, as one set of values. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "engine/base/base.h"
+
+enum option {
+#define X(name, type, arg, standard, commands, help) OPTION_##name,
+#include "engine/base/options.def"
+#undef X
+	OPTIONS
+};
+enum {
+	SERVE = 1,
+	MIGRATE = 2,
+	IMPORT = 4,
+	AUDIT = 8,
+	STATS = 16,
+	WORK = 32,
+	REAP = 64,
+	KICK = 128,
+	PURGE = 256,
+	TUNE = 512,
+	HOUSED = 1023, /* all that work on a database */
+	KEY = 1024,
+	SERVE_KEY = SERVE | KEY,
+	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
+	WORK_REAP = WORK | REAP,
+	ALL = HOUSED | KEY
+};
+
+struct command {
+	const char *name;
+	int         mask;     /* which options it knows */
+	const char *operands; /* what stands behind the name, "" if nothing */
+	const char *summary;
+	const char *examples;                                          /* lines */
+	int (*run)(const struct command *self, int argc, char **argv); /* an exit status */
+};
+
+/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Every number is in its range
+ * (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0.
+ */
+int         options_read(const struct command *command, int argc, char **argv, char **operands, int max);
+void        options_help(const struct command *command); /* what --help prints */
+void        options_forget(void);                        /* as if nothing had been read; texts got before are void */
+const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
+bool        option_given(enum option o);
+int64_t     option_count(enum option o, int64_t standard);
+
+#endif

@@ -1,0 +1,432 @@
+/* scan.c - see scan.h. Recursive descent, at most SCAN_DEPTH_MAX deep, over a text that ends in a NUL: as no rule
+ * accepts a NUL, no rule needs to ask whether the text is over. */
+#include "engine/base/scan.h"
+#include "engine/base/escape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member's name as it stands in the text, without the quotes. */
+struct name {
+	char  *at;
+	size_t len;
+};
+
+/* An object or array whose end has not come yet. */
+struct level {
+	bool        array;
+	size_t      count;                   /* complete members or elements: the index of the current one */
+	struct name names[SCAN_MEMBERS_MAX]; /* of an object, as far as the current one */
+};
+
+struct scan {
+	char              *text;
+	char              *end;     /* where the NUL stands */
+	char              *at;      /* the next byte to read */
+	size_t             values;  /* begun so far */
+	bool               escaped; /* the last string has a backslash */
+	size_t             depth;   /* levels that the value being read lies within */
+	struct scan_flaws *flaws;
+	struct json_fault *fault;
+	struct level       levels[SCAN_DEPTH_MAX];
+};
+
+/* ---- paths */
+
+void path_add_name(char *path, size_t size, const char *name, size_t len)
+{
+	size_t had = strlen(path), room = size - 1 - had;
+
+	if (had > 0 && room > 0) {
+		path[had++] = '.';
+		room--;
+	}
+	if (len > room)
+		for (len = room; len > 0 && (name[len] & 0xc0) == 0x80; len--)
+			;
+	memcpy(path + had, name, len);
+	path[had + len] = '\0';
+}
+
+void path_add_index(char *path, size_t size, size_t index)
+{
+	size_t had = strlen(path);
+
+	snprintf(path + had, size - had, "[%zu]", index);
+}
+
+/* The path through the first `depth` levels. */
+static void path_write(const struct scan *s, size_t depth, char *path, size_t size)
+{
+	path[0] = '\0';
+	for (const struct level *l = s->levels; l < s->levels + depth; l++)
+		if (l->array)
+			path_add_index(path, size, l->count);
+		else
+			path_add_name(path, size, l->names[l->count].at, l->names[l->count].len);
+}
+
+/* ---- what is wrong */
+
+/* The text is not readable. Always false. */
+static PRINTF(3, 4) bool scan_fail(struct scan *s, const char *at, const char *format, ...)
+{
+	struct json_fault *fault = s->fault;
+	size_t             size = sizeof(fault->detail), len;
+	va_list            ap;
+
+	path_write(s, s->depth, fault->field, sizeof(fault->field));
+	va_start(ap, format);
+	vsnprintf(fault->detail, size, at == s->end ? "is not JSON: the text ends too early" : format, ap);
+	va_end(ap);
+	len = strlen(fault->detail);
+	snprintf(fault->detail + len, size - len, ", at byte %zu", (size_t)(at - s->text) + 1);
+	return false;
+}
+
+/* What stands at s->at cannot stand there. Always false. */
+static bool scan_expected(struct scan *s, const char *what)
+{
+	return scan_fail(s, s->at, "is not JSON: %s is expected", what);
+}
+
+/* Room for the flaw of one more item; NULL if there is no memory. */
+static struct scan_flaw *scan_flaw_add(struct scan_flaws *f)
+{
+	if (f->count == f->room) {
+		size_t            room = f->room ? 2 * f->room : 4;
+		struct scan_flaw *items = realloc(f->items, room * sizeof(*items));
+
+		if (!items)
+			return NULL;
+		f->items = items;
+		f->room = room;
+	}
+	return &f->items[f->count++];
+}
+
+/* The value being read has a flaw. False: no memory. */
+static bool scan_flaw(struct scan *s, const char *detail)
+{
+	bool               in_item = s->depth >= 2 && !s->levels[0].array && s->levels[1].array;
+	size_t             item = in_item ? s->levels[1].count : SCAN_ITEMS_MAX;
+	struct scan_flaws *flaws = s->flaws;
+	struct json_fault *fault = &flaws->outside;
+
+	if (item < SCAN_ITEMS_MAX) {
+		struct scan_flaw *flaw;
+
+		if (flaws->count > 0 && flaws->items[flaws->count - 1].item >= item)
+			return true;
+		flaw = scan_flaw_add(flaws);
+		if (!flaw) {
+			*s->fault = (struct json_fault){.detail = JSON_NO_MEMORY};
+			return false;
+		}
+		fault = &flaw->fault;
+		path_write(s, 2, fault->field, sizeof(fault->field));
+		flaw->item = item;
+		flaw->own = strlen(fault->field);
+		if (s->depth > 2 && !s->levels[2].array && flaw->own < sizeof(fault->field) - 1)
+			flaw->own++; /* the dot */
+	} else if (fault->detail[0]) {
+		return true;
+	}
+	path_write(s, s->depth, fault->field, sizeof(fault->field));
+	snprintf(fault->detail, sizeof(fault->detail), "%s", detail);
+	return true;
+}
+
+const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item)
+{
+	size_t from = 0, to = flaws->count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (flaws->items[middle].item < item)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < flaws->count && flaws->items[from].item == item ? &flaws->items[from] : NULL;
+}
+
+void scan_flaws_fini(struct scan_flaws *flaws)
+{
+	free(flaws->items);
+	*flaws = (struct scan_flaws){0};
+}
+
+/* ---- the grammar, rule by rule */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void skip_space(struct scan *s)
+{
+	while (*s->at == ' ' || *s->at == '\n' || *s->at == '\r' || *s->at == '\t')
+		s->at++;
+}
+
+static bool scan_value(struct scan *s);
+
+static bool scan_string(struct scan *s)
+{
+	char *at = s->at + 1;
+
+	s->escaped = false;
+	for (;;) {
+		size_t      len;
+		const char *why;
+
+		while ((signed char)*at >= ' ' && *at != '"' && *at != '\\')
+			at++;
+		if (*at == '"')
+			break;
+		if (*at == '\\') {
+			s->escaped = true;
+			if (!escape_read(at, &len, &why))
+				return scan_fail(s, at, "%s", why);
+		} else if ((signed char)*at < 0) {
+			len = utf8_length(at);
+			if (len == 0)
+				return scan_fail(s, at, "is not UTF-8");
+		} else {
+			return scan_fail(s, at, "holds a control character that is not escaped");
+		}
+		at += len;
+	}
+	s->at = at + 1;
+	return true;
+}
+
+static bool scan_digits(struct scan *s)
+{
+	if (!is_digit(*s->at))
+		return scan_expected(s, "a digit");
+	while (is_digit(*s->at))
+		s->at++;
+	return true;
+}
+
+/* Whether the integer that is spelled in [from, to) is one of int64_t. */
+static bool number_fits(const char *from, const char *to)
+{
+	bool        negative = *from == '-';
+	const char *limit = negative ? "9223372036854775808" : "9223372036854775807";
+	size_t      digits = (size_t)(to - from) - negative;
+
+	return digits < 19 || (digits == 19 && memcmp(from + negative, limit, 19) <= 0);
+}
+
+static bool scan_number(struct scan *s)
+{
+	char *from = s->at, *digits = from + (*from == '-'), *integer;
+
+	s->at = digits;
+	if (!scan_digits(s))
+		return false;
+	if (*digits == '0' && s->at > digits + 1)
+		return scan_fail(s, digits, "is not JSON: a number does not start with 0");
+	integer = s->at;
+	if (*s->at == '.') {
+		s->at++;
+		if (!scan_digits(s))
+			return false;
+	}
+	if (*s->at == 'e' || *s->at == 'E') {
+		s->at += s->at[1] == '+' || s->at[1] == '-' ? 2 : 1;
+		if (!scan_digits(s))
+			return false;
+	}
+	if (s->at == integer && !(*from == '-' && *digits == '0') && number_fits(from, integer))
+		return true;
+	memset(from, ' ', (size_t)(s->at - from)); /* the shortest is -0 */
+	memcpy(from, "[]", 2);
+	return true;
+}
+
+static bool scan_word(struct scan *s, const char *word)
+{
+	for (; *word; word++, s->at++)
+		if (*s->at != *word)
+			return scan_expected(s, "a value");
+	return true;
+}
+
+/* An element or a member's value, and the space around it. */
+static bool scan_inside(struct scan *s)
+{
+	bool ok;
+
+	skip_space(s);
+	s->depth++;
+	ok = scan_value(s);
+	s->depth--;
+	skip_space(s);
+	return ok;
+}
+
+/* Begins an object or array that ends with `close`. False: it is empty, and has been read. */
+static bool level_begin(struct scan *s, struct level *level, char close)
+{
+	level->array = close == ']';
+	level->count = 0;
+	s->at++;
+	skip_space(s);
+	if (*s->at != close)
+		return true;
+	s->at++;
+	return false;
+}
+
+static bool scan_array(struct scan *s)
+{
+	struct level *level = &s->levels[s->depth];
+
+	if (!level_begin(s, level, ']'))
+		return true;
+	for (;; level->count++) {
+		if (!scan_inside(s))
+			return false;
+		if (*s->at != ',' && *s->at != ']')
+			return scan_expected(s, "',' or ']'");
+		if (*s->at++ == ']')
+			return true;
+	}
+}
+
+/* Spells the name's escapes the shortest way, so that equal names have equal bytes; spaces fill up behind the quote. */
+static void name_respell(struct name *name)
+{
+	char *from = name->at, *to = name->at, *end = name->at + name->len;
+
+	while (from < end)
+		if (*from == '\\') {
+			size_t      len;
+			const char *why;
+			uint32_t    c = escape_read(from, &len, &why);
+
+			from += len;
+			to = escape_write(to, c);
+		} else {
+			*to++ = *from++;
+		}
+	name->len = (size_t)(to - name->at);
+	*to = '"';
+	memset(to + 1, ' ', (size_t)(end - to));
+}
+
+/* A member's name and the colon. */
+static bool scan_name(struct scan *s, struct name *name)
+{
+	if (*s->at != '"')
+		return scan_expected(s, "a member's name in double quotes");
+	name->at = s->at + 1;
+	if (!scan_string(s))
+		return false;
+	name->len = (size_t)(s->at - 1 - name->at);
+	if (s->escaped)
+		name_respell(name);
+	skip_space(s);
+	if (*s->at != ':')
+		return scan_expected(s, "':'");
+	s->at++;
+	return true;
+}
+
+static bool name_repeated(const struct level *level)
+{
+	const struct name *last = &level->names[level->count];
+
+	for (const struct name *n = level->names; n < last; n++)
+		if (n->len == last->len && memcmp(n->at, last->at, n->len) == 0)
+			return true;
+	return false;
+}
+
+static bool scan_member(struct scan *s, struct level *level)
+{
+	if (level->count == SCAN_MEMBERS_MAX)
+		return scan_fail(s, s->at, "has more than %d members", SCAN_MEMBERS_MAX);
+	if (!scan_name(s, &level->names[level->count]))
+		return false;
+	if (name_repeated(level)) {
+		bool ok;
+
+		s->depth++;
+		ok = scan_flaw(s, "appears twice");
+		s->depth--;
+		if (!ok)
+			return false;
+	}
+	return scan_inside(s);
+}
+
+static bool scan_object(struct scan *s)
+{
+	struct level *level = &s->levels[s->depth];
+
+	if (!level_begin(s, level, '}'))
+		return true;
+	for (;; level->count++) {
+		if (!scan_member(s, level))
+			return false;
+		if (*s->at != ',' && *s->at != '}')
+			return scan_expected(s, "',' or '}'");
+		if (*s->at++ == '}')
+			return true;
+		skip_space(s);
+	}
+}
+
+static bool scan_value(struct scan *s)
+{
+	if (++s->values > SCAN_VALUES_MAX) {
+		s->depth = 0; /* the fault is the whole text's */
+		return scan_fail(s, s->at, "has more than %d values", SCAN_VALUES_MAX);
+	}
+	switch (*s->at) {
+	case '{':
+	case '[':
+		if (s->depth == SCAN_DEPTH_MAX)
+			return scan_fail(s, s->at, "is nested more than %d deep", SCAN_DEPTH_MAX);
+		return *s->at == '{' ? scan_object(s) : scan_array(s);
+	case '"':
+		return scan_string(s);
+	case 't':
+		return scan_word(s, "true");
+	case 'f':
+		return scan_word(s, "false");
+	case 'n':
+		return scan_word(s, "null");
+	default:
+		if (*s->at == '-' || is_digit(*s->at))
+			return scan_number(s);
+		return scan_expected(s, "a value");
+	}
+}
+
+bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault)
+{
+	struct scan s;
+
+	/* Not zeroed as a whole: the levels are 8 KiB, and each is set up where it begins. */
+	assert(text[len] == '\0');
+	s.text = s.at = text;
+	s.end = text + len;
+	s.values = s.depth = 0;
+	s.flaws = flaws;
+	s.fault = fault;
+	skip_space(&s);
+	if (!scan_value(&s))
+		return false;
+	skip_space(&s);
+	if (s.at != s.end)
+		return scan_fail(&s, s.at, "is not JSON: nothing may follow the value");
+	return true;
+}

@@ -1,0 +1,50 @@
+/* scan.h - one strict pass over a JSON text (RFC 8259) before cJSON, which is lenient, sees it.
+ *
+ * A fault makes the whole text unreadable: what is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
+ * that no call takes: a member that is there twice. It belongs to the item it stands in, an element of an array that is
+ * a member of the root object, so that one malformed reservation of a batch does not refuse the others. A number that
+ * is not a 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
+#ifndef SCAN_H
+#define SCAN_H
+
+#include "engine/base/base.h"
+#include "engine/base/json.h"
+
+/* The largest sensible call is a batch of 1,000 reservations with 50,000 lines in all: 2 values (the object, the
+ * array), 5 per reservation (itself, order_id, ttl_s, mode, lines), 4 per line (itself, sku, location, qty), so
+ * 205,002. It nests 5 deep. 64 members because json_reader.seen has 64 bits. From item 1,024 on a flaw counts as one
+ * outside of all items: no call judges that many one by one. */
+enum { SCAN_DEPTH_MAX = 8, SCAN_VALUES_MAX = 400000, SCAN_MEMBERS_MAX = 64, SCAN_ITEMS_MAX = 1024 };
+
+/* The first flaw of one item. */
+struct scan_flaw {
+	size_t            item;  /* its index in its array */
+	size_t            own;   /* fault.field + own is the path relative to the item */
+	struct json_fault fault; /* the path is from the root */
+};
+
+/* All flaws of a text. Zero-initialised is empty and valid. Only one array's items matter, because a call that judges
+ * items knows no other array: of a text with more arrays some flaws are left out, but never all. */
+struct scan_flaws {
+	struct json_fault outside; /* the first flaw outside of items; its detail is empty if there is none */
+	struct scan_flaw *items;   /* by item, ascending */
+	size_t            count;
+	size_t            room;
+};
+
+/* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why, or there
+ * is no memory for flaws (JSON_NO_MEMORY). Bytes are counted from 1.
+ * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
+ * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
+ * array, which no reader takes. Linear in len, no globals. */
+bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
+/* The flaw of an item; NULL if it has none. */
+const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
+void                    scan_flaws_fini(struct scan_flaws *flaws);
+
+/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. What does not fit into
+ * `size` is left out; UTF-8 is cut between characters only. */
+void path_add_name(char *path, size_t size, const char *name, size_t len);
+void path_add_index(char *path, size_t size, size_t index);
+
+#endif

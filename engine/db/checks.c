@@ -1,0 +1,134 @@
+/* doctor.c - the server's rules that Holdfast depends on; see db.h. */
+#include "engine/base/base.h"
+#include "engine/db/db.h"
+#include "engine/db/statement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PREPARED_MIN = 512, IDLE_S_MIN = 5 };
+
+enum column {
+	VERSION,
+	FLUSH,
+	PACKET,
+	BINLOG,
+	FORMAT,
+	SYNC,
+	READ_ONLY,
+	DETECT,
+	PREPARED,
+	IDLE,
+	INIT,
+	SYSDATE,
+};
+
+struct exam {
+	struct text *findings;
+	int          found;
+};
+
+/* One line: what it is, what it should be, and why. */
+static void PRINTF(3, 4) exam_expect(struct exam *exam, bool good, const char *format, ...)
+{
+	char    line[300];
+	va_list ap;
+
+	if (good)
+		return;
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	text_format(exam->findings, "%s\n", line);
+	exam->found++;
+}
+
+static void exam_row(void *arg, const struct db_row *row)
+{
+	struct exam *exam = arg;
+	int          major = 0, minor = 0;
+
+	sscanf(row->col[VERSION], "%d.%d", &major, &minor);
+	exam_expect(exam, strstr(row->col[VERSION], "MariaDB") && major * 1000 + minor >= 10011,
+	            "the server is %s; it should be MariaDB 10.11 or later", row->col[VERSION]);
+	exam_expect(exam, db_int(row, FLUSH) == 1,
+	            "innodb_flush_log_at_trx_commit is %s; it should be 1, or a crash undoes promises",
+	            row->col[FLUSH]);
+	exam_expect(exam, db_int(row, PACKET) >= 16 << 20, "max_allowed_packet is %s; it should be 16777216 or more",
+	            row->col[PACKET]);
+	exam_expect(exam, !db_int(row, BINLOG) || strcmp(row->col[FORMAT], "STATEMENT") != 0,
+	            "binlog_format is STATEMENT; it should be ROW or MIXED, for SKIP LOCKED");
+	exam_expect(exam, !db_int(row, BINLOG) || db_int(row, SYNC) == 1,
+	            "sync_binlog is %s; it should be 1 beside a binary log, or a loss of power undoes promises",
+	            row->col[SYNC]);
+	exam_expect(exam, !db_int(row, READ_ONLY), "read_only is on; it should be off, or nothing can be promised");
+	exam_expect(exam, db_int(row, DETECT),
+	            "innodb_deadlock_detect is off; it should be on, or a deadlock lasts 2 s");
+	exam_expect(exam, db_int(row, PREPARED) >= PREPARED_MIN,
+	            "max_prepared_stmt_count is %s; it should be %d or more, or lanes cannot begin", row->col[PREPARED],
+	            PREPARED_MIN);
+	exam_expect(exam, db_int(row, IDLE) >= IDLE_S_MIN,
+	            "wait_timeout is %s; it should be %d or more, or connections end while nobody needs them",
+	            row->col[IDLE], IDLE_S_MIN);
+	exam_expect(exam, !db_int(row, INIT),
+	            "init_connect is set; it should be empty, or only set what a session is told anyway");
+	exam_expect(exam, !db_int(row, SYSDATE),
+	            "the server runs with sysdate-is-now; it should not, or a hold that expires while it is waited for "
+	            "is confirmed");
+}
+
+/* ---- clocks */
+
+static int64_t wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void clock_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = time_parse(row->col[0]);
+}
+
+enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
+{
+	int64_t        theirs_ms = 0, before_ms = wall_ms(), after_ms;
+	enum db_result result = db_text(db, statement_text(SERVER_CLOCK), clock_read, &theirs_ms);
+
+	after_ms = wall_ms();
+	*ahead_s = theirs_ms < before_ms  ? (theirs_ms - before_ms) / 1000
+	           : theirs_ms > after_ms ? (theirs_ms - after_ms) / 1000
+	                                  : 0;
+	return result;
+}
+
+/* Is the way to the server open to others? */
+static bool way_is_open(const struct db_target *t)
+{
+	return *t->host && t->tls == DB_TLS_OFF && strcmp(t->host, "localhost") != 0 && strcmp(t->host, "::1") != 0 &&
+	       strncmp(t->host, "127.", 4) != 0;
+}
+
+int db_doctor(struct db *db, struct text *findings)
+{
+	struct exam exam = {findings, 0};
+	int64_t     ahead_s = 0;
+
+	if (db_text(db, statement_text(SERVER_SETTINGS), exam_row, &exam) != DB_OK ||
+	    db_clock_apart(db, &ahead_s) != DB_OK) {
+		exam_expect(&exam, false, "the server's settings could not be read: %s", db_error(db));
+		ahead_s = 0;
+	}
+	exam_expect(
+		&exam, llabs(ahead_s) <= CLOCKS_APART_S,
+		"the database's clock is %lld s %s this machine's; it should be right, for it tells what has expired",
+		llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
+	exam_expect(&exam, !way_is_open(db_where(db)),
+	            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE",
+	            db_where(db)->host);
+	return exam.found;
+}

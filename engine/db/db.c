@@ -1,0 +1,505 @@
+/* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
+#include "engine/db/db.h"
+#include "engine/counters.h"
+#include "engine/db/prepared.h"
+#include "engine/db/statement.h"
+
+#include <errmsg.h>
+#include <fcntl.h>
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { CONNECT_S = 3, STANDARD_S = 30 };
+
+struct db {
+	struct db_target target;
+	MYSQL           *mysql; /* NULL: not connected */
+	struct prepared  prepared;
+	unsigned         silence_s;
+	MYSQL_STMT      *sent[DB_AHEAD]; /* what was sent and not answered, the oldest first; NULL: plain text */
+	size_t           sent_count;
+	bool             running; /* a statement's rows are being read */
+	bool             streams; /* they are given as they arrive */
+	bool             manual;  /* the session commits nothing by itself */
+	bool             begun;   /* between db_begin and db_end */
+	int64_t          changed, last_id;
+	unsigned         code;       /* the last error: its number .. */
+	char             error[512]; /* .. and its text */
+};
+
+/* ---- errors */
+
+/* What an error code says about the transaction. All other codes of the server: it refused the statement. */
+static const struct {
+	unsigned       code;
+	enum db_result result;
+} classes[] = {
+	{ER_LOCK_DEADLOCK, DB_RETRY},
+	{ER_CHECKREAD, DB_RETRY},
+	{ER_LOCK_WAIT_TIMEOUT, DB_LOCKED},
+	{ER_DUP_ENTRY, DB_DUPLICATE},
+	/* Never at COMMIT, or with the transaction undone: the server cannot write for now, or a table is missing. */
+	{ER_DISK_FULL, DB_AWAY},
+	{ER_RECORD_FILE_FULL, DB_AWAY},
+	{ER_OPTION_PREVENTS_STATEMENT, DB_AWAY},
+	{ER_READ_ONLY_MODE, DB_AWAY},
+	{ER_OPEN_AS_READONLY, DB_AWAY},
+	{ER_NO_SUCH_TABLE, DB_AWAY},
+	/* Prepared statements alone: too many on this server, or it has forgotten ours. A new connection may help. */
+	{ER_MAX_PREPARED_STMT_COUNT_REACHED, DB_AWAY},
+	{ER_UNKNOWN_STMT_HANDLER, DB_AWAY},
+	{ER_NEED_REPREPARE, DB_AWAY},
+	/* Not proven to come before COMMIT: no word (an error without a code), an interrupt, a server that goes down or
+         * is not part of its cluster, a write that failed. */
+	{0, DB_UNKNOWN},
+	{ER_QUERY_INTERRUPTED, DB_UNKNOWN},
+	{ER_STATEMENT_TIMEOUT, DB_UNKNOWN},
+	{ER_SERVER_SHUTDOWN, DB_UNKNOWN},
+	{ER_CONNECTION_KILLED, DB_UNKNOWN},
+	{ER_UNKNOWN_COM_ERROR, DB_UNKNOWN},
+	{ER_ERROR_ON_WRITE, DB_UNKNOWN},
+	{ER_GET_ERRNO, DB_UNKNOWN},
+	{ER_ERROR_DURING_COMMIT, DB_UNKNOWN},
+};
+
+static enum db_result class_of(unsigned code)
+{
+	for (size_t i = 0; i < LENGTH(classes); i++)
+		if (classes[i].code == code)
+			return classes[i].result;
+	/* libmariadb's own numbers: the connection broke, or what came over it made no sense */
+	if ((code >= 2000 && code < 3000) || (code >= 5000 && code < 6000))
+		return DB_UNKNOWN;
+	return DB_ERROR;
+}
+
+static void error_keep(struct db *db, unsigned code, const char *error)
+{
+	db->code = code;
+	snprintf(db->error, sizeof(db->error), "%s", error && *error ? error : "an error without a text");
+}
+
+/* ---- connections */
+
+/* mysql_init does this too, but not safely from two threads. */
+static void library_start(void)
+{
+	if (mysql_library_init(0, NULL, NULL) != 0) {
+		log_event(LOG_ERROR, "no_libmariadb", "error=\"libmariadb did not start\"");
+		_exit(EXIT_TROUBLE);
+	}
+}
+
+struct db *db_new(const struct db_target *target)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct db            *db = mem_alloc(sizeof(*db));
+
+	pthread_once(&once, library_start);
+	db->target = *target;
+	db->silence_s = STANDARD_S;
+	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
+	return db;
+}
+
+void db_free(struct db *db)
+{
+	if (!db)
+		return;
+	db_close(db);
+	explicit_bzero(&db->target, sizeof(db->target));
+	free(db);
+}
+
+void db_close(struct db *db)
+{
+	prepared_close(&db->prepared);
+	if (db->mysql)
+		mysql_close(db->mysql);
+	db->mysql = NULL;
+	db->sent_count = 0;
+	db->manual = db->begun = false;
+}
+
+bool db_connected(const struct db *db)
+{
+	return db->mysql != NULL;
+}
+
+void db_silence_set(struct db *db, unsigned silence_s)
+{
+	db->silence_s = silence_s;
+}
+
+void db_stream(struct db *db)
+{
+	db->streams = true;
+}
+
+static void options_set(MYSQL *mysql, const struct db *db)
+{
+	const struct db_target *t = &db->target;
+
+	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
+	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
+	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, db->silence_s ? &db->silence_s : &(unsigned){STANDARD_S});
+	mysql_options(mysql, MYSQL_OPT_RECONNECT, &(my_bool){0});
+	mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned){0});
+	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &(unsigned){*t->host ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET});
+	mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &(my_bool){t->tls != DB_TLS_OFF});
+	mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &(my_bool){t->tls == DB_TLS_VERIFY});
+	if (t->tls != DB_TLS_OFF)
+		mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+	if (t->tls == DB_TLS_VERIFY)
+		mysql_options(mysql, MYSQL_OPT_SSL_CA, t->tls_ca);
+	else if (*t->host) /* whoever answers may ask for a password as it is: not of us */
+		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
+		              "mysql_native_password,client_ed25519,auth_gssapi_client");
+	for (enum statement s = SESSION_LETTERS; s <= SESSION_NEWER; s++)
+		mysql_options(mysql, MYSQL_INIT_COMMAND, statement_text(s));
+}
+
+/* A socket address holds 107 bytes: what is longer is reached through a descriptor of its folder (to be closed). */
+static const char *socket_short(const char *path, char *to, size_t size, int *folder)
+{
+	const char *name = strrchr(path, '/');
+	char        parent[sizeof(((struct db_target *)0)->socket)];
+
+	*folder = -1;
+	if (strlen(path) < sizeof(((struct sockaddr_un *)0)->sun_path) || !name)
+		return path;
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(name - path), path);
+	*folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return path;
+	snprintf(to, size, "/proc/self/fd/%d%s", *folder, name);
+	return to;
+}
+
+bool db_connect(struct db *db)
+{
+	const struct db_target *t = &db->target;
+	char                    short_path[sizeof(t->socket) + 32];
+	const char             *path;
+	int                     folder;
+	bool                    connected;
+
+	db_close(db);
+	db->mysql = mysql_init(NULL);
+	if (!db->mysql) {
+		error_keep(db, CR_OUT_OF_MEMORY, "no memory for a connection");
+		return false;
+	}
+	options_set(db->mysql, db);
+	path = socket_short(t->socket, short_path, sizeof(short_path), &folder);
+	connected = mysql_real_connect(db->mysql, *t->host ? t->host : NULL, t->user, t->password,
+	                               *t->database ? t->database : NULL, t->port, *t->host ? NULL : path,
+	                               CLIENT_MULTI_RESULTS) != NULL;
+	if (folder >= 0)
+		close(folder);
+	if (!connected) {
+		error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+		db_close(db);
+		return false;
+	}
+	/* libmariadb goes on in plain text where the server knows no TLS and nothing is to be verified. */
+	if (t->tls != DB_TLS_OFF && !mysql_get_ssl_cipher(db->mysql)) {
+		error_keep(db, CR_SSL_CONNECTION_ERROR, "TLS is required, and the server speaks none");
+		db_close(db);
+		return false;
+	}
+	fcntl(mysql_get_socket(db->mysql), F_SETFD, FD_CLOEXEC);
+	return true;
+}
+
+/* ---- statements */
+
+static const char commit[] = "COMMIT", rollback[] = "ROLLBACK";
+
+/* Reads a result set to its end, and only then gives its rows. False: an error came instead of a row. */
+static bool set_read(struct db *db, int set, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_RES    *result = db->streams ? mysql_use_result(db->mysql) : mysql_store_result(db->mysql);
+	struct db_row row = {.set = set};
+	bool          whole;
+
+	if (!result)
+		return false;
+	row.columns = mysql_num_fields(result);
+	row.fields = mysql_fetch_fields(result);
+	while ((row.col = mysql_fetch_row(result)) != NULL) {
+		row.len = mysql_fetch_lengths(result);
+		if (each)
+			each(arg, &row);
+	}
+	whole = mysql_errno(db->mysql) == 0;
+	mysql_free_result(result);
+	return whole;
+}
+
+/* Reads everything that comes back; *sets counts the result sets that came whole. */
+static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	bool ok = mysql_read_query_result(db->mysql) == 0;
+
+	while (ok) {
+		int more;
+
+		if (mysql_field_count(db->mysql) == 0)
+			db->changed = (int64_t)mysql_affected_rows(db->mysql);
+		else if (set_read(db, *sets, each, arg))
+			++*sets;
+		else
+			return false;
+		more = mysql_next_result(db->mysql);
+		if (more < 0)
+			return true;
+		ok = more == 0;
+	}
+	return false;
+}
+
+/* An error after a whole result set came after a COMMIT, perhaps. */
+static enum db_result failed(struct db *db, unsigned code, const char *error, int sets)
+{
+	enum db_result result;
+
+	error_keep(db, code, error);
+	result = sets ? DB_UNKNOWN : class_of(code);
+	if (result == DB_RETRY)
+		counter_add(COUNT_DEADLOCKS, 1);
+	if (result == DB_UNKNOWN || result == DB_AWAY)
+		db_close(db);
+	return result;
+}
+
+/* The server begins when it has the last byte, and a send that fails has kept back at least that one. */
+static enum db_result not_sent(struct db *db)
+{
+	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
+	db_close(db);
+	return DB_AWAY;
+}
+
+static enum db_result text_put(struct db *db, const char *sql, size_t len)
+{
+	assert(!db->running && db->sent_count < DB_AHEAD);
+	if (!db->mysql)
+		return DB_AWAY;
+	if (mysql_send_query(db->mysql, sql, len) != 0)
+		return not_sent(db);
+	db->sent[db->sent_count++] = NULL;
+	return DB_OK;
+}
+
+static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	MYSQL_STMT *stmt = db->sent[0];
+	int         sets = 0;
+	bool        ok;
+
+	db->sent_count--;
+	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
+	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
+	db->running = true;
+	ok = stmt ? prepared_read(stmt) : answer_read(db, &sets, each, arg);
+	db->running = false;
+	if (stmt) {
+		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
+		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
+	}
+	if (ok)
+		return DB_OK;
+	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
+	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
+}
+
+/* The first transaction of a connection tells the session that nothing commits by itself any more, and waits until it
+ * is so: an interrupt may hit that, too, and what is sent behind it must not stand by itself. */
+static enum db_result session_follow(struct db *db)
+{
+	static const char off[] = "SET autocommit = 0";
+
+	if (db->manual || !db->begun)
+		return DB_OK;
+	db->manual = text_put(db, off, strlen(off)) == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
+	if (db->manual)
+		return DB_OK;
+	db_close(db);
+	return DB_AWAY; /* nothing of the transaction was sent */
+}
+
+static enum db_result text_send(struct db *db, const char *sql, size_t len)
+{
+	enum db_result result = session_follow(db);
+
+	return result == DB_OK ? text_put(db, sql, len) : result;
+}
+
+enum db_result db_send(struct db *db, const char *sql)
+{
+	return text_send(db, sql, strlen(sql));
+}
+
+enum db_result db_prepare(struct db *db, const char *sql)
+{
+	char     error[sizeof(db->error)];
+	unsigned code;
+
+	assert(db->sent_count == 0);
+	if (!db->mysql)
+		return DB_AWAY;
+	if (prepared_find(&db->prepared, sql) ||
+	    prepared_make(&db->prepared, db->mysql, sql, &code, error, sizeof(error)))
+		return DB_OK;
+	return failed(db, code, error, 0);
+}
+
+enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values)
+{
+	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
+	enum db_result result = session_follow(db);
+
+	assert(!db->running && db->sent_count < DB_AHEAD);
+	if (result != DB_OK || !db->mysql)
+		return DB_AWAY;
+	assert(stmt);
+	if (!prepared_send(stmt, values))
+		return not_sent(db);
+	db->sent[db->sent_count++] = stmt;
+	return DB_OK;
+}
+
+enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	db->changed = 0;
+	if (!db->mysql)
+		return DB_AWAY;
+	assert(db->sent_count > 0);
+	return oldest_answer(db, each, arg);
+}
+
+void db_begin(struct db *db)
+{
+	assert(!db->begun);
+	db->begun = db->mysql != NULL;
+}
+
+enum db_result db_end(struct db *db, bool commits)
+{
+	enum db_result result = db_text(db, commits ? commit : rollback, NULL, NULL);
+
+	if (result == DB_OK)
+		db->begun = false;
+	return result;
+}
+
+/* What ends a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a compound
+ * ends its own transactions, and nobody else may commit what an interrupt has left of one. */
+static const char *ending(const char *sql)
+{
+	if (strncmp(sql, "BEGIN", 5) == 0)
+		return NULL;
+	return strncmp(sql, "INSERT", 6) == 0 || strncmp(sql, "UPDATE", 6) == 0 || strncmp(sql, "DELETE", 6) == 0
+	               ? commit
+	               : rollback;
+}
+
+/* The ending goes along in one trip. */
+static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
+                          void *arg)
+{
+	const char    *end = db->manual && !db->begun ? ending(sql) : NULL;
+	enum db_result result = text_send(db, sql, len), ended = DB_OK;
+	int64_t        changed;
+
+	assert(db->sent_count <= 1);
+	if (result == DB_OK && end)
+		result = text_put(db, end, strlen(end));
+	if (result != DB_OK)
+		return result;
+	result = db_answer(db, each, arg);
+	changed = db->changed;
+	if (end && db->mysql)
+		ended = oldest_answer(db, NULL, NULL);
+	db->changed = changed;
+	return result == DB_OK ? ended : result;
+}
+
+enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
+{
+	return run(db, sql->data, sql->len, each, arg);
+}
+
+enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	return run(db, sql, strlen(sql), each, arg);
+}
+
+int64_t db_int(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
+}
+
+const char *db_column(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return ((const MYSQL_FIELD *)row->fields)[column].name;
+}
+
+bool db_is_number(const struct db_row *row, unsigned column)
+{
+	assert(column < row->columns);
+	return IS_NUM(((const MYSQL_FIELD *)row->fields)[column].type);
+}
+
+const char *db_error(const struct db *db)
+{
+	return db->error;
+}
+
+bool db_refused(const struct db *db)
+{
+	static const unsigned codes[] = {ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
+	                                 ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED};
+
+	for (size_t i = 0; i < LENGTH(codes); i++)
+		if (db->code == codes[i])
+			return true;
+	return false;
+}
+
+bool db_refused_row(const struct db *db)
+{
+	return db->code == ER_CONSTRAINT_FAILED || db->code == ER_WARN_DATA_OUT_OF_RANGE ||
+	       db->code == ER_DATA_OUT_OF_RANGE;
+}
+
+unsigned db_errno(const struct db *db)
+{
+	return db->code;
+}
+
+int64_t db_changed(const struct db *db)
+{
+	return db->changed;
+}
+
+int64_t db_last_id(const struct db *db)
+{
+	return db->last_id;
+}
+
+const struct db_target *db_where(const struct db *db)
+{
+	return &db->target;
+}

@@ -1,0 +1,357 @@
+/* embedded.c - see embedded.h: who uses the server, who may start or stop it, and the thread that watches it. The
+ * process itself is mariadbd.c.
+ *
+ *   users.lock, shared     from embedded_open to embedded_close; exclusive only while the last one out stops the server
+ *   start.lock             taken after users.lock, held until the server answers; who gets it looks for one first */
+#include "engine/db/embedded.h"
+#include "engine/db/mariadbd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum {
+	OPEN_MS = 60000, /* for another's start or stop, and for an answer */
+	STOP_MS = 60000,
+	PEEP_MS = 100,       /* longer than embedded_is_served has serve.lock */
+	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
+	SOON_MS = 10000,     /* a server that lived less than that keeps dying */
+	PAUSE_MS = 100,      /* before the second start, doubled for each further one .. */
+	PAUSE_MAX_MS = 2000, /* .. up to this */
+};
+
+struct embedded {
+	struct mariadbd   server; /* while the watch runs, its own */
+	struct db_target  target;
+	enum embedded_use use;
+	int               users_lock; /* -1: not open, like the two below */
+	int               serve_lock;
+	int               wake; /* an eventfd: the watch is to end */
+	bool              watched;
+	pthread_t         watch;
+	bool              none; /* there is no database, and none is to be made */
+	_Atomic int64_t   restarts;
+};
+
+/* Waits wait_ms at most (-1: no limit). True: embedded_close has begun. */
+static bool stopping(const struct embedded *e, int wait_ms)
+{
+	struct pollfd fd = {.fd = e->wake, .events = POLLIN};
+
+	return poll(&fd, 1, wait_ms) > 0;
+}
+
+/* ---- locks */
+
+/* Takes a lock, waiting wait_ms at most (-1: until embedded_close). */
+static bool lock_take(const struct embedded *e, int fd, int how, int wait_ms)
+{
+	int64_t until = clock_ms() + wait_ms;
+
+	while (flock(fd, how | LOCK_NB) != 0)
+		if ((wait_ms >= 0 && clock_ms() >= until) || stopping(e, LOOK_MS))
+			return false;
+	return true;
+}
+
+static bool lock_open(const struct embedded *e, int *fd, const char *name, char *why, size_t why_size)
+{
+	*fd = mariadbd_file(&e->server, name);
+	if (*fd >= 0)
+		return true;
+	return why_write(why, why_size, "cannot open %s/%s: %s", e->server.dir, name, strerror(errno));
+}
+
+/* The file holds the number of the process that has the lock, for the message to the next one. */
+static bool served_say(int lock, const char *dir, char *why, size_t why_size)
+{
+	char    pid[24];
+	ssize_t len = pread(lock, pid, sizeof(pid) - 1, 0);
+
+	pid[len > 0 ? len : 0] = '\0';
+	return why_write(why, why_size, "%s is in use by another serve (pid %ld)", dir, strtol(pid, NULL, 10));
+}
+
+static bool serve_lock(struct embedded *e, char *why, size_t why_size)
+{
+	if (!lock_open(e, &e->serve_lock, "serve.lock", why, why_size))
+		return false;
+	if (!lock_take(e, e->serve_lock, LOCK_EX, PEEP_MS))
+		return served_say(e->serve_lock, e->server.dir, why, why_size);
+	if (ftruncate(e->serve_lock, 0) != 0 || dprintf(e->serve_lock, "%ld\n", (long)getpid()) < 0)
+		return why_write(why, why_size, "cannot write %s/serve.lock: %s", e->server.dir, strerror(errno));
+	return true;
+}
+
+static bool users_lock(struct embedded *e, char *why, size_t why_size)
+{
+	if (!lock_open(e, &e->users_lock, "users.lock", why, why_size))
+		return false;
+	return lock_take(e, e->users_lock, LOCK_SH, OPEN_MS) ||
+	       why_write(why, why_size, "the server in %s is being stopped by another command for over %d s",
+	                 e->server.dir, OPEN_MS / 1000);
+}
+
+/* ---- the server */
+
+/* It answers, and has our database. */
+static bool server_answers(const struct embedded *e, char *error, size_t error_size)
+{
+	struct db_target target = e->target;
+	struct db       *db;
+	bool             ok;
+
+	target.database[0] = '\0';
+	db = db_new(&target);
+	ok = db_connect(db) && db_text(db, "CREATE DATABASE IF NOT EXISTS holdfast", NULL, NULL) == DB_OK;
+	snprintf(error, error_size, "%s", db_error(db));
+	db_free(db);
+	return ok;
+}
+
+/* A server that ended before it answered: if it is ours, it would again. */
+static bool server_replace(struct embedded *e, bool *found, char *why, size_t why_size)
+{
+	char how[64], complaint[400];
+
+	mariadbd_reap(&e->server, how, sizeof(how));
+	if (*found) { /* it was on its way out when we found it */
+		*found = false;
+		return mariadbd_start(&e->server, why, why_size);
+	}
+	mariadbd_complaint(&e->server, complaint, sizeof(complaint));
+	return why_write(why, why_size, "mariadbd ended while starting (%s): %s (see %s/mariadbd.log)", how, complaint,
+	                 e->server.dir);
+}
+
+/* With start.lock held, so that one that is being made is waited for. */
+static bool database_there(struct embedded *e, char *why, size_t why_size)
+{
+	if (e->use != EMBEDDED_FIND)
+		return mariadbd_make(&e->server, why, why_size);
+	e->none = !mariadbd_is_made(&e->server);
+	return !e->none;
+}
+
+/* With start.lock held: finds the server or starts one, and waits until it answers (-1: until embedded_close). */
+static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
+{
+	int64_t until = clock_ms() + wait_ms;
+	char    error[400];
+	pid_t   pid;
+
+	*found = mariadbd_find(&e->server);
+	if (!*found && !mariadbd_start(&e->server, why, why_size))
+		return false;
+	while (!server_answers(e, error, sizeof(error))) {
+		if (mariadbd_ended(&e->server, e->wake, LOOK_MS) && !server_replace(e, found, why, why_size))
+			return false;
+		if (stopping(e, 0))
+			return why_write(why, why_size, "stopped while mariadbd was starting");
+		if (wait_ms >= 0 && clock_ms() > until) {
+			/* A recovery that is cut short begins anew: it is left running for the next command to find. */
+			pid = e->server.pid;
+			mariadbd_leave(&e->server);
+			return why_write(why, why_size, "mariadbd (pid %ld) does not answer after %d s: %s", (long)pid,
+			                 wait_ms / 1000, error);
+		}
+	}
+	return true;
+}
+
+/* That a server runs is news to whoever reads the log of a service, and noise before the result of a command. */
+static enum log_level news(const struct embedded *e)
+{
+	return e->use == EMBEDDED_SERVE ? LOG_INFO : LOG_DEBUG;
+}
+
+static bool server_open(struct embedded *e, char *why, size_t why_size)
+{
+	int64_t began = clock_ms();
+	bool    ok = false, found;
+	int     lock;
+
+	if (!lock_open(e, &lock, "start.lock", why, why_size))
+		return false;
+	if (!lock_take(e, lock, LOCK_EX, OPEN_MS))
+		why_write(why, why_size, "the server in %s is being started by another command for over %d s",
+		          e->server.dir, OPEN_MS / 1000);
+	else
+		ok = database_there(e, why, why_size) && server_up(e, &found, OPEN_MS, why, why_size);
+	if (ok)
+		log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
+		          (long)e->server.pid, clock_ms() - began, e->server.dir);
+	close(lock);
+	return ok;
+}
+
+/* ---- the watch */
+
+/* Everybody who uses the server sees it die; one starts it again, the others find that one's. */
+static void server_heal(struct embedded *e)
+{
+	int64_t began = clock_ms();
+	char    why[1024];
+	bool    ok, found;
+	int     lock;
+
+	ok = lock_open(e, &lock, "start.lock", why, sizeof(why)) && lock_take(e, lock, LOCK_EX, -1) &&
+	     server_up(e, &found, -1, why, sizeof(why));
+	if (ok) {
+		atomic_fetch_add(&e->restarts, 1);
+		log_event(LOG_WARN, "server_restarted", "pid=%ld ms=%" PRId64 " by=%s dir=\"%s\"", (long)e->server.pid,
+		          clock_ms() - began, found ? "another" : "us", e->server.dir);
+	} else if (!stopping(e, 0)) {
+		log_event(LOG_ERROR, "server_not_restarted", "why=\"%s\"", why);
+	}
+	if (lock >= 0)
+		close(lock);
+}
+
+static int pause_ms(int soon)
+{
+	return soon == 0 ? 0 : soon > 5 ? PAUSE_MAX_MS : PAUSE_MS << (soon - 1);
+}
+
+static void *server_watch(void *arg)
+{
+	struct embedded *e = arg;
+	int64_t          since = clock_ms() - SOON_MS;
+	int              soon = 0; /* deaths in a row that came soon after a start */
+	char             how[64];
+
+	for (;;) {
+		while (!mariadbd_ended(&e->server, e->wake, -1))
+			if (stopping(e, 0))
+				return NULL;
+		soon = clock_ms() - since < SOON_MS ? soon + 1 : 0;
+		if (e->server.pidfd >= 0) {
+			long pid = e->server.pid;
+
+			mariadbd_reap(&e->server, how, sizeof(how));
+			log_event(LOG_WARN, "server_died", "pid=%ld how=\"%s\" dir=\"%s\"", pid, how, e->server.dir);
+		}
+		if (stopping(e, pause_ms(soon)))
+			return NULL;
+		since = clock_ms();
+		server_heal(e);
+	}
+}
+
+static bool watch_start(struct embedded *e, char *why, size_t why_size)
+{
+	sigset_t all, before;
+	int      error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
+	error = pthread_create(&e->watch, NULL, server_watch, e);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	e->watched = error == 0;
+	return e->watched || why_write(why, why_size, "cannot start a thread: %s", strerror(error));
+}
+
+/* ---- for the rest of the program */
+
+int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size)
+{
+	struct embedded *e = mem_alloc(sizeof(*e));
+	bool             none;
+
+	*out = NULL;
+	*e = (struct embedded){.server = MARIADBD_NONE, .use = use, .users_lock = -1, .serve_lock = -1};
+	e->wake = eventfd(0, EFD_CLOEXEC);
+	e->none = use == EMBEDDED_FIND && !mariadbd_is_home(dir);
+	if (e->wake < 0)
+		why_write(why, why_size, "cannot make an eventfd: %s", strerror(errno));
+	else if (!e->none && mariadbd_init(&e->server, dir, why, why_size)) {
+		e->target = (struct db_target){.user = "root", .database = "holdfast"};
+		snprintf(e->target.socket, sizeof(e->target.socket), "%s/mariadbd.sock", e->server.dir);
+		if ((use != EMBEDDED_SERVE || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
+		    server_open(e, why, why_size) && watch_start(e, why, why_size)) {
+			*out = e;
+			return EXIT_DONE;
+		}
+	}
+	none = e->none;
+	embedded_close(e);
+	if (none)
+		why_write(why, why_size, "there is no database in %s; `serve`, `migrate` and `import` make one", dir);
+	return none ? EXIT_CONFIG : EXIT_UNAVAILABLE;
+}
+
+bool embedded_is_served(const char *dir, char *why, size_t why_size)
+{
+	char path[4096];
+	int  lock;
+	bool served;
+
+	snprintf(path, sizeof(path), "%s/serve.lock", dir);
+	lock = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (lock < 0)
+		return false;
+	served = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (served)
+		served_say(lock, dir, why, why_size);
+	close(lock);
+	return served;
+}
+
+const struct db_target *embedded_target(const struct embedded *e)
+{
+	return &e->target;
+}
+
+int64_t embedded_restarts(const struct embedded *e)
+{
+	return atomic_load(&e->restarts);
+}
+
+/* A SIGTERM while it starts can leave 10.11 waiting for ever (in init_slave): it is asked to end once it answers. */
+static void server_stop(struct embedded *e)
+{
+	int64_t began = clock_ms(), left = STOP_MS;
+	long    pid = e->server.pid;
+	char    error[400];
+	bool    safe;
+
+	while (!(safe = server_answers(e, error, sizeof(error)) || mariadbd_ended(&e->server, -1, LOOK_MS)) && left > 0)
+		left = began + STOP_MS - clock_ms();
+	if (safe && mariadbd_stop(&e->server, left > 0 ? (int)left : 0))
+		log_event(news(e), "server_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
+		          e->server.dir);
+	else
+		log_event(LOG_WARN, "server_not_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
+		          e->server.dir);
+}
+
+void embedded_close(struct embedded *e)
+{
+	if (!e)
+		return;
+	if (e->watched) {
+		eventfd_write(e->wake, 1);
+		pthread_join(e->watch, NULL);
+	}
+	/* Who fails here has let go of the lock all the same, so that of two who leave at once one is the last. */
+	if (e->users_lock >= 0 && flock(e->users_lock, LOCK_EX | LOCK_NB) == 0 && e->server.pidfd >= 0)
+		server_stop(e);
+	mariadbd_fini(&e->server);
+	if (e->users_lock >= 0)
+		close(e->users_lock);
+	if (e->serve_lock >= 0)
+		close(e->serve_lock);
+	if (e->wake >= 0)
+		close(e->wake);
+	free(e);
+}

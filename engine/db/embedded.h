@@ -1,0 +1,36 @@
+/* embedded.h - the private mariadbd of --data DIR: made, started, tuned, adopted, started again, stopped.
+ *
+ *   DIR/             0700, owned by the server's user    DIR/db/  DIR/tmp/  the server's data and temporary files
+ *   DIR/mariadbd.sock  .pid  .log                        DIR/serve.lock    held (flock) by the one `serve`
+ *   DIR/start.lock   held while a server is started      DIR/users.lock    held shared by everyone who uses the server
+ *
+ * Who leaves last stops the server: every user holds users.lock shared; at the end it tries to take it exclusively,
+ * and where that works nobody else is there. After kill -9 of a user its locks are gone and its server still runs: the
+ * next command finds it by DIR/mariadbd.pid and the socket, and adopts it. After kill -9 of the server the thread of a
+ * running user starts it again at once. */
+#ifndef EMBEDDED_H
+#define EMBEDDED_H
+
+#include "engine/base/base.h"
+#include "engine/db/db.h"
+
+struct embedded;
+
+enum embedded_use {
+	EMBEDDED_FIND,  /* a database that is there; nothing is made where there is none */
+	EMBEDDED_MAKE,  /* DIR and the data directory are made where they do not exist */
+	EMBEDDED_SERVE, /* the same, and serve.lock is taken as well */
+};
+
+/* Starts or adopts the server, waits (60 s at most) until it answers, and creates the database `holdfast` where it is
+ * missing. From here on a thread watches the server and starts it again at once when it dies. EXIT_DONE; EXIT_CONFIG:
+ * there is no database to be found; EXIT_UNAVAILABLE: every other failure. Then `why` holds one clear line. */
+int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size) MUST_CHECK;
+/* Whether a `serve` is on DIR; then `why` says so. A look, which changes nothing. */
+bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
+const struct db_target *embedded_target(const struct embedded *e);
+int64_t embedded_restarts(const struct embedded *e); /* how often the server was started again; any thread */
+/* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
+void embedded_close(struct embedded *e);
+
+#endif

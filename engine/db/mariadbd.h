@@ -1,0 +1,60 @@
+/* mariadbd.h - the process behind embedded.h: its folder and user, its data directory, and the one mariadbd that runs
+ * on it: found or started, watched, stopped. Who may start or stop it, and when, is embedded.c's business.
+ *
+ *                 start or find            ends by itself, or stop
+ *   none (pidfd -1) ──────────▶ runs (pidfd) ──────────▶ none
+ *
+ * One thread at a time. What is run here runs as the server's user and inherits no descriptor of ours. */
+#ifndef MARIADBD_H
+#define MARIADBD_H
+
+#include "engine/base/base.h"
+
+#include <sys/types.h>
+
+struct mariadbd {
+	char        dir[448]; /* DIR: absolute, no symbolic links; MariaDB's own names end at 512 bytes */
+	int         dir_fd;
+	uid_t       uid; /* the server's user */
+	gid_t       gid;
+	const char *why_root;  /* why that is root against our wish; NULL: it is not, or it has been said */
+	pid_t       pid;       /* of the server that runs, as far as we know */
+	int         pidfd;     /* readable when it has ended; -1: none runs */
+	off_t       log_start; /* where its part of the log begins */
+};
+
+/* A folder that is not opened and a server that does not run: what mariadbd_fini may be given. */
+#define MARIADBD_NONE ((struct mariadbd){.dir_fd = -1, .pidfd = -1})
+
+/* False: DIR is no private server's folder, for certain. Touches nothing. */
+bool mariadbd_is_home(const char *dir) MUST_CHECK;
+/* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
+ * something else is refused. */
+bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
+void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
+
+bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data directory is there */
+/* Makes the data directory where it is missing: whole, or not at all. About a second. */
+bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
+/* Finds the server that runs already, answering or not, whoever started it. */
+bool mariadbd_find(struct mariadbd *m) MUST_CHECK;
+/* Starts a server where none runs. That it runs does not mean that it answers yet. */
+bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
+/* True once the server has ended or none is known; false when `wake` (-1: none) is readable or wait_ms (-1: no limit)
+ * have passed. */
+bool mariadbd_ended(const struct mariadbd *m, int wake, int wait_ms) MUST_CHECK;
+/* Forgets a server that has ended, and writes how (`signal 9`). Reaps it if it was our child, and no other child. */
+void mariadbd_reap(struct mariadbd *m, char *how, size_t how_size);
+/* Asks the server to end in order and waits for that. False: it runs on after wait_ms. Never kills it. */
+bool mariadbd_stop(struct mariadbd *m, int wait_ms) MUST_CHECK;
+/* Forgets a server that runs on. */
+void mariadbd_leave(struct mariadbd *m);
+/* The first error that the server wrote to its log since it was started; empty: none. */
+void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size);
+
+/* Opens a file of DIR, made for the server's user where it is missing. -1: errno says why. */
+int mariadbd_file(const struct mariadbd *m, const char *name) MUST_CHECK;
+/* For a child of ours, after fork: becomes the server's user. Async-signal-safe. */
+bool mariadbd_become(const struct mariadbd *m) MUST_CHECK;
+
+#endif

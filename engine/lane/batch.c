@@ -1,0 +1,308 @@
+/* batch.c - which operations a lane takes together, and where those go that cannot be answered yet.
+ *
+ *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
+ *               ▲          │                        parked: somebody outside has locked a row that they need
+ *               └──────────┴─▶ parked ─▶ pending */
+#include "engine/base/base.h"
+#include "engine/db/db.h"
+#include "engine/engine.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
+{
+	op->outcome = outcome;
+	l->held -= op->busy_since_ms != 0;
+	if (outcome == OUTCOME_REPLAYED)
+		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
+	op->next = NULL;
+	*l->answered_last = op;
+	l->answered_last = &op->next;
+}
+
+void lane_tell(struct lane *l)
+{
+	struct op *first = l->answered;
+
+	l->answered = NULL;
+	l->answered_last = &l->answered;
+	loop_give_all(first);
+}
+
+static void pending_append(struct lane *l, struct op *op)
+{
+	op->next = NULL;
+	*l->pending_last = op;
+	l->pending_last = &op->next;
+	l->pending_count++;
+}
+
+/* It may be cancelled again; one that was cancelled stays so. */
+static void op_put_back(struct op *op)
+{
+	int taken = STAGE_TAKEN;
+
+	atomic_compare_exchange_strong(&op->stage, &taken, STAGE_QUEUED);
+}
+
+/* Puts operations back to the front of the pending ones, in their order. Nothing was done for them. */
+static void pending_prepend(struct lane *l, struct op **ops, size_t count)
+{
+	for (size_t i = count; i-- > 0;) {
+		ops[i]->next = l->pending;
+		if (!l->pending)
+			l->pending_last = &ops[i]->next;
+		l->pending = ops[i];
+		l->pending_count++;
+		op_put_back(ops[i]);
+	}
+}
+
+void batch_put_back(struct lane *l)
+{
+	pending_prepend(l, l->batch.ops, l->batch.count);
+	l->batch.count = 0;
+}
+
+void batch_cut(struct lane *l, size_t count)
+{
+	pending_prepend(l, l->batch.ops + count, l->batch.count - count);
+	l->batch.count = count;
+}
+
+/* Soon at first, because it may be one of ours who has the row for a moment; then all together, so that they take few
+ * rounds. One that is tried by itself costs a round: these take half of the lane's time at most. */
+static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
+{
+	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->held;
+
+	if (op->apart)
+		return apart_ms < APART_MS ? apart_ms : APART_MS;
+	if (twin || now_ms == op->busy_since_ms)
+		return PARKED_MIN_MS;
+	return PARKED_MS - (now_ms + SPREAD_MS * l->slot) % PARKED_MS;
+}
+
+static void op_park(struct lane *l, struct op *op, bool twin)
+{
+	int64_t now_ms = clock_ms(), locked_ms;
+
+	if (op->busy_since_ms == 0) {
+		op->busy_since_ms = now_ms;
+		l->held++;
+	}
+	locked_ms = now_ms - op->busy_since_ms;
+	if (locked_ms >= STUCK_MS)
+		lane_beware(l, WARY_MS);
+	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
+		lane_answer(l, op, BUSY);
+		return;
+	}
+	op_put_back(op);
+	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
+	if (!l->parked || op->again_ms < l->parked_ms)
+		l->parked_ms = op->again_ms;
+	op->next = l->parked;
+	l->parked = op;
+}
+
+void batch_park(struct lane *l, struct op *op)
+{
+	op_park(l, op, false);
+}
+
+/* Each in its own time, whatever else is parked meanwhile. */
+static void parked_return(struct lane *l)
+{
+	int64_t     now_ms = clock_ms();
+	struct op **last = &l->parked;
+
+	if (!l->parked || now_ms < l->parked_ms)
+		return;
+	l->parked_ms = INT64_MAX;
+	while (*last) {
+		struct op *op = *last;
+
+		if (op->again_ms <= now_ms) {
+			*last = op->next;
+			pending_prepend(l, &op, 1);
+			continue;
+		}
+		if (op->again_ms < l->parked_ms)
+			l->parked_ms = op->again_ms;
+		last = &op->next;
+	}
+}
+
+static int parked_wait_ms(const struct lane *l)
+{
+	int64_t left_ms = l->parked_ms - clock_ms();
+
+	return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
+{
+	for (size_t at = (hash >> 1) % IDS;; at = (at + 1) % IDS) {
+		const struct op *op = l->ids[at] ? l->batch.ops[l->ids[at] - 1] : NULL;
+
+		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0))
+			return &l->ids[at];
+	}
+}
+
+struct op *batch_find(struct lane *l, bool movement, const char *id)
+{
+	uint16_t *place = id_place(l, movement, id, op_id_hash(movement, id));
+
+	return *place && *place <= l->batch.count ? l->batch.ops[*place - 1] : NULL;
+}
+
+static void batch_index(struct lane *l)
+{
+	memset(l->ids, 0, sizeof(l->ids));
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		*id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) = (uint16_t)(i + 1);
+	}
+}
+
+void batch_keep(struct lane *l, size_t count)
+{
+	l->batch.count = count;
+	batch_index(l);
+}
+
+/* After the look-up: a release or a reacquired order brings lines along that nobody knew of when the batch was filled.
+ */
+void batch_trim(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        lines = 0, kept = 0;
+
+	for (; kept < b->count; kept++) {
+		lines += b->ops[kept]->lines_count + op_found_lines(b->ops[kept]);
+		if (kept > 0 && lines > BATCH_LINES)
+			break;
+	}
+	batch_cut(l, kept);
+}
+
+void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b))
+{
+	struct batch *b = &l->batch;
+	struct op    *waiting[BATCH_OPS];
+	size_t        kept = 0, count = 0;
+	bool          behind = false; /* of one call, which is judged in order */
+
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (behind || waits(op, b))
+			waiting[count++] = op;
+		else
+			b->ops[kept++] = op;
+		behind = count > 0 && waiting[count - 1] == op && op->goes_on;
+	}
+	pending_prepend(l, waiting, count);
+	batch_keep(l, kept);
+}
+
+/* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
+static bool op_take(struct lane *l, struct op *op)
+{
+	int queued = STAGE_QUEUED;
+
+	if (atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN) && clock_ms() - op->arrived_ms <= WAIT_MS)
+		return true;
+	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
+	return false;
+}
+
+static size_t op_bytes(const struct op *op)
+{
+	return 400 + 80 * op->lines_count + (op->reason ? 2 * strlen(op->reason) : 0) +
+	       (op->reference ? 2 * strlen(op->reference) : 0);
+}
+
+/* Half of those under way, as far as the lane can tell: who waits, and who was answered last and comes back. While one
+ * half is in the database the other is answered and asks anew; a lane that takes all that waits has nothing to do until
+ * they come back, and they have nothing to do until then. A call of many is not divided, because it waits for all. */
+static bool batch_has_its_share(const struct lane *l, size_t waiting)
+{
+	const struct batch *b = &l->batch;
+
+	return b->count >= SHARE_MIN && 2 * b->count >= waiting + l->last && !b->ops[b->count - 1]->goes_on;
+}
+
+static bool by_itself(const struct op *op)
+{
+	return op->alone || op->apart;
+}
+
+/* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
+ * nobody who came later is judged before it. One that was parked ends nothing, it is parked until the first has had its
+ * turn.
+ */
+static void batch_fill(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	struct op    *op = l->pending, *next;
+	size_t        lines = 0, bytes = 0, waiting = l->pending_count;
+	bool          full = false;
+
+	b->count = 0;
+	memset(l->ids, 0, sizeof(l->ids));
+	l->pending = NULL;
+	l->pending_last = &l->pending;
+	l->pending_count = 0;
+	for (; op; op = next) {
+		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
+		bool      twin = *place != 0;
+
+		next = op->next;
+		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit ||
+		       batch_has_its_share(l, waiting) ||
+		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
+		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
+		if (twin && op->busy_since_ms) {
+			op_park(l, op, true);
+		} else if (full) {
+			pending_append(l, op);
+		} else if (op_take(l, op)) {
+			op->looked_at = op->looks = 0;
+			lines += op->lines_count;
+			bytes += op_bytes(op);
+			b->ops[b->count++] = op;
+			*place = (uint16_t)b->count;
+		}
+	}
+}
+
+bool batch_take(struct lane *l)
+{
+	struct op *taken[BATCH_OPS];
+	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
+	int        wait_ms = l->pending ? 0 : l->parked ? parked_wait_ms(l) : IDLE_MS;
+
+	if (l->held != l->queue.held)
+		queue_hold(&l->queue, l->held);
+	if (!l->pending && (l->parked || queue_depth(&l->queue) == 0))
+		lane_tell(l); /* it may have to wait */
+	if (l->parked && !l->pending && queue_closed(&l->queue))
+		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
+	if (room > 0)
+		count = queue_take(&l->queue, taken, room, wait_ms);
+	for (size_t i = 0; i < count; i++)
+		pending_append(l, taken[i]);
+	parked_return(l);
+	batch_fill(l);
+	if (l->batch.count == 0 || l->careful)
+		lane_tell(l);
+	return l->batch.count > 0 || l->pending || l->parked || !queue_closed(&l->queue);
+}

@@ -1,0 +1,493 @@
+/* blocked.c - rows that somebody outside has locked.
+ *
+ * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
+ * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
+ * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool still(const _Atomic int64_t *until_ms)
+{
+	int64_t at_ms = atomic_load_explicit(until_ms, memory_order_relaxed);
+
+	return at_ms != 0 && clock_ms() < at_ms;
+}
+
+static void extend(_Atomic int64_t *until_ms, int64_t for_ms)
+{
+	int64_t to_ms = clock_ms() + for_ms;
+
+	if (to_ms > atomic_load_explicit(until_ms, memory_order_relaxed))
+		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
+}
+
+bool lane_is_wary(const struct lane *l)
+{
+	return still(&l->engine->wary_until_ms);
+}
+
+void lane_beware(struct lane *l, int64_t for_ms)
+{
+	extend(&l->engine->wary_until_ms, for_ms);
+}
+
+/* ---- which slots a batch needs */
+
+static struct balance *line_balance(const struct lane *l, const struct line *line)
+{
+	return line->sku && line->location ? &l->batch.balances[line->balance] : NULL;
+}
+
+static bool balance_gathers(const struct balance *p)
+{
+	return p->take > p->own + p->add;
+}
+
+static void lines_need_every(struct lane *l, const struct line *lines, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		struct balance *p = line_balance(l, &lines[k]);
+
+		if (p)
+			p->needs = EVERY_SLOT;
+	}
+}
+
+static void release_needs(struct lane *l, const struct reservation *r)
+{
+	for (size_t k = 0; k < r->lines_count; k++) {
+		struct balance *p = line_balance(l, &r->lines[k]);
+
+		if (p && r->lines[k].slot != l->slot)
+			p->needs = EVERY_SLOT;
+		else if (p && p->needs == NO_SLOT)
+			p->needs = OWN_SLOT;
+	}
+}
+
+/* Does it need whatever slot there is? What is refused does where expired holds are given back first. */
+static bool op_needs_every(const struct op *op, bool sweeps)
+{
+	return (op->writes && op->alone) || (sweeps && op_is_refused(op));
+}
+
+static void batch_needs(struct lane *l, bool sweeps)
+{
+	struct batch *b = &l->batch;
+
+	for (size_t i = 0; i < b->balances_count; i++) {
+		struct balance *p = &b->balances[i];
+
+		p->own_locked = p->others_locked = false;
+		p->needs = balance_gathers(p) ? EVERY_SLOT : p->take > 0 || p->add > 0 ? OWN_SLOT : NO_SLOT;
+	}
+	for (size_t i = 0; i < b->count; i++) {
+		const struct op *op = b->ops[i];
+
+		if (op_needs_every(op, sweeps)) {
+			lines_need_every(l, op->lines, op->lines_count);
+			if (op->found)
+				lines_need_every(l, op->found->lines, op_found_lines(op));
+		} else if (op->writes && op->kind == OP_RELEASE) {
+			release_needs(l, op->found);
+		}
+	}
+}
+
+static void flag_read(void *arg, const struct db_row *row)
+{
+	*(bool *)arg = db_int(row, 0) != 0;
+}
+
+/* Will expired holds be given back because somebody falls short? */
+static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
+{
+	bool refuses = false;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		refuses |= op_is_refused(l->batch.ops[i]);
+	if (!refuses)
+		return DB_OK;
+	return lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, flag_read, sweeps);
+}
+
+/* ---- the looks */
+
+/* All go in one trip. The rows of the last may be many, so nothing is sent behind it. */
+enum { LOOKS = 9 };
+
+struct looks {
+	struct lane   *lane;
+	enum db_result result;
+	size_t         count;
+	struct {
+		void (*each)(void *arg, const struct db_row *row);
+		void *arg;
+	} sent[LOOKS];
+};
+
+/* With l->rows. */
+static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row),
+                      void *arg)
+{
+	struct lane *l = k->lane;
+
+	if (k->result != DB_OK)
+		return;
+	text_reset(&l->sql);
+	statement_add(&l->sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	k->result = db_send(l->db, l->sql.data);
+	if (k->result != DB_OK)
+		return;
+	k->sent[k->count].each = each;
+	k->sent[k->count++].arg = arg;
+}
+
+/* The locks that they took go. */
+static enum db_result looks_end(struct looks *k)
+{
+	if (k->count > 0)
+		look_send(k, LOOKS_END, NULL, NULL);
+	lane_tell(k->lane);
+	for (size_t i = 0; i < k->count; i++) {
+		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
+
+		if (k->result == DB_OK)
+			k->result = result;
+	}
+	return k->result;
+}
+
+/* ---- reservations and ids */
+
+static void unlocked_read(void *arg, const struct db_row *row)
+{
+	struct op *op = batch_find(arg, false, row->col[1]);
+
+	if (op)
+		op->locked = false;
+}
+
+static void reservations_look(struct lane *l, struct looks *k)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!op->writes || !op->found)
+			continue;
+		op->locked = true;
+		row_int(&l->rows, (int64_t)op->found->reservation_id);
+	}
+	if (l->rows.len > 0)
+		look_send(k, RESERVATION_PROBE, unlocked_read, l);
+}
+
+static void id_met(struct op *op)
+{
+	if (op)
+		op->locked = op->suspect = true;
+}
+
+static void order_read(void *arg, const struct db_row *row)
+{
+	id_met(batch_find(arg, false, row->col[0]));
+}
+
+static void movement_id_read(void *arg, const struct db_row *row)
+{
+	id_met(batch_find(arg, true, row->col[0]));
+}
+
+/* Ids that are to be new and are there: somebody has written them and not committed, or
+ * committed a moment ago, which the next look-up tells. */
+static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (op->writes && op->kind == kind)
+			row_hex(&l->rows, op->id, strlen(op->id));
+	}
+	if (l->rows.len == 0)
+		return;
+	look_send(k, GLIMPSE, NULL, NULL);
+	if (kind == OP_MOVE)
+		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
+	else
+		look_send(k, RESERVATION_GLIMPSE, order_read, l);
+	look_send(k, LOOKS_END, NULL, NULL); /* the next look is no glimpse */
+}
+
+/* ---- slots */
+
+struct slot_seen {
+	uint32_t sku_id, location_id, slot, mark;
+	bool     open; /* nobody else has it locked */
+};
+
+struct slots_seen {
+	struct slot_seen *list;
+	size_t            count, max;
+};
+
+/* By what they are; of one slot the open one comes first. */
+static int slot_order(const void *a, const void *b)
+{
+	const struct slot_seen *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	if (x->location_id != y->location_id)
+		return x->location_id < y->location_id ? -1 : 1;
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return y->open - x->open;
+}
+
+static void slot_read(void *arg, const struct db_row *row)
+{
+	struct slots_seen *s = arg;
+
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = (struct slot_seen){
+		.sku_id = (uint32_t)db_int(row, 0),
+		.location_id = (uint32_t)db_int(row, 1),
+		.slot = (uint32_t)db_int(row, 2),
+		.mark = (uint32_t)db_int(row, 3),
+		.open = row->col[3] == NULL,
+	};
+}
+
+static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
+{
+	return a->sku_id == b->sku_id && a->location_id == b->location_id && a->slot == b->slot;
+}
+
+/* A row that many write, one after the other, may be locked at every look; waiting for it is right, because everybody's
+ * turn comes. What stands in it tells it from a row that somebody keeps: it has changed since the last look. */
+static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
+{
+	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
+	struct stuck *at = &l->stuck[hash % STUCK];
+	int64_t       now_ms = clock_ms();
+	bool moves = at->sku_id == seen->sku_id && at->location_id == seen->location_id && at->slot == seen->slot &&
+	             at->mark != seen->mark && now_ms - at->seen_ms < STUCK_MS;
+
+	*at = (struct stuck){seen->sku_id, seen->location_id, seen->slot, seen->mark, now_ms};
+	return !moves;
+}
+
+static void slots_judge(struct lane *l, struct slots_seen *s)
+{
+	if (s->count > 0)
+		qsort(s->list, s->count, sizeof(s->list[0]), slot_order);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct slot_seen *seen = &s->list[i];
+		struct balance         *p = balance_find(l, seen->sku_id, seen->location_id);
+
+		if (seen->open || (i > 0 && slots_equal(seen, seen - 1)) || !slot_is_stuck(l, seen))
+			continue;
+		p->own_locked |= seen->slot == l->slot;
+		p->others_locked |= seen->slot != l->slot;
+	}
+}
+
+static void own_read(void *arg, const struct db_row *row)
+{
+	struct balance *p = balance_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
+
+	if (p)
+		p->own_locked = false;
+}
+
+static void own_slots_look(struct lane *l, struct looks *k)
+{
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		p->own_locked = p->needs != NO_SLOT && p->own_row;
+		if (!p->own_locked)
+			continue;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, l->slot);
+		row_end(&l->rows);
+	}
+	if (l->rows.len > 0)
+		look_send(k, STOCK_PROBE, own_read, l);
+}
+
+/* Own slots that the first look found locked, and all of those of which every slot is needed. */
+static enum db_result slots_look(struct lane *l)
+{
+	struct slots_seen s = {0};
+	enum db_result    result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (!p->own_locked && p->needs != EVERY_SLOT)
+			continue;
+		p->own_locked = false;
+		row_begin(&l->rows);
+		row_int(&l->rows, p->sku_id);
+		row_int(&l->rows, p->location_id);
+		row_int(&l->rows, p->needs == EVERY_SLOT);
+		row_end(&l->rows);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	result = lane_ask(l, STOCK_LOOK, &(struct fill){.rows = &l->rows, .slot = l->slot}, slot_read, &s);
+	if (result == DB_OK)
+		slots_judge(l, &s);
+	free(s.list);
+	return result;
+}
+
+/* ---- how long a round waits */
+
+static void lane_wait(struct lane *l, int wait_s)
+{
+	if (l->wait_s == wait_s || !db_connected(l->db))
+		return;
+	if (lane_ask(l, LANE_WAIT, &(struct fill){.count = wait_s}, NULL, NULL) == DB_OK)
+		l->wait_s = wait_s;
+	else
+		db_close(l->db);
+}
+
+/* A batch that was kept waiting in vain does not wait again. */
+void lane_hurry(struct lane *l)
+{
+	bool wary = lane_is_wary(l);
+
+	l->hasty = false;
+	for (size_t i = 0; wary && i < l->batch.count; i++)
+		l->hasty |= l->batch.ops[i]->unsure;
+	lane_wait(l, l->hasty ? 0 : wary ? WARY_WAIT_S : LOCK_WAIT_S);
+}
+
+void lane_rush(struct lane *l, bool rushes)
+{
+	if (l->hasty)
+		lane_wait(l, rushes ? 0 : WARY_WAIT_S);
+}
+
+/* ---- who has to wait */
+
+static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
+{
+	bool               every = op_needs_every(op, sweeps);
+	size_t             found = op_found_lines(op), count = found ? found : op->lines_count;
+	const struct line *lines = found ? op->found->lines : op->lines;
+
+	if (op->locked)
+		return true;
+	if (!op->writes && !every)
+		return false;
+	for (size_t k = 0; k < count; k++) {
+		const struct balance *p = line_balance(l, &lines[k]);
+		bool                  foreign = op->kind == OP_RELEASE && lines[k].slot != l->slot;
+
+		if (p && ((p->own_locked && !foreign) ||
+		          (p->others_locked && (foreign || every || (op->kind != OP_RELEASE && balance_gathers(p))))))
+			return true;
+	}
+	return false;
+}
+
+static void locked_park(struct lane *l, bool sweeps)
+{
+	struct batch *b = &l->batch;
+	struct op    *kept[BATCH_OPS];
+	size_t        count = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (!op_is_locked(l, op, sweeps))
+			kept[count++] = op;
+	}
+	if (count == b->count)
+		return;
+	for (size_t i = 0, k = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		op->unsure = false; /* the cause is found */
+		if (k < count && op == kept[k]) {
+			k++;
+			continue;
+		}
+		if (op->locked && !op->found)
+			extend(&l->engine->glimpse_until_ms, WARY_MS);
+		batch_park(l, op);
+	}
+	memcpy(b->ops, kept, count * sizeof(kept[0]));
+	batch_keep(l, count);
+	l->hasty = false;
+	decide(b);
+}
+
+enum db_result lane_look_out(struct lane *l)
+{
+	struct looks k = {.lane = l};
+	bool         sweeps = false;
+
+	lane_rush(l, false);
+	k.result = batch_sweeps(l, &sweeps);
+	batch_needs(l, sweeps);
+	for (size_t i = 0; i < l->batch.count; i++)
+		l->batch.ops[i]->locked = false;
+	if (l->hasty || still(&l->engine->glimpse_until_ms)) {
+		ids_look(l, &k, OP_RESERVE);
+		ids_look(l, &k, OP_MOVE);
+	}
+	reservations_look(l, &k);
+	own_slots_look(l, &k);
+	if (looks_end(&k) == DB_OK)
+		k.result = slots_look(l);
+	if (k.result == DB_OK)
+		locked_park(l, sweeps);
+	lane_rush(l, true);
+	return k.result;
+}
+
+/* ---- locks that the looks do not find */
+
+/* The next round looks for the rows. Where it does not find them it fails at once, and so do its halves, until one
+ * operation is left that cannot have its lock. */
+void lane_set_aside(struct lane *l)
+{
+	struct batch *b = &l->batch;
+
+	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK) {
+		batch_put_back(l);
+		return;
+	}
+	lane_beware(l, WARY_MS);
+	if (!l->hasty)
+		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
+	for (size_t i = 0; !l->hasty && i < b->count; i++)
+		b->ops[i]->unsure = true;
+	if (l->hasty && b->count > 1)
+		l->limit = b->count / 2;
+	if (l->hasty && b->count == 1) {
+		b->ops[0]->apart = true;
+		batch_park(l, b->ops[0]);
+		b->count = 0;
+	}
+	batch_put_back(l);
+}

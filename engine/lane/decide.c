@@ -1,0 +1,266 @@
+/* decide.c - see decide.h. One function per operation, in the order of outcome.def: facts first, then refusals, then
+ * what to write. */
+#include "engine/lane/decide.h"
+
+#include <string.h>
+
+static bool hash_equal(const uint8_t *a, const uint8_t *b)
+{
+	return memcmp(a, b, 16) == 0;
+}
+
+/* What is left for an operation that takes from one balance more than once is looked at line by line, because its lines
+ * are summed: each balance stands in one line. */
+static struct balance *line_balance(struct batch *b, const struct line *line)
+{
+	return line->sku && line->location ? &b->balances[line->balance] : NULL;
+}
+
+static int64_t line_left(struct batch *b, const struct line *line)
+{
+	struct balance *p = line_balance(b, line);
+
+	return p ? p->left : 0;
+}
+
+static enum outcome unknown_skus(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		op->lines[i].fault = !op->lines[i].sku;
+		if (op->lines[i].fault)
+			out = UNKNOWN_SKU;
+	}
+	return out;
+}
+
+static void balance_hold(struct balance *p, int64_t qty)
+{
+	p->left -= qty;
+	p->take += qty;
+	p->hold += qty;
+}
+
+static enum outcome reserve_decide(struct batch *b, struct op *op)
+{
+	enum outcome out;
+	int64_t      granted = 0;
+
+	if (op->found)
+		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
+	if (op->over_held)
+		return TOO_MUCH_HELD;
+	out = unknown_skus(op);
+	if (out != OUTCOME_OK)
+		return out;
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line *line = &op->lines[i];
+
+		line->available = line_left(b, line);
+		line->fault = line->available < line->qty;
+		line->granted = line->fault ? line->available : line->qty;
+		granted += line->granted;
+		if (line->fault && op->mode == ALL_OR_NOTHING)
+			out = SHORT;
+	}
+	if (out == SHORT || granted == 0)
+		return SHORT;
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].granted > 0)
+			balance_hold(line_balance(b, &op->lines[i]), op->lines[i].granted);
+	return OUTCOME_OK;
+}
+
+enum outcome movement_outcome(const struct op *op)
+{
+	return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
+}
+
+static enum outcome move_decide(struct batch *b, struct op *op)
+{
+	enum outcome out;
+
+	if (op->found_movement)
+		return movement_outcome(op);
+	if (op->over_limit)
+		return LIMIT;
+	out = unknown_skus(op);
+	if (out != OUTCOME_OK)
+		return out;
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line *line = &op->lines[i];
+
+		line->available = line_left(b, line);
+		line->granted = line->qty;
+		line->fault = line->available + line->qty < 0;
+		if (line->fault)
+			out = SHORT;
+	}
+	if (out != OUTCOME_OK || op->alone) /* one that goes alone is decided under its own locks */
+		return out;
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct balance *p = line_balance(b, &op->lines[i]);
+		int64_t         qty = op->lines[i].qty;
+
+		if (!p)
+			continue; /* a sum of zero where nothing was ever stocked */
+		p->left += qty;
+		if (qty > 0)
+			p->add += qty;
+		else
+			p->take -= qty;
+	}
+	return OUTCOME_OK;
+}
+
+static enum outcome state_outcome(enum reservation_state s)
+{
+	static const enum outcome outcomes[STATES] = {
+		[HELD] = IS_HELD,         [CONFIRMED] = IS_CONFIRMED, [SETTLED] = IS_SETTLED,
+		[RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
+	};
+
+	return outcomes[s];
+}
+
+/* Expired, and wanted all the same. An unswept hold still has its units; a swept one takes them anew, all or nothing.
+ */
+static enum outcome reacquire_decide(struct batch *b, struct op *op)
+{
+	struct reservation *f = op->found;
+	enum outcome        out = OUTCOME_OK;
+
+	op->reacquired = true;
+	if (f->state == HELD)
+		return OUTCOME_OK;
+	for (size_t i = 0; i < f->lines_count; i++) {
+		f->lines[i].available = line_left(b, &f->lines[i]);
+		f->lines[i].fault = f->lines[i].available < f->lines[i].qty;
+		if (f->lines[i].fault)
+			out = SHORT;
+	}
+	if (out == OUTCOME_OK)
+		for (size_t i = 0; i < f->lines_count; i++)
+			balance_hold(line_balance(b, &f->lines[i]), f->lines[i].qty);
+	return out;
+}
+
+static enum outcome confirm_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	op->reacquired = false;
+	if (!f)
+		return NO_ORDER;
+	switch (reservation_reads(f)) {
+	case HELD:
+		return OUTCOME_OK;
+	case EXPIRED:
+		return op->reacquire ? reacquire_decide(b, op) : IS_EXPIRED;
+	case RELEASED:
+		return IS_RELEASED;
+	default:
+		return OUTCOME_REPLAYED; /* confirmed, settled, buried */
+	}
+}
+
+static enum outcome release_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	(void)b;
+	if (!f)
+		return NO_ORDER;
+	switch (reservation_reads(f)) {
+	case RELEASED:
+		return OUTCOME_REPLAYED;
+	case SETTLED:
+		return IS_SETTLED;
+	case EXPIRED:
+		return IS_EXPIRED;
+	default:
+		return OUTCOME_OK; /* held, confirmed, buried */
+	}
+}
+
+static enum outcome extend_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	(void)b;
+	if (!f)
+		return NO_ORDER;
+	return reservation_reads(f) == HELD ? OUTCOME_OK : state_outcome(reservation_reads(f));
+}
+
+static enum outcome kick_decide(struct batch *b, struct op *op)
+{
+	const struct reservation *f = op->found;
+
+	(void)b;
+	if (!f)
+		return NO_ORDER;
+	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error)
+		return OUTCOME_REPLAYED; /* kicked already, nobody has claimed it since */
+	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
+}
+
+static enum outcome (*const decisions[OP_GET])(struct batch *b, struct op *op) = {
+	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
+	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
+};
+
+void decide(struct batch *b)
+{
+	for (size_t i = 0; i < b->balances_count; i++) {
+		struct balance *p = &b->balances[i];
+
+		p->left = p->total;
+		p->take = p->hold = p->add = 0;
+	}
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		op->outcome = decisions[op->kind](b, op);
+		op->writes = op->outcome == OUTCOME_OK;
+	}
+}
+
+bool op_is_refused(const struct op *op)
+{
+	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT)
+		return true;
+	if (op->kind != OP_RESERVE || op->outcome != OUTCOME_OK)
+		return false;
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].fault)
+			return true; /* a partial grant */
+	return false;
+}
+
+/* A refusal names every line that fell short, so every line's balance has to be new, and where it fell short swept and
+ * looked at twice. */
+static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
+{
+	return p->read_at > 0 && p->read_at <= op->looked_at &&
+	       (!fault || (p->swept && (p->agreed || op->looks >= LOOKS_ENOUGH)));
+}
+
+static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].sku && lines[i].location &&
+		    !balance_is_certain(&b->balances[lines[i].balance], lines[i].fault, op))
+			return false;
+	return true;
+}
+
+bool op_is_certain(const struct op *op, const struct batch *b)
+{
+	if (op->looked_at == 0)
+		return false;
+	if (op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
+		return false;
+	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
+}

@@ -1,0 +1,63 @@
+/* decide.h - who gets what. Pure: no database, no clock, no memory of its own.
+ *
+ * A batch is operations in the order of their arrival, the balances (balances) that their lines touch, and for each
+ * operation what the look-up of its id found. decide() gives every operation its outcome and adds up what the batch
+ * will write. It may be run again after the balances or the look-ups were refreshed. Nothing it refuses is told to
+ * anybody before the lane has made sure of it: op_is_certain. */
+#ifndef DECIDE_H
+#define DECIDE_H
+
+#include "engine/catalogue.h"
+#include "engine/engine.h"
+
+enum needs { NO_SLOT, OWN_SLOT, EVERY_SLOT };
+
+/* The balance of one sku at one location, as a lane knows it, and what a batch does to it. All in units. */
+struct balance {
+	uint32_t sku_id, location_id;
+	int64_t  own, total;    /* available: in the lane's slot, in all slots */
+	unsigned slots;         /* how many slot rows there are; 0: never stocked here */
+	bool     own_row;       /* the lane's own slot row exists */
+	bool     wanted;        /* somebody in the batch needs to know the balance */
+	bool     known;         /* own and total were read, some time ago perhaps */
+	int64_t  before;        /* total as it was known before it was read again; -1: it was not known */
+	unsigned read_at;       /* the moment of the batch when they were read; 0: before it began */
+	bool     agreed;        /* the last look gave the total that was known before it */
+	bool     swept;         /* expired holds on it were looked for in this batch */
+	bool     doubted;       /* a refusal rests on it that is not certain yet */
+	uint8_t  needs;         /* blocked.c: which slots the batch needs, enum needs */
+	bool     own_locked;    /* blocked.c: somebody outside holds the own slot of these .. */
+	bool     others_locked; /* .. another one */
+	bool     gathers;       /* the own slot has too little, all slots together have enough */
+	/* ---- decide() */
+	int64_t left;            /* what of `total` nobody in this batch has taken yet, additions included */
+	int64_t take, hold, add; /* leaves available; of that is reserved; comes in */
+};
+
+enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
+
+/* So many looks at balances that never agree, each of them short, are enough for a refusal. */
+enum { LOOKS_ENOUGH = 4 };
+
+struct batch {
+	unsigned        moment; /* counts the reads of the batch, so that it is known which came later */
+	struct op     **ops;
+	size_t          count;
+	struct balance *balances; /* in the order in which they were met */
+	uint32_t       *order;    /* indices of balances, sorted by sku and location: the order of locks */
+	size_t          balances_count;
+};
+
+void decide(struct batch *b);
+/* Of a movement whose id was found: replayed, or used for something else. */
+enum outcome movement_outcome(const struct op *op);
+/* Does the refusal or partial grant stand on balances that are newer than the operation, and on a look-up of its id
+ * that is newer still? In this order: a twin that takes the last units in between is either in the balances or found.
+ * A sum of slots that was read once may be one that never was: InnoDB's view can hold a transaction without another one
+ * that ended before it, so that a unit that moved between two slots is in neither. Two looks have to agree, of which
+ * what the lane knew before may be one; where stock moves faster than that, LOOKS_ENOUGH of them were all short. */
+bool op_is_certain(const struct op *op, const struct batch *b);
+/* Is this the answer to a refused or partial grant, that needs op_is_certain before it is told? */
+bool op_is_refused(const struct op *op);
+
+#endif

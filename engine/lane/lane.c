@@ -1,0 +1,440 @@
+/* lane.c - the batch loop: one thread, one connection, one slot.
+ *
+ * While one batch is in the database the next collects in the queue: no timer, a lone request takes one commit, and
+ * batches grow with the load. A round is one straight line: take, look up, decide, make sure of refusals, write,
+ * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins anew.
+ *
+ * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The
+ * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
+ * location, slot); new reservations, lines and holds of keys; movements. */
+#include "engine/lane/lane.h"
+#include "engine/counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- a round */
+
+/* Whose id has to be looked up before anything is sent: changes of state, what may be a replay, and what is refused
+ * unless it is one. */
+static void batch_mark_suspects(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		op->suspect |= op->alone || op->over_held || l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash ||
+		               op_makes_codes(op);
+		op->look_up = op->suspect || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
+	}
+}
+
+static enum db_result batch_look_up(struct lane *l)
+{
+	enum db_result result;
+
+	l->batch.moment++;
+	result = reservation_look_up(l);
+	return result == DB_OK ? movement_look_up(l) : result;
+}
+
+static enum db_result batch_prepare(struct lane *l)
+{
+	enum db_result result;
+
+	if (l->past != catalogue_past(l->catalogue))
+		lane_forget(l); /* another lane found that the database is another one */
+	result = balances_resolve(l);
+	l->batch.moment = 0;
+	batch_mark_suspects(l);
+	if (result == DB_OK)
+		result = batch_look_up(l);
+	batch_trim(l);
+	if (result == DB_OK)
+		result = balances_make_codes(l);
+	balances_find(l);
+	return result == DB_OK ? balances_load(l, WANTED) : result;
+}
+
+static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].sku && lines[i].location)
+			b->balances[lines[i].balance].doubted = true;
+}
+
+static bool is_uncertain(const struct op *op, const struct batch *b)
+{
+	return op_is_refused(op) && !op_is_certain(op, b);
+}
+
+/* Marks the balances that refusals rest on, and whose ids are to be looked up. False: there are none (uncertain). */
+static bool batch_doubt(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	bool          any = false;
+
+	for (size_t i = 0; i < b->balances_count; i++)
+		b->balances[i].doubted = false;
+	for (size_t i = 0; i < b->count; i++) {
+		struct op *op = b->ops[i];
+
+		if (!is_uncertain(op, b))
+			continue;
+		any = op->look_up = true;
+		op->looks++;
+		lines_doubt(b, op->lines, op->lines_count);
+		if (op->found)
+			lines_doubt(b, op->found->lines, op->found->lines_count);
+	}
+	return any;
+}
+
+/* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for
+ * expired holds, which are given back, after that for the balances, and after that for the id. Where there are so many
+ * such holds that the look for them goes on, who waits for it waits for the next batch. */
+static enum db_result batch_make_sure(struct lane *l)
+{
+	enum db_result result = DB_OK;
+
+	for (int round = 0; result == DB_OK && batch_doubt(l); round++) {
+		if (round == DOUBT_ROUNDS)
+			return DB_RETRY; /* the stock moves faster than we read it */
+		result = reservation_sweep(l);
+		if (result == DB_OK)
+			result = balances_load(l, DOUBTED);
+		if (result == DB_OK)
+			result = batch_look_up(l);
+		balances_meet(l); /* what was found anew has lines without a balance */
+		decide(&l->batch);
+		if (result == DB_OK && l->walk.skus.len > 0) {
+			batch_postpone(l, is_uncertain);
+			decide(&l->batch);
+		}
+	}
+	return result;
+}
+
+static bool batch_writes(const struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (b->ops[i]->writes)
+			return true;
+	return false;
+}
+
+static unsigned batch_tries(const struct batch *b)
+{
+	unsigned tries = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		tries = b->ops[i]->tries > tries ? b->ops[i]->tries : tries;
+	return tries;
+}
+
+/* How often a guard missed units for one of these. */
+static unsigned batch_shorts(const struct batch *b)
+{
+	unsigned shorts = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		shorts = b->ops[i]->shorts > shorts ? b->ops[i]->shorts : shorts;
+	return shorts;
+}
+
+static bool batch_gathers(const struct batch *b)
+{
+	for (size_t i = 0; i < b->balances_count; i++)
+		if (b->balances[i].take > b->balances[i].own + b->balances[i].add)
+			return true;
+	return false;
+}
+
+/* The first tries gather in a transaction of their own, which cannot deadlock with others for long. Where that was not
+ * enough, the gather names every balance of the batch and stands in one transaction with the deduction. */
+static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int64_t *now)
+{
+	struct batch  *b = &l->batch;
+	bool           gathers = batch_gathers(b), inside = gathers && batch_shorts(b) >= 2;
+	enum db_result result = gathers ? stock_gather(l, !inside) : DB_OK;
+
+	if (result != DB_OK)
+		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
+	lane_begin(l, READ_COMMITTED);
+	reservation_change(l);
+	stock_write(l, inside);
+	reservation_insert(l);
+	key_hold_insert(l);
+	movement_insert(l);
+	return lane_commit(l, verdict, now);
+}
+
+/* A movement that is decided under its locks. A refusal for want of units is true only when no expired hold has them.
+ */
+static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int64_t *now)
+{
+	struct op     *op = l->batch.ops[0];
+	enum db_result result = movement_alone(l, op, verdict, now);
+
+	if (result != DB_OK || *verdict != VERDICT_DONE || op->outcome != SHORT)
+		return result;
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		l->batch.balances[i].doubted = true;
+		l->batch.balances[i].swept = false;
+	}
+	result = reservation_sweep(l);
+	if (result == DB_OK && l->walk.skus.len > 0)
+		batch_put_back(l); /* the look for expired holds goes on with the next batch */
+	else if (result == DB_OK)
+		return movement_alone(l, op, verdict, now);
+	return result == DB_UNKNOWN ? DB_AWAY : result;
+}
+
+static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64_t *now)
+{
+	struct batch  *b = &l->batch;
+	enum db_result result = batch_prepare(l);
+
+	*verdict = VERDICT_DONE;
+	if (result == DB_OK)
+		decide(b);
+	if (result == DB_OK && lane_is_wary(l))
+		result = lane_look_out(l);
+	if (result == DB_OK)
+		result = batch_make_sure(l);
+	if (result != DB_OK)
+		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
+	if (!batch_writes(b))
+		return DB_OK;
+	if (l->past != catalogue_past(l->catalogue))
+		return DB_RETRY; /* the numbers of this batch are of another past */
+	return b->ops[0]->alone ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
+}
+
+/* ---- what comes of a round */
+
+static void batch_answer(struct lane *l, int64_t now)
+{
+	balances_learn(l);
+	l->failures = 0;
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->writes || op->outcome == OUTCOME_REPLAYED)
+			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
+		if (op->kind == OP_MOVE)
+			movement_answer(op, now);
+		else
+			reservation_answer(op, now);
+		lane_answer(l, op, op->outcome);
+	}
+	l->last = l->batch.count;
+	l->batch.count = 0;
+	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
+}
+
+/* Again, in smaller batches as it goes on; an operation that had its share of tries is told so. */
+void batch_retry(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        kept = 0;
+
+	counter_add(COUNT_RETRIES, 1);
+	if (batch_tries(b) > 0)
+		l->limit = b->count > 1 ? b->count / 2 : 1;
+	for (size_t i = 0; i < b->count; i++) {
+		if (++b->ops[i]->tries > TRIES_MAX)
+			lane_answer(l, b->ops[i], BUSY);
+		else
+			b->ops[kept++] = b->ops[i];
+	}
+	b->count = kept;
+	batch_put_back(l);
+}
+
+static void batch_unknown(struct lane *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->batch.count; i++) {
+		if (l->batch.ops[i]->writes)
+			lane_answer(l, l->batch.ops[i], OUTCOME_UNKNOWN);
+		else
+			l->batch.ops[kept++] = l->batch.ops[i];
+	}
+	l->batch.count = kept;
+	batch_put_back(l);
+}
+
+static void batch_undone(struct lane *l, enum txn_verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_FENCED:
+		db_close(l->db);
+		break;
+	case VERDICT_LIMIT:
+		for (size_t i = 0; i < l->batch.count; i++)
+			l->batch.ops[i]->alone |= l->batch.ops[i]->kind == OP_MOVE;
+		break;
+	case VERDICT_SHORT:
+		for (size_t i = 0; i < l->batch.count; i++)
+			l->batch.ops[i]->shorts++;
+		balances_forget(l);
+		break;
+	default:
+		break; /* a row was not in the state that was read: it is read anew */
+	}
+	batch_retry(l);
+}
+
+static void pause_with_jitter(unsigned tries)
+{
+	unsigned char chance;
+
+	random_bytes(&chance, sizeof(chance));
+	usleep((tries < 6 ? 500u << tries : 32000u) * chance / 256);
+}
+
+static void batch_failed(struct lane *l, enum db_result result)
+{
+	struct batch *b = &l->batch;
+
+	switch (result) {
+	case DB_DUPLICATE: /* somebody else wrote one of these ids: look all of them up. It may be an id of ours, of a
+	                    * lane whose number is the same modulo 1,024: not again */
+		random_bytes(&l->id_maker.owner, sizeof(l->id_maker.owner));
+		for (size_t i = 0; i < b->count; i++)
+			b->ops[i]->suspect = true;
+		batch_retry(l);
+		break;
+	case DB_RETRY:
+		pause_with_jitter(batch_tries(b));
+		balances_forget(l);
+		batch_retry(l);
+		break;
+	case DB_LOCKED:
+		lane_set_aside(l);
+		break;
+	case DB_AWAY: /* nothing was done, but it may be the database that is not well: not again at once */
+		if (l->failures == 0)
+			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
+			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
+		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
+		l->failures++;
+		batch_put_back(l);
+		break;
+	case DB_UNKNOWN:
+		batch_unknown(l);
+		break;
+	default:
+		log_event(LOG_ERROR, "statement_failed", "lane=%lld requests=%zu errno=%u why=\"%s\"",
+		          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
+		if (b->count == 1)
+			b->ops[0]->tries += TRIES_MAX / 3; /* a culprit by itself fails again */
+		batch_retry(l);
+	}
+}
+
+static void figures_count(struct lane *l, size_t requests, int64_t began_us)
+{
+	struct engine_figures *f = &l->engine->figures;
+	size_t                 bucket = 0;
+
+	while (bucket < LENGTH(f->batch_requests_bucket) - 1 && (size_t)1 << bucket < requests)
+		bucket++;
+	atomic_fetch_add_explicit(&f->batch_requests_bucket[bucket], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_requests, (int64_t)requests, memory_order_relaxed);
+	atomic_fetch_add_explicit(&f->batch_us, clock_us() - began_us, memory_order_relaxed);
+}
+
+static void lane_round(struct lane *l)
+{
+	int64_t          began_us = clock_us(), now = TIME_NONE;
+	size_t           requests = l->batch.count;
+	enum txn_verdict verdict;
+	enum db_result   result;
+
+	lane_hurry(l);
+	result = batch_run(l, &verdict, &now);
+	figures_count(l, requests, began_us);
+	if (clock_us() - began_us > STUCK_MS * 1000)
+		lane_beware(l, SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
+	l->careful = result != DB_OK || verdict != VERDICT_DONE;
+	if (result != DB_OK)
+		batch_failed(l, result);
+	else if (verdict != VERDICT_DONE)
+		batch_undone(l, verdict);
+	else
+		batch_answer(l, now);
+	atomic_store(&l->connected, db_connected(l->db));
+}
+
+static void *lane_main(void *arg)
+{
+	struct lane *l = arg;
+
+	if (!lane_connect(l))
+		log_event(LOG_WARN, "lane_waits", "slot=%u why=\"%s\"", l->slot, db_error(l->db));
+	atomic_store(&l->connected, db_connected(l->db));
+	while (batch_take(l)) {
+		atomic_store(&l->working_since_ms, clock_ms());
+		if (!db_connected(l->db) && !lane_connect(l)) {
+			batch_put_back(l);
+			usleep(50000);
+		} else if (l->batch.count > 0) {
+			lane_round(l);
+		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
+			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id,
+			          db_error(l->db));
+		}
+		atomic_store(&l->connected, db_connected(l->db));
+		atomic_store(&l->working_since_ms, 0);
+	}
+	lane_leave(l);
+	return NULL;
+}
+
+bool lane_connected(struct lane *l)
+{
+	int64_t since_ms = atomic_load(&l->working_since_ms);
+
+	return atomic_load(&l->connected) && (since_ms == 0 || clock_ms() - since_ms < HUNG_MS);
+}
+
+struct lane *lane_open(struct engine *e, unsigned slot)
+{
+	struct lane *l = mem_alloc(sizeof(*l));
+	int          error;
+
+	l->engine = e;
+	l->catalogue = e->catalogue;
+	l->slot = slot;
+	l->limit = l->look_ups = BATCH_OPS;
+	l->pending_last = &l->pending;
+	l->answered_last = &l->answered;
+	l->batch.ops = l->ops;
+	l->batch.balances = mem_alloc(BALANCES_MAX * sizeof(*l->batch.balances));
+	l->batch.order = mem_alloc(BALANCES_MAX * sizeof(*l->batch.order));
+	l->db = db_new(&e->options.target);
+	db_silence_set(l->db, SILENCE_S);
+	queue_init(&l->queue);
+	error = pthread_create(&l->thread, NULL, lane_main, l);
+	assert(error == 0);
+	return l;
+}
+
+void lane_close(struct lane *l)
+{
+	queue_close(&l->queue);
+	pthread_join(l->thread, NULL);
+	queue_fini(&l->queue);
+	db_free(l->db);
+	text_fini(&l->sql);
+	text_fini(&l->rows);
+	text_fini(&l->walk.skus);
+	db_values_fini(&l->values);
+	free(l->batch.balances);
+	free(l->batch.order);
+	free(l);
+}

@@ -1,0 +1,344 @@
+/* sweep.c - expired holds that still occupy a sku: before an order is told `short`, their units are given back.
+ *
+ * Found by the claim index, those that nobody else has locked, claimed or not: the worker that claimed one may be dead.
+ * Holds have no index by sku, which every order would pay for, so a look walks those that are past their time. A lane
+ * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/counters.h"
+#include "engine/db/db.h"
+#include "engine/db/guard.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/lane/decide.h"
+#include "engine/lane/lane.h"
+#include "engine/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	SWEEP_MAX = 1000,       /* given back together */
+	SWEEP_WALK = 20000,     /* holds that a batch passes: some 50 ms */
+	SWEEP_AGAIN_MS = 100,   /* a look is good for so long */
+	OTHERS_MS = 300,        /* how long a lane waits for others to give back .. */
+	OTHERS_PAUSE_US = 4000, /* .. and how often it looks */
+	TELL_MS = 60000,        /* how often the log names a hold that cannot be given back */
+	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed that much after its time */
+	CLOCK_MS = 2000,        /* a database's clock that went otherwise than ours by more than this was set */
+};
+
+/* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
+ */
+static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
+{
+	struct text    sql = {0}, rows = {0};
+	int            verdict;
+	enum db_result result;
+
+	guard_begin(&sql);
+	for (size_t i = 0; i < count; i++)
+		row_int(&rows, (int64_t)list[i]->reservation_id);
+	statement_add(&sql, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
+	guard_expect(&sql, (int64_t)count, VERDICT_STATE);
+	stock_give_back(&sql, list, count, VERDICT_STATE);
+	result = guard_run(db, &sql, &verdict);
+	if (result == DB_OK && verdict == GUARD_DONE)
+		*swept += (unsigned)count;
+	text_fini(&sql);
+	text_fini(&rows);
+	return result;
+}
+
+static void hold_stays(struct lane *l, const struct reservation *r)
+{
+	if (l->walk.told_ms && clock_ms() - l->walk.told_ms < TELL_MS)
+		return;
+	l->walk.told_ms = clock_ms();
+	log_event(LOG_ERROR, "hold_not_given_back", "order_id=%s errno=%u why=\"%s\"", r->order_id, db_errno(l->db),
+	          db_error(l->db));
+}
+
+/* All together, and where that was undone in halves: somebody else may have swept some of them, or be at one, and one
+ * whose slot is damaged, or locked when the lane is in a hurry, is not to keep the others. That one stays. */
+static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
+{
+	unsigned       together = 0;
+	enum db_result result = expire_write(l->db, list, count, &together);
+	size_t         half = count / 2;
+	bool           stays;
+
+	*swept += together;
+	stays = result == DB_OK || result == DB_ERROR || (result == DB_LOCKED && l->hasty);
+	if (together > 0 || !stays)
+		return result;
+	if (count == 1) {
+		if (result == DB_ERROR)
+			hold_stays(l, list[0]);
+		return DB_OK;
+	}
+	result = expire_list(l, list, half, swept);
+	return result == DB_OK ? expire_list(l, list + half, count - half, swept) : result;
+}
+
+/* The ids of holds -> those that are expired give their units back. */
+static enum db_result reservation_expire(struct lane *l, const struct text *ids, unsigned *swept)
+{
+	struct reservation_reader in = {.catalogue = l->catalogue};
+	size_t                    due = 0;
+	enum db_result            result;
+
+	result = lane_ask(l, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, &in);
+	reservations_join(&in);
+	for (size_t i = 0; i < in.count; i++) {
+		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
+			in.list[due++] = in.list[i];
+		else
+			reservation_free(in.list[i]);
+	}
+	if (result == DB_OK && due > 0)
+		result = expire_list(l, in.list, due, swept);
+	reservations_free(in.list, due);
+	return result;
+}
+
+static void id_read(void *arg, const struct db_row *row)
+{
+	row_int(arg, db_int(row, 0));
+}
+
+/* ---- what was looked at */
+
+static struct swept *swept_place(struct lane *l, uint32_t sku_id)
+{
+	return &l->swept[sku_id % SWEPT];
+}
+
+static bool looked_since(struct lane *l, uint32_t sku_id, int64_t since_ms)
+{
+	const struct swept *s = swept_place(l, sku_id);
+
+	return s->sku_id == sku_id && s->at_ms >= since_ms;
+}
+
+struct lapsed {
+	bool    exists;
+	int64_t now;        /* by the database's clock */
+	int64_t started_at; /* since when the lane runs, as its row says it */
+};
+
+static void lapsed_read(void *arg, const struct db_row *row)
+{
+	*(struct lapsed *)arg = (struct lapsed){db_int(row, 0) != 0, time_parse(row->col[1]), time_parse(row->col[2])};
+}
+
+/* From which due_at on the sku is to be looked at. Where the clock was set, or the times of the tables were, from the
+ * beginning: a hold may be due before what was looked at, and was not there then. */
+static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *lapsed)
+{
+	const struct swept *s = swept_place(l, sku_id);
+	int64_t             drift = lapsed->now - clock_ms() - s->clock;
+
+	if (s->sku_id != sku_id || s->to_ms == 0 || s->started_at != lapsed->started_at || drift > CLOCK_MS ||
+	    drift < -CLOCK_MS)
+		return 0;
+	return s->follow ? s->to_ms : s->to_ms - LATE_MS;
+}
+
+/* Nothing that was due by `to_ms` is left of it; 0: something is. */
+static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
+{
+	struct swept *s = swept_place(l, sku_id);
+
+	if (as->to_ms == 0 && s->sku_id == sku_id) {
+		s->at_ms = as->at_ms;
+	} else {
+		*s = *as;
+		s->sku_id = sku_id;
+	}
+}
+
+/* ---- a walk */
+
+static bool is_due(struct lane *l, const struct balance *p, int64_t since_ms)
+{
+	return p->doubted && !p->swept && !looked_since(l, p->sku_id, since_ms);
+}
+
+/* Begins a walk for the skus of the balances in doubt that were not looked at since. l->walk.skus stays empty where
+ * there is nothing to look for: no such sku, or no hold at all that is past its time. */
+static enum db_result walk_begin(struct lane *l, int64_t since_ms)
+{
+	struct lapsed  lapsed = {0};
+	struct walk   *w = &l->walk;
+	enum db_result result;
+
+	text_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		const struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (is_due(l, p, since_ms))
+			row_int(&l->rows, p->sku_id);
+	}
+	if (l->rows.len == 0)
+		return DB_OK;
+	w->look = (struct swept){.at_ms = clock_ms()};
+	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, lapsed_read, &lapsed);
+	w->look.to_ms = lapsed.now;
+	w->look.started_at = lapsed.started_at;
+	w->look.clock = lapsed.now - w->look.at_ms;
+	w->from_ms = INT64_MAX;
+	w->id = 0;
+	w->left = false;
+	for (size_t i = 0; result == DB_OK && i < l->batch.balances_count; i++) {
+		struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (!is_due(l, p, since_ms))
+			continue;
+		p->swept = !lapsed.exists;
+		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
+			w->from_ms = look_from(l, p->sku_id, &lapsed);
+	}
+	if (result == DB_OK && lapsed.exists)
+		text_bytes(&w->skus, l->rows.data, l->rows.len);
+	return result;
+}
+
+/* Its skus were looked at. A sku whose hold stays is looked at from where it was. */
+static void walk_end(struct lane *l)
+{
+	struct walk *w = &l->walk;
+
+	if (w->left) { /* it may have waited for that */
+		w->look.to_ms = 0;
+		w->look.at_ms = clock_ms();
+	}
+	for (const char *at = w->skus.data; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		swept_put(l, (uint32_t)strtoul(at, NULL, 10), &w->look);
+	}
+	text_reset(&w->skus);
+}
+
+struct place { /* of a hold in the claim index */
+	int64_t due_at, id;
+};
+
+static void place_read(void *arg, const struct db_row *row)
+{
+	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
+}
+
+/* Expired holds of the walk's skus up to `end`, which nobody else has locked, into ids. *found: how many there are,
+ * locked ones too. */
+static enum db_result walk_find(struct lane *l, const struct place *end, struct text *ids, size_t *found)
+{
+	const struct walk *w = &l->walk;
+	struct text        all = {0};
+	struct fill        fill = {.rows = &w->skus,
+	                           .low = w->from_ms,
+	                           .id = w->id,
+	                           .high = end->due_at,
+	                           .last = end->id,
+	                           .count = SWEEP_MAX};
+	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
+
+	text_reset(ids);
+	*found = all.len > 0;
+	for (const char *at = all.data; at && (at = strchr(at, ',')); at++)
+		++*found;
+	if (result == DB_OK && *found > 0)
+		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, id_read, ids);
+	text_fini(&all);
+	return result;
+}
+
+/* Gives back what of the walk's skus is expired up to `end`. Who has all of it locked is most likely giving it back
+ * right now: a refusal in between would not be true. */
+static enum db_result walk_part(struct lane *l, const struct place *end)
+{
+	struct text    ids = {0};
+	int64_t        until_ms = clock_ms() + OTHERS_MS;
+	size_t         found = 0;
+	unsigned       swept;
+	enum db_result result;
+
+	do {
+		swept = 0;
+		result = walk_find(l, end, &ids, &found);
+		if (result == DB_OK && ids.len > 0) {
+			lane_rush(l, true);
+			result = reservation_expire(l, &ids, &swept);
+			lane_rush(l, false);
+		} else if (result == DB_OK && found > 0)
+			usleep(OTHERS_PAUSE_US);
+		counter_add(COUNT_EXPIRED, swept);
+	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.len == 0 && clock_ms() < until_ms)));
+	l->walk.left |= found > 0;
+	text_fini(&ids);
+	return result;
+}
+
+/* As far as one batch goes. *full: it is not at its end. */
+static enum db_result walk_go(struct lane *l, bool *full)
+{
+	struct walk   *w = &l->walk;
+	struct place   end = {0};
+	struct fill    fill = {.low = w->from_ms, .id = w->id, .high = w->look.to_ms, .count = SWEEP_WALK};
+	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
+
+	*full = end.id != 0;
+	w->look.follow |= *full;
+	if (!*full)
+		end = (struct place){w->look.to_ms, INT64_MAX};
+	if (result == DB_OK)
+		result = walk_part(l, &end);
+	if (result != DB_OK)
+		return result;
+	w->from_ms = end.due_at;
+	w->id = end.id;
+	if (!*full)
+		walk_end(l);
+	return DB_OK;
+}
+
+void sweep_forget(struct lane *l)
+{
+	memset(l->swept, 0, sizeof(l->swept));
+	text_reset(&l->walk.skus);
+}
+
+/* After each walk, because two skus may share a place in l->swept, which names the later one. */
+static void balances_mark(struct lane *l, int64_t since_ms)
+{
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		struct balance *p = &l->batch.balances[i];
+
+		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
+	}
+}
+
+enum db_result reservation_sweep(struct lane *l)
+{
+	int64_t        since_ms = clock_ms() - SWEEP_AGAIN_MS;
+	bool           full = false;
+	enum db_result result = DB_OK;
+
+	lane_rush(l, false);
+	do {
+		if (l->walk.skus.len == 0)
+			result = walk_begin(l, since_ms);
+		if (result != DB_OK || l->walk.skus.len == 0)
+			break;
+		result = walk_go(l, &full);
+		balances_mark(l, since_ms);
+	} while (result == DB_OK && !full);
+	balances_mark(l, since_ms);
+	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
+		text_reset(&l->walk.skus);
+	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
+		result = db_text(l->db, "ROLLBACK", NULL, NULL);
+	lane_rush(l, true);
+	return result;
+}

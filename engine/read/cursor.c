@@ -1,0 +1,65 @@
+/* cursor.c - see cursor.h. What was read is written again and has to be the same text. */
+#include "engine/read/cursor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t cursor_check(const char *text)
+{
+	uint32_t h = 2166136261u; /* FNV-1a without a seed: cursors outlive the process */
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 16777619u;
+	return h;
+}
+
+void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c)
+{
+	char keys[200];
+
+	snprintf(keys, sizeof(keys), "%c.%" PRId64 ".%" PRId64 ".%" PRId64 ".%" PRId64, list, filter, a, b, c);
+	snprintf(to, CURSOR_SIZE, "%s.%08x", keys, cursor_check(keys));
+}
+
+bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c)
+{
+	char    found, again[CURSOR_SIZE];
+	int64_t found_filter;
+
+	if (sscanf(from, "%c.%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".", &found, &found_filter, a, b, c) != 5)
+		return false;
+	cursor_write(again, list, filter, *a, *b, *c);
+	return strcmp(again, from) == 0;
+}
+
+static void code_write(char *to, const char *code, size_t len)
+{
+	struct text hex = {0};
+
+	text_hex(&hex, code, len);
+	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, cursor_check(hex.data));
+	text_fini(&hex);
+}
+
+void cursor_write_code(char *to, const char *code)
+{
+	code_write(to, code, strlen(code));
+}
+
+bool cursor_read_code(const char *from, char *code, size_t *len)
+{
+	char     again[CURSOR_SIZE];
+	unsigned byte;
+	int      used;
+
+	*len = 0;
+	if (!*from)
+		return true;
+	if (strncmp(from, "s.", 2) != 0)
+		return false;
+	for (const char *at = from + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
+		code[(*len)++] = (char)byte;
+	code_write(again, code, *len);
+	return strcmp(again, from) == 0;
+}

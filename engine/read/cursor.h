@@ -1,0 +1,23 @@
+/* cursor.h - where a list goes on: text that a client keeps and sends back. It outlives the process. Pure.
+ *
+ * It names its list, its filter and the last key, with a check that tells those from elsewhere. The check is no secret:
+ * whoever makes a cursor by hand may put any number into it, so a list looks at what it got. */
+#ifndef CURSOR_H
+#define CURSOR_H
+
+#include "engine/base/base.h"
+#include "engine/engine.h"
+
+enum { CURSOR_SIZE = sizeof(((struct page *)0)->cursor) };
+
+/* LIST.filter.a.b.c.check: numbers. `to` has CURSOR_SIZE bytes. */
+void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c);
+/* false: another list's, another filter's, or nothing that cursor_write gave; a, b and c are void then. */
+bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c) MUST_CHECK;
+
+/* s.HEX.check: the code after which a page of skus begins, in hexadecimal, so that it is read back byte by byte. */
+void cursor_write_code(char *to, const char *code);
+/* Up to SKU_MAX bytes without a NUL behind them; an empty cursor is the code of no bytes. */
+bool cursor_read_code(const char *from, char *code, size_t *len) MUST_CHECK;
+
+#endif

@@ -1,0 +1,259 @@
+/* list.c - lists: what the reader answers. One statement for the page's keys in the order of an index, one for
+ * the rows. */
+#include "engine/read/list.h"
+#include "engine/db/statement.h"
+#include "engine/lane/lane.h"
+#include "engine/read/cursor.h"
+#include "engine/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DUE_MAX_MS INT64_C(253402300799999) /* the last moment of the year 9999 */
+
+struct op *the_one(struct op **ops, size_t count)
+{
+	assert(count == 1);
+	return ops[0];
+}
+
+/* ---- reservations by their ids */
+
+/* Of several who ask for one order each gets a copy. */
+enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct text               sql = {0}, ids = {0};
+	enum db_result            result;
+
+	for (size_t i = 0; i < count; i++)
+		row_hex(&ids, ops[i]->id, strlen(ops[i]->id));
+	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &ids, .count = INT64_MAX});
+	result = db_run(db, &sql, reservation_read, &in);
+	reservations_join(&in);
+	for (size_t i = 0; result == DB_OK && i < count; i++) {
+		ops[i]->outcome = NO_ORDER;
+		for (size_t k = 0; k < in.count && ops[i]->outcome == NO_ORDER; k++)
+			if (strcmp(in.list[k]->order_id, ops[i]->id) == 0) {
+				ops[i]->reservation = reservation_copy(in.list[k]);
+				ops[i]->outcome = OUTCOME_OK;
+			}
+	}
+	reservations_free(in.list, in.count);
+	text_fini(&ids);
+	text_fini(&sql);
+	return result;
+}
+
+/* ---- movements of a sku */
+
+enum db_result list_movements(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct op             *op = the_one(ops, count);
+	struct movement_reader in = {.catalogue = c};
+	struct text            sql = {0};
+	int64_t                low = INT64_MAX, none[2];
+	const struct sku      *sku;
+	enum db_result         result = skus_find(db, c, &op, 1);
+
+	if (result != DB_OK)
+		return result;
+	sku = catalogue_sku(c, op->lines[0].sku_code);
+	op->outcome = sku ? OUTCOME_OK : NO_SKU;
+	if (sku && op->page.cursor[0] && !cursor_read(op->page.cursor, 'm', sku_id(sku), &low, &none[0], &none[1]))
+		op->outcome = BAD_CURSOR;
+	if (op->outcome != OUTCOME_OK)
+		return DB_OK;
+	statement_add(&sql, MOVEMENT_LIST, &(struct fill){.sku = sku_id(sku), .low = low, .count = op->page.limit + 1});
+	result = db_run(db, &sql, movement_read, &in);
+	text_fini(&sql);
+	movements_join(&in);
+	op->movements = in.list;
+	op->items = in.count;
+	if (result != DB_OK)
+		return result;
+	op->page.cursor[0] = '\0';
+	if (op->items > op->page.limit) {
+		movement_free(op->movements[--op->items]);
+		cursor_write(op->page.cursor, 'm', sku_id(sku), (int64_t)op->movements[op->items - 1]->movement_no, 0,
+		             0);
+	}
+	return DB_OK;
+}
+
+/* ---- reservations */
+
+/* One page looks at so many rows of the index at most, whatever it finds in them: the rest is for the next page. */
+enum { WALK_MAX = 10000 };
+
+/* A key of the page: where the row stands in the index. */
+struct key {
+	int64_t id, task, due_ms, part;
+};
+
+struct keys {
+	struct key *list;
+	size_t      count, max, part;
+	size_t      walked; /* rows looked at, in the list or not */
+	struct key  last;   /* the last of them */
+};
+
+static void key_read(void *arg, const struct db_row *row)
+{
+	struct keys *keys = arg;
+
+	keys->last = (struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->walked++;
+	if (db_int(row, 3) && keys->count < keys->max)
+		keys->list[keys->count++] = keys->last;
+}
+
+/* A state is read from parts of the index, one after the other: a hold past its time reads expired before it is swept.
+ */
+static const struct part {
+	enum reservation_state reads, stored;
+	bool                   lapsed, tasked;
+} parts[] = {
+	{HELD, HELD, false, false},      {HELD, HELD, false, true},     {CONFIRMED, CONFIRMED, 0, false},
+	{CONFIRMED, CONFIRMED, 0, true}, {SETTLED, SETTLED, 0, false},  {SETTLED, SETTLED, 0, true},
+	{RELEASED, RELEASED, 0, false},  {RELEASED, RELEASED, 0, true}, {EXPIRED, HELD, true, false},
+	{EXPIRED, HELD, true, true},     {EXPIRED, EXPIRED, 0, false},  {EXPIRED, EXPIRED, 0, true},
+	{BURIED, BURIED, 0, false},      {BURIED, BURIED, 0, true},
+};
+
+/* The rows behind `after`, `count` at most. part NULL: of all states. */
+static enum db_result rows_walk(struct db *db, const struct part *part, const struct key *after, size_t count,
+                                struct keys *keys)
+{
+	struct text    sql = {0}, due = {0};
+	struct fill    fill = {.rows = &due, .task = after->task, .low = after->id, .count = (int64_t)count};
+	enum db_result result;
+
+	row_time(&due, after->due_ms);
+	if (part) {
+		fill.state = part->stored;
+		fill.lapsed = part->lapsed;
+		statement_add(&sql, part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING, &fill);
+	} else {
+		statement_add(&sql, RESERVATION_LIST, &fill);
+	}
+	result = db_run(db, &sql, key_read, keys);
+	text_fini(&due);
+	text_fini(&sql);
+	return result;
+}
+
+/* Until the page is full, the part ends or the walk is long enough. As many rows as the page lacks come first, because
+ * nearly always all of them belong to it. */
+static enum db_result part_read(struct db *db, const struct part *part, struct key after, struct keys *keys)
+{
+	size_t         count = keys->max - keys->count;
+	bool           more = true;
+	enum db_result result = DB_OK;
+
+	while (result == DB_OK && more && keys->count < keys->max && keys->walked < WALK_MAX) {
+		size_t before = keys->walked;
+
+		count = count < WALK_MAX - before ? count : WALK_MAX - before;
+		result = rows_walk(db, part, &after, count, keys);
+		more = keys->walked - before == count;
+		after = keys->last;
+		count *= 4;
+	}
+	return result;
+}
+
+static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *keys)
+{
+	struct key     after = {.task = 0, .due_ms = 0};
+	size_t         first = 0;
+	enum db_result result = DB_OK;
+
+	if (op->page.cursor[0]) {
+		int64_t place;
+
+		if (!cursor_read(op->page.cursor, 'r', op->page.state, &place, &after.due_ms, &after.id) || place < 0 ||
+		    place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 || after.due_ms > DUE_MAX_MS ||
+		    after.id < 0) {
+			op->outcome = BAD_CURSOR;
+			return DB_OK;
+		}
+		first = (size_t)(place % 100);
+		after.task = place / 100;
+	}
+	for (size_t i = first; result == DB_OK && i < LENGTH(parts); i++) {
+		if (parts[i].reads == op->page.state) {
+			keys->part = i;
+			result = part_read(db, &parts[i], after, keys);
+		}
+		after = (struct key){.due_ms = 0};
+	}
+	return result;
+}
+
+static enum db_result keys_of_all(struct db *db, struct op *op, struct keys *keys)
+{
+	struct key after = {.id = INT64_MAX};
+	int64_t    place, due_ms;
+
+	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &place, &due_ms, &after.id)) {
+		op->outcome = BAD_CURSOR;
+		return DB_OK;
+	}
+	return part_read(db, NULL, after, keys);
+}
+
+/* The rows of the keys, in the keys' order; one that left the state in between is left out. */
+static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct keys *keys)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct text               ids = {0}, sql = {0};
+	enum db_result            result;
+
+	for (size_t i = 0; i < keys->count; i++)
+		row_int(&ids, keys->list[i].id);
+	statement_add(&sql, RESERVATION_BY_ID, &(struct fill){.rows = &ids});
+	result = db_run(db, &sql, reservation_read, &in);
+	reservations_join(&in);
+	op->reservations = mem_alloc(keys->count * sizeof(*op->reservations));
+	for (size_t i = 0; i < keys->count; i++)
+		for (size_t k = 0; k < in.count; k++)
+			if (in.list[k] && (int64_t)in.list[k]->reservation_id == keys->list[i].id &&
+			    (!op->page.state || reservation_reads(in.list[k]) == op->page.state)) {
+				op->reservations[op->items++] = in.list[k];
+				in.list[k] = NULL;
+				break;
+			}
+	for (size_t k = 0; k < in.count; k++)
+		reservation_free(in.list[k]);
+	free(in.list);
+	text_fini(&ids);
+	text_fini(&sql);
+	return result;
+}
+
+enum db_result list_reservations(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct op     *op = the_one(ops, count);
+	struct keys    keys = {.max = op->page.limit + 1};
+	enum db_result result;
+
+	op->outcome = OUTCOME_OK;
+	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
+	result = op->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
+	if (result == DB_OK && op->outcome == OUTCOME_OK) {
+		bool              full = keys.count > op->page.limit, more = full || keys.walked >= WALK_MAX;
+		const struct key *last = full ? &keys.list[op->page.limit - 1] : &keys.last;
+
+		keys.count -= full;
+		if (keys.count > 0)
+			result = rows_read(db, c, op, &keys);
+		if (result == DB_OK)
+			op->page.cursor[0] = '\0';
+		if (result == DB_OK && more)
+			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms,
+			             last->id);
+	}
+	free(keys.list);
+	return result;
+}

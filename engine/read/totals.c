@@ -1,0 +1,274 @@
+/* totals.c - what skus have: asked for by code, or page by page; and how many reservations there are. */
+#include "engine/base/base.h"
+#include "engine/catalogue.h"
+#include "engine/counters.h"
+#include "engine/db/db.h"
+#include "engine/db/statement.h"
+#include "engine/engine.h"
+#include "engine/read/cursor.h"
+#include "engine/read/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- totals */
+
+struct total_row {
+	uint32_t     sku_id;
+	struct total total;
+};
+
+struct totals_reader {
+	struct catalogue *catalogue;
+	struct total_row *list;
+	size_t            count, max;
+};
+
+static void total_read(void *arg, const struct db_row *row)
+{
+	struct totals_reader *in = arg;
+
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	in->list[in->count++] = (struct total_row){
+		(uint32_t)db_int(row, 0),
+		{catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
+	         db_int(row, 3), db_int(row, 4)}};
+}
+
+static int total_order(const void *a, const void *b)
+{
+	const struct total_row *x = a, *y = b;
+	uint32_t                x_at = x->total.location->location_id, y_at = y->total.location->location_id;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x_at > y_at) - (x_at < y_at);
+}
+
+/* Sku by sku, whatever the order in which the rows came. */
+static void totals_put(struct totals_reader *in, int64_t read_ms)
+{
+	struct total *totals;
+	size_t        count = 0;
+
+	if (in->count == 0)
+		return;
+	totals = mem_alloc(in->count * sizeof(*totals));
+	qsort(in->list, in->count, sizeof(in->list[0]), total_order);
+	for (size_t i = 0; i < in->count; i++) {
+		uint32_t    id = in->list[i].sku_id;
+		struct sku *sku;
+
+		totals[count++] = in->list[i].total;
+		if (i + 1 < in->count && in->list[i + 1].sku_id == id)
+			continue;
+		sku = catalogue_sku_by_id(in->catalogue, id); /* NULL: forgotten meanwhile, as all is */
+		if (sku)
+			catalogue_totals_put(in->catalogue, sku, read_ms, totals, count);
+		count = 0;
+	}
+	free(totals);
+}
+
+static void code_read(void *arg, const struct db_row *row)
+{
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+}
+
+enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct text    codes = {0}, sql = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < ops[i]->lines_count; k++)
+			if (!catalogue_sku(c, ops[i]->lines[k].sku_code))
+				row_hex(&codes, ops[i]->lines[k].sku_code, strlen(ops[i]->lines[k].sku_code));
+	if (codes.len > 0) {
+		statement_add(&sql, SKU_FIND, &(struct fill){.rows = &codes});
+		result = db_run(db, &sql, code_read, c);
+	}
+	text_fini(&codes);
+	text_fini(&sql);
+	return result;
+}
+
+/* The totals of one operation's skus, from the catalogue, where they were put a moment ago. */
+static void totals_answer(struct catalogue *c, struct op *op)
+{
+	size_t used = 0, max = op->lines_count;
+
+	op->totals = mem_alloc(max * sizeof(*op->totals));
+	op->totals_of = mem_alloc(op->lines_count * sizeof(*op->totals_of));
+	for (size_t k = 0; k < op->lines_count; k++) {
+		struct line *line = &op->lines[k];
+		struct sku  *sku = catalogue_sku(c, line->sku_code);
+		size_t       count = 0;
+		int64_t      age_ms;
+
+		line->sku = sku;
+		while (sku &&
+		       !(catalogue_totals_get(c, sku, INT64_MAX, op->totals + used, max - used, &count, &age_ms) &&
+		         count <= max - used)) {
+			max = max * 2 + count;
+			op->totals = mem_resize(op->totals, max * sizeof(*op->totals));
+		}
+		op->totals_of[k] = count;
+		used += count;
+	}
+	op->outcome = OUTCOME_OK;
+}
+
+/* Reads the totals of these skus into the catalogue, whose numbers are of `past`. */
+static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct text *ids)
+{
+	struct totals_reader in = {.catalogue = c};
+	struct text          sql = {0};
+	int64_t              read_ms = clock_boot_ms();
+	enum db_result       result;
+
+	if (ids->len == 0)
+		return DB_OK;
+	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
+	result = db_run(db, &sql, total_read, &in);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY; /* what was found is forgotten: the database is another one */
+	if (result == DB_OK)
+		totals_put(&in, read_ms);
+	free(in.list);
+	text_fini(&sql);
+	return result;
+}
+
+enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct text    ids = {0};
+	unsigned       past = catalogue_past(c);
+	enum db_result result = skus_find(db, c, ops, count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < ops[i]->lines_count; k++) {
+			struct sku *sku = catalogue_sku(c, ops[i]->lines[k].sku_code);
+
+			if (sku)
+				row_int(&ids, sku_id(sku));
+		}
+	if (result == DB_OK)
+		result = totals_read(db, c, past, &ids);
+	for (size_t i = 0; result == DB_OK && i < count; i++)
+		totals_answer(c, ops[i]);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY; /* forgotten meanwhile */
+	text_fini(&ids);
+	return result;
+}
+
+/* ---- skus by code */
+
+struct page_reader {
+	struct catalogue *catalogue;
+	struct op        *op;
+	struct text      *ids;
+};
+
+/* A line of the op for every sku of the page, the one beyond it too. */
+static void listed_read(void *arg, const struct db_row *row)
+{
+	struct page_reader *in = arg;
+	struct op          *op = in->op;
+
+	op->lines[op->lines_count++].sku =
+		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	row_int(in->ids, db_int(row, 1));
+}
+
+enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	struct op         *op = the_one(ops, count);
+	struct text        sql = {0}, after = {0}, ids = {0};
+	struct page_reader in = {c, op, &ids};
+	char               code[SKU_MAX];
+	size_t             len;
+	unsigned           past = catalogue_past(c);
+	enum db_result     result;
+
+	if (!cursor_read_code(op->page.cursor, code, &len)) {
+		op->outcome = BAD_CURSOR;
+		return DB_OK;
+	}
+	row_hex(&after, code, len);
+	op->lines_count = 0;
+	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->page.limit + 1});
+	result = db_run(db, &sql, listed_read, &in);
+	if (result == DB_OK)
+		result = totals_read(db, c, past, &ids);
+	text_fini(&after);
+	text_fini(&sql);
+	text_fini(&ids);
+	if (result == DB_OK && past != catalogue_past(c))
+		result = DB_RETRY;
+	if (result != DB_OK)
+		return result;
+	op->page.cursor[0] = '\0';
+	if (op->lines_count > op->page.limit) {
+		op->lines_count = op->page.limit;
+		cursor_write_code(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
+	}
+	for (size_t i = 0; i < op->lines_count; i++)
+		op->lines[i].sku_code = sku_code(op->lines[i].sku);
+	totals_answer(c, op);
+	return DB_OK;
+}
+
+/* ---- counts */
+
+static void count_read(void *arg, const struct db_row *row)
+{
+	struct counts *counts = arg;
+	int64_t        state = db_int(row, 0);
+
+	assert(state > 0 && state < STATES);
+	counts->by_state[state] += db_int(row, 2);
+	if (db_int(row, 1)) {
+		counts->claimed[state] = db_int(row, 2);
+	} else {
+		counts->ready[state] = db_int(row, 3);
+		counts->oldest_ready_ms[state] = db_int(row, 3) ? db_int(row, 4) : 0;
+	}
+}
+
+static void tasks_count_read(void *arg, const struct db_row *row)
+{
+	struct counts *counts = arg;
+
+	counts->tasks_open = db_int(row, 0);
+	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
+}
+
+bool engine_count(struct db *db, struct counts *out)
+{
+	struct text sql = {0};
+	bool        ok;
+
+	*out = (struct counts){.counted_ms = clock_boot_ms()};
+	statement_add(&sql, RESERVATION_COUNTS, NULL);
+	ok = db_run(db, &sql, count_read, out) == DB_OK;
+	text_reset(&sql);
+	statement_add(&sql, TASK_FIGURES, NULL);
+	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
+	text_fini(&sql);
+	return ok;
+}
+
+enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+{
+	(void)c;
+	if (!engine_count(db, &ops[0]->counts))
+		return DB_AWAY;
+	counters_take(db);
+	for (size_t i = 0; i < count; i++) {
+		ops[i]->counts = ops[0]->counts;
+		ops[i]->outcome = OUTCOME_OK;
+	}
+	return DB_OK;
+}

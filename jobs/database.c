@@ -1,0 +1,191 @@
+/* database.c - see database.h. */
+#include "jobs/database.h"
+#include "engine/base/options.h"
+#include "schema/migrate.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { START_WAIT_MS = 30000 };
+
+/* What systemd hands over as a credential is shut to others by an ACL, which shows as the bits of the group. */
+static bool is_credential(const char *file)
+{
+	const char *vault = getenv("CREDENTIALS_DIRECTORY");
+
+	return vault && *vault && strncmp(file, vault, strlen(vault)) == 0;
+}
+
+static bool password_read(struct db_target *target, const char *file)
+{
+	struct stat st;
+	char        mode[8];
+	FILE       *in = fopen(file, "re");
+	bool        ok = in && fgets(target->password, sizeof(target->password), in);
+
+	if (ok && fstat(fileno(in), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) && !is_credential(file)) {
+		snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
+		log_event(LOG_WARN, "password_open", "file=%s mode=%s hint=\"others can read it: chmod 600\"", file,
+		          mode);
+	}
+	if (in)
+		fclose(in);
+	target->password[strcspn(target->password, "\r\n")] = '\0';
+	return ok;
+}
+
+static int target_open(struct database *h, const struct database_options *options)
+{
+	char why[512];
+	int  status;
+
+	if (options->db) {
+		if (!db_target_parse(&h->target, options->db, why, sizeof(why))) {
+			say("--db: %s", why);
+			return EXIT_CONFIG;
+		}
+		if (options->password_file && !password_read(&h->target, options->password_file)) {
+			say("--db-password-file: cannot read %s", options->password_file);
+			return EXIT_CONFIG;
+		}
+		return EXIT_DONE;
+	}
+	status = embedded_open(&h->embedded, options->data, options->use, why, sizeof(why));
+	if (status != EXIT_DONE) {
+		say("%s", why);
+		return status;
+	}
+	h->target = *embedded_target(h->embedded);
+	return EXIT_DONE;
+}
+
+/* The service blocks the signals while it starts: one that came meanwhile waits. */
+static bool asked_to_end(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT));
+}
+
+static bool wait_for(struct db *db)
+{
+	int64_t until = clock_ms() + START_WAIT_MS;
+
+	while (!db_connect(db)) {
+		if (db_refused(db) || clock_ms() > until || asked_to_end())
+			return false;
+		usleep(200000);
+	}
+	return true;
+}
+
+/* Again when the connection broke meanwhile. */
+static bool version_read(struct db *db, int *version)
+{
+	while (!schema_version(db, version))
+		if (db_connected(db) || !wait_for(db))
+			return false;
+	return true;
+}
+
+static int schema_look(struct database *h, struct db *db, const struct database_options *options)
+{
+	char why[512];
+	int  version;
+
+	if (options->migrates)
+		return EXIT_DONE;
+	if (h->embedded && !schema_migrate(db, why, sizeof(why))) {
+		say("%s", why);
+		return EXIT_UNAVAILABLE;
+	}
+	if (!version_read(db, &version)) {
+		say("cannot read the schema version: %s", db_error(db));
+		return EXIT_UNAVAILABLE;
+	}
+	if (version == schema_latest())
+		return EXIT_DONE;
+	say("the database has schema version %d, this program needs %d: %s", version, schema_latest(),
+	    version < schema_latest() ? "run `holdfast migrate`"
+	                              : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	return EXIT_CONFIG;
+}
+
+int database_open(struct database *h, const struct database_options *options)
+{
+	struct db *db;
+	int        status;
+
+	*h = (struct database){0};
+	status = target_open(h, options);
+	if (status != EXIT_DONE)
+		return status;
+	db = db_new(&h->target);
+	if (!wait_for(db)) {
+		say("%s: %s",
+		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
+		    db_error(db));
+		status = EXIT_UNAVAILABLE;
+	} else {
+		db_doctor(db, &h->findings);
+		status = schema_look(h, db, options);
+	}
+	db_free(db);
+	if (status != EXIT_DONE)
+		database_close(h);
+	return status;
+}
+
+void database_close(struct database *h)
+{
+	if (h->embedded)
+		embedded_close(h->embedded);
+	text_fini(&h->findings);
+	*h = (struct database){0};
+}
+
+struct db *database_connect(const struct database *h)
+{
+	struct db *db = db_new(&h->target);
+
+	if (db_connect(db))
+		return db;
+	say("the database is not there: %s", db_error(db));
+	db_free(db);
+	return NULL;
+}
+
+int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg)
+{
+	struct database database;
+	struct db      *db;
+	int             status = database_open(&database, options);
+
+	if (status != EXIT_DONE)
+		return status;
+	db = database_connect(&database);
+	if (!db) {
+		database_close(&database);
+		return EXIT_UNAVAILABLE;
+	}
+	status = act(db, arg);
+	if (status == EXIT_UNAVAILABLE)
+		say("the database did not do it: %s", db_error(db));
+	db_free(db);
+	database_close(&database);
+	return status;
+}
+
+struct database_options option_database(enum embedded_use use)
+{
+	return (struct database_options){
+		.use = use,
+		.data = option_text(OPTION_data),
+		.db = option_text(OPTION_db),
+		.password_file = option_text(OPTION_db_password_file),
+	};
+}

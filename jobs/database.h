@@ -1,0 +1,35 @@
+/* database.h - the database that a command works on: the private one of --data, or yours of --db. */
+#ifndef DATABASE_H
+#define DATABASE_H
+
+#include "engine/base/base.h"
+#include "engine/db/db.h"
+#include "engine/db/embedded.h"
+
+struct database {
+	struct embedded *embedded; /* NULL with --db */
+	struct db_target target;
+	struct text      findings; /* what is not as it should be, a line each */
+};
+
+struct database_options {
+	const char       *data, *db, *password_file; /* db NULL: data counts */
+	enum embedded_use use;                       /* of data */
+	bool              migrates;                  /* `migrate` itself: any schema is fine */
+};
+
+/* What --data, --db and their like say. After options_read. */
+struct database_options option_database(enum embedded_use use);
+
+/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is made, if it is to
+ * be, and migrated; yours must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why.
+ */
+int  database_open(struct database *h, const struct database_options *options) MUST_CHECK;
+void database_close(struct database *h);
+/* The whole of a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE,
+ * closes. Returns the exit status. */
+int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
+/* A connection for a command; NULL after saying why. */
+struct db *database_connect(const struct database *h) MUST_CHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/* answers.h - what a program that settles says of its orders, line by line: `ORDER_ID done`, `ORDER_ID retry REASON` or
+ * `ORDER_ID bury REASON`. Whatever else it prints is passed over. Pure. */
+#ifndef ANSWERS_H
+#define ANSWERS_H
+
+#include "engine/engine.h"
+
+enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
+enum { ANSWER_LINE_MAX = 4096, ANSWER_REASON_MAX = 500 };
+
+struct answers {
+	struct reservation **orders; /* the caller's */
+	size_t               count;
+	enum verdict        *said;    /* of each order; owned. The first answer counts */
+	char               **reasons; /* likewise: UTF-8 of at most ANSWER_REASON_MAX bytes; NULL: none */
+	char                 line[ANSWER_LINE_MAX];
+	size_t               line_len;
+};
+
+void answers_init(struct answers *a, struct reservation **orders, size_t count);
+void answers_fini(struct answers *a);
+/* Bytes of the program's output, cut anywhere. Of a line that is too long the beginning counts. True: among them was an
+ * answer. */
+bool answers_take(struct answers *a, const char *bytes, size_t len);
+
+#endif

@@ -1,0 +1,9 @@
+/* tune.h - the command `tune`: what 1, 2, 4 and 8 slots are worth here. */
+#ifndef TUNE_H
+#define TUNE_H
+
+#include "engine/base/options.h"
+
+int tune_run(const struct command *self, int argc, char **argv); /* an exit status */
+
+#endif
