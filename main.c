@@ -2,6 +2,7 @@
 #include "api/key_command.h"
 #include "api/serve.h"
 #include "engine/base/base.h"
+#include "engine/base/log.h"
 #include "engine/base/options.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"

@@ -7,6 +7,9 @@
 #include "api/http.h"
 #include "api/notify.h"
 #include "api/spare.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 
 #include <event2/event.h>
 #include <signal.h>

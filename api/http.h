@@ -14,7 +14,9 @@
 #include "api/http/uri.h"
 #include "api/keys.h"
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
+#include "engine/base/text.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"
 

@@ -1,5 +1,7 @@
 /* keyfile.c - see keyfile.h. */
 #include "api/keyfile.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

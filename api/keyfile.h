@@ -5,6 +5,7 @@
 #define KEYFILE_H
 
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
 
 enum role { ROLE_ORDER = 1, ROLE_WORKER = 2, ROLE_READ = 4, ROLE_ADMIN = 8 };
 enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };

@@ -1,6 +1,9 @@
 /* keys.c - see keys.h. What keys hold is in held.c. */
 #include "api/keys.h"
 #include "api/http.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"
 

@@ -6,7 +6,8 @@
  * already, and refuses it if it is new. */
 #include "api/http.h"
 #include "api/keys.h"
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/key.h"
 

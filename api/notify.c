@@ -1,6 +1,7 @@
 /* notify.c - see notify.h. */
 #include "api/notify.h"
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -2,7 +2,11 @@
 #include "api/http.h"
 #include "api/keys.h"
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
+#include "engine/base/hash.h"
 #include "engine/base/json.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/engine.h"
 
 #include <errno.h>

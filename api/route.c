@@ -3,6 +3,8 @@
 #include "api/http/uri.h"
 #include "api/keys.h"
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
+#include "engine/base/memory.h"
 
 #include <stdio.h>
 #include <string.h>

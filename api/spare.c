@@ -1,5 +1,7 @@
 /* spare.c - see spare.h. */
 #include "api/spare.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

@@ -1,6 +1,10 @@
 /* catalogue.c - see catalogue.h. Skus stand in a hash table by code and an array by number; locations are few and stand
  * in an array. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
 #include "engine/catalogue.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
-#include "engine/base/base.h"
+#include "engine/base/codes.h"
 
 struct location {
 	uint32_t location_id;

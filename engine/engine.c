@@ -1,5 +1,7 @@
 /* engine.c - opens lanes and readers, and brings each operation to one of them. */
 #include "engine/engine.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "engine/lane/lane.h"
 
 #include <stdlib.h>

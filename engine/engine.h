@@ -11,6 +11,7 @@
 #define ENGINE_H
 
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 

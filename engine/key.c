@@ -1,5 +1,7 @@
 /* key.c - see key.h; and the holds that a batch writes for keys with a limit. */
 #include "engine/key.h"
+#include "engine/base/clock.h"
+#include "engine/base/text.h"
 #include "engine/db/statement.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"

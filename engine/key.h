@@ -3,7 +3,7 @@
 #ifndef KEY_H
 #define KEY_H
 
-#include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 

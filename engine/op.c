@@ -1,5 +1,8 @@
 /* op.c - operations and the loops that start them; what engine.h says of outcomes, states and kinds. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"

@@ -1,5 +1,6 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
+#include "engine/base/text.h"
 #include "engine/db/statement.h"
 
 #include <string.h>

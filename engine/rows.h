@@ -3,7 +3,7 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "engine/base/base.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"

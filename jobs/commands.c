@@ -1,6 +1,8 @@
 /* commands.c - the commands work, reap, kick and purge. */
 #include "jobs/commands.h"
 #include "engine/base/base.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"

@@ -3,7 +3,11 @@
  *
  * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
  * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/counters.h"
 #include "engine/db/db.h"

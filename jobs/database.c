@@ -1,5 +1,7 @@
 /* database.c - see database.h. */
 #include "jobs/database.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "engine/base/options.h"
 #include "schema/migrate.h"
 

@@ -3,6 +3,7 @@
 #define DATABASE_H
 
 #include "engine/base/base.h"
+#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 

@@ -1,5 +1,7 @@
 /* delivery.c - see delivery.h. */
 #include "jobs/delivery.h"
+#include "engine/base/codes.h"
+#include "engine/base/log.h"
 
 #include <csv.h>
 #include <errno.h>

@@ -9,8 +9,11 @@
  * silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting
  * itself gives it more time (reap.c), and where one has freed the orders all the same, the worker takes them up again
  * under a new task. They wait some seconds before anybody else can have claimed them. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"

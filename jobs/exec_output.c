@@ -1,7 +1,7 @@
 /* answers.c - see answers.h. */
 #include "jobs/exec_output.h"
-#include "engine/base/base.h"
 #include "engine/base/escape.h"
+#include "engine/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

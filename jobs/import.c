@@ -5,7 +5,10 @@
  * one delivery. */
 #include "jobs/import.h"
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/db/embedded.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"

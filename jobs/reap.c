@@ -3,7 +3,10 @@
  * First the task is marked, if it is still open and overdue: from then on its worker changes nothing. Then its orders
  * go back by primary key. Many reapers may run; one that dies between the two steps is finished by the next, which
  * finds orders of tasks that are not open. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/counters.h"
 #include "engine/db/db.h"

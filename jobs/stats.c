@@ -2,6 +2,7 @@
 #include "jobs/stats.h"
 #include "engine/base/base.h"
 #include "engine/base/json.h"
+#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "engine/db/statement.h"

@@ -1,5 +1,8 @@
 /* task.c - see task.h. */
 #include "jobs/task.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/memory.h"
 #include "engine/db/guard.h"
 #include "engine/db/statement.h"
 

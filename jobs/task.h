@@ -13,6 +13,8 @@
 #define TASK_H
 
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"

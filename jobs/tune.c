@@ -7,7 +7,12 @@
  * received, held and given back as anybody's. Nobody's other rows are touched. */
 #include "jobs/tune.h"
 #include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
+#include "engine/base/hash.h"
 #include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "engine/db/guard.h"

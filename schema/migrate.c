@@ -1,6 +1,8 @@
 /* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line
  * and may be run again. */
 #include "schema/migrate.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
 /* attack.c - see attack.h. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "tests/attack.h"
 #include "tests/http.h"
 

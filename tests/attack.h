@@ -3,6 +3,7 @@
 #ifndef TESTS_ATTACK_H
 #define TESTS_ATTACK_H
 
+#include "engine/base/text.h"
 #include "engine/base/base.h"
 
 /* A connected socket. Ends the test if nobody listens. */

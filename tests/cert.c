@@ -1,4 +1,5 @@
 /* cert.c - see cert.h. */
+#include "engine/base/hash.h"
 #include "tests/cert.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,6 @@
 /* expect.c - the words of an expectation, held against an answer. See expect.h, and flow.h for the words. */
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "tests/expect.h"
 
 #include <ctype.h>

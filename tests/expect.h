@@ -4,6 +4,7 @@
 #ifndef TESTS_EXPECT_H
 #define TESTS_EXPECT_H
 
+#include "engine/base/text.h"
 #include "tests/http.h"
 
 /* The rules of interface.md for every answer: the type of its body, the members of a problem, X-Request-Id,

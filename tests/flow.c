@@ -1,4 +1,5 @@
 /* flow.c - see flow.h. What a test has around it, the steps that change it, and the running of a step. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #include "tests/command.h"

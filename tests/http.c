@@ -1,4 +1,5 @@
 /* http.c - see http.h. */
+#include "engine/base/clock.h"
 #include "tests/http.h"
 
 #include <arpa/inet.h>

@@ -5,6 +5,7 @@
 #ifndef TESTS_HTTP_H
 #define TESTS_HTTP_H
 
+#include "engine/base/text.h"
 #include "engine/base/base.h"
 
 #include <cjson/cJSON.h>

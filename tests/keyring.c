@@ -1,4 +1,5 @@
 /* keyring.c - see keyring.h. */
+#include "engine/base/memory.h"
 #include "tests/keyring.h"
 
 #include "api/keyfile.h"

@@ -1,4 +1,5 @@
 /* peer.c - see peer.h. */
+#include "engine/base/text.h"
 #include "tests/peer.h"
 
 #include <arpa/inet.h>

@@ -3,6 +3,7 @@
 #ifndef TESTS_PEER_H
 #define TESTS_PEER_H
 
+#include "engine/base/text.h"
 #include "engine/base/base.h"
 
 #include <openssl/ssl.h>

@@ -1,4 +1,5 @@
 /* program.c - see program.h. */
+#include "engine/base/clock.h"
 #include "tests/program.h"
 
 #include <criterion/criterion.h>

@@ -5,6 +5,7 @@
 #ifndef TESTS_PROGRAM_H
 #define TESTS_PROGRAM_H
 
+#include "engine/base/text.h"
 #include "engine/base/base.h"
 
 #include <sys/types.h>

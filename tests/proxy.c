@@ -1,4 +1,6 @@
 /* proxy.c - see proxy.h. */
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "tests/proxy.h"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 /* race.c - see race.h. */
+#include "engine/base/memory.h"
 #include "tests/race.h"
 
 #include "tests/expect.h"

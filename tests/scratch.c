@@ -1,4 +1,6 @@
 /* scratch.c - see scratch.h. */
+#include "engine/base/hash.h"
+#include "engine/base/memory.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>

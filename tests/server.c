@@ -1,4 +1,5 @@
 /* server.c - see server.h. */
+#include "engine/base/clock.h"
 #include "tests/server.h"
 
 #include "engine/db/embedded.h"

@@ -1,4 +1,5 @@
 /* test_catalogue.c - totals in memory and how old they are said to be. */
+#include "engine/base/clock.h"
 #include "engine/catalogue.h"
 
 #include <criterion/criterion.h>

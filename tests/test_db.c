@@ -1,5 +1,6 @@
 /* db.c against a real MariaDB: the session, rows and result sets, what becomes of errors, a server that is gone or
  * silent. Each test has a private server of its own, because some of them stop it. */
+#include "engine/base/clock.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 

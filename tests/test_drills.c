@@ -1,5 +1,7 @@
 /* test_drills.c - workers that freeze, die and come back, in processes of their own: every order is settled once or
  * buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "tests/expect.h"
 #include "tests/flow.h"
 #include "tests/program.h"

@@ -1,4 +1,5 @@
 /* The private mariadbd: made, adopted, healed, shared, stopped. Each test has a folder of its own under /tmp. */
+#include "engine/base/clock.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 

@@ -1,5 +1,6 @@
 /* test_held.c - the units that reservations of a key may hold open: what counts, what frees it, who counts it, and that
  * what is there already is answered all the same. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #define KEYS  "keys bot order held=10 | shop order | packers worker | boss admin"

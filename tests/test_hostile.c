@@ -1,5 +1,7 @@
 /* test_hostile.c - clients that are slow, silent, greedy, gone or never stop, while a decent client by the side goes on
  * reserving: none of them costs it more than its turn, and all of them are closed in the end. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "tests/attack.h"
 #include "tests/flow.h"
 

@@ -1,5 +1,6 @@
 /* test_jobs.c - the command work: batches, programs that do the work (--exec), signals. What a claim locks and how it
  * finds its rows is in test_claim.c. */
+#include "engine/base/clock.h"
 #include "tests/trap.h"
 
 #include <stdio.h>

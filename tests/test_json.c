@@ -1,4 +1,6 @@
 /* test_json.c - the readers and the writer, as tables of text; random round trips; texts cut short. */
+#include "engine/base/codes.h"
+#include "engine/base/memory.h"
 #include "engine/base/json.h"
 
 #include <criterion/criterion.h>

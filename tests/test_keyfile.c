@@ -1,4 +1,5 @@
 /* test_keyfile.c - the file of keys: what is read, what is refused and how, and the command that adds to it. */
+#include "engine/base/memory.h"
 #include "api/keyfile.h"
 #include "tests/program.h"
 #include "tests/scratch.h"

@@ -1,5 +1,7 @@
 /* test_keys.c - who may call what: the matrix of every call and every role, as the document, the table and the running
  * service have it; limits of requests; the file read again; what the log says, and what it must not. */
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "api/keys.h"
 #include "tests/expect.h"
 #include "tests/flow.h"

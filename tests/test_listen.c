@@ -1,5 +1,6 @@
 /* test_listen.c - where the service listens: who may connect to a unix socket, what lies there already, what is left;
  * several places at once; what is looked at before a database is made. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 

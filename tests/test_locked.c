@@ -1,5 +1,7 @@
 /* test_locked.c - rows that somebody outside has locked, many of them and for long: who has to wait, who has not, and
  * what is told. One row at a time: test_traps_rows.c. */
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "tests/trap.h"
 
 #include <pthread.h>

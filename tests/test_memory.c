@@ -2,6 +2,8 @@
  * is no n-th. The call is answered as ever, or 503, or its connection ends; a repeat is answered well; the process
  * lives, and the invariants hold. (tests/fault/memory.c; not under AddressSanitizer, which has an allocator of its
  * own.) */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "tests/attack.h"
 #include "tests/cert.h"
 #include "tests/fault/memory.h"

@@ -2,6 +2,8 @@
  *
  * One client, so that there is one order of things and the model is exact. HOLDFAST_MODEL_SEED repeats a run,
  * HOLDFAST_MODEL_STEPS makes it longer or shorter. The first answer that differs ends the run. */
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "tests/expect.h"
 #include "tests/flow.h"
 #include "tests/wire.h"

@@ -1,5 +1,6 @@
 /* test_notify.c - what the service tells its manager: a manager of the test's own listens, on a path and on an abstract
  * address, with a private MariaDB below the service that speaks the protocol too. */
+#include "engine/base/clock.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
 

@@ -1,5 +1,6 @@
 /* test_past.c - another database at the same address, or an earlier past of the one that was known (a restore, a
  * failover that lost the last transactions): nothing that was remembered is used any more. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #include "engine/catalogue.h"

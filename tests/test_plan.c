@@ -1,6 +1,7 @@
 /* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored,
  * and which rows it locks. The statements are taken from the program; the tables are small, because that is where plans
  * go wrong. */
+#include "engine/base/memory.h"
 #include "engine/db/statement.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"

@@ -1,4 +1,5 @@
 /* test_reap.c - the commands reap, kick, purge and stats, the jobs inside `serve`, and a clock that is off. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #include <glob.h>

@@ -1,5 +1,6 @@
 /* test_service.c - what holds for every call: paths, methods, types, queries, request ids; and livez, readyz, metrics,
  * the document. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #include <stdio.h>

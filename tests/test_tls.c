@@ -1,5 +1,7 @@
 /* test_tls.c - HTTPS: what is spoken and what is refused, from a client that can be asked to be a bad one; long bodies
  * and answers; clients that send something else, stop, or go; draining; files that are wrong, and new ones. */
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "tests/cert.h"
 #include "tests/flow.h"
 #include "tests/peer.h"

@@ -1,5 +1,6 @@
 /* test_traps_data.c - kill -9 of the private server under load (serve --data): requests wait or get 503, and afterwards
  * no reservation that was acknowledged is missing and none is there twice. See test_traps.c. */
+#include "engine/base/clock.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 #include "tests/scratch.h"

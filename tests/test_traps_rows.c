@@ -1,5 +1,6 @@
 /* test_traps_rows.c - traps of design.md section 3: rows that somebody else has locked, ids that collide, and one order
  * among many that cannot be stored. See test_traps.c. */
+#include "engine/base/clock.h"
 #include "tests/trap.h"
 
 #include <stdio.h>

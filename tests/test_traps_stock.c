@@ -1,5 +1,6 @@
 /* test_traps_stock.c - traps of design.md section 3 that lie in the numbers: sums beyond 2^31, totals near 9e15,
  * gathers, the last units, very large batches. See test_traps.c. */
+#include "engine/base/clock.h"
 #include "tests/trap.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* trap.c - see trap.h. */
+#include "engine/base/clock.h"
 #include "tests/trap.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* verb.c - see verb.h. */
+#include "engine/base/memory.h"
 #include "tests/verb.h"
 
 #include <ctype.h>

@@ -1,8 +1,10 @@
 /* reservations.c - the calls about reservations: read, start, answer. */
 #include "api/calls/members.h"
 #include "api/http.h"
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
+#include "engine/base/memory.h"
 #include "engine/catalogue.h"
 #include "engine/engine.h"
 

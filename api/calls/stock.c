@@ -2,6 +2,7 @@
 #include "api/calls/members.h"
 #include "api/http.h"
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/catalogue.h"
 #include "engine/engine.h"

@@ -2,8 +2,10 @@
  * background's connection; a call here is what it was asked and what came of it, carried by an operation. */
 #include "api/calls/members.h"
 #include "api/http.h"
-#include "engine/base/base.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"

@@ -3,7 +3,10 @@
 #include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/stream.h"
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/engine.h"
 
 #include <event2/event.h>

@@ -1,5 +1,6 @@
 /* listen.c - see listen.h. */
 #include "api/http/listen.h"
+#include "engine/base/log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -7,6 +7,7 @@
 #define STREAM_H
 
 #include "engine/base/base.h"
+#include "engine/base/text.h"
 
 #include <event2/event_struct.h>
 #include <sys/uio.h>

@@ -3,6 +3,10 @@
  * The deadline of a handshake is an event that lies with OpenSSL's connection: born in tls_bufferevent, it dies when
  * the handshake is done or with the connection, whichever comes first. */
 #include "api/http/tls.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>

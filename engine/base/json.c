@@ -1,7 +1,10 @@
 /* json.c - see json.h. What cJSON leaves to its callers (numbers, twins, UTF-8, depth) was settled by scan.c before;
  * here only its tree is walked, by hand: its own look-ups take names of any case and count from the front. */
 #include "engine/base/json.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
 #include "engine/base/escape.h"
+#include "engine/base/memory.h"
 #include "engine/base/scan.h"
 
 #include <cjson/cJSON.h>

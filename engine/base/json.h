@@ -11,6 +11,7 @@
 #define JSON_H
 
 #include "engine/base/base.h"
+#include "engine/base/text.h"
 
 /* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
  * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */

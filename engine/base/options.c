@@ -1,5 +1,9 @@
 /* options.c - see options.h. */
 #include "engine/base/options.h"
+#include "engine/base/codes.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,6 +6,7 @@
 #define DB_H
 
 #include "engine/base/base.h"
+#include "engine/base/text.h"
 
 /* What a connection over TCP must be, or is not made. A socket needs none of it. */
 enum db_tls {

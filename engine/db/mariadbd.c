@@ -1,5 +1,7 @@
 /* mariadbd.c - see mariadbd.h. The process; the folder and its user are in mariadbd_home.c. */
 #include "engine/db/mariadbd.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 
 #include <dirent.h>
 #include <errno.h>

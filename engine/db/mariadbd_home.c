@@ -1,5 +1,5 @@
 /* mariadbd_home.c - the folder of a private server and the user it runs as; see mariadbd.h. */
-#include "engine/base/base.h"
+#include "engine/base/log.h"
 #include "engine/db/mariadbd.h"
 
 #include <dirent.h>

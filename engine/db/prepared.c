@@ -1,5 +1,6 @@
 /* prepared.c - see prepared.h. */
 #include "engine/db/prepared.h"
+#include "engine/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* statement.c - see statement.h. */
 #include "engine/db/statement.h"
+#include "engine/base/base.h"
+#include "engine/base/clock.h"
 
 #include <stdio.h>
 #include <string.h>

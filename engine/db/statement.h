@@ -7,7 +7,7 @@
 #define STATEMENT_H
 
 #define STATEMENT_ENUM
-#include "engine/base/base.h"
+#include "engine/base/text.h"
 #include "statements.h"
 #undef STATEMENT_ENUM
 

@@ -4,6 +4,8 @@
  * and balances take what the hints of earlier batches know or what is read now. A hint is never trusted further than
  * the guard in stock_deduct: one that was wrong costs a round trip. */
 #include "engine/base/base.h"
+#include "engine/base/codes.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

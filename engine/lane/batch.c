@@ -3,7 +3,7 @@
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
  *               ▲          │                        parked: somebody outside has locked a row that they need
  *               └──────────┴─▶ parked ─▶ pending */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"
 #include "engine/lane/decide.h"

@@ -3,7 +3,10 @@
  * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
  * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
  * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

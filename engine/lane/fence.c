@@ -4,6 +4,10 @@
  * any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is written by
  * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
 #include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

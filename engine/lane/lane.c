@@ -8,6 +8,10 @@
  * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
  * location, slot); new reservations, lines and holds of keys; movements. */
 #include "engine/lane/lane.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/counters.h"
 
 #include <stdlib.h>

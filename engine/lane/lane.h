@@ -5,6 +5,7 @@
 #define LANE_H
 
 #include "engine/base/base.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

@@ -3,7 +3,10 @@
  * Receipts, returns and adjustments go many to a batch. A count must see every slot of its skus at one moment, and so
  * must an addition that comes near the limit of a total: those go alone, in a transaction that locks the slots, lets C
  * think, and writes. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

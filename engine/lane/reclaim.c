@@ -3,7 +3,9 @@
  * Found by the claim index, those that nobody else has locked, claimed or not: the worker that claimed one may be dead.
  * Holds have no index by sku, which every order would pay for, so a look walks those that are past their time. A lane
  * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/counters.h"
 #include "engine/db/db.h"

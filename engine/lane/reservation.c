@@ -4,6 +4,10 @@
  * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
  * lines too. */
 #include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"

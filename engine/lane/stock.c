@@ -1,5 +1,6 @@
 /* stock.c - what is done to slots: gather, give back, add, deduct, settle. */
-#include "engine/base/base.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/db/guard.h"

@@ -1,6 +1,9 @@
 /* list.c - lists: what the reader answers. One statement for the page's keys in the order of an index, one for
  * the rows. */
 #include "engine/read/list.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/db/statement.h"
 #include "engine/lane/lane.h"
 #include "engine/read/cursor.h"

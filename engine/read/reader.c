@@ -2,6 +2,9 @@
  * and lists, another (the background reader) does what jobs have it do, a third (the census) counts, so that none of
  * them holds up a reservation, and no read and no lease waits behind a count. */
 #include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"

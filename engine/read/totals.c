@@ -1,5 +1,8 @@
 /* totals.c - what skus have: asked for by code, or page by page; and how many reservations there are. */
-#include "engine/base/base.h"
+#include "engine/base/clock.h"
+#include "engine/base/codes.h"
+#include "engine/base/memory.h"
+#include "engine/base/text.h"
 #include "engine/catalogue.h"
 #include "engine/counters.h"
 #include "engine/db/db.h"

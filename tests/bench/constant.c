@@ -1,6 +1,8 @@
 /* constant.c - evhttp answering a constant: what an HTTP service in one thread could do at best if its answers cost
  * nothing. The program itself, which is this one with the word `constant`, and the contender. Its answers are as long
  * as Holdfast's, and the loader checks every byte of them. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "load.h"
 
 #include <event2/buffer.h>

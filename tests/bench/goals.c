@@ -1,5 +1,6 @@
 /* goals.c - the figures that Holdfast is asked to reach, on 2 cores: nearly all are ratios of the same run, because
  * absolute figures differ from machine to machine. A figure that is missed is said and does not make the run fail. */
+#include "engine/base/log.h"
 #include "bench.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* holdfast.c - see holdfast.h: what each load sends, and what its answers must be. */
+#include "engine/base/clock.h"
 #include "holdfast.h"
 
 #include <inttypes.h>

@@ -1,6 +1,8 @@
 /* jobs.c - orders that wait, made in bulk by SQL, and those who work them off: `holdfast work settle`, `work expire`,
  * and a worker as one writes it without thinking of batches. An order has one line, of a sku that is more or less in
  * demand (a tenth of the skus have half of the orders). */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "holdfast.h"
 #include "sql.h"
 

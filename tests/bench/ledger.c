@@ -1,4 +1,5 @@
 /* ledger.c - see ledger.h. */
+#include "engine/base/memory.h"
 #include "ledger.h"
 #include "load.h"
 

@@ -3,6 +3,7 @@
 #ifndef LEDGER_H
 #define LEDGER_H
 
+#include "engine/base/codes.h"
 #include "bench.h"
 
 enum { LINES_MAX = 1000, BASKET_MAX = 8, SHOP_SKUS = 4000, CODE_SIZE = SKU_MAX + 1 };

@@ -1,5 +1,7 @@
 /* load.c - see load.h. A connection sends a request, reads the answer, has it checked and sends the next one. A lost
  * connection is a wrong answer and is not opened again: the service never has a reason to close one. */
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
 #include "load.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,8 @@
 /* memory.c - how much memory the service takes: for skus that it knows, and after many reservations (it should keep
  * nothing of them but a bounded window of recent ids). Each part meets a service that has just been started on an empty
  * database, warmed up so far that its threads and buffers are there. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "holdfast.h"
 
 #include <inttypes.h>

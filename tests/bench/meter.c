@@ -1,4 +1,5 @@
 /* meter.c - see meter.h. */
+#include "engine/base/log.h"
 #include "meter.h"
 #include "trips.h"
 

@@ -1,4 +1,6 @@
 /* orders.c - which orders there are, how long they took, and what was wrong. */
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "bench.h"
 
 #include <stdatomic.h>

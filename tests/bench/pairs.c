@@ -6,6 +6,8 @@
  * databases and ends with `holdfast audit` of both. While one works, the other has nothing to do. The old program's
  * first round, which only warms it up, takes as long as asked for; all others of the row are as many orders, the same
  * ones for both: what an order costs depends on how many rows there are, by the pages that are just being split. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "holdfast.h"
 #include "meter.h"
 

@@ -1,5 +1,6 @@
 /* place.c - see place.h. Rows are written in the order of the primary keys; the other indexes of `reservation` are
  * taken off before and put back after, so that they are sorted once instead of being filled at random places. */
+#include "engine/base/clock.h"
 #include "place.h"
 
 #include <inttypes.h>

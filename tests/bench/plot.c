@@ -1,5 +1,6 @@
 /* plot.c - the table as a drawing: above, one hot sku by connections, both axes logarithmic; below, the other loads as
  * bars with the range of their turns. */
+#include "engine/base/log.h"
 #include "bench.h"
 
 #include <math.h>

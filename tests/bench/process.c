@@ -1,5 +1,7 @@
 /* process.c - the programs that the benchmark starts, and what /proc says of them and of the machine. Whoever is left
  * when the benchmark ends, in whatever way, is ended before it: in order, by a signal handler, or by the kernel. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "bench.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* redis.c - the same in Redis: a script checks and deducts, and leaves a hash that says who got the units. One call an
  * order, over the loader's connections. appendfsync always: what was answered is on disk. The server is a private one
  * in build/bench/redis; where there is no redis-server, the rows are left out. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "load.h"
 
 #include <arpa/inet.h>

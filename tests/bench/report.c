@@ -1,4 +1,5 @@
 /* report.c - the tables on stdout, and the same as CSV in build/bench. */
+#include "engine/base/log.h"
 #include "bench.h"
 
 #include <inttypes.h>

@@ -2,6 +2,8 @@
  * codes that are no sku) are left out, equal codes of an invoice are one line. Without a file they are made up in the
  * shape of the data set `Online Retail`, as tests/demo/made_up.py does it: few codes that sell a lot and many that
  * hardly sell, a dozen lines in the mean and sometimes two hundred. */
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "ledger.h"
 
 #include <csv.h>

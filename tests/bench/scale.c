@@ -1,6 +1,8 @@
 /* scale.c - `make scale`: what lanes, processes, skus and a long past do to the throughput. Every row has its own
  * service on a database of its size (place.c), started for the round and warmed up; rows that are compared stand side
  * by side and take turns. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "holdfast.h"
 #include "place.h"
 

@@ -1,4 +1,7 @@
 /* sql.c - see sql.h. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "sql.h"
 
 #include <inttypes.h>

@@ -3,6 +3,8 @@
  * thread waits for them and leaves in order), a failed assertion (all are killed by pid). Only kill -9 leaves a
  * database behind: the next run ends and removes it. The folders are always the same ones, so two runs cannot disturb
  * each other: the second is refused. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "bench.h"
 #include "meter.h"
 

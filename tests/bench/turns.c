@@ -1,5 +1,7 @@
 /* turns.c - who runs when: every contender once, then every one again, so that whatever changes on the machine meets
  * them all. Each turn begins with an empty database and ends with an audit of what Holdfast was left with. */
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "bench.h"
 
 #include <inttypes.h>

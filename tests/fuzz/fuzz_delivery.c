@@ -1,5 +1,7 @@
 /* fuzz_delivery.c - any bytes as a file of `import`. A row has something wrong or is valid in all of its parts; rows
  * come in the order of their lines; two passes see the same rows. */
+#include "engine/base/codes.h"
+#include "engine/base/hash.h"
 #include "input.h"
 #include "jobs/delivery.h"
 

@@ -1,5 +1,6 @@
 /* fuzz_http.c - any bytes as what a client sends on one connection. The service closes it after its answers, and gives
  * no status but those that it documents. */
+#include "engine/base/text.h"
 #include "input.h"
 #include "service.h"
 

@@ -2,6 +2,7 @@
  *
  * Beyond the sanitizers it holds that cJSON reads whatever passes the scan (else json_parse would say JSON_NO_MEMORY),
  * and that what is said of a fault can be written as JSON and read back. */
+#include "engine/base/codes.h"
 #include "input.h"
 #include "engine/base/json.h"
 

@@ -2,6 +2,7 @@
  *
  * A path fits a call's pattern exactly if the two are equal but for a segment; what is decoded and encoded again reads
  * the same; a query that was taken has no name twice, and everything it gives lies within its own text. */
+#include "engine/base/text.h"
 #include "input.h"
 #include "api/http/uri.h"
 

@@ -1,4 +1,5 @@
 /* input.c - see input.h. */
+#include "engine/base/memory.h"
 #include "input.h"
 
 #include <stdio.h>

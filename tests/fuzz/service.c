@@ -1,4 +1,5 @@
 /* service.c - see service.h. */
+#include "engine/base/log.h"
 #include "service.h"
 #include "api/http.h"
 #include "jobs/database.h"

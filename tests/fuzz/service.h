@@ -4,6 +4,7 @@
 #ifndef FUZZ_SERVICE_H
 #define FUZZ_SERVICE_H
 
+#include "engine/base/text.h"
 #include "engine/base/base.h"
 
 /* Starts it and fills it: 1,000,000 units of A, orders in every state, an open task and a closed one. Ends the process

@@ -1,0 +1,95 @@
+/* clock.c - see clock.h. */
+#include "engine/base/clock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static int64_t clock_read_us(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t clock_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_boot_ms(void)
+{
+	return clock_read_us(CLOCK_BOOTTIME) / 1000;
+}
+
+int64_t clock_ms(void)
+{
+	return clock_us() / 1000;
+}
+
+/* Days since 1970-01-01 of a Gregorian date: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
+{
+	y -= m <= 2;
+	int64_t era = y / 400, yoe = y - era * 400;
+	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+int64_t time_parse(const char *datetime)
+{
+	int year, month, day, hour, minute, second, ms = 0;
+
+	if (!datetime)
+		return TIME_NONE;
+	if (sscanf(datetime, "%d-%d-%d %d:%d:%d.%3d", &year, &month, &day, &hour, &minute, &second, &ms) < 6)
+		return TIME_NONE;
+	return ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
+}
+
+/* The date of a day since 1970-01-01, by the same source. */
+static void civil_from_days(int64_t days, int *y, int *m, int *d)
+{
+	int64_t z = days + 719468, era = z / 146097, doe = z - era * 146097;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+
+	*d = (int)(doy - (153 * mp + 2) / 5 + 1);
+	*m = (int)(mp < 10 ? mp + 3 : mp - 9);
+	*y = (int)(yoe + era * 400 + (*m <= 2));
+}
+
+static char *digits_write(char *to, int n, int width)
+{
+	for (int i = width; i-- > 0; n /= 10)
+		to[i] = (char)('0' + n % 10);
+	return to + width;
+}
+
+void time_write(struct text *t, int64_t ms)
+{
+	int   in_day = (int)(ms / 1000 % 86400), year, month, day;
+	char *to = text_room(t, 24), *at;
+
+	assert(ms >= 0);
+	if (!to)
+		return;
+	civil_from_days(ms / 86400000, &year, &month, &day);
+	at = digits_write(to, year, 4);
+	*at++ = '-';
+	at = digits_write(at, month, 2);
+	*at++ = '-';
+	at = digits_write(at, day, 2);
+	*at++ = 'T';
+	at = digits_write(at, in_day / 3600, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day / 60 % 60, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day % 60, 2);
+	*at++ = '.';
+	at = digits_write(at, (int)(ms % 1000), 3);
+	*at++ = 'Z';
+	*at = '\0';
+	t->len += (size_t)(at - to);
+}

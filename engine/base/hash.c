@@ -1,0 +1,36 @@
+/* hash.c - see hash.h. */
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+void random_bytes(void *data, size_t len)
+{
+	if (getrandom(data, len, 0) != (ssize_t)len) {
+		log_event(LOG_ERROR, "no_random", "errno=%d", errno);
+		_exit(EXIT_TROUBLE);
+	}
+}
+
+static uint64_t       hash_seed;
+static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
+
+static void hash_start(void)
+{
+	random_bytes(&hash_seed, sizeof(hash_seed));
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	const unsigned char *at = data;
+	uint64_t             h;
+
+	pthread_once(&hash_once, hash_start);
+	h = 0xcbf29ce484222325u ^ hash_seed;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ at[i]) * 0x100000001b3u;
+	return h ^ h >> 32;
+}

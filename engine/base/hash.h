@@ -1,0 +1,11 @@
+/* hash.h - a hash, and random bytes. Any thread. */
+#ifndef HASH_H
+#define HASH_H
+
+#include "engine/base/base.h"
+
+uint64_t hash_bytes(const void *data, size_t len); /* FNV-1a, seeded once per process */
+/* Random bytes from the kernel. */
+void random_bytes(void *data, size_t len);
+
+#endif

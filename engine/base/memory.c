@@ -1,0 +1,51 @@
+/* memory.c - see memory.h. */
+#include "engine/base/memory.h"
+#include "engine/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void out_of_memory(size_t size)
+{
+	log_event(LOG_ERROR, "no_memory", "bytes=%zu", size);
+	_exit(EXIT_TROUBLE);
+}
+
+void *mem_try(size_t size)
+{
+	return calloc(1, size ? size : 1);
+}
+
+void *mem_alloc(size_t size)
+{
+	void *p = mem_try(size);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *mem_resize(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *mem_reach(void *list, size_t count, size_t *max, size_t size)
+{
+	if (count < *max)
+		return list;
+	*max = *max ? *max * 2 : 16;
+	return mem_resize(list, *max * size);
+}
+
+char *mem_copy(const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	return memcpy(mem_alloc(size), text, size);
+}

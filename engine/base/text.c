@@ -1,0 +1,117 @@
+/* text.c - see text.h. */
+#include "engine/base/text.h"
+#include "engine/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_fini(struct text *t)
+{
+	free(t->data);
+	*t = (struct text){0};
+}
+
+void text_reset(struct text *t)
+{
+	t->len = 0;
+	if (t->data)
+		t->data[0] = '\0';
+}
+
+static char *text_try(struct text *t, size_t cap)
+{
+	char *data = t->failed ? NULL : realloc(t->data, cap);
+
+	if (!data) {
+		free(t->data);
+		*t = (struct text){.tries = true, .failed = true};
+		return NULL;
+	}
+	t->data = data;
+	t->cap = cap;
+	return t->data + t->len;
+}
+
+char *text_room(struct text *t, size_t more)
+{
+	if (t->cap - t->len <= more || !t->data) {
+		size_t cap = t->cap ? t->cap * 2 : 256;
+
+		while (cap - t->len <= more)
+			cap *= 2;
+		if (t->tries)
+			return text_try(t, cap);
+		t->data = mem_resize(t->data, cap);
+		t->cap = cap;
+	}
+	return t->data + t->len;
+}
+
+void text_bytes(struct text *t, const void *data, size_t len)
+{
+	char *to = text_room(t, len);
+
+	if (!to)
+		return;
+	memcpy(to, data, len);
+	to[len] = '\0';
+	t->len += len;
+}
+
+void text_add(struct text *t, const char *string)
+{
+	text_bytes(t, string, strlen(string));
+}
+
+void text_char(struct text *t, char c)
+{
+	text_bytes(t, &c, 1);
+}
+
+void text_int(struct text *t, int64_t n)
+{
+	char     digits[24], *at = digits + sizeof(digits);
+	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	do
+		*--at = (char)('0' + u % 10);
+	while (u /= 10);
+	if (n < 0)
+		*--at = '-';
+	text_bytes(t, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void text_hex(struct text *t, const void *data, size_t len)
+{
+	const unsigned char *from = data;
+	char                *to = text_room(t, 2 * len);
+
+	if (!to)
+		return;
+	for (size_t i = 0; i < len; i++) {
+		to[2 * i] = "0123456789abcdef"[from[i] >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[from[i] & 15];
+	}
+	to[2 * len] = '\0';
+	t->len += 2 * len;
+}
+
+void text_format(struct text *t, const char *format, ...)
+{
+	va_list ap, again;
+	char   *to;
+	int     n;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, format, ap);
+	assert(n >= 0);
+	to = text_room(t, (size_t)n);
+	if (to) {
+		vsnprintf(to, (size_t)n + 1, format, again);
+		t->len += (size_t)n;
+	}
+	va_end(again);
+	va_end(ap);
+}
