@@ -14,6 +14,7 @@ before a block says what its text cannot:
     <!-- test: stays -->              the same without waiting
     <!-- test: ends -->               stands alone: Ctrl-C in all those terminals
     <!-- test: file NAME -->          the block is saved as this file
+    <!-- test: tour FOLDER .. -->     the table behind it names every source of these folders, and nothing that is not there
 
 In the text, `holdfast COMMAND --flag` must be in the command's help, `make TARGET` in the Makefile, and a link must lead
 somewhere. The folder holds links to the project's own and the program under test as build/. Where the document says port
@@ -36,10 +37,11 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
-BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 60, 40, 40, 1
+BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 90, 60, 40, 1
 ENDED = (0, 2, 130, -signal.SIGINT)     # by itself; make, a shell and a program after Ctrl-C
 SOCKET = '/run/mysqld/mysqld.sock'
 TIME = re.compile(r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?')
+SOURCE = r'\w+\.(?:c|sql|def|awk|yaml|service)'
 REFUSED = re.compile(r'"status":[45]\d\d,.*"code":')
 
 
@@ -78,6 +80,8 @@ def read(document):
             fence, said = Block(number, row[3:].strip(), said), ''
         elif comment and comment[1] == 'ends':
             blocks.append(Block(number, None, 'ends'))
+        elif comment and comment[1].startswith('tour '):
+            prose.append((number, row))
         elif comment:
             said, behind = comment[1], None
         elif row:
@@ -115,18 +119,42 @@ def check_words(program, said):
                 raise Wrong(f'holdfast {words[1]} has no {flag}')
 
 
+def headings(document):
+    """As GitHub names them in links."""
+    rows = re.findall(r'^#+ (.+)$', document.read_text(encoding='utf-8'), re.M)
+    return {re.sub(r'[^\w -]', '', row.lower()).replace(' ', '-') for row in rows}
+
+
+def check_tours(prose):
+    """(line, what is wrong) of the tables of files."""
+    wrong, tours = [], []
+    for number, row in prose:
+        start = re.fullmatch(r'<!-- test: tour (.+) -->', row)
+        if start:
+            tours.append((number, start[1].split(), set()))
+        elif tours and row.startswith('|'):
+            tours[-1][2].update(re.findall(rf'`({SOURCE})`', row.split('|')[1]))
+    for number, folders, named in tours:
+        there = {path.name for folder in folders for path in (PROJECT / folder).iterdir()
+                 if re.fullmatch(SOURCE, path.name)}
+        wrong += [(number, f'{name} is not in {" ".join(folders)}') for name in sorted(named - there)]
+        wrong += [(number, f'{name} of {" ".join(folders)} is missing') for name in sorted(there - named)]
+    return wrong
+
+
 def check_prose(document, program, prose, blocks):
     """(line, what is wrong) of the text, and of the commands that are not run."""
-    wrong, code = [], r'`((?:build/)?holdfast [^`]+|make [a-z][^`]*)`'
+    wrong, code = check_tours(prose), r'`((?:build/)?holdfast [^`]+|make [a-z][^`]*)`'
     idle = [(block.line + i, f'`{row.removeprefix("sudo ")}`') for block in blocks if block.word == 'skip'
             for i, row in enumerate(block.rows, 1)]
     for number, row in prose + idle:
         try:
             for said in re.findall(code, row):
                 check_words(program, said)
-            for link in re.findall(r'\]\(([^)#:\s]+)[^)]*\)', row):
-                if not (document.parent / link).exists():
-                    raise Wrong(f'the link {link} leads nowhere')
+            for link, heading in re.findall(r'\]\(([^)#:\s]*)(?:#([^)]+))?\)', row):
+                target = document.parent / link if link else document
+                if not target.exists() or heading and heading not in headings(target):
+                    raise Wrong(f'the link {link}{heading and "#"}{heading} leads nowhere')
         except Wrong as why:
             wrong.append((number, str(why)))
     return wrong
@@ -216,7 +244,7 @@ class Desktop:
                 (self.work / entry.name).symlink_to(entry)
         (self.work / 'build').symlink_to(pathlib.Path(options.holdfast).resolve().parent)
         self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(('HOLDFAST_', 'MAKE', 'MFLAGS'))}
+                            if not name.startswith(('BXF', 'HOLDFAST_', 'MAKE', 'MFLAGS'))}
         self.environment |= {'HOME': str(folder), 'PATH': f'{folder}/.local/bin:{os.environ["PATH"]}',
                              'HOLDFAST_LISTEN': self.here('127.0.0.1:8080'), 'LC_ALL': 'C.UTF-8'}
         self.shell = subprocess.Popen(['bash', '--noprofile', '--norc'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -99,6 +99,9 @@ Test(documents, wrong, .timeout = DOCUMENT_TIMEOUT_S)
 		{"Say `holdfast sell`.\n", ":1: holdfast has no command sell\n"},
 		{"Say\n`make money`.\n", ":2: the Makefile has no target money"},
 		{"See [that](nowhere.md).\n", ":1: the link nowhere.md leads nowhere"},
+		{"See [that](wrong.md#there).\n", ":1: the link wrong.md#there leads nowhere"},
+		{"<!-- test: tour engine/lane -->\n| | |\n|---|---|\n| `sale.c` | the sale |\n",
+	         ":1: sale.c is not in engine/lane\n"},
 		{"<!-- test: skip on Sundays -->\n" SH("sudo holdfast sell"), ":2: not run: on Sundays\n"},
 	};
 
