@@ -247,6 +247,9 @@ class Desktop:
                             if not name.startswith(('BXF', 'HOLDFAST_', 'MAKE', 'MFLAGS'))}
         self.environment |= {'HOME': str(folder), 'PATH': f'{folder}/.local/bin:{os.environ["PATH"]}',
                              'HOLDFAST_LISTEN': self.here('127.0.0.1:8080'), 'LC_ALL': 'C.UTF-8'}
+        if 'ASAN_OPTIONS' in self.environment:
+            self.environment['ASAN_OPTIONS'] = re.sub('log_path=(?!/)', f'log_path={PROJECT}/',
+                                                      self.environment['ASAN_OPTIONS'])
         self.shell = subprocess.Popen(['bash', '--noprofile', '--norc'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, **self.surroundings())
         self.type("set -E -o pipefail; trap 'bad=${bad:-$?}' ERR")
