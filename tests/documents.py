@@ -127,13 +127,16 @@ def headings(document):
 
 def check_tours(prose):
     """(line, what is wrong) of the tables of files."""
-    wrong, tours = [], []
+    wrong, tours, table = [], [], None
     for number, row in prose:
         start = re.fullmatch(r'<!-- test: tour (.+) -->', row)
         if start:
-            tours.append((number, start[1].split(), set()))
-        elif tours and row.startswith('|'):
-            tours[-1][2].update(re.findall(rf'`({SOURCE})`', row.split('|')[1]))
+            table = set()
+            tours.append((number, start[1].split(), table))
+        elif not row.startswith('|'):
+            table = None
+        elif table is not None:
+            table.update(re.findall(rf'`({SOURCE})`', row.split('|')[1]))
     for number, folders, named in tours:
         there = {path.name for folder in folders for path in (PROJECT / folder).iterdir()
                  if re.fullmatch(SOURCE, path.name)}
