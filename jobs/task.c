@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* LOCKED_MS: how long a claimer remembers that it met a lock, which cost it a second. */
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500, LOCKED_MS = 10000 };
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCKED_MS = 10000 };
 
 static const struct {
 	const char            *word;
@@ -273,39 +273,29 @@ static int64_t mark_new(void)
 	return mark & INT64_MAX ? mark & INT64_MAX : 1;
 }
 
-/* Moves the low-water mark to the last one that was claimed, the walk being in the order of due_at. A full batch of old
- * ones: more wait, so the next claim is of the fresh ones. */
-static void claimer_note(struct claimer *claimer, const struct task *task, const struct reservation_reader *in,
-                         int64_t limit, int64_t lease_s)
+/* Moves the low-water mark to the last one that was claimed, the walk being in the order of due_at. */
+static void claimer_note(struct claimer *claimer, const struct reservation_reader *in)
 {
-	int64_t last = 0, fresh = task->lease_until - lease_s * 1000 - FRESH_MS;
+	int64_t last = 0;
 
 	for (size_t i = 0; i < in->count; i++)
 		if (in->list[i]->due_at > last)
 			last = in->list[i]->due_at;
 	if (last - LOW_MARGIN_MS > claimer->low_ms)
 		claimer->low_ms = last - LOW_MARGIN_MS;
-	if (claimer->both_ends && (int64_t)in->count == limit && last < fresh)
-		claimer->fresh_ms = fresh;
 }
 
 /* Where the claimer thinks that the oldest are; then from the beginning, because something older may have come back. */
 static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
-                                 int64_t lease_s, bool *fresh)
+                                 int64_t lease_s)
 {
-	enum db_result result = DB_OK;
-	int64_t        fresh_ms = claimer->fresh_ms;
+	enum db_result result;
 
 	if (clock_ms() >= claimer->full_at_ms) {
 		claimer->low_ms = 0;
 		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
 	}
-	claimer->fresh_ms = 0;
-	if (fresh_ms > 0)
-		result = claim_run(db, claimer, task, limit, lease_s, fresh_ms);
-	*fresh = task->task_id > 0;
-	if (result == DB_OK && !*fresh)
-		result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
+	result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
 	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
 		claimer->low_ms = 0;
 		result = claim_run(db, claimer, task, limit, lease_s, 0);
@@ -318,14 +308,14 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 {
 	struct reservation_reader in = {0};
 	enum db_result            result;
-	bool                      again = task->mark != 0, fresh;
+	bool                      again = task->mark != 0;
 
 	*orders = NULL;
 	*count = 0;
 	task->task_id = 0;
 	if (!again)
 		task->mark = mark_new();
-	result = claim_walk(db, claimer, task, limit, lease_s, &fresh);
+	result = claim_walk(db, claimer, task, limit, lease_s);
 	/* Nothing is due, perhaps because the claim that was not heard of has taken it. */
 	if (result == DB_OK && task->task_id == 0 && again)
 		result = claim_look(db, task);
@@ -335,8 +325,7 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
 	*orders = in.list;
 	*count = in.count;
-	if (!fresh)
-		claimer_note(claimer, task, &in, limit, lease_s);
+	claimer_note(claimer, &in);
 	return result;
 }
 

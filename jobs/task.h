@@ -53,14 +53,10 @@ struct claimer {
 	int64_t low_ms;          /* due_at of the last claim, less a margin; 0: from the beginning */
 	int64_t full_at_ms;      /* clock_ms of the next walk from the beginning */
 	int64_t locked_until_ms; /* until then locked rows are passed over at once */
-	/* With a long backlog every other claim takes what has become due just now: what is fresh does not wait for
-	 * what is old. Set by the claimer's owner. */
-	bool    both_ends;
-	int64_t fresh_ms; /* where the fresh ones begin; 0: the next claim is of the oldest */
 };
 
-/* Claims up to `limit` due reservations, the oldest first unless the claimer takes both ends; those whose row somebody
- * else has locked are passed over. Nothing due: task->task_id 0. The list is the caller's.
+/* Claims up to `limit` due reservations, the oldest first; those whose row somebody else has locked are passed over.
+ * Nothing due: task->task_id 0. The list is the caller's.
  *
  * The claim makes task->mark by chance. Whoever repeats a claim that failed with the same mark gets the task of the
  * first one if that was committed after all: none is left to its lease, and never do two claims of a mark stand. A mark

@@ -303,8 +303,6 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->work = *work;
 	w->db = db_new(&work->target);
 	w->since_ms = clock_ms();
-	w->claimer.both_ends =
-		work->kind == TASK_EXPIRE; /* units come back soon after their time, whatever else waits */
 	worker_name(w, number);
 	error = pthread_create(&w->thread, NULL, worker_main, w);
 	assert(error == 0);
