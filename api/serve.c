@@ -18,6 +18,7 @@
 #include "engine/lane/lane.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/stop.h"
 #include "schema/migrate.h"
 
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* commands.c - the commands work, reap, kick and purge. */
 #include "jobs/commands.h"
 #include "engine/base/base.h"
+#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/catalogue.h"
@@ -10,8 +11,11 @@
 #include "engine/db/statement.h"
 #include "engine/engine.h"
 #include "jobs/database.h"
-#include "jobs/jobs.h"
+#include "jobs/exec.h"
+#include "jobs/stop.h"
 #include "jobs/task.h"
+#include "jobs/tune.h"
+#include "jobs/work.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,38 +25,7 @@
 
 enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
-/* ---- signals: the first one ends the work in order, the second one at once. */
-
-static void *signals_main(void *arg)
-{
-	sigset_t set;
-	int      sig;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigwait(&set, &sig);
-	stop_now(arg);
-	sigwait(&set, &sig);
-	exec_kill_all();
-	_exit(128 + sig);
-}
-
-void signals_watch(struct stop *stop)
-{
-	pthread_t thread;
-	sigset_t  set;
-	int       error;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	error = pthread_create(&thread, NULL, signals_main, stop);
-	assert(error == 0);
-	pthread_detach(thread);
-}
+/* ---- work and reap */
 
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
@@ -64,7 +37,7 @@ static int workers_run(struct work *work, unsigned count)
 	int                     status;
 
 	stop_init(&stop);
-	signals_watch(&stop);
+	stop_on_signals(&stop, exec_kill_all);
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
@@ -106,10 +79,48 @@ int work_run(const struct command *self, int argc, char **argv)
 	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 }
 
+/* The print-out of `reap`. */
+struct reaped {
+	bool    json, dry, once;
+	int64_t tasks; /* freed, or to be freed */
+};
+
+static void reaped_json(const struct task *task, int64_t orders, bool freed)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_int(&w, "task_id", (int64_t)task->task_id);
+	json_put_string(&w, "kind", task_kind_name(task->kind));
+	json_put_string(&w, "worker", task->worker);
+	json_put_int(&w, "orders", orders);
+	json_put_bool(&w, "freed", freed);
+	json_close_object(&w);
+	puts(out.data);
+	text_fini(&out);
+}
+
+/* A person is told that there was nothing; a program reads no line as none. */
+static void reaped_print(void *arg, const struct task *task, int64_t orders)
+{
+	struct reaped *r = arg;
+
+	r->tasks += task != NULL;
+	if (task && r->json)
+		reaped_json(task, orders, !r->dry);
+	else if (task)
+		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
+		       task_kind_name(task->kind), (long long)orders, r->dry ? "would be freed" : "freed");
+	else if (r->once && !r->json && r->tasks == 0)
+		puts("nothing to free");
+}
+
 int reap_run(const struct command *self, int argc, char **argv)
 {
-	struct work work = {.kind = TASK_NO_KIND, .tells = true};
-	int         status = options_read(self, argc, argv, NULL, 0);
+	struct reaped reaped = {0};
+	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
+	int           status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -117,12 +128,12 @@ int reap_run(const struct command *self, int argc, char **argv)
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
 	}
+	reaped.json = option_given(OPTION_json);
 	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
-	work.dry = option_given(OPTION_dry_run);
-	work.json = option_given(OPTION_json);
-	work.once = !option_given(OPTION_every);
+	work.dry = reaped.dry = option_given(OPTION_dry_run);
+	work.once = reaped.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
 	return workers_run(&work, 1);
 }

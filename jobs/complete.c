@@ -3,19 +3,16 @@
  *
  * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
  * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
+#include "jobs/complete.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
 #include "engine/db/guard.h"
 #include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "engine/rows.h"
-#include "jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +122,7 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
 	guard_begin(&sql);
-	rows_add(&sql, task_kind_statement(task->kind), task, list, *done);
+	rows_add(&sql, task_kind_complete(task->kind), task, list, *done);
 	rows_add(&sql, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
 		settle_add(&sql, p, list, *done);

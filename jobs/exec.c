@@ -9,18 +9,16 @@
  * silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting
  * itself gives it more time (reap.c), and where one has freed the orders all the same, the worker takes them up again
  * under a new task. They wait some seconds before anybody else can have claimed them. */
+#include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "engine/rows.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
 #include "jobs/exec_output.h"
-#include "jobs/jobs.h"
-#include "jobs/task.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,29 +36,29 @@
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
-	const struct work *work;
-	struct task        task;
-	struct db         *db;
-	struct answers     answers;
-	struct text        input; /* what is still to be written to the program */
-	size_t             written;
-	int                to, from; /* pipes; -1 once closed */
-	pid_t              pid;
-	int64_t            heard_ms; /* when an answer last came, or later by what the database kept us waiting since */
-	bool               news;     /* one came since the lease was renewed */
-	bool               reaped;   /* the task is another's by now, or nobody's */
-	bool               ends;     /* orders that it may be at work on are another's: stop at once */
-	bool               lease_lost;
-	int64_t            lost;    /* orders that are not its own any more */
-	int64_t            refused; /* orders that the database would not have completed */
+	const struct exec_options *options;
+	struct task                task;
+	struct db                 *db;
+	struct answers             answers;
+	struct text                input; /* what is still to be written to the program */
+	size_t                     written;
+	int                        to, from; /* pipes; -1 once closed */
+	pid_t                      pid;
+	int64_t heard_ms; /* when an answer last came, or later by what the database kept us waiting since */
+	bool    news;     /* one came since the lease was renewed */
+	bool    reaped;   /* the task is another's by now, or nobody's */
+	bool    ends;     /* orders that it may be at work on are another's: stop at once */
+	bool    lease_lost;
+	int64_t lost;    /* orders that are not its own any more */
+	int64_t refused; /* orders that the database would not have completed */
 };
 
 /* ---- the programs that run, each with a group of its own */
 
 static struct {
 	pthread_mutex_t lock;
-	pid_t           group[WORKERS_MAX]; /* 0: a free place */
-	bool            over;               /* none is started any more */
+	pid_t           group[PROGRAMS_MAX]; /* 0: a free place */
+	bool            over;                /* none is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is kept: no worker takes the end of its program for an answer before the process is gone. */
@@ -68,7 +66,7 @@ void exec_kill_all(void)
 {
 	pthread_mutex_lock(&running.lock);
 	running.over = true;
-	for (size_t i = 0; i < WORKERS_MAX; i++)
+	for (size_t i = 0; i < PROGRAMS_MAX; i++)
 		if (running.group[i])
 			kill(-running.group[i], SIGKILL);
 }
@@ -77,9 +75,9 @@ static size_t running_place(pid_t pid)
 {
 	size_t i = 0;
 
-	while (i < WORKERS_MAX && running.group[i] != pid)
+	while (i < PROGRAMS_MAX && running.group[i] != pid)
 		i++;
-	assert(i < WORKERS_MAX);
+	assert(i < PROGRAMS_MAX);
 	return i;
 }
 
@@ -143,7 +141,7 @@ static bool program_start(struct exec *x)
 	int                        in[2], out[2];
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
-	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
+	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->options->command, NULL};
 	sigset_t                   none, pipes;
 	bool                       ok;
 
@@ -238,9 +236,9 @@ static enum db_result answers_write(struct exec *x)
 		struct report     *reports = reports_of(&x->answers, done, &count);
 
 		if (count > 0)
-			result = done ? task_complete(x->db, x->work->catalogue, x->task.task_id, reports, count, &a)
-			              : task_fail(x->db, x->work->catalogue, x->task.task_id, reports, count,
-			                          x->work->attempts_max, &a);
+			result = done ? task_complete(x->db, x->options->catalogue, x->task.task_id, reports, count, &a)
+			              : task_fail(x->db, x->options->catalogue, x->task.task_id, reports, count,
+			                          x->options->attempts_max, &a);
 		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
 		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
@@ -269,7 +267,7 @@ static enum db_result lease_renew(struct exec *x)
 
 	if (!is_open(&x->answers))
 		return DB_OK;
-	result = task_heartbeat(x->db, x->task.task_id, x->work->lease_s, &a);
+	result = task_heartbeat(x->db, x->task.task_id, x->options->lease_s, &a);
 	x->reaped = result == DB_OK && a.task.state != TASK_OPEN && a.task.state != TASK_DONE;
 	task_answer_fini(&a);
 	return result;
@@ -320,7 +318,8 @@ static enum db_result task_go_on(struct exec *x)
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
 			open[open_count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, open_count, &now, &count);
+	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, open_count, &now,
+	                      &count);
 	if (result == DB_OK) {
 		if (x->from >= 0)
 			output_flow(x); /* what it has said while the database kept us waiting */
@@ -377,7 +376,7 @@ static void input_flow(struct exec *x)
  * reason to stop reading: the next write tries again. */
 static void program_follow(struct exec *x)
 {
-	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
+	int64_t lease_ms = x->options->lease_s * 1000, renewed_ms = clock_ms();
 
 	x->heard_ms = clock_ms();
 	while (x->from >= 0 && !x->ends && clock_ms() - x->heard_ms < lease_ms) {
@@ -443,7 +442,7 @@ static enum db_result answers_end(struct exec *x)
 			refused_ms = 0;
 		else if (refused_ms == 0)
 			refused_ms = clock_ms();
-		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
+		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
 		    (stops_ms && clock_ms() - stops_ms > LAST_MS))
@@ -459,10 +458,10 @@ static enum db_result answers_end(struct exec *x)
 	return result;
 }
 
-enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
-                        size_t count, int64_t *refused)
+enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
+                        struct reservation **orders, size_t count, int64_t *refused)
 {
-	struct exec    x = {.work = work, .task = *task, .db = db, .to = -1, .from = -1};
+	struct exec    x = {.options = options, .task = *task, .db = db, .to = -1, .from = -1};
 	enum db_result result;
 
 	x.task.mark = 0;

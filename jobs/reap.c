@@ -3,16 +3,15 @@
  * First the task is marked, if it is still open and overdue: from then on its worker changes nothing. Then its orders
  * go back by primary key. Many reapers may run; one that dies between the two steps is finished by the next, which
  * finds orders of tasks that are not open. */
+#include "jobs/reap.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
 #include "engine/db/statement.h"
 #include "engine/rows.h"
-#include "jobs/task.h"
+#include "jobs/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>

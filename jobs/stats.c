@@ -8,7 +8,7 @@
 #include "engine/db/statement.h"
 #include "engine/engine.h"
 #include "jobs/database.h"
-#include "jobs/task.h"
+#include "jobs/reap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,21 +6,19 @@
  * killed tune leaves is removed by the next tune or by purge. The audit holds at every moment in between: units are
  * received, held and given back as anybody's. Nobody's other rows are touched. */
 #include "jobs/tune.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
 #include "engine/base/codes.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "engine/db/guard.h"
 #include "engine/db/statement.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"
 #include "jobs/database.h"
-#include "jobs/jobs.h"
+#include "jobs/stop.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -477,7 +475,7 @@ int tune_run(const struct command *self, int argc, char **argv)
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
-	signals_watch(&stop);
+	stop_on_signals(&stop, NULL);
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;

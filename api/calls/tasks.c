@@ -10,6 +10,8 @@
 #include "engine/db/db.h"
 #include "engine/engine.h"
 #include "engine/rows.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
 #include "jobs/task.h"
 
 #include <stdio.h>
