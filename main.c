@@ -1,9 +1,7 @@
 /* main.c - the table of commands, nothing else. */
 #include "api/key_command.h"
 #include "api/serve.h"
-#include "engine/base/base.h"
 #include "engine/base/log.h"
-#include "engine/base/options.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"
 #include "jobs/import.h"
@@ -66,9 +64,13 @@ const struct command commands[] = {
          "a\n"
          "clock that is wrong may be young.\n",
          purge_run},
-	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
+	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
          "  holdfast tune\n"
-         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n",
+         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n"
+         "The database is NAME_tune beside NAME. An account that may make it makes it, and removes it at the end (its "
+         "comment\n"
+         "is `made by holdfast tune`). Otherwise 78 and the SQL by which an administrator makes it: tune fills an empty\n"
+         "one, and removes the tables at the end. Other tables in it: 78.\n",
          tune_run},
 	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"

@@ -2,9 +2,6 @@
 #include "jobs/claim.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
-#include "engine/base/text.h"
-#include "engine/db/statement.h"
-#include "engine/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

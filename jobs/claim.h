@@ -3,10 +3,6 @@
 #ifndef CLAIM_H
 #define CLAIM_H
 
-#include "engine/base/base.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "jobs/task.h"
 
 enum { CLAIM_MAX = 5000 }; /* orders of one claim */

@@ -1,20 +1,9 @@
 /* commands.c - the commands work, reap, kick and purge. */
 #include "jobs/commands.h"
-#include "engine/base/base.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "jobs/database.h"
-#include "jobs/exec.h"
-#include "jobs/stop.h"
-#include "jobs/task.h"
-#include "jobs/tune.h"
 #include "jobs/work.h"
 
 #include <signal.h>
@@ -390,8 +379,6 @@ static int purge_act(struct db *db, void *arg)
 		status = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	if (status == EXIT_DONE)
 		status = purge_lanes(db, p);
-	if (status == EXIT_DONE && tune_clean(db) != DB_OK)
-		status = EXIT_UNAVAILABLE;
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed\n",
 	       (long long)reservations, (long long)p->removed);

@@ -8,11 +8,8 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/counters.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

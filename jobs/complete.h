@@ -3,10 +3,6 @@
 #ifndef COMPLETE_H
 #define COMPLETE_H
 
-#include "engine/base/base.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "jobs/task.h"
 
 enum { ATTEMPTS_MAX = 8 }; /* of an order, where nobody named another number */

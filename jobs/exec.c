@@ -14,8 +14,6 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/rows.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/exec_output.h"

@@ -2,10 +2,6 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-#include "engine/base/base.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "jobs/stop.h"
 #include "jobs/task.h"
 

@@ -4,13 +4,8 @@
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
 #include "jobs/import.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/db/embedded.h"
-#include "engine/engine.h"
 #include "engine/lane/lane.h"
 #include "jobs/database.h"
 #include "jobs/delivery.h"

@@ -2,8 +2,6 @@
 #include "jobs/jobs.h"
 #include "engine/base/memory.h"
 #include "jobs/complete.h"
-#include "jobs/stop.h"
-#include "jobs/task.h"
 #include "jobs/work.h"
 
 #include <stdlib.h>

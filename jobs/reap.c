@@ -7,10 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/counters.h"
-#include "engine/db/statement.h"
-#include "engine/rows.h"
 #include "jobs/complete.h"
 
 #include <stdio.h>

@@ -3,9 +3,6 @@
 #ifndef REAP_H
 #define REAP_H
 
-#include "engine/base/base.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
 #include "jobs/task.h"
 
 /* A reaper's memory, one for each thread: when it last saw the database. All but the pause is 0 at first. */

@@ -1,12 +1,6 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
-#include "engine/base/base.h"
 #include "engine/base/json.h"
-#include "engine/base/text.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/reap.h"
 

@@ -3,7 +3,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

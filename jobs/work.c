@@ -1,16 +1,10 @@
 /* work.c - the loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command `work`, the
  * command `reap` and serve --jobs run it. */
 #include "jobs/work.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/counters.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/reap.h"

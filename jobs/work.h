@@ -2,11 +2,7 @@
 #ifndef WORK_H
 #define WORK_H
 
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
 #include "jobs/exec.h"
-#include "jobs/stop.h"
-#include "jobs/task.h"
 
 enum { WORKERS_MAX = PROGRAMS_MAX }; /* of a process; each runs one program at a time */
 

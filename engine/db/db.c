@@ -486,6 +486,12 @@ bool db_refused_row(const struct db *db)
 	       db->code == ER_DATA_OUT_OF_RANGE;
 }
 
+bool db_denied(const struct db *db)
+{
+	return db->code == ER_DBACCESS_DENIED_ERROR || db->code == ER_TABLEACCESS_DENIED_ERROR ||
+	       db->code == ER_SPECIFIC_ACCESS_DENIED_ERROR;
+}
+
 unsigned db_errno(const struct db *db)
 {
 	return db->code;
