@@ -6,7 +6,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/catalogue.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 #include "engine/engine.h"
 #include "engine/lane/lane.h"
 

@@ -232,9 +232,6 @@ void engine_wake(struct engine *e);
  * with DATABASE_AWAY, nothing was done); false when it is in the database and nobody knows what comes of it. */
 bool op_cancel(struct op *op);
 
-/* Counts by walking the claim index once. On a connection of the caller's, which waits for it. */
-bool engine_count(struct db *db, struct counts *out) MUST_CHECK;
-
 bool engine_ready(struct engine *e); /* every lane and the reader have a connection */
 
 /* ---- figures for /metrics and stats; each may be read at any moment by any thread */

@@ -138,13 +138,6 @@ SELECT reservation_id, task_id, due_at, {state} <> 1 OR (expires_at <= UTC_TIMES
    AND (task_id > {task} OR due_at > {rows} OR (due_at = {rows} AND reservation_id > {low}))
  ORDER BY task_id, due_at, reservation_id LIMIT {count};
 
--- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so it is run
--- every few seconds at most.
-SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
-       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
-  FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
-
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.
 SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) FOR UPDATE SKIP LOCKED;

@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/db/guard.h"
+#include "jobs/claim.h"
 #include "jobs/database.h"
 #include "jobs/work.h"
 
@@ -15,6 +16,9 @@
 enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
 /* ---- work and reap */
+
+_Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
+               "options.h has the limits of claim.h and work.h");
 
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
@@ -256,9 +260,13 @@ int kick_run(const struct command *self, int argc, char **argv)
 
 /* ---- purge */
 
+/* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
-	int64_t     days, last, seen, removed;
-	struct text rows; /* ids that may go */
+	int64_t     days;
+	int64_t     last, seen; /* of a page: the last id, and how many */
+	struct text rows;       /* the ids of the page that may go .. */
+	int64_t     rows_count; /* .. and how many */
+	int64_t     removed;
 };
 
 static void purge_read(void *arg, const struct db_row *row)
@@ -267,27 +275,26 @@ static void purge_read(void *arg, const struct db_row *row)
 
 	p->last = db_int(row, 0);
 	p->seen++;
-	if (db_int(row, 1))
+	if (db_int(row, 1)) {
 		row_int(&p->rows, p->last);
+		p->rows_count++;
+	}
 }
 
 /* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
 static enum db_result purge_try(struct db *db, struct purge *p)
 {
 	struct text    sql = {0};
-	int64_t        count = 1;
 	int            verdict;
 	enum db_result result;
 
-	for (size_t i = 0; i < p->rows.len; i++)
-		count += p->rows.data[i] == ',';
 	guard_begin(&sql);
 	statement_add(&sql, PURGE_ROWS, &(struct fill){.rows = &p->rows});
-	guard_expect(&sql, count, 1);
+	guard_expect(&sql, p->rows_count, 1);
 	statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &p->rows});
 	result = guard_run(db, &sql, &verdict);
 	if (result == DB_OK && verdict == GUARD_DONE)
-		p->removed += count;
+		p->removed += p->rows_count;
 	text_fini(&sql);
 	return result;
 }
@@ -325,11 +332,11 @@ static int purge_walk(struct db *db, struct purge *p, enum statement page,
 
 	p->last = p->removed = 0;
 	do {
-		p->seen = 0;
+		p->seen = p->rows_count = 0;
 		text_reset(&p->rows);
 		text_reset(&sql);
 		statement_add(&sql, page, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
-		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows.len > 0 && batch(db, p) != DB_OK))
+		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows_count > 0 && batch(db, p) != DB_OK))
 			status = EXIT_UNAVAILABLE;
 	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
 	text_fini(&sql);

@@ -5,10 +5,10 @@
  * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
 #include "jobs/complete.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/guard.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * finds orders of tasks that are not open. */
 #include "jobs/reap.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "jobs/complete.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
 #include "engine/base/json.h"
+#include "engine/read/census.h"
 #include "jobs/database.h"
 #include "jobs/reap.h"
 
@@ -77,7 +78,7 @@ static int stats_act(struct db *db, void *arg)
 
 	(void)arg;
 	statement_add(&sql, STOCK_STATS, NULL);
-	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
+	if (db_run(db, &sql, stock_read, &stock) == DB_OK && census_count(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;

@@ -4,7 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
+#include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/reap.h"
@@ -171,7 +171,7 @@ static void worker_counts(struct worker *w, bool at_once)
 {
 	if (w->work.inside || !db_connected(w->db) || (!at_once && clock_ms() - w->left_ms < COUNTED_MS))
 		return;
-	counters_leave(w->db);
+	census_leave(w->db);
 	w->left_ms = clock_ms();
 }
 

@@ -2,7 +2,7 @@
 #include "engine/db/db.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 #include "engine/db/prepared.h"
 #include "engine/db/statement.h"
 

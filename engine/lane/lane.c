@@ -12,7 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 
 #include <stdlib.h>
 #include <string.h>

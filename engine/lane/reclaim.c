@@ -7,7 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/catalogue.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 #include "engine/db/db.h"
 #include "engine/db/guard.h"
 #include "engine/db/statement.h"

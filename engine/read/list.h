@@ -17,8 +17,6 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
-/* One count for all of them. */
-enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 
 /* ---- between list.c and totals.c */
 struct op *the_one(struct op **ops, size_t count);

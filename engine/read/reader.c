@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/lane/lane.h"
 #include "engine/past.h"
+#include "engine/read/census.h"
 #include "engine/read/list.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static const struct {
 	{OP_LIST_SKUS, false, list_skus},
 	{OP_LIST_MOVEMENTS, false, list_movements},
 	{OP_LIST_RESERVATIONS, false, list_reservations},
-	{OP_COUNTS, true, list_counts},
+	{OP_COUNTS, true, census_answer},
 	{OP_TALLY, false, run_op},
 	{OP_RUN, false, run_op},
 };

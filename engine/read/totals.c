@@ -1,20 +1,12 @@
-/* totals.c - what skus have: asked for by code, or page by page; and how many reservations there are. */
+/* totals.c - the totals of skus: asked for by code, or page by page. */
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/counters.h"
-#include "engine/db/db.h"
 #include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "engine/read/cursor.h"
 #include "engine/read/list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- totals */
 
 struct total_row {
 	uint32_t     sku_id;
@@ -220,58 +212,5 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].sku_code = sku_code(op->lines[i].sku);
 	totals_answer(c, op);
-	return DB_OK;
-}
-
-/* ---- counts */
-
-static void count_read(void *arg, const struct db_row *row)
-{
-	struct counts *counts = arg;
-	int64_t        state = db_int(row, 0);
-
-	assert(state > 0 && state < STATES);
-	counts->by_state[state] += db_int(row, 2);
-	if (db_int(row, 1)) {
-		counts->claimed[state] = db_int(row, 2);
-	} else {
-		counts->ready[state] = db_int(row, 3);
-		counts->oldest_ready_ms[state] = db_int(row, 3) ? db_int(row, 4) : 0;
-	}
-}
-
-static void tasks_count_read(void *arg, const struct db_row *row)
-{
-	struct counts *counts = arg;
-
-	counts->tasks_open = db_int(row, 0);
-	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
-}
-
-bool engine_count(struct db *db, struct counts *out)
-{
-	struct text sql = {0};
-	bool        ok;
-
-	*out = (struct counts){.counted_ms = clock_boot_ms()};
-	statement_add(&sql, RESERVATION_COUNTS, NULL);
-	ok = db_run(db, &sql, count_read, out) == DB_OK;
-	text_reset(&sql);
-	statement_add(&sql, TASK_FIGURES, NULL);
-	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
-	text_fini(&sql);
-	return ok;
-}
-
-enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, size_t count)
-{
-	(void)c;
-	if (!engine_count(db, &ops[0]->counts))
-		return DB_AWAY;
-	counters_take(db);
-	for (size_t i = 0; i < count; i++) {
-		ops[i]->counts = ops[0]->counts;
-		ops[i]->outcome = OUTCOME_OK;
-	}
 	return DB_OK;
 }
