@@ -1,8 +1,8 @@
 -- The figures of a database, and what processes without /metrics counted, until a service takes it over.
 
 -- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so it is run
--- every few seconds at most.
+-- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so
+-- it is run every few seconds at most.
 SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
   FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
