@@ -1,4 +1,5 @@
-/* claim.c - a worker's claim of due reservations, and the new task of a worker whose first one was reaped. */
+/* claim.c - see claim.h. The statements of task.sql make a claim in one trip; this file knows where in the index to
+ * begin. */
 #include "jobs/claim.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -19,7 +20,7 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->met_lock = row->columns > 3 && db_int(row, 3) != 0;
 }
 
-/* What became of a claim with this mark, whose answer was lost. */
+/* The task of a claim with this mark, whose answer was lost; task_id 0: that claim was not committed. */
 static enum db_result claim_look(struct db *db, struct task *task)
 {
 	struct text    sql = {0};
@@ -66,7 +67,7 @@ static int64_t mark_new(void)
 	return mark & INT64_MAX ? mark & INT64_MAX : 1;
 }
 
-/* Moves the low-water mark to the last one that was claimed, the walk being in the order of due_at. */
+/* Moves the low-water mark to the last order claimed: the walk follows due_at. */
 static void claimer_note(struct claimer *claimer, const struct reservation_reader *in)
 {
 	int64_t last = 0;
@@ -78,7 +79,7 @@ static void claimer_note(struct claimer *claimer, const struct reservation_reade
 		claimer->low_ms = last - LOW_MARGIN_MS;
 }
 
-/* Where the claimer thinks that the oldest are; then from the beginning, because something older may have come back. */
+/* Begins at the low-water mark, then at the beginning: an older order may have come back. */
 static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
                                  int64_t lease_s)
 {
@@ -103,13 +104,14 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	enum db_result            result;
 	bool                      again = task->mark != 0;
 
+	assert(limit > 0 && limit <= CLAIM_MAX && lease_s > 0);
 	*orders = NULL;
 	*count = 0;
 	task->task_id = 0;
 	if (!again)
 		task->mark = mark_new();
 	result = claim_walk(db, claimer, task, limit, lease_s);
-	/* Nothing is due, perhaps because the claim that was not heard of has taken it. */
+	/* Nothing is due: the claim whose answer was lost may have taken it. */
 	if (result == DB_OK && task->task_id == 0 && again)
 		result = claim_look(db, task);
 	if (result != DB_OK || task->task_id == 0)
@@ -122,7 +124,7 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	return result;
 }
 
-/* The orders as they are now, whoever has them. */
+/* Reads the orders as they are now, whoever has them. */
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {

@@ -1,4 +1,4 @@
-/* commands.c - the commands work, reap, kick and purge. */
+/* commands.c - the commands work, reap, kick and purge: options in, one run, a few lines out. */
 #include "jobs/commands.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
@@ -122,7 +122,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	reaped.json = option_given(OPTION_json);
-	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
 	work.dry = reaped.dry = option_given(OPTION_dry_run);
@@ -281,7 +281,7 @@ static void purge_read(void *arg, const struct db_row *row)
 	}
 }
 
-/* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
+/* Removes a batch of reservations with their lines. Movements stay: they are the history of on_hand. */
 static enum db_result purge_try(struct db *db, struct purge *p)
 {
 	struct text    sql = {0};
@@ -323,7 +323,7 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 	return result;
 }
 
-/* Page by page; `batch` removes what of a page may go. */
+/* Walks page by page; `batch` removes the rows of a page that may go. */
 static int purge_walk(struct db *db, struct purge *p, enum statement page,
                       enum db_result (*batch)(struct db *db, struct purge *p))
 {
@@ -354,7 +354,7 @@ static int purge_lanes(struct db *db, const struct purge *p)
 	return status;
 }
 
-/* What is old by a clock that is wrong may be young. */
+/* A row that is old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;

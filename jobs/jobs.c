@@ -59,6 +59,7 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 	                     .inside = true,
 	                     .stop = &j->stop};
 
+	assert(jobs_list_valid(list));
 	stop_init(&j->stop);
 	for (unsigned i = 0; i < JOBS_MAX; i++)
 		if (!*list || list_has(list, inside[i].word)) {

@@ -109,7 +109,6 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 	return result;
 }
 
-/* What the task has in `state`, by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
@@ -124,7 +123,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	return result;
 }
 
-/* ---- what a task has */
+/* ---- the orders of a task */
 
 void task_id_rows(struct text *rows, struct reservation **list, size_t count)
 {
@@ -147,7 +146,7 @@ void task_lost_add(struct task_answer *a, const char *order_id)
 	strcpy(a->lost_orders[a->lost++], order_id);
 }
 
-/* Keeps the rows that are named, by their order; the others are freed. */
+/* Keeps the rows that are named; frees the others. */
 static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
 {
 	size_t kept = 0;
@@ -192,7 +191,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	result = task_read(db, task_id, &a->task);
 	if (result != DB_OK || a->task.task_id == 0)
 		return result;
-	/* In this order: what is completed between the two reads is found in both, and the write tries anew. */
+	/* In this order: an order completed between the two reads is found in both, and the write tries anew. */
 	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
 		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);

@@ -89,7 +89,7 @@ static int trouble(struct db *db)
 	return EXIT_UNAVAILABLE;
 }
 
-/* The account may not make the database: the SQL by which an administrator does. */
+/* Prints the SQL by which an administrator makes the database for this account. */
 static int grants_print(struct tune *t, const char *why)
 {
 	struct text sql = {0};
@@ -113,7 +113,7 @@ static enum db_result scratch_drop(struct tune *t)
 	return result;
 }
 
-/* The tables of a new installation. */
+/* Makes the tables of a new installation. */
 static int schema_make(struct tune *t)
 {
 	struct db *db = db_new(&t->target);
@@ -243,7 +243,7 @@ static bool waits_find(struct tune *t, struct waits *w)
 	return found;
 }
 
-/* The window, between a warm-up and the answers that are still to come. */
+/* Measures a window between a warm-up and the answers that are still to come. */
 static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	const struct engine_figures *figures = engine_figures(t->engine);
@@ -269,7 +269,7 @@ static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 	return known;
 }
 
-/* EXIT_DONE, or why there is no figure. */
+/* Measures one number of slots. EXIT_DONE, or the exit status without a figure. */
 static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	int64_t until_ms = clock_ms() + START_MS;
@@ -308,7 +308,7 @@ static void trial_print(const struct trial *trial)
 	fflush(stdout);
 }
 
-/* The fewest slots that come near to the best: fewer rows for each sku, and units that are less scattered. */
+/* The fewest slots that come near to the best: fewer rows for each sku, units less scattered. */
 static unsigned slots_best(const struct tune *t)
 {
 	int64_t most = 0;
@@ -377,7 +377,7 @@ static int trials_run(struct tune *t, int64_t seconds, bool json)
 
 /* ---- the command */
 
-/* With the lock held. */
+/* The whole of a tune, with the lock held. */
 static int tune_locked(struct tune *t, int64_t seconds)
 {
 	int status = scratch_make(t);

@@ -28,15 +28,15 @@ struct worker {
 	struct reaper  reaper;
 	int64_t        mark; /* of a claim that failed, perhaps after its COMMIT; 0: none */
 	char           name[ID_MAX + 1];
-	int64_t        load_ops, load_ms; /* what the lanes had done, and when that was read */
-	bool           load;              /* they are busy */
+	int64_t        load_ops, load_ms; /* operations of the lanes so far, and clock_ms of that look */
+	bool           load;              /* the lanes are busy */
 	int64_t        since_ms;          /* when the database was last well */
 	int64_t        left_ms;           /* when the counters were last left in the database */
 	bool           refused;           /* the database would not have something completed */
 	int            status;
 };
 
-/* Host, process, thread; what does not fit the alphabet of names becomes a dash. */
+/* Host, process and thread; letters outside of the alphabet of names become dashes. */
 static void worker_name(struct worker *w, unsigned number)
 {
 	char host[32] = "";
@@ -68,7 +68,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
-/* It is time to stop, and nothing of the batch has begun: somebody else may have it at once. */
+/* A batch that was not begun when it is time to stop goes back: somebody else may have it at once. */
 static enum db_result orders_return(struct worker *w, const struct task *task)
 {
 	struct task_answer a = {0};
@@ -78,7 +78,7 @@ static enum db_result orders_return(struct worker *w, const struct task *task)
 	return result;
 }
 
-/* One batch. *busy: there was something to do. */
+/* Works one batch. *busy: there was something to do. */
 static enum db_result batch_work(struct worker *w, bool *busy)
 {
 	struct task          task = {.kind = w->work.kind};
@@ -91,7 +91,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
 	if (result != DB_OK)
-		w->mark = task.mark; /* until it has a task: what was sent may still be done */
+		w->mark = task.mark; /* until it has a task: the claim may still be committed */
 	else if (task.task_id > 0)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
@@ -146,7 +146,8 @@ static void load_look(struct worker *w)
 	text_fini(&sql);
 }
 
-/* How long to rest after a batch that took worked_ms. */
+/* The rest after a batch that took worked_ms. Without it orders beside settling fall to less than half: measured with
+ * 256 connections and 4 workers, 8,600 to 13,700 a second instead of 21,500 to 30,500. */
 static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 {
 	int64_t ms = worked_ms * REST;
@@ -166,7 +167,7 @@ static enum db_result pass(struct worker *w, bool *busy)
 	return w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, busy);
 }
 
-/* What was counted is left in the database while nothing is to do, and every few seconds while something is. */
+/* Counters go to the database when there is nothing to do, and every few seconds while there is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
 	if (w->work.inside || !db_connected(w->db) || (!at_once && clock_ms() - w->left_ms < COUNTED_MS))
@@ -175,7 +176,7 @@ static void worker_counts(struct worker *w, bool at_once)
 	w->left_ms = clock_ms();
 }
 
-/* What was begun ends; a claim that a lost connection left behind is the reaper's. */
+/* A batch that was begun ends; a claim left behind by a lost connection is the reaper's. */
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;

@@ -82,6 +82,7 @@ static bool steps_run(struct db *db)
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		int step = atoi(steps[i].name);
 
+		assert(step == (int)i + 1);
 		if (step <= version)
 			continue;
 		if (!step_run(db, steps[i].text) || !step_record(db, step))
