@@ -10,11 +10,14 @@
 /* clang-format off: the steps are tables */
 
 /* The program's account is named as the test's database, and may only read and write rows there. */
-#define MAY_MAKE   "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
+#define MAY_MAKE                                                                                                       \
+	"sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
 #define MADE       "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
 #define DROPPED    "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
-#define THERE      "sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
-#define TABLES     "sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
+#define THERE                                                                                                          \
+	"sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
+#define TABLES                                                                                                         \
+	"sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
 #define UNDER_WAY                                                                                                       \
 	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE"                       \
 	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
@@ -149,8 +152,10 @@ Test(tune, asks_an_administrator)
 	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"          \
 	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"  \
 	" UTC_TIMESTAMP(3) FROM seq_7_to_9"
-#define LINES     "sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
-#define LANE      "sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES (65001, 1, 1, NOW(3), NOW(3))"
+#define LINES                                                                                                          \
+	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
+#define LANE                                                                                                           \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES (65001, 1, 1, NOW(3), NOW(3))"
 #define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
 
