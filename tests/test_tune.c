@@ -10,16 +10,16 @@
 /* clang-format off: the steps are tables */
 
 /* The program's account is named as the test's database, and may only read and write rows there. */
-#define MAY_MAKE                                                                                                       \
+#define MAY_MAKE \
 	"sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
 #define MADE       "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
 #define DROPPED    "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
-#define THERE                                                                                                          \
+#define THERE \
 	"sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
-#define TABLES                                                                                                         \
+#define TABLES \
 	"sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
-#define UNDER_WAY                                                                                                       \
-	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE"                       \
+#define UNDER_WAY \
+	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE" \
 	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
 #define STOCK_OF_A "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
 
@@ -148,13 +148,13 @@ Test(tune, asks_an_administrator)
 #define SLOT      "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
 #define MOVEMENT  "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
 #define MOVED     "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
-#define HOLDS                                                                                                          \
-	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"          \
-	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"  \
+#define HOLDS \
+	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts," \
+	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0," \
 	" UTC_TIMESTAMP(3) FROM seq_7_to_9"
-#define LINES                                                                                                          \
+#define LINES \
 	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
-#define LANE                                                                                                           \
+#define LANE \
 	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES (65001, 1, 1, NOW(3), NOW(3))"
 #define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
