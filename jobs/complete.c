@@ -7,9 +7,11 @@
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/hash.h"
+#include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/guard.h"
+#include "engine/shares.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef EXEC_OUTPUT_H
 #define EXEC_OUTPUT_H
 
-#include "engine/engine.h"
+#include "engine/rows.h"
 
 enum said { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
 enum { ANSWER_LINE_MAX = 4096, ANSWER_REASON_MAX = 500 };

@@ -1,8 +1,8 @@
 /* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
 #include "engine/db/db.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/counters.h"
 #include "engine/db/prepared.h"
 #include "engine/db/statement.h"
 

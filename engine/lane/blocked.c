@@ -1,45 +1,39 @@
-/* blocked.c - rows that somebody outside has locked.
+/* blocked.c - see blocked.h.
  *
- * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
- * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
- * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+ * A lane that has waited for a row in vain makes all lanes wary for a while: before a batch writes, they look at its
+ * rows without waiting, park the operations whose rows are locked, and go on with the others. A lock that the looks do
+ * not find (a gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+#include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
-#include "engine/lane/lane.h"
+#include "engine/lane/balance.h"
+#include "engine/lane/batch.h"
+#include "engine/lane/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool still(const _Atomic int64_t *until_ms)
-{
-	int64_t at_ms = atomic_load_explicit(until_ms, memory_order_relaxed);
+enum {
+	WARY_WAIT_S = 1, /* for a lock while lanes are wary */
+	STUCK = 1 << 12,
+};
 
-	return at_ms != 0 && clock_ms() < at_ms;
+/* A slot that was found locked, and a mark of what stood in it. Direct-mapped: one that is pushed out counts as new. */
+struct stuck {
+	uint32_t sku_id, location_id;
+	uint32_t slot, mark;
+	int64_t  seen_ms; /* clock_ms; 0: free place */
+};
+
+void blocked_open(struct lane *l)
+{
+	l->stuck = mem_alloc(STUCK * sizeof(*l->stuck));
 }
 
-static void extend(_Atomic int64_t *until_ms, int64_t for_ms)
+void blocked_close(struct lane *l)
 {
-	int64_t to_ms = clock_ms() + for_ms;
-
-	if (to_ms > atomic_load_explicit(until_ms, memory_order_relaxed))
-		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
-}
-
-bool lane_is_wary(const struct lane *l)
-{
-	return still(&l->engine->wary_until_ms);
-}
-
-void lane_beware(struct lane *l, int64_t for_ms)
-{
-	extend(&l->engine->wary_until_ms, for_ms);
+	free(l->stuck);
 }
 
 /* ---- which slots a batch needs */
@@ -76,10 +70,10 @@ static void release_needs(struct lane *l, const struct reservation *r)
 	}
 }
 
-/* Does it need whatever slot there is? What is refused does where expired holds are given back first. */
+/* Does the operation need every slot? A refused one does where expired holds are given back first. */
 static bool op_needs_every(const struct op *op, bool sweeps)
 {
-	return (op->writes && op->alone) || (sweeps && op_is_refused(op));
+	return (op->writes && op->exclusive) || (sweeps && op_is_refused(op));
 }
 
 static void batch_needs(struct lane *l, bool sweeps)
@@ -124,7 +118,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 
 /* ---- the looks */
 
-/* All go in one trip. The rows of the last may be many, so nothing is sent behind it. */
+/* All looks go in one trip. The rows of the last may be many, so nothing is sent behind it. */
 enum { LOOKS = 9 };
 
 struct looks {
@@ -154,12 +148,12 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 	k->sent[k->count++].arg = arg;
 }
 
-/* The locks that they took go. */
+/* Ends the looks, and with them the locks that they took. */
 static enum db_result looks_end(struct looks *k)
 {
 	if (k->count > 0)
 		look_send(k, LOOKS_END, NULL, NULL);
-	lane_tell(k->lane);
+	outbox_send(&k->lane->outbox);
 	for (size_t i = 0; i < k->count; i++) {
 		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
 
@@ -197,7 +191,7 @@ static void reservations_look(struct lane *l, struct looks *k)
 static void id_met(struct op *op)
 {
 	if (op)
-		op->locked = op->suspect = true;
+		op->locked = op->may_exist = true;
 }
 
 static void order_read(void *arg, const struct db_row *row)
@@ -210,8 +204,8 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
-/* Ids that are to be new and are there: somebody has written them and not committed, or
- * committed a moment ago, which the next look-up tells. */
+/* An id that is to be new and is there: somebody has written it and not committed, or committed a moment ago, which the
+ * next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
 	text_reset(&l->rows);
@@ -243,7 +237,7 @@ struct slots_seen {
 	size_t            count, max;
 };
 
-/* By what they are; of one slot the open one comes first. */
+/* By sku, location and slot; of one slot the open one comes first. */
 static int slot_order(const void *a, const void *b)
 {
 	const struct slot_seen *x = a, *y = b;
@@ -277,7 +271,7 @@ static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
 }
 
 /* A row that many write, one after the other, may be locked at every look; waiting for it is right, because everybody's
- * turn comes. What stands in it tells it from a row that somebody keeps: it has changed since the last look. */
+ * turn comes. Such a row has changed since the last look, a row that somebody keeps has not. */
 static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
 {
 	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
@@ -332,7 +326,7 @@ static void own_slots_look(struct lane *l, struct looks *k)
 		look_send(k, STOCK_PROBE, own_read, l);
 }
 
-/* Own slots that the first look found locked, and all of those of which every slot is needed. */
+/* Looks at own slots that the first look found locked, and at all slots of balances of which every slot is needed. */
 static enum db_result slots_look(struct lane *l)
 {
 	struct slots_seen s = {0};
@@ -375,7 +369,7 @@ static void lane_wait(struct lane *l, int wait_s)
 /* A batch that was kept waiting in vain does not wait again. */
 void lane_hurry(struct lane *l)
 {
-	bool wary = lane_is_wary(l);
+	bool wary = clock_before(&l->shared->wary_until_ms);
 
 	l->hasty = false;
 	for (size_t i = 0; wary && i < l->batch.count; i++)
@@ -435,7 +429,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			continue;
 		}
 		if (op->locked && !op->found)
-			extend(&l->engine->glimpse_until_ms, WARY_MS);
+			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
@@ -454,7 +448,7 @@ enum db_result lane_look_out(struct lane *l)
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->locked = false;
-	if (l->hasty || still(&l->engine->glimpse_until_ms)) {
+	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
 		ids_look(l, &k, OP_RESERVE);
 		ids_look(l, &k, OP_MOVE);
 	}
@@ -470,8 +464,8 @@ enum db_result lane_look_out(struct lane *l)
 
 /* ---- locks that the looks do not find */
 
-/* The next round looks for the rows. Where it does not find them it fails at once, and so do its halves, until one
- * operation is left that cannot have its lock. */
+/* The next round looks for the locked rows. Where it does not find them it fails at once, and so do its halves, until
+ * one operation is left that cannot have its lock. */
 void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -480,7 +474,7 @@ void lane_set_aside(struct lane *l)
 		batch_put_back(l);
 		return;
 	}
-	lane_beware(l, WARY_MS);
+	clock_extend(&l->shared->wary_until_ms, WARY_MS);
 	if (!l->hasty)
 		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
 	for (size_t i = 0; !l->hasty && i < b->count; i++)

@@ -8,7 +8,7 @@
 
 static void count_read(void *arg, const struct db_row *row)
 {
-	struct counts *counts = arg;
+	struct census *counts = arg;
 	int64_t        state = db_int(row, 0);
 
 	assert(state > 0 && state < STATES);
@@ -23,18 +23,18 @@ static void count_read(void *arg, const struct db_row *row)
 
 static void tasks_count_read(void *arg, const struct db_row *row)
 {
-	struct counts *counts = arg;
+	struct census *counts = arg;
 
 	counts->tasks_open = db_int(row, 0);
 	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
 }
 
-bool census_count(struct db *db, struct counts *out)
+bool census_read(struct db *db, struct census *out)
 {
 	struct text sql = {0};
 	bool        ok;
 
-	*out = (struct counts){.counted_ms = clock_boot_ms()};
+	*out = (struct census){.counted_ms = clock_boot_ms()};
 	statement_add(&sql, RESERVATION_COUNTS, NULL);
 	ok = db_run(db, &sql, count_read, out) == DB_OK;
 	text_reset(&sql);
@@ -101,11 +101,11 @@ static void counters_take_over(struct db *db)
 enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	(void)c;
-	if (!census_count(db, &ops[0]->counts))
+	if (!census_read(db, ops[0]->census))
 		return DB_AWAY;
 	counters_take_over(db);
 	for (size_t i = 0; i < count; i++) {
-		ops[i]->counts = ops[0]->counts;
+		*ops[i]->census = *ops[0]->census;
 		ops[i]->outcome = OUTCOME_OK;
 	}
 	return DB_OK;

@@ -4,17 +4,17 @@
 #ifndef CENSUS_H
 #define CENSUS_H
 
-#include "engine/engine.h"
+#include "engine/op.h"
 
-/* Counts by walking the claim index once. */
-bool census_count(struct db *db, struct counts *out) MUST_CHECK;
+/* Counts by one walk over the claim index. false: the database did not answer. */
+bool census_read(struct db *db, struct census *out) MUST_CHECK;
 
 /* Leaves the counters of this process in the database, where one service takes them over: every event is among the
  * figures of one process, and their sum over all services is right. Counters that could not be brought there stay for
  * the next time; the last moments before a kill -9 are lost. Does nothing where nothing was counted. */
 void census_leave(struct db *db);
 
-/* OP_COUNTS: one count for all of these operations. Takes over the counters that others left. */
+/* Answers OP_COUNTS: one count for all of `ops`. Takes over the counters that others left. */
 enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 
 #endif

@@ -1,12 +1,14 @@
-/* totals.c - the totals of skus: asked for by code, or page by page. */
+/* totals.c - see totals.h. */
+#include "engine/read/totals.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/statement.h"
 #include "engine/read/cursor.h"
-#include "engine/read/list.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- totals */
 
 struct total_row {
 	uint32_t     sku_id;
@@ -89,12 +91,12 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 }
 
 /* The totals of one operation's skus, from the catalogue, where they were put a moment ago. */
-static void totals_answer(struct catalogue *c, struct op *op)
+static void totals_give(struct catalogue *c, struct op *op)
 {
 	size_t used = 0, max = op->lines_count;
 
-	op->totals = mem_alloc(max * sizeof(*op->totals));
-	op->totals_of = mem_alloc(op->lines_count * sizeof(*op->totals_of));
+	op->query->totals = mem_alloc(max * sizeof(*op->query->totals));
+	op->query->totals_of = mem_alloc(op->lines_count * sizeof(*op->query->totals_of));
 	for (size_t k = 0; k < op->lines_count; k++) {
 		struct line *line = &op->lines[k];
 		struct sku  *sku = catalogue_sku(c, line->sku_code);
@@ -102,13 +104,13 @@ static void totals_answer(struct catalogue *c, struct op *op)
 		int64_t      age_ms;
 
 		line->sku = sku;
-		while (sku &&
-		       !(catalogue_totals_get(c, sku, INT64_MAX, op->totals + used, max - used, &count, &age_ms) &&
-		         count <= max - used)) {
+		while (sku && !(catalogue_totals_get(c, sku, INT64_MAX, op->query->totals + used, max - used, &count,
+		                                     &age_ms) &&
+		                count <= max - used)) {
 			max = max * 2 + count;
-			op->totals = mem_resize(op->totals, max * sizeof(*op->totals));
+			op->query->totals = mem_resize(op->query->totals, max * sizeof(*op->query->totals));
 		}
-		op->totals_of[k] = count;
+		op->query->totals_of[k] = count;
 		used += count;
 	}
 	op->outcome = OUTCOME_OK;
@@ -135,7 +137,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 	return result;
 }
 
-enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct text    ids = {0};
 	unsigned       past = catalogue_past(c);
@@ -151,7 +153,7 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
-		totals_answer(c, ops[i]);
+		totals_give(c, ops[i]);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* forgotten meanwhile */
 	text_fini(&ids);
@@ -177,9 +179,8 @@ static void listed_read(void *arg, const struct db_row *row)
 	row_int(in->ids, db_int(row, 1));
 }
 
-enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct op         *op = the_one(ops, count);
 	struct text        sql = {0}, after = {0}, ids = {0};
 	struct page_reader in = {c, op, &ids};
 	char               code[SKU_MAX];
@@ -187,13 +188,13 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	unsigned           past = catalogue_past(c);
 	enum db_result     result;
 
-	if (!cursor_read_code(op->page.cursor, code, &len)) {
+	if (!cursor_read_code(op->query->page.cursor, code, &len)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
 	row_hex(&after, code, len);
 	op->lines_count = 0;
-	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->page.limit + 1});
+	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->query->page.limit + 1});
 	result = db_run(db, &sql, listed_read, &in);
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
@@ -204,13 +205,13 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 		result = DB_RETRY;
 	if (result != DB_OK)
 		return result;
-	op->page.cursor[0] = '\0';
-	if (op->lines_count > op->page.limit) {
-		op->lines_count = op->page.limit;
-		cursor_write_code(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
+	op->query->page.cursor[0] = '\0';
+	if (op->lines_count > op->query->page.limit) {
+		op->lines_count = op->query->page.limit;
+		cursor_write_code(op->query->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
 	}
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].sku_code = sku_code(op->lines[i].sku);
-	totals_answer(c, op);
+	totals_give(c, op);
 	return DB_OK;
 }
