@@ -150,8 +150,8 @@ Test(tune, asks_an_administrator)
 #define MOVED     "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
 #define HOLDS \
 	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts," \
-	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0," \
-	" UTC_TIMESTAMP(3) FROM seq_7_to_9"
+	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)," \
+	" 0, UTC_TIMESTAMP(3) FROM seq_7_to_9"
 #define LINES \
 	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
 #define LANE \
