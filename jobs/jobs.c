@@ -25,31 +25,31 @@ static const struct {
 	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
 };
 
-static bool list_has(const char *list, const char *word)
+/* A bit for each job of the list, all of them for an empty one; 0: the list names a job that there is not. */
+static unsigned jobs_named(const char *list)
 {
-	size_t len = strlen(word);
+	unsigned named = 0;
 
-	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ','))
-		if (strcspn(list, ",") == len && strncmp(list, word, len) == 0)
-			return true;
-	return false;
+	for (size_t len, i; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < JOBS_MAX; i++)
+			if (strlen(inside[i].word) == len && strncmp(inside[i].word, list, len) == 0)
+				break;
+		if (i == JOBS_MAX)
+			return 0;
+		named |= 1U << i;
+	}
+	return named ? named : (1U << JOBS_MAX) - 1;
 }
 
 bool jobs_list_valid(const char *list)
 {
-	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ',')) {
-		size_t i = 0, len = strcspn(list, ",");
-
-		while (i < JOBS_MAX && !(strlen(inside[i].word) == len && strncmp(inside[i].word, list, len) == 0))
-			i++;
-		if (i == JOBS_MAX)
-			return false;
-	}
-	return true;
+	return jobs_named(list) != 0;
 }
 
 struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c)
 {
+	unsigned     named = jobs_named(list);
 	struct jobs *j = mem_alloc(sizeof(*j));
 	struct work  work = {.target = *target,
 	                     .catalogue = c,
@@ -59,10 +59,10 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 	                     .inside = true,
 	                     .stop = &j->stop};
 
-	assert(jobs_list_valid(list));
+	assert(named);
 	stop_init(&j->stop);
 	for (unsigned i = 0; i < JOBS_MAX; i++)
-		if (!*list || list_has(list, inside[i].word)) {
+		if (named & 1U << i) {
 			work.kind = inside[i].kind;
 			work.pause_ms = inside[i].pause_ms;
 			j->workers[j->count++] = worker_start(&work, i);

@@ -50,43 +50,39 @@ bool stop_wait(struct stop *s, int64_t ms)
 
 /* ---- signals */
 
-struct watch {
-	struct stop *stop;
+static struct {
+	struct stop *stop; /* NULL: nobody watches yet */
 	void (*at_once)(void);
-};
+	sigset_t set;
+} watch;
 
 static void *signals_main(void *arg)
 {
-	struct watch *w = arg;
-	sigset_t      set;
-	int           sig;
+	int sig;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigwait(&set, &sig);
-	stop_now(w->stop);
-	sigwait(&set, &sig);
-	if (w->at_once)
-		w->at_once();
+	(void)arg;
+	sigwait(&watch.set, &sig);
+	stop_now(watch.stop);
+	sigwait(&watch.set, &sig);
+	if (watch.at_once)
+		watch.at_once();
 	_exit(128 + sig);
 }
 
 void stop_on_signals(struct stop *s, void (*at_once)(void))
 {
-	static struct watch watch; /* of the thread, which lasts as long as the process */
-	pthread_t           thread;
-	sigset_t            set;
-	int                 error;
+	pthread_t thread;
+	int       error;
 
 	assert(!watch.stop);
-	watch = (struct watch){s, at_once};
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	watch.stop = s;
+	watch.at_once = at_once;
+	sigemptyset(&watch.set);
+	sigaddset(&watch.set, SIGTERM);
+	sigaddset(&watch.set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	error = pthread_create(&thread, NULL, signals_main, &watch);
+	error = pthread_create(&thread, NULL, signals_main, NULL);
 	assert(error == 0);
 	pthread_detach(thread);
 }
