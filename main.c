@@ -63,9 +63,12 @@ const struct command commands[] = {
          "Exits with 1 while the clocks of the database and of this machine are more than 5 minutes apart: by a wrong\n"
          "clock a young row may look old.\n",
          purge_run},
-	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
+	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
          "  holdfast tune\n"
-         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n",
+         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n"
+         "The database is NAME_tune beside NAME. An account that may make it makes it and removes it at the end:\n"
+         "its comment is `made by holdfast tune`. Otherwise the exit is 78 with the SQL by which an administrator\n"
+         "makes it. Tune fills one that is empty and removes the tables at the end; other tables in it: 78.\n",
          tune_run},
 	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"
