@@ -4,7 +4,6 @@
 #include "engine/base/memory.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
-#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
