@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* clang-format off: the steps are tables */
-
 #define LEFT                                                                                        \
 	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
 	" FROM stock_slot -> "
@@ -21,9 +19,14 @@ Test(contest, settle_against_release)
 	flow_steps("serve --lanes 4");
 	flow_orders("R", 800);
 	flow_steps("start W work settle --batch 7 --workers 4 --once",
-	           "race 8*100 release R# -> *x 200 released | *x 409 settled", "end W                 -> 0",
-	           "work settle           -> 0", "sql SELECT COUNT(*) FROM reservation WHERE state NOT IN (3, 4) -> 0",
-	           OPEN "0", LEFT "800", MOVED "1", "sku A -> reserved=0");
+	           "race 8*100 release R# -> *x 200 released | *x 409 settled",
+	           "end W                 -> 0",
+	           "work settle           -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state NOT IN (3, 4) -> 0",
+	           OPEN "0",
+	           LEFT "800",
+	           MOVED "1",
+	           "sku A                 -> reserved=0");
 	flow_end();
 }
 
@@ -32,15 +35,20 @@ Test(contest, claims_over_http_beside_workers)
 {
 	flow_begin();
 	flow_orders("R", 600);
-	flow_steps("second", "start W work settle --batch 5 --workers 2 --once",
-	           "race 8*15 claim settle w# limit=5 -> *x 201 | *x 204", "end W                 -> 0",
+	flow_steps("second",
+	           "start W work settle --batch 5 --workers 2 --once",
+	           "race 8*15 claim settle w# limit=5 -> *x 201 | *x 204",
+	           "end W                 -> 0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE state = 2 AND task_id IS NULL -> 0",
 	           "sql SELECT COUNT(*) FROM reservation JOIN task USING (task_id) GROUP BY task_id"
 	           " HAVING COUNT(*) <> MAX(claimed) -> ",
 	           "sql SELECT SUM(claimed), MAX(claimed) FROM task -> 600,5",
 	           "race 8*40 complete #  -> *x 200 lost=0 | *x 404 unknown_task",
-	           "race 8*40 complete #  -> *x 200 lost=0 | *x 404 unknown_task", LEFT "600", MOVED "1",
-	           "sku A -> on_hand=0", OPEN "0");
+	           "race 8*40 complete #  -> *x 200 lost=0 | *x 404 unknown_task",
+	           LEFT "600",
+	           MOVED "1",
+	           "sku A                 -> on_hand=0",
+	           OPEN "0");
 	flow_end();
 }
 
@@ -49,12 +57,16 @@ Test(contest, one_task_completed_by_many)
 {
 	flow_begin();
 	flow_orders("R", 64);
-	flow_steps("second", "claim settle w limit=64 -> 201 orders=64",
+	flow_steps("second",
+	           "claim settle w limit=64 -> 201 orders=64",
 	           "race 32*4 complete 1 R3 R9 || complete 1 || complete 1 R3 GHOST || complete 1 R60 ->"
 	           "    32x 200 completed=2 lost=0 | 32x 200 completed=64 lost=0 | 32x 200 completed=1 lost=1 "
 	           "lost_orders=GHOST"
 	           "    | 32x 200 completed=1 lost=0",
-	           "task 1                  -> done completed=64", LEFT "64", MOVED "1", "sku A -> on_hand=0");
+	           "task 1                  -> done completed=64",
+	           LEFT "64",
+	           MOVED "1",
+	           "sku A                   -> on_hand=0");
 	flow_end();
 }
 
@@ -62,11 +74,19 @@ Test(contest, complete_against_fail_and_return)
 {
 	flow_begin();
 	flow_orders("R", 30);
-	flow_steps("second", "claim settle w limit=30 -> 201 orders=30",
+	flow_steps("second",
+	           "claim settle w limit=30 -> 201 orders=30",
 	           "race 24 complete 1 R1 R2 R3 || fail 1 R2=retry R3=bury || complete 1 R3 R4 || give-back 1 ->"
 	           "    *x 200 completed=* | *x 200 retried=* | *x 200 task_id=1 | *x 409 lease_lost",
-	           "sql SELECT state <> 1 FROM task -> 1", "tick 10", "work settle -> 0", "run kick --all -> 0",
-	           "work settle -> 0", LEFT "30", MOVED "1", "sku A -> on_hand=0", OPEN "0");
+	           "sql SELECT state <> 1 FROM task -> 1",
+	           "tick 10",
+	           "work settle -> 0",
+	           "run kick --all -> 0",
+	           "work settle -> 0",
+	           LEFT "30",
+	           MOVED "1",
+	           "sku A       -> on_hand=0",
+	           OPEN "0");
 	flow_end();
 }
 
@@ -74,8 +94,11 @@ Test(contest, complete_against_fail_and_return)
 Test(contest, expiry_against_everybody)
 {
 	flow_begin();
-	flow_steps("serve --lanes 4 --jobs=expire", "second --lanes 2 --slot 4", "receipt A +300 -> 201",
-	           "race 10*30 reserve R# A=1 ttl=1 -> 300x 201", "start V work expire --batch 3 --workers 3");
+	flow_steps("serve --lanes 4 --jobs=expire",
+	           "second --lanes 2 --slot 4",
+	           "receipt A +300                  -> 201",
+	           "race 10*30 reserve R# A=1 ttl=1 -> 300x 201",
+	           "start V work expire --batch 3 --workers 3");
 	usleep(600000);
 	flow_steps("race 16*75 confirm R# || extend R# ttl=1 || confirm R# reacquire || release R# ->"
 	           " *x 200 | *x 200 replayed | *x 409 | *x 404 unknown_order");
@@ -83,7 +106,9 @@ Test(contest, expiry_against_everybody)
 		flow_steps("race 16*20 confirm R# || confirm R# reacquire || extend R# ttl=60 ->"
 		           " *x 200 | *x 200 replayed | *x 409 | *x 404 unknown_order");
 	flow_steps("race 10*30 release R#   -> *x 200 released | *x 200 released replayed | *x 409 expired",
-	           "wait sku A              -> available=300 reserved=0 on_hand=300", "signal V TERM", "end V   -> 0",
+	           "wait sku A              -> available=300 reserved=0 on_hand=300",
+	           "signal V TERM",
+	           "end V                   -> 0",
 	           OPEN "0");
 	flow_end();
 }
@@ -95,14 +120,22 @@ Test(contest, connections_cut)
 {
 	flow_begin();
 	flow_orders("R", 1000);
-	flow_steps("start W work settle --batch 5 --workers 3 --lease 1", "start X reap --every 1");
+	flow_steps("start W work settle --batch 5 --workers 3 --lease 1",
+	           "start X reap --every 1");
 	for (int i = 0; i < 15; i++) {
 		usleep(20000);
 		flow_step("cut");
 	}
-	flow_steps("wait:20 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0", "wait:5 " OPEN "0",
-	           "signal W TERM", "end W -> 0", "signal X TERM", "end X -> 0", LEFT "1000", MOVED "1",
-	           "sku A -> on_hand=0", "run audit -> 0");
+	flow_steps("wait:20 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
+	           "wait:5 " OPEN "0",
+	           "signal W TERM",
+	           "end W -> 0",
+	           "signal X TERM",
+	           "end X -> 0",
+	           LEFT "1000",
+	           MOVED "1",
+	           "sku A -> on_hand=0",
+	           "run audit -> 0");
 	flow_end();
 }
 
@@ -111,11 +144,22 @@ Test(contest, database_away)
 	flow_begin();
 	flow_orders("R", 10);
 	flow_steps("exec sleep 0.5; while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; echo $id done; done",
-	           "start W work settle --batch 10", "start V work expire", "start X reap --every 1",
-	           "wait task 1             -> open", "away");
+	           "start W work settle --batch 10",
+	           "start V work expire",
+	           "start X reap --every 1",
+	           "wait task 1             -> open",
+	           "away");
 	usleep(1200000);
-	flow_steps("back", "wait get R9             -> settled", "task 1 -> done completed=10", "exec", "signal W TERM",
-	           "signal V TERM", "signal X TERM", "end W -> 0", "end V -> 0", "end X -> 0");
+	flow_steps("back",
+	           "wait get R9 -> settled",
+	           "task 1 -> done completed=10",
+	           "exec",
+	           "signal W TERM",
+	           "signal V TERM",
+	           "signal X TERM",
+	           "end W -> 0",
+	           "end V -> 0",
+	           "end X -> 0");
 	flow_end();
 }
 
@@ -124,9 +168,14 @@ Test(contest, rows_locked)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("lock", "start W work settle --once", "start X reap");
+	flow_steps("lock",
+	           "start W work settle --once",
+	           "start X reap");
 	usleep(2500000);
-	flow_steps("unlock", "end W -> 0", "end X -> 0", "work settle -> 0",
+	flow_steps("unlock",
+	           "end W -> 0",
+	           "end X -> 0",
+	           "work settle -> 0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 20");
 	flow_end();
 }
@@ -138,12 +187,18 @@ Test(contest, serve_with_jobs_ends)
 	flow_orders("R", 4000);
 	flow_step("serve --lanes 2 --jobs");
 	usleep(30000);
-	flow_steps("serve --lanes 1", OPEN "0",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 2 AND task_id > 0 -> 0", LEFT "4000", "kill",
+	flow_steps("serve --lanes 1",
+	           OPEN "0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 2 AND task_id > 0 -> 0",
+	           LEFT "4000",
+	           "kill",
 	           "run audit -> 0");
 	flow_step("serve --lanes 2 --jobs");
 	usleep(30000);
-	flow_steps("kill", "tick 40", "wait:15 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0", LEFT "4000",
+	flow_steps("kill",
+	           "tick 40",
+	           "wait:15 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
+	           LEFT "4000",
 	           MOVED "1");
 	flow_end();
 }
@@ -183,10 +238,15 @@ Test(contest, exec_connects_anew)
 	flow_begin();
 	flow_orders("R", 8);
 	exec_that_notes("0.5");
-	flow_steps("start X reap --every 1", "start W work settle --once --lease 2", "wait task 1 -> open");
+	flow_steps("start X reap --every 1",
+	           "start W work settle --once --lease 2",
+	           "wait task 1 -> open");
 	usleep(800000);
-	flow_steps("cut", "end W -> 0 !orders_lost !exec_killed", "task 1 -> done completed=8 failed=0",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8", "signal X TERM",
+	flow_steps("cut",
+	           "end W -> 0 !orders_lost !exec_killed",
+	           "task 1 -> done completed=8 failed=0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8",
+	           "signal X TERM",
 	           "end X -> 0");
 	notes_are(8, 8);
 	flow_end();
@@ -201,13 +261,16 @@ Test(contest, exec_while_the_database_stands_still)
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 10);
 	exec_that_notes("0.5");
-	flow_steps("start X reap --every 1", "start W work settle --once --lease 2", "wait task 1 -> open");
+	flow_steps("start X reap --every 1",
+	           "start W work settle --once --lease 2",
+	           "wait task 1 -> open");
 	usleep(800000);
 	proxy_stall(proxy, true);
 	usleep(4000000);
 	proxy_stall(proxy, false);
 	flow_steps("end W -> 0 !orders_lost !exec_killed",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 10", "signal X TERM",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 10",
+	           "signal X TERM",
 	           "end X -> 0");
 	notes_are(10, 10);
 	flow_end();
@@ -220,9 +283,13 @@ Test(contest, exec_waits_for_the_database)
 	flow_begin();
 	flow_orders("R", 5);
 	exec_that_notes("0.2");
-	flow_steps("start W work settle --once --lease 2", "wait task 1 -> open", "away");
+	flow_steps("start W work settle --once --lease 2",
+	           "wait task 1 -> open",
+	           "away");
 	usleep(13000000);
-	flow_steps("back", "end W -> 0", "task 1 -> done completed=5");
+	flow_steps("back",
+	           "end W  -> 0",
+	           "task 1 -> done completed=5");
 	notes_are(5, 5);
 	flow_end();
 }
@@ -233,13 +300,20 @@ Test(contest, exec_takes_up_what_was_reaped)
 	flow_begin();
 	flow_orders("R", 8);
 	exec_that_notes("0.4");
-	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	flow_steps("start W work settle --once --lease 3",
+	           "wait task 1 -> open");
 	usleep(600000);
-	flow_steps("signal W STOP", "tick 100", "run reap --max-attempts 1 -> 0 '~8 orders freed'",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 6 -> 8", "signal W CONT",
-	           "end W -> 0 ~event=task_taken_up !orders_lost !exec_killed", "task 1 -> reaped completed=0",
+	flow_steps("signal W STOP",
+	           "tick 100",
+	           "run reap --max-attempts 1 -> 0 '~8 orders freed'",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 6 -> 8",
+	           "signal W CONT",
+	           "end W  -> 0 ~event=task_taken_up !orders_lost !exec_killed",
+	           "task 1 -> reaped completed=0",
 	           "task 2 -> done claimed=8 completed=8",
-	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8", LEFT "8", MOVED "1");
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8",
+	           LEFT "8",
+	           MOVED "1");
 	notes_are(8, 8);
 	flow_end();
 }
@@ -250,13 +324,23 @@ Test(contest, exec_gives_up_what_others_have)
 	flow_begin();
 	flow_orders("R", 8);
 	exec_that_notes("0.4");
-	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	flow_steps("start W work settle --once --lease 3",
+	           "wait task 1 -> open");
 	usleep(600000);
-	flow_steps("signal W STOP", "tick 100", "run reap -> 0 '~8 orders freed'", "tick 3",
-	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7", "signal W CONT",
+	flow_steps("signal W STOP",
+	           "tick 100",
+	           "run reap                            -> 0 '~8 orders freed'",
+	           "tick 3",
+	           "claim settle other limit=7 lease=60 -> 201 task_id=2 orders=7",
+	           "signal W CONT",
 	           "end W -> 0 '~event=orders_lost task=1 lost=7 lease_lost=1' ~exec_killed",
-	           "task 3 -> done claimed=1", "complete 2 -> completed=7 lost=0", "exec", "tick 10",
-	           "work settle -> 0", "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8", LEFT "8",
+	           "task 3                              -> done claimed=1",
+	           "complete 2                          -> completed=7 lost=0",
+	           "exec",
+	           "tick 10",
+	           "work settle                         -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> 8",
+	           LEFT "8",
 	           MOVED "1");
 	flow_end();
 }
@@ -271,9 +355,11 @@ static struct proxy *exec_without_news(const char *pause)
 	flow_orders("R", 8);
 	exec_that_notes(pause);
 	proxy_arm(proxy, BREACH_WAIT, "UPDATE task SET lease_until");
-	flow_steps("start W work settle --once --lease 3", "wait task 1 -> open");
+	flow_steps("start W work settle --once --lease 3",
+	           "wait task 1 -> open");
 	cr_assert(proxy_struck(proxy));
-	flow_steps("tick 100", "run reap -> 0 '~orders freed'");
+	flow_steps("tick 100",
+	           "run reap -> 0 '~orders freed'");
 	return proxy;
 }
 
@@ -283,14 +369,20 @@ Test(contest, exec_hears_what_waits_in_the_pipe)
 {
 	struct proxy *proxy = exec_without_news("0.4");
 
-	flow_steps("tick 3", "claim settle other limit=1 lease=1 -> 201 task_id=2 orders=1", "tick 2",
-	           "run reap -> 0 '~task 2 of other (settle): 1 orders freed'",
+	flow_steps("tick 3",
+	           "claim settle other limit=1 lease=1 -> 201 task_id=2 orders=1",
+	           "tick 2",
+	           "run reap                           -> 0 '~task 2 of other (settle): 1 orders freed'",
 	           "sql UPDATE reservation SET due_at = due_at + INTERVAL 60 SECOND WHERE attempts = 2 -> ");
 	usleep(3500000);
 	proxy_go_on(proxy);
-	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
-	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1", "exec",
-	           "tick 80", "work settle -> 0", LEFT "8", MOVED "1");
+	flow_steps("end W       -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*), MAX(attempts) FROM reservation GROUP BY state -> 2,1,2 3,7,1",
+	           "exec",
+	           "tick 80",
+	           "work settle -> 0",
+	           LEFT "8",
+	           MOVED "1");
 	notes_are(8, 8);
 	flow_end();
 	proxy_close(proxy);
@@ -317,10 +409,13 @@ Test(contest, exec_waits_while_the_database_refuses)
 	flow_orders("R", 3);
 	exec_that_notes("0.1");
 	flow_steps("sql CREATE TRIGGER refuse BEFORE INSERT ON movement FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
-	           "start W work settle --once --lease 3", "wait task 1 -> open");
+	           "start W work settle --once --lease 3",
+	           "wait task 1 -> open");
 	usleep(5000000);
-	flow_steps("run reap -> 0 !freed", "sql DROP TRIGGER refuse -> ", "end W -> 0 !answer_lost",
-	           "task 1 -> done completed=3");
+	flow_steps("run reap                -> 0 !freed",
+	           "sql DROP TRIGGER refuse -> ",
+	           "end W                   -> 0 !answer_lost",
+	           "task 1                  -> done completed=3");
 	notes_are(3, 3);
 	flow_end();
 }
@@ -331,11 +426,15 @@ Test(contest, exec_tells_what_is_lost)
 	flow_begin();
 	flow_orders("R", 3);
 	exec_that_notes("0.5");
-	flow_steps("start W work settle --once --lease 60", "wait task 1 -> open", "release R2 -> released",
-	           "end W -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
+	flow_steps("start W work settle --once --lease 60",
+	           "wait task 1 -> open",
+	           "release R2  -> released",
+	           "end W       -> 0 '~event=orders_lost task=1 lost=1 lease_lost=0'");
 	flow_orders("S", 2);
-	flow_steps("start W work settle --once --lease 60", "wait task 2 -> open", "give-back 2 -> 200",
-	           "end W -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
+	flow_steps("start W work settle --once --lease 60",
+	           "wait task 2 -> open",
+	           "give-back 2 -> 200",
+	           "end W       -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
 	flow_end();
 }
 
@@ -348,7 +447,8 @@ Test(contest, exec_tidies_up)
 	flow_orders("R", 5);
 	snprintf(path, sizeof(path), "%s/%s.tidied", scratch_dir(), flow_scratch()->name);
 	flow_step("exec while read -r l; do id=${l#*:\\\"}; echo ${id%%%%\\\"*} done; done; sleep 2; touch %s", path);
-	flow_steps("work settle --lease 3 -> 0 !orders_lost !exec_killed", "task 1 -> done completed=5");
+	flow_steps("work settle --lease 3 -> 0 !orders_lost !exec_killed",
+	           "task 1                -> done completed=5");
 	cr_expect_eq(access(path, F_OK), 0, "the program was ended before it was through");
 	flow_end();
 }
@@ -361,14 +461,18 @@ Test(contest, reaper_waits_after_a_standstill)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 3);
-	flow_steps("claim settle w lease=2 -> 201 task_id=1", "start X reap --every 1");
+	flow_steps("claim settle w lease=2 -> 201 task_id=1",
+	           "start X reap --every 1");
 	usleep(1200000);
 	proxy_stall(proxy, true);
 	usleep(4000000);
 	proxy_stall(proxy, false);
 	usleep(2500000);
-	flow_steps("task 1 -> open lease_until=~28", "complete 1 -> 200 completed=3 lost=0", "claim settle w -> 204",
-	           "signal X TERM", "end X -> 0 ~event=leases_prolonged !freed");
+	flow_steps("task 1         -> open lease_until=~28",
+	           "complete 1     -> 200 completed=3 lost=0",
+	           "claim settle w -> 204",
+	           "signal X TERM",
+	           "end X          -> 0 ~event=leases_prolonged !freed");
 	flow_end();
 	proxy_close(proxy);
 }
@@ -387,7 +491,8 @@ Test(contest, reaper_frees_after_its_grace)
 	cr_assert(db_connect(stranger), "%s", db_error(stranger));
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 3);
-	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1", "claim settle v lease=2 -> 201 task_id=2",
+	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1",
+	           "claim settle v lease=2         -> 201 task_id=2",
 	           "start X reap --every 1");
 	usleep(1200000);
 	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
@@ -399,9 +504,12 @@ Test(contest, reaper_frees_after_its_grace)
 	flow_steps("wait:5 task 2 -> open lease_until=~29",
 	           "sql UPDATE task SET lease_until = lease_until"
 	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ",
-	           "wait:8 task 2 -> reaped", "task 1 -> open");
+	           "wait:8 task 2 -> reaped",
+	           "task 1        -> open");
 	db_free(stranger);
-	flow_steps("wait:8 task 1 -> reaped", "signal X TERM", "end X -> 0 ~event=leases_prolonged");
+	flow_steps("wait:8 task 1 -> reaped",
+	           "signal X TERM",
+	           "end X         -> 0 ~event=leases_prolonged");
 	flow_end();
 	proxy_close(proxy);
 }
@@ -423,14 +531,16 @@ static void claim_is_lost(enum breach breach, const char *text)
 	cr_expect(proxy_struck(proxy));
 	if (breach == BREACH_LATE)
 		cr_expect(proxy_deliver(proxy));
-	flow_steps("tasks -> items=T1 end", "complete 1 -> completed=3");
+	flow_steps("tasks      -> items=T1 end",
+	           "complete 1 -> completed=3");
 	proxy_arm(proxy, breach, text);
 	flow_step("work settle -> 0");
 	cr_expect(proxy_struck(proxy));
 	if (breach == BREACH_LATE)
 		cr_expect(proxy_deliver(proxy));
 	flow_steps("sql SELECT COUNT(*), MAX(attempts) FROM reservation WHERE state = 3 -> 5,1",
-	           "sql SELECT COUNT(*) FROM task -> 2", OPEN "0");
+	           "sql SELECT COUNT(*) FROM task -> 2",
+	           OPEN "0");
 	flow_end();
 	proxy_close(proxy);
 }

@@ -56,16 +56,27 @@ Test(drills, freeze)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("exec sleep 0.3; " EACH("echo $id done"), "start A work settle --lease 1 --batch 20 --once",
-	           "wait task 1               -> open claimed=20", "signal A STOP");
+	flow_steps("exec sleep 0.3; " EACH("echo $id done"),
+	           "start A work settle --lease 1 --batch 20 --once",
+	           "wait task 1               -> open claimed=20",
+	           "signal A STOP");
 	pause_ms(1300);
-	flow_steps("run reap                  -> 0 '~20 orders freed'", "exec", "tick 3",
-	           "work settle               -> 0", "task 2                    -> done completed=20", "mark",
-	           "signal A CONT", "end A                     -> 0 ~event=orders_lost ~lease_lost=1", "unchanged",
+	flow_steps("run reap                  -> 0 '~20 orders freed'",
+	           "exec",
+	           "tick 3",
+	           "work settle               -> 0",
+	           "task 2                    -> done completed=20",
+	           "mark",
+	           "signal A CONT",
+	           "end A                     -> 0 ~event=orders_lost ~lease_lost=1",
+	           "unchanged",
 	           "raw GET /metrics          -> holdfast_fenced_total=1 holdfast_reaped_tasks_total=1",
-	           "task 1                    -> reaped claimed=20 completed=0", SETTLED "20",
-	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0", MOVED "1",
-	           "sku A -> on_hand=0 reserved=0", "run audit -> 0");
+	           "task 1                    -> reaped claimed=20 completed=0",
+	           SETTLED "20",
+	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0",
+	           MOVED "1",
+	           "sku A                     -> on_hand=0 reserved=0",
+	           "run audit                 -> 0");
 	flow_end();
 }
 
@@ -74,12 +85,19 @@ Test(drills, freeze_of_a_worker_over_http)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20", "complete 1 R3 R4          -> completed=2",
-	           "tick 40", "run reap                  -> 0 '~18 orders freed'", "tick 3",
-	           "work settle               -> 0", "complete 1                -> 409 lease_lost",
+	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20",
+	           "complete 1 R3 R4          -> completed=2",
+	           "tick 40",
+	           "run reap                  -> 0 '~18 orders freed'",
+	           "tick 3",
+	           "work settle               -> 0",
+	           "complete 1                -> 409 lease_lost",
 	           "complete 1 R5             -> 409 lease_lost",
-	           "raw GET /metrics          -> holdfast_fenced_total=2", SETTLED "20", MOVED "1",
-	           "sku A -> on_hand=0", "run audit -> 0");
+	           "raw GET /metrics          -> holdfast_fenced_total=2",
+	           SETTLED "20",
+	           MOVED "1",
+	           "sku A                     -> on_hand=0",
+	           "run audit                 -> 0");
 	flow_end();
 }
 
@@ -101,13 +119,20 @@ Test(drills, freeze_at_any_moment, .timeout = LONG_S)
 		pause_ms(chance(30));
 		flow_step("signal A STOP");
 		pause_ms(1500); /* the lease, which a busy server may begin after the freeze */
-		flow_steps("run reap -> 0", "tick 3", "work settle -> 0", UNSETTLED "0", "signal A CONT");
+		flow_steps("run reap    -> 0",
+		           "tick 3",
+		           "work settle -> 0",
+		           UNSETTLED "0",
+		           "signal A CONT");
 		pause_ms(50);
-		flow_steps("signal A TERM", "end A -> 0", OPEN "0");
+		flow_steps("signal A TERM",
+		           "end A -> 0",
+		           OPEN "0");
 	}
 	flow_step(LEFT "%d", 400 * freezes + 1);
 	flow_step(SETTLED "%d", 400 * freezes);
-	flow_steps(MOVED "1", "run audit -> 0");
+	flow_steps(MOVED "1",
+	           "run audit -> 0");
 	flow_end();
 }
 
@@ -146,10 +171,11 @@ Test(drills, kill, .timeout = LONG_S)
 		snprintf(name, sizeof(name), "K%d-", i);
 		flow_orders(name, 150);
 		flow_steps(i % 2 ? "exec " EACH("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
-		                 : "exec");
+		           : "exec");
 		flow_step("start W work settle --batch 7 --workers 2 --lease 1 --max-attempts 50");
 		pause_ms(10 + chance(120));
-		flow_steps("signal W KILL", "end W -> 137");
+		flow_steps("signal W KILL",
+		           "end W -> 137");
 	}
 	race_finish(load, NULL);
 	race_free(load);
@@ -157,7 +183,8 @@ Test(drills, kill, .timeout = LONG_S)
 	flow_steps(OPEN "0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'K%' AND NOT (state = 3 OR (state = 6 AND"
 	           " last_error = 'seven')) -> 0",
-	           MOVED "1", "run audit -> 0");
+	           MOVED "1",
+	           "run audit -> 0");
 	flow_step("sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'K%%' -> %d", 150 * n);
 	flow_step(LEFT "%d", 100000 + 150 * n);
 	flow_step(REAPED "1");
@@ -178,7 +205,8 @@ Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
 
 	flow_begin();
 	flow_orders("R", n);
-	flow_steps("start X reap --every 1", "start Y reap --every 1");
+	flow_steps("start X reap --every 1",
+	           "start Y reap --every 1");
 	for (int w = 0; w < 4; w++) {
 		flow_steps(w % 2 ? "exec " EACH("echo $id done") : "exec");
 		flow_step("start W%d work settle --batch 7 --lease 1", w);
@@ -197,7 +225,12 @@ Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
 		flow_step("signal W%d TERM", w);
 		flow_step("end W%d -> 0", w);
 	}
-	flow_steps("signal X TERM", "signal Y TERM", "end X -> 0", "end Y -> 0", MOVED "1", "run audit -> 0");
+	flow_steps("signal X TERM",
+	           "signal Y TERM",
+	           "end X -> 0",
+	           "end Y -> 0",
+	           MOVED "1",
+	           "run audit -> 0");
 	flow_step(SETTLED "%d", n);
 	flow_step(LEFT "%d", n);
 	flow_step(REAPED "1");

@@ -10,8 +10,12 @@
 /* The second look-up left the lines of what it found without a balance of their own. */
 Test(found, reacquiring_many_lines)
 {
-	flow("receipt  A +10 B +10 C +10   -> 201", "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201", "tick     61", "expire",
-	     "wait get R1                   -> expired", "wait sku B                    -> available=10",
+	flow("receipt  A +10 B +10 C +10    -> 201",
+	     "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201",
+	     "tick     61",
+	     "expire",
+	     "wait get R1                   -> expired",
+	     "wait sku B                    -> available=10",
 	     "reserve  R2 B=4               -> 201",
 	     "confirm  R1 reacquire         -> 409 short B requested=7 available=6",
 	     "release  R2                   -> 200",
@@ -45,29 +49,38 @@ Test(found, cursors_made_by_hand)
 	flow("raw GET /v1/reservations?state=held&cursor=r.1.0.-5.0.562563c8  -> 400 invalid_request field=cursor",
 	     "raw GET /v1/reservations?state=held&cursor=r.1.99.0.0.5b932e50  -> 400 invalid_request field=cursor",
 	     "raw GET /v1/reservations?state=held&cursor=r.1.0.0.-7.b5d88d36  -> 400 invalid_request field=cursor",
-	     "raw GET /livez                -> 200");
+	     "raw GET /livez                                                  -> 200");
 }
 
 /* The lane was chosen by a hash that was always odd. */
 Test(found, every_lane_has_work)
 {
-	flow("serve    --lanes 4", "receipt  A +100               -> 201",
-	     "race 8*8 reserve R# A=1       -> 64x 201 held", "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
+	flow("serve    --lanes 4",
+	     "receipt  A +100               -> 201",
+	     "race 8*8 reserve R# A=1       -> 64x 201 held",
+	     "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
 }
 
 /* One empty look for a sku kept the lane from looking for the others. */
 Test(found, an_empty_sweep_is_of_its_sku_only)
 {
-	flow("serve    --lanes 1", "receipt  A +1 B +1 C +1       -> 201", "reserve  R1 A=1               -> 201",
-	     "reserve  R2 B=1 ttl=60        -> 201", "reserve  R3 C=1 ttl=60        -> 201", "tick     61",
-	     "reserve  Q1 A=1               -> 409 short", "reserve  Q2 B=1               -> 201 held",
-	     "reserve  Q3 A=1               -> 409 short", "reserve  Q4 C=1               -> 201 held");
+	flow("serve    --lanes 1",
+	     "receipt  A +1 B +1 C +1       -> 201",
+	     "reserve  R1 A=1               -> 201",
+	     "reserve  R2 B=1 ttl=60        -> 201",
+	     "reserve  R3 C=1 ttl=60        -> 201",
+	     "tick     61",
+	     "reserve  Q1 A=1               -> 409 short",
+	     "reserve  Q2 B=1               -> 201 held",
+	     "reserve  Q3 A=1               -> 409 short",
+	     "reserve  Q4 C=1               -> 201 held");
 }
 
 /* The id was looked up before the locks, and the twin came in between. */
 Test(found, a_count_sent_twice_at_once)
 {
-	flow("second   --slot 1", "receipt  A +5                 -> 201",
+	flow("second   --slot 1",
+	     "receipt  A +5                 -> 201",
 	     "race 8   count M1 A=7 expected=5 -> 1x 201 | 7x 200 replayed",
 	     "sku      A                    -> on_hand=7");
 }
@@ -75,8 +88,11 @@ Test(found, a_count_sent_twice_at_once)
 /* Hints outlived what they were hints of. */
 Test(found, a_gather_without_an_own_row_moves_nothing)
 {
-	flow("serve    --lanes 1 --slot 0", "second   --lanes 1 --slot 1", "receipt  A +10                -> 201",
-	     "@2 receipt B +10              -> 201", "@2 reserve R1 A=2             -> 201",
+	flow("serve    --lanes 1 --slot 0",
+	     "second   --lanes 1 --slot 1",
+	     "receipt  A +10                -> 201",
+	     "@2 receipt B +10              -> 201",
+	     "@2 reserve R1 A=2             -> 201",
 	     "sql DELETE FROM stock_slot WHERE slot = 1 AND available = 0 AND reserved = 0 -> ",
 	     "@2 reserve R2 A=8             -> 201",
 	     "sku      A                    -> available=0 reserved=10 on_hand=10");
@@ -85,24 +101,32 @@ Test(found, a_gather_without_an_own_row_moves_nothing)
 /* A new row of the lane has number 0, and so had the lane by then. */
 Test(found, a_lane_whose_row_was_removed)
 {
-	flow("serve    --lanes 1", "receipt  A +10                -> 201", "sql DELETE FROM lane          -> ",
-	     "reserve  R1 A=1               -> 201 held", "sql DELETE FROM lane          -> ", "cut",
-	     "reserve  R2 A=1               -> 201 held created_at=~0", "get      R2                   -> held",
+	flow("serve    --lanes 1",
+	     "receipt  A +10                -> 201",
+	     "sql DELETE FROM lane          -> ",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sql DELETE FROM lane          -> ",
+	     "cut",
+	     "reserve  R2 A=1               -> 201 held created_at=~0",
+	     "get      R2                   -> held",
 	     "sku      A                    -> available=8 reserved=2");
 }
 
 /* What was refused has received nothing. */
 Test(found, a_refused_receipt_makes_no_sku)
 {
-	flow("receipt  A +1                 -> 201", "count    A=9000000000000000   -> 201",
-	     "receipt  M1 NEW +1 A +1       -> 409 limit", "sku      NEW                  -> 404 unknown_sku",
+	flow("receipt  A +1                 -> 201",
+	     "count    A=9000000000000000   -> 201",
+	     "receipt  M1 NEW +1 A +1       -> 409 limit",
+	     "sku      NEW                  -> 404 unknown_sku",
 	     "reserve  R1 NEW=1             -> 422 unknown_sku NEW");
 }
 
 /* A count says a total, not an addition; only a receipt has to be asked before it makes a sku. */
 Test(found, a_count_at_a_new_location_is_no_addition)
 {
-	flow("receipt  A +5                 -> 201", "receipt  B +5                 -> 201",
+	flow("receipt  A +5                 -> 201",
+	     "receipt  B +5                 -> 201",
 	     "count    A=9000000000000000 B@Paris=3 expected=1 -> 409 count_mismatch",
 	     "count    A=8999999999999999 A@Paris=1 -> 201");
 }
@@ -113,13 +137,14 @@ Test(found, frames_that_are_not_clear)
 	flow("raw POST /v1/reservations/R1/release Transfer-Encoding:gzip {} -> 400",
 	     "raw GET /livez Content-Length:4 abcd -> 200",
 	     "raw POST /v1/reservations/R1/release Content-Encoding:gzip {} -> 415 unsupported_media_type",
-	     "raw GET /livez                -> 200");
+	     "raw GET /livez                       -> 200");
 }
 
 /* What callers were told, and nothing else: not what was done after they had been told something else. */
 Test(found, refusals_are_counted_as_they_were_told)
 {
-	flow("receipt  A +10               -> 201", "reserve  R1 A=0              -> 400 invalid_request",
+	flow("receipt  A +10               -> 201",
+	     "reserve  R1 A=0              -> 400 invalid_request",
 	     "raw POST /v1/movements {}    -> 400 invalid_request",
 	     "raw GET /v1/skus?limit=0     -> 400 invalid_request",
 	     "batch    R2 A=1 | R3 A=0 | R4 A=10 -> 201 | 400 | 409 short",
@@ -145,8 +170,10 @@ Test(found, a_database_that_is_read_only)
 	     " -> ",
 	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
 	     "wait raw GET /readyz          -> 503 unavailable",
-	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0", "sql DROP TRIGGER read_only    -> ",
-	     "wait raw GET /readyz          -> 200", "reserve  R1 A=1               -> 201 held",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER read_only    -> ",
+	     "wait raw GET /readyz          -> 200",
+	     "reserve  R1 A=1               -> 201 held",
 	     "sku      A                    -> available=4 reserved=1");
 }
 
@@ -157,17 +184,21 @@ Test(found, a_database_that_is_full)
 	     "sql CREATE TRIGGER full BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE 'HY000'"
 	     " SET MYSQL_ERRNO = 1114 -> ",
 	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
-	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0", "sql DROP TRIGGER full         -> ",
-	     "sku      A                    -> available=5 reserved=0", "reserve  R1 A=1               -> 201 held");
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER full         -> ",
+	     "sku      A                    -> available=5 reserved=0",
+	     "reserve  R1 A=1               -> 201 held");
 }
 
 /* It was told `busy`, as if it were only a matter of trying again. */
 Test(found, a_table_that_is_missing)
 {
-	flow("receipt  A +5                 -> 201", "reserve  R0 A=1               -> 201",
+	flow("receipt  A +5                 -> 201",
+	     "reserve  R0 A=1               -> 201",
 	     "sql RENAME TABLE reservation_line TO elsewhere -> ",
 	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
-	     "sql RENAME TABLE elsewhere TO reservation_line -> ", "reserve  R1 A=1               -> 201 held");
+	     "sql RENAME TABLE elsewhere TO reservation_line -> ",
+	     "reserve  R1 A=1               -> 201 held");
 }
 
 /* MariaDB is installed by halves: its own program said what it lacks, and was passed on as if it gave no reason. */
@@ -201,9 +232,12 @@ Test(found, purging_tasks_waits_for_no_live_order)
 	struct db       *stranger;
 
 	flow_begin();
-	flow_steps("receipt  A +10                -> 201", "reserve  R1 A=1               -> 201",
-	           "reserve  R2 A=1               -> 201", "confirm  R2                   -> confirmed",
-	           "work     settle               -> 0", "tick     100000");
+	flow_steps("receipt  A +10                -> 201",
+	           "reserve  R1 A=1               -> 201",
+	           "reserve  R2 A=1               -> 201",
+	           "confirm  R2                   -> confirmed",
+	           "work     settle               -> 0",
+	           "tick     100000");
 	s = flow_scratch();
 	target = s->target;
 	snprintf(target.database, sizeof(target.database), "%s", s->name);

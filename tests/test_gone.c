@@ -113,7 +113,9 @@ Test(gone, while_a_request_arrives)
 	cr_expect(answers == 1 && status == 201, "%d answers, %d", answers, status);
 	cr_expect(!attack_ends(part, 100), "the other was not waited for");
 	cr_expect(attack_ends(part, 15000), "the other is open");
-	flow_steps("restart", "get R1 -> held", "sku A -> reserved=1");
+	flow_steps("restart",
+	           "get R1 -> held",
+	           "sku A  -> reserved=1");
 	close(whole);
 	close(part);
 	text_fini(&request);

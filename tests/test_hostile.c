@@ -239,7 +239,8 @@ Test(hostile, more_connections_than_files)
 		attack_say(fds[i], GET);
 	usleep(500000);
 	close_all(fds, HUNDRED);
-	flow_steps("wait raw GET /livez           -> 200", "reserve R1 A=1                -> 201 held");
+	flow_steps("wait raw GET /livez           -> 200",
+	           "reserve R1 A=1                -> 201 held");
 	flow_end();
 }
 

@@ -92,7 +92,8 @@ Test(locked, parked_whatever_else_is_parked)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +100 L0 +1000 B +1     -> 201", "reserve R A=1 L0=1               -> 201");
+	flow_steps("receipt A +100 L0 +1000 B +1     -> 201",
+	           "reserve R A=1 L0=1               -> 201");
 	lock_two();
 	drip = drip_start(1);
 	usleep(1500000);
@@ -159,7 +160,8 @@ Test(locked, id_of_one_order)
 	trap_raced(trap_race_of_waiters("16", "reserve K# A=1"), "15x 200 held replayed | 1x 503 busy Retry-After:*");
 	trap_lock("DELETE FROM reservation WHERE order_id = 'K7'");
 	trap_unlock();
-	flow_steps("reserve K7 A=1                   -> 201", "sku A -> available=60 reserved=40");
+	flow_steps("reserve K7 A=1 -> 201",
+	           "sku A          -> available=60 reserved=40");
 	flow_end();
 }
 
@@ -181,11 +183,14 @@ Test(locked, slot_of_an_expired_hold)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +10 B +10              -> 201", "reserve R A=10 ttl=60             -> 201", "tick 61");
+	flow_steps("receipt A +10 B +10   -> 201",
+	           "reserve R A=10 ttl=60 -> 201",
+	           "tick 61");
 	trap_lock(SLOTS_OF("A"));
 	trap_raced(flow_race("4", "reserve X# A=5"), "4x 503 busy Retry-After:*");
 	trap_unlock();
-	flow_steps("reserve Y A=10                   -> 201", "get R -> expired");
+	flow_steps("reserve Y A=10 -> 201",
+	           "get R          -> expired");
 	flow_end();
 }
 
@@ -197,7 +202,8 @@ Test(locked, parked_count_into_the_queue)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +100000                -> 201", "reserve R A=1                    -> 201");
+	flow_steps("receipt A +100000                -> 201",
+	           "reserve R A=1                    -> 201");
 	for (int i = 0; i < 1000; i++)
 		text_format(&call, "%s Q#-%d A=1", i ? " |" : "batch", i);
 	trap_lock(SLOTS_OF("A"));
@@ -247,7 +253,8 @@ Test(locked, row_that_is_always_in_use)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +1000 B +10            -> 201", "reserve R A=1 B=1                -> 201");
+	flow_steps("receipt A +1000 B +10            -> 201",
+	           "reserve R A=1 B=1                -> 201");
 	trap_lock(SLOTS_OF("B"));
 	flow_step("reserve W B=1                    -> 503 busy");
 	cr_assert_eq(pthread_create(&more, NULL, write_a, "+"), 0);

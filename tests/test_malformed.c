@@ -56,7 +56,8 @@ static void begin(void)
 
 static void end(void)
 {
-	flow_steps("unchanged", "raw GET /livez -> 200");
+	flow_steps("unchanged",
+	           "raw GET /livez -> 200");
 	flow_end();
 }
 

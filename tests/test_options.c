@@ -295,9 +295,11 @@ Test(options, help)
 	text_fini(&overview);
 	text_fini(&t);
 	flow_begin();
-	flow_steps("alone help nonsense -> 64 '~there is no command nonsense'",
-	           "alone nonsense -> 64 '~holdfast serve'", "alone help serve now -> 64 '~unexpected argument now'",
-	           "alone version 2 -> 64", "alone help --json -> 64 '~unknown flag --json'");
+	flow_steps("alone help nonsense  -> 64 '~there is no command nonsense'",
+	           "alone nonsense       -> 64 '~holdfast serve'",
+	           "alone help serve now -> 64 '~unexpected argument now'",
+	           "alone version 2      -> 64",
+	           "alone help --json    -> 64 '~unknown flag --json'");
 	flow_end();
 }
 
@@ -319,8 +321,8 @@ Test(options, one_text_for_one_rule)
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','location':'..','qty':1}]}"
 	           " -> 400 field=lines[0].location 'detail=" CODE(32) "'",
 	           "raw POST /v1/availability {'skus':['']} -> 400 field=skus[0] 'detail=" CODE(64) "'",
-	           "raw GET /v1/skus/a%20b -> 400 field=sku 'detail=" CODE(64) "'",
-	           "raw GET /v1/reservations/%2E -> 400 field=order_id 'detail=" CODE(64) "'",
+	           "raw GET /v1/skus/a%20b                  -> 400 field=sku 'detail=" CODE(64) "'",
+	           "raw GET /v1/reservations/%2E            -> 400 field=order_id 'detail=" CODE(64) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':0}]}"
 	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1.0}]}"
@@ -329,9 +331,9 @@ Test(options, one_text_for_one_rule)
 	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':'1'}]}"
 	           " -> 400 field=lines[0].qty 'detail=" INTEGER(1, 1000000000) "'",
-	           "raw GET /v1/skus?limit=1001 -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
-	           "raw GET /v1/skus?limit=1.0 -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
-	           "raw GET /v1/reservations?state=lost -> 400 field=state"
+	           "raw GET /v1/skus?limit=1001             -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
+	           "raw GET /v1/skus?limit=1.0              -> 400 field=limit 'detail=" INTEGER(1, 1000) "'",
+	           "raw GET /v1/reservations?state=lost     -> 400 field=state"
 	           " 'detail=must be one of: held, confirmed, settled, released, expired, buried'",
 	           "raw POST /v1/reservations {'order_id':'R','lines':[{'sku':'A','qty':1}],'mode':'all'}"
 	           " -> 400 field=mode 'detail=must be one of: all_or_nothing, best_effort'");
@@ -343,14 +345,14 @@ Test(options, one_text_for_one_rule)
 	flow_step("alone key new a/b order --keys %s -> 64 '~NAME %s'", keys, CODE(64));
 	file_write(keys, sizeof(keys), "badkeys", "a/b order 00\n");
 	flow_step("alone key new shop order --keys %s -> 78 '~line 1: NAME %s'", keys, CODE(64));
-	flow_steps("run work settle --batch 5001 -> 64 '~--batch " INTEGER(1, 5000) "'",
-	           "run work settle --batch many -> 64 '~--batch " INTEGER(1, 5000) "'",
+	flow_steps("run work settle --batch 5001     -> 64 '~--batch " INTEGER(1, 5000) "'",
+	           "run work settle --batch many     -> 64 '~--batch " INTEGER(1, 5000) "'",
 	           "run work settle --max-attempts 0 -> 64 '~--max-attempts " INTEGER(1, 1000) "'",
-	           "run reap --every 0 -> 64 '~--every " INTEGER(1, 86400) "'",
-	           "run purge --keep 36501 -> 64 '~--keep " INTEGER(0, 36500) "'",
-	           "run tune --seconds 61 -> 64 '~--seconds " INTEGER(1, 60) "'",
-	           "run serve --slot 60001 -> 78 '~--slot " INTEGER(0, 60000) "'",
-	           "run serve --slot 1.0 -> 64 '~--slot " INTEGER(0, 60000) "'");
+	           "run reap --every 0               -> 64 '~--every " INTEGER(1, 86400) "'",
+	           "run purge --keep 36501           -> 64 '~--keep " INTEGER(0, 36500) "'",
+	           "run tune --seconds 61            -> 64 '~--seconds " INTEGER(1, 60) "'",
+	           "run serve --slot 60001           -> 78 '~--slot " INTEGER(0, 60000) "'",
+	           "run serve --slot 1.0             -> 64 '~--slot " INTEGER(0, 60000) "'");
 	with_config("batch = 5001\n", "work settle --once", "64 '~--batch " INTEGER(1, 5000) "'");
 	with_config("batch = 5e3\n", "work settle --once", "78 '~line 1: batch " INTEGER(1, 5000) "'");
 	setenv("HOLDFAST_BATCH", "-1", 1);
@@ -368,13 +370,21 @@ Test(options, json_of_every_command)
 	file_write(csv, sizeof(csv), "csv", "sku,qty\nA,5\n");
 	snprintf(keys, sizeof(keys), "%s/%s.newkeys", scratch_dir(), flow_scratch()->name);
 	flow_step("run import %s --json -> 0 rows=1 units=5", csv);
-	flow_steps("reserve R1 A=1 -> 201", "reserve H A=1 ttl=60 -> 201", "confirm R1 -> 200",
-	           "claim settle w lease=1 -> 201", "tick 61", "run reap --json --dry-run -> 0 task_id=1",
-	           "run reap --json -> 0 task_id=1", "run work expire --once -> 0",
-	           "run stats --json -> 0 available=4 expired=1", "run audit --json -> 0 whole=true",
-	           "sql UPDATE stock_slot SET reserved = reserved + 1", "run audit --json -> 1 whole=false",
-	           "sql UPDATE stock_slot SET reserved = reserved - 1", "run kick --all --json -> 0 kicked=0",
-	           "run purge --keep 0 --json -> 0 reservations=1 tasks=2",
+	flow_steps("reserve R1 A=1              -> 201",
+	           "reserve H A=1 ttl=60        -> 201",
+	           "confirm R1                  -> 200",
+	           "claim settle w lease=1      -> 201",
+	           "tick 61",
+	           "run reap --json --dry-run   -> 0 task_id=1",
+	           "run reap --json             -> 0 task_id=1",
+	           "run work expire --once      -> 0",
+	           "run stats --json            -> 0 available=4 expired=1",
+	           "run audit --json            -> 0 whole=true",
+	           "sql UPDATE stock_slot SET reserved = reserved + 1",
+	           "run audit --json            -> 1 whole=false",
+	           "sql UPDATE stock_slot SET reserved = reserved - 1",
+	           "run kick --all --json       -> 0 kicked=0",
+	           "run purge --keep 0 --json   -> 0 reservations=1 tasks=2",
 	           "run tune --seconds 1 --json -> 0 seconds=1");
 	flow_step("alone key new shop order --json --keys %s -> 0 name=shop role=order key=*", keys);
 	flow_end();

@@ -89,7 +89,8 @@ Test(torn, what_begins_a_transaction)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R1 A=2            -> 201",
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R1 A=2            -> 201",
 	           "reserve  R2 A=3            -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		flow_step("cut");
@@ -138,28 +139,37 @@ static void orders_live(void)
 	orders("R");
 	orders("S");
 	orders("E");
-	flow_steps("race 30*2 release R#             -> 60x 200 released lines=9",
-	           "race 30*2 release R#             -> 60x 200 released replayed lines=9", "confirm S0 -> 200",
-	           "confirm S1 -> 200", "confirm S2 -> 200", "confirm S3 -> 200",
-	           "race 30*2 confirm S#             -> 56x 200 confirmed lines=9 | 4x 200 confirmed replayed lines=9",
-	           "availability A B C                -> items=A,B,C",
-	           "sku A -> available=240 reserved=360 locations=3",
-	           "list limit=100                    -> 200 more items[0].order_id=E59 items[99].lines=9",
-	           "list limit=100 next               -> 200 end items=80", "skus limit=2 -> items=A,B more",
-	           "skus limit=2 next                 -> items=C end");
+	flow_steps("race 30*2 release R# -> 60x 200 released lines=9",
+	           "race 30*2 release R# -> 60x 200 released replayed lines=9",
+	           "confirm S0           -> 200",
+	           "confirm S1           -> 200",
+	           "confirm S2           -> 200",
+	           "confirm S3           -> 200",
+	           "race 30*2 confirm S# -> 56x 200 confirmed lines=9 | 4x 200 confirmed replayed lines=9",
+	           "availability A B C   -> items=A,B,C",
+	           "sku A                -> available=240 reserved=360 locations=3",
+	           "list limit=100       -> 200 more items[0].order_id=E59 items[99].lines=9",
+	           "list limit=100 next  -> 200 end items=80",
+	           "skus limit=2         -> items=A,B more",
+	           "skus limit=2 next    -> items=C end");
 }
 
 static void orders_end(void)
 {
 	flow_steps("claim settle w limit=20           -> 201 orders=20 orders[19].lines=9",
 	           "complete 1 S0 S1                  -> 200 completed=2",
-	           "fail 1 S2=retry S3=bury -> 200 retried=1 buried=1",
-	           "give-back 1                       -> 200 returned", "kick S3 -> 200 confirmed",
-	           "work settle --batch 50            -> 0", "wait work settle -> 0",
+	           "fail 1 S2=retry S3=bury           -> 200 retried=1 buried=1",
+	           "give-back 1                       -> 200 returned",
+	           "kick S3                           -> 200 confirmed",
+	           "work settle --batch 50            -> 0",
+	           "wait work settle                  -> 0",
 	           "sql SELECT SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> -531",
-	           "tick 61                           ", "work expire --batch 25 -> 0",
-	           "get E0                            -> expired lines=9", "get S59 -> settled lines=9",
-	           "list state=expired limit=50       -> more", "list state=expired limit=50 next -> end items=10",
+	           "tick 61                           ",
+	           "work expire --batch 25            -> 0",
+	           "get E0                            -> expired lines=9",
+	           "get S59                           -> settled lines=9",
+	           "list state=expired limit=50       -> more",
+	           "list state=expired limit=50 next  -> end items=10",
 	           "confirm E0 reacquire              -> 200 confirmed reacquired lines=9");
 }
 
@@ -169,14 +179,21 @@ static void stock_moves(void)
 
 	delivery_write(path, sizeof(path));
 	flow_step("run import %s -> 0 '~5 rows, 20 units in 1 movements'", path);
-	flow_steps("count C1 A@l1=100 B@l2=90         -> 201 lines=2", "adjust J1 A@l1 -10 A@l2 +10 -> 201",
-	           "movements A limit=3               -> 200 items=3 more", "movements A limit=3 next -> 200",
-	           "serve --lanes 4", "second --lanes 2 --slot 4",
-	           "race 20*5 reserve X# F=1 ttl=1  -> 7x 201 held | 93x 409 short", "tick 2",
+	flow_steps("count C1 A@l1=100 B@l2=90         -> 201 lines=2",
+	           "adjust J1 A@l1 -10 A@l2 +10       -> 201",
+	           "movements A limit=3               -> 200 items=3 more",
+	           "movements A limit=3 next          -> 200",
+	           "serve --lanes 4",
+	           "second --lanes 2 --slot 4",
+	           "race 20*5 reserve X# F=1 ttl=1    -> 7x 201 held | 93x 409 short",
+	           "tick 2",
 	           "race 20*2 reserve Y# F=1 || reserve Z# F=1 D=9 mode=best_effort -> *x 201 held | *x 409 short",
 	           "sku F                             -> available=0 reserved=7",
-	           "run purge --keep 0                -> 0", "run reap -> 0", "run kick --all -> 0",
-	           "run stats                         -> 0", "run audit -> 0 '~all hold'");
+	           "run purge --keep 0                -> 0",
+	           "run reap                          -> 0",
+	           "run kick --all                    -> 0",
+	           "run stats                         -> 0",
+	           "run audit                         -> 0 '~all hold'");
 }
 
 /* Reservations, movements, tasks, lists, jobs and commands, on a server with these settings. */
@@ -232,21 +249,29 @@ Test(session, batched_key_access)
  */
 Test(session, connections_that_the_server_closes)
 {
+	/* clang-format off */
 	static const char *const steps[] = {
-		"reserve R1 A=1 -> 201 held",  "get R1 -> held",
-		"confirm R1 -> 200 confirmed", "sku A -> 200",
-		"claim settle w -> 201",       "list state=held -> 200 end",
-		"receipt M1 B +1 -> 201",      "release R1 -> 200",
-		"skus -> items=A,B",           "tasks -> 200",
-		"movements B -> 200 end",
+		"reserve R1 A=1    -> 201 held",
+		"get R1            -> held",
+		"confirm R1        -> 200 confirmed",
+		"sku A             -> 200",
+		"claim settle w    -> 201",
+		"list state=held   -> 200 end",
+		"receipt M1 B +1   -> 201",
+		"release R1        -> 200",
+		"skus              -> items=A,B",
+		"tasks             -> 200",
+		"movements B       -> 200 end",
 	};
+	/* clang-format on */
 
 	server_start(&server, (const char *const[]){"--wait-timeout=1", "--interactive-timeout=1",
 	                                            "--secure-timestamp=YES", NULL});
 	server_use(&server);
 	flow_begin();
-	flow_steps("serve --lanes 2 --jobs=expire,reap", "receipt A +100 B +1 -> 201",
-	           "start W work expire --every 2     -> 0");
+	flow_steps("serve --lanes 2 --jobs=expire,reap",
+	           "receipt A +100 B +1           -> 201",
+	           "start W work expire --every 2 -> 0");
 	for (size_t i = 0; i < LENGTH(steps); i += 4) {
 		flow_signal(SIGSTOP);
 		usleep(1500000);
@@ -254,6 +279,7 @@ Test(session, connections_that_the_server_closes)
 		for (size_t k = i; k < i + 4 && k < LENGTH(steps); k++)
 			flow_step("%s", steps[k]);
 	}
-	flow_steps("signal W TERM", "end W -> 0");
+	flow_steps("signal W TERM",
+	           "end W -> 0");
 	flow_end();
 }

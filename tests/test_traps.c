@@ -122,7 +122,8 @@ Test(traps, storm_over_reservations)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
-	flow_steps("receipt M1 A +5000 B +5000     -> 201", "receipt M2 A +5000 B +5000     -> 201");
+	flow_steps("receipt M1 A +5000 B +5000     -> 201",
+	           "receipt M2 A +5000 B +5000     -> 201");
 	storm_over("16*60", "reserve R# A=2 B=1");
 	flow_steps("sku A                          -> available=8080 reserved=1920",
 	           "sku B                          -> available=9040 reserved=960");
@@ -176,13 +177,15 @@ Test(traps, late_statement_is_fenced)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R1 A=1 ttl=600    -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R1 A=1 ttl=600    -> 201");
 	proxy_arm(proxy, BREACH_LATE, "INTERVAL 60 SECOND");
 	flow_steps("extend   R1 ttl=60         -> 200 held expires_at=~60",
 	           "extend   R1 ttl=6000       -> 200 held expires_at=~6000");
 	cr_assert(proxy_struck(proxy) && proxy_deliver(proxy));
 	flow_steps("get      R1                -> held expires_at=~6000",
-	           "extend   R1 ttl=60         -> 200 held expires_at=~60", "confirm  R1                -> confirmed");
+	           "extend   R1 ttl=60         -> 200 held expires_at=~60",
+	           "confirm  R1                -> confirmed");
 	flow_end();
 	proxy_close(proxy);
 }
@@ -202,7 +205,8 @@ Test(traps, late_commit_finds_nothing)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R0 A=1            -> 201");
+	flow_steps("receipt  A +10 B +10       -> 201",
+	           "reserve  R0 A=1            -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		proxy_arm(proxy, BREACH_LATE, "COMMIT");
 		flow_step("%s", steps[i]);
@@ -220,13 +224,15 @@ Test(traps, units_that_are_gone_are_not_promised)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R1 A=1 B=1        -> 201");
+	flow_steps("receipt  A +10 B +10       -> 201",
+	           "reserve  R1 A=1 B=1        -> 201");
 	trap_sql("UPDATE stock_slot SET available = 3");
 	flow_steps("reserve  R2 A=4            -> 409 short A requested=4 available=3",
 	           "reserve  R3 A=1            -> 201");
 	trap_sql("UPDATE stock_slot SET available = 1");
 	flow_steps("reserve  R4 B=2 A=1        -> 409 short B requested=2 available=1",
-	           "reserve  R5 B=1 A=1        -> 201", "sku A -> available=0 reserved=3",
+	           "reserve  R5 B=1 A=1        -> 201",
+	           "sku A                      -> available=0 reserved=3",
 	           "sku B                      -> available=0 reserved=2");
 	trap_sql("UPDATE stock_slot SET available = 10 - reserved");
 	flow_end();
@@ -253,7 +259,8 @@ Test(traps, answer_is_lost_after_the_commit)
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
 	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
-	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed", "receipt  M1 A +5 B +1      -> 200 replayed",
+	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed",
+	           "receipt  M1 A +5 B +1      -> 200 replayed",
 	           "count    M2 C=7 expected=1 -> 200 replayed C=6",
 	           "sku      A                 -> available=15 reserved=0",
 	           "sku      B                 -> available=11 reserved=0");
@@ -270,7 +277,8 @@ Test(traps, given_up_while_it_waits_for_a_row)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R9 A=1 B=1        -> 201");
+	flow_steps("receipt  A +10 B +10       -> 201",
+	           "reserve  R9 A=1 B=1        -> 201");
 	trap_lock(SLOT_OF("B"));
 	proxy_arm(proxy, BREACH_DEAF, "INSERT INTO stock_slot (");
 	race = flow_race("1", "reserve R# A=1 B=1");
@@ -302,7 +310,8 @@ Test(traps, killed_while_it_waits_for_a_row)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R9 A=1            -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R9 A=1            -> 201");
 	killed_while_it_waits("KILL", "reserve R1 A=1", "1x 201 held A=1");
 	killed_while_it_waits("KILL QUERY", "reserve R2 A=1", "1x 201 held A=1");
 	killed_while_it_waits("KILL", "adjust M1 A -1", "1x 201 A=-1");
@@ -334,13 +343,16 @@ Test(traps, outcome_stays_unknown)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R9 A=1            -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R9 A=1            -> 201");
 	proxy_arm(proxy, BREACH_LATE, "COMMIT");
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
 	trap_raced(race, "1x 503 unknown_outcome Retry-After:*");
-	flow_steps("back", "wait adjust   M0 A -1      -> 201", "sku      A                 -> available=8 reserved=1");
+	flow_steps("back",
+	           "wait adjust   M0 A -1      -> 201",
+	           "sku      A                 -> available=8 reserved=1");
 	flow_end();
 	proxy_close(proxy);
 }
@@ -358,7 +370,8 @@ Test(traps, lane_is_fenced_from_outside)
 	trap_sql("DELETE FROM lane");
 	flow_steps("count    A=9               -> 201 A=-1");
 	trap_sql("UPDATE lane SET epoch = epoch + 1");
-	flow_steps("count    A=8               -> 201 A=-1", "sku      A                 -> available=6 reserved=2");
+	flow_steps("count    A=8               -> 201 A=-1",
+	           "sku      A                 -> available=6 reserved=2");
 	trap_sql("UPDATE lane SET epoch = epoch + 1");
 	flow_steps("receipt  A +4              -> 201");
 	trap_sql("DELETE FROM lane");

@@ -61,7 +61,8 @@ Test(traps, locked_slot_holds_up_its_sku_alone)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +100 B +100000           -> 201", "reserve R A=1 B=1                  -> 201");
+	flow_steps("receipt A +100 B +100000           -> 201",
+	           "reserve R A=1 B=1                  -> 201");
 	trap_lock(SLOTS_OF("A"));
 	race = flow_race("4", "reserve X# A=1 || release R || adjust M# A -1 || reserve Y# A=1 B=1");
 	others_go_on();
@@ -84,13 +85,15 @@ Test(traps, locked_reservation_holds_up_itself_alone)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +100 B +100000           -> 201", "reserve R1 A=1 B=1                 -> 201",
+	flow_steps("receipt A +100 B +100000           -> 201",
+	           "reserve R1 A=1 B=1                 -> 201",
 	           "reserve R2 A=1 B=1                 -> 201");
 	trap_lock("SELECT state FROM reservation WHERE order_id = 'R1' FOR UPDATE");
 	race = flow_race("3", "confirm R1 || release R1 || extend R1 ttl=60");
 	others_go_on();
 	trap_raced(race, "3x 503 busy Retry-After:*");
-	flow_steps("release R2                         -> released", "reserve R3 A=1                     -> 201",
+	flow_steps("release R2                         -> released",
+	           "reserve R3 A=1                     -> 201",
 	           "get     R1                         -> held !confirmed_at");
 	trap_unlock();
 	flow_steps("confirm R1                         -> confirmed",
@@ -105,14 +108,17 @@ Test(traps, locked_expired_hold_holds_up_its_sku_alone)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +10 B +100000            -> 201", "reserve R1 A=10 ttl=60             -> 201",
-	           "reserve R2 B=1                     -> 201", "tick    61");
+	flow_steps("receipt A +10 B +100000            -> 201",
+	           "reserve R1 A=10 ttl=60             -> 201",
+	           "reserve R2 B=1                     -> 201",
+	           "tick    61");
 	trap_lock("SELECT state FROM reservation WHERE order_id = 'R1' FOR UPDATE");
 	race = flow_race("2*8", "reserve X# A=5");
 	others_go_on();
 	trap_unlock();
 	trap_raced(race, "*x 503 busy | *x 409 short | *x 201 held");
-	flow_steps("get     R1                         -> expired", "sku     A                          -> on_hand=10");
+	flow_steps("get     R1                         -> expired",
+	           "sku     A                          -> on_hand=10");
 	flow_end();
 }
 
@@ -121,7 +127,8 @@ Test(traps, locked_slot_of_a_sku_that_got_another_slot)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +100 B +1000             -> 201", "reserve R1 A=1 B=1                 -> 201");
+	flow_steps("receipt A +100 B +1000             -> 201",
+	           "reserve R1 A=1 B=1                 -> 201");
 	flow_step("second --lanes 1 --slot 1");
 	flow_steps("@2 receipt A +100                  -> 201");
 	trap_lock("SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = 'A' AND slot = 0 FOR UPDATE");
@@ -138,7 +145,8 @@ Test(traps, expires_while_its_confirmation_waits)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt A +10                      -> 201", "reserve R1 A=1 ttl=1               -> 201",
+	flow_steps("receipt A +10                      -> 201",
+	           "reserve R1 A=1 ttl=1               -> 201",
 	           "reserve R2 A=1 ttl=1               -> 201");
 	trap_lock("SELECT state FROM reservation FOR UPDATE");
 	race = flow_race("2", "confirm R1 || release R2");
@@ -187,7 +195,8 @@ Test(traps, primary_keys_collide)
 	trap_sql("ALTER TABLE lane AUTO_INCREMENT = %lld", (long long)next);
 	flow_step("second --lanes 1 --slot 1");
 	cr_assert(trap_number("SELECT COUNT(DISTINCT lane_id & 1023) FROM lane") == 1);
-	flow_steps("receipt A +2000                    -> 201", "race 32*40 reserve R# A=1          -> 1280x 201 held",
+	flow_steps("receipt A +2000                    -> 201",
+	           "race 32*40 reserve R# A=1          -> 1280x 201 held",
 	           "race 32*40 reserve R# A=1          -> 1280x 200 held replayed",
 	           "race 32*20 receipt M# B +1         -> 640x 201",
 	           "race 32*20 receipt M# B +1         -> 640x 200 replayed",
@@ -251,7 +260,9 @@ Test(traps, answers_do_not_wait_for_the_next_batch)
 	int64_t      retries;
 
 	flow_begin();
-	flow_steps("serve --lanes 1", "receipt A +100 -> 201", "reserve W A=1 -> 201");
+	flow_steps("serve --lanes 1",
+	           "receipt A +100 -> 201",
+	           "reserve W A=1  -> 201");
 	retries = trap_metric(0, "holdfast_retries_total");
 	stranger = flow_scratch()->db;
 	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
@@ -290,13 +301,17 @@ Test(traps, locked_slot_of_another_lane)
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_step("second --lanes 1 --slot 1");
-	flow_steps("receipt A +10                      -> 201", "@2 receipt A +10                   -> 201",
+	flow_steps("receipt A +10                      -> 201",
+	           "@2 receipt A +10                   -> 201",
 	           "reserve R1 A=1                     -> 201");
 	trap_lock("SELECT available FROM stock_slot WHERE slot = 1 FOR UPDATE");
 	began = clock_ms();
-	flow_steps("reserve R2 A=1                     -> 201", "adjust  M1 A -1                    -> 201",
-	           "receipt M2 A +1                    -> 201", "return  M3 A +1                    -> 201",
-	           "confirm R1                         -> confirmed", "release R2                         -> released");
+	flow_steps("reserve R2 A=1                     -> 201",
+	           "adjust  M1 A -1                    -> 201",
+	           "receipt M2 A +1                    -> 201",
+	           "return  M3 A +1                    -> 201",
+	           "confirm R1                         -> confirmed",
+	           "release R2                         -> released");
 	cr_expect(clock_ms() - began < 1000, "they took %lld ms", (long long)(clock_ms() - began));
 	trap_unlock();
 	flow_steps("sku     A                          -> available=20 reserved=1");

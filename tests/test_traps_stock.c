@@ -41,12 +41,15 @@ Test(traps, gathers_beyond_2_31)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("second --lanes 1 --slot 2", "@2 receipt" A_IN_1E10 " S +1 T +3 -> 201", "second --lanes 1 --slot 1",
-	           "receipt" A_IN_1E10            A_IN_1E10 " S +1 T +3 -> 201",
-	           "@2 receipt" A_IN_1E10         A_IN_1E10 " S +1 T +3 -> 201",
+	flow_steps("second --lanes 1 --slot 2",
+	           "@2 receipt" A_IN_1E10 " S +1 T +3 -> 201",
+	           "second --lanes 1 --slot 1",
+	           "receipt" A_IN_1E10 A_IN_1E10 " S +1 T +3 -> 201",
+	           "@2 receipt" A_IN_1E10 A_IN_1E10 " S +1 T +3 -> 201",
 	           "reserve R1 S=3" A_1E10 A_1E10 A_1E10 " T=8 -> 201 A=30000000000 S=3 T=8",
 	           "@2 reserve R2 T=1" A_1E10 A_1E10 " A=1 -> 409 short A requested=20000000001 available=20000000000",
-	           "@2 reserve R3 T=1" A_1E10 A_1E10 "  -> 201", "@2 release R1                    -> released",
+	           "@2 reserve R3 T=1" A_1E10 A_1E10 " -> 201",
+	           "@2 release R1                    -> released",
 	           "@2 reserve R4" A_1E10 A_1E10 A_1E10 " S=3 T=8 -> 201",
 	           "sku     A                        -> available=0 reserved=50000000000",
 	           "sku     T                        -> available=0 reserved=9",
@@ -60,15 +63,22 @@ Test(traps, limit_is_exact)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
-	flow_steps("receipt A +1 B +1                -> 201", "count   A=8999999999999998       -> 201",
-	           "receipt A +3                     -> 409 limit", "receipt A +1 A@x +2              -> 409 limit",
+	flow_steps("receipt A +1 B +1                -> 201",
+	           "count   A=8999999999999998       -> 201",
+	           "receipt A +3                     -> 409 limit",
+	           "receipt A +1 A@x +2              -> 409 limit",
 	           "receipt A +1 A@x +1              -> 201",
 	           "sku     A                        -> on_hand=9000000000000000",
-	           "return  A@y +1                   -> 409 limit", "adjust  A -1 A@y +1              -> 201",
-	           "adjust  A -1 A@y +2              -> 409 limit", "count   A=8999999999999999       -> 409 limit",
-	           "count   A=8999999999999999 A@x=0 -> 201 A=1 A@x=-1", "reserve R1 A=1000000000          -> 201",
-	           "receipt A +1                     -> 409 limit", "release R1                       -> released",
-	           "count   A=0 A@x=9000000000000000 A@y=0 -> 201", "count   A=1                      -> 409 limit",
+	           "return  A@y +1                   -> 409 limit",
+	           "adjust  A -1 A@y +1              -> 201",
+	           "adjust  A -1 A@y +2              -> 409 limit",
+	           "count   A=8999999999999999       -> 409 limit",
+	           "count   A=8999999999999999 A@x=0 -> 201 A=1 A@x=-1",
+	           "reserve R1 A=1000000000          -> 201",
+	           "receipt A +1                     -> 409 limit",
+	           "release R1                       -> released",
+	           "count   A=0 A@x=9000000000000000 A@y=0 -> 201",
+	           "count   A=1                      -> 409 limit",
 	           "sku     A                        -> on_hand=9000000000000000 @x available=9000000000000000");
 	flow_end();
 }
@@ -79,9 +89,11 @@ Test(traps, limit_is_exact_under_load)
 	flow_begin();
 	flow_step("serve --lanes 4");
 	flow_step("second --lanes 4 --slot 4");
-	flow_steps("receipt A +1 B +1                -> 201", "count   A=8999999000000000       -> 201",
+	flow_steps("receipt A +1 B +1                -> 201",
+	           "count   A=8999999000000000       -> 201",
 	           "race 2  receipt X# A +1000000000 -> 1x 201 | 1x 409 limit",
-	           "adjust  A -999999999             -> 201", "adjust  A -1                     -> 201",
+	           "adjust  A -999999999             -> 201",
+	           "adjust  A -1                     -> 201",
 	           "race 16 receipt Y# A +200000000 || return Y# A@p# +200000000 -> 5x 201 | 11x 409 limit",
 	           "sku     A                        -> on_hand=9000000000000000",
 	           "adjust  A -10                    -> 201",
@@ -154,7 +166,7 @@ Test(traps, large_and_small_orders_for_the_last_units)
 		flow_steps("receipt A +300                   -> 201");
 	}
 	flow_steps("reserve LAST A=2180 mode=best_effort -> 201 held",
-	           "sku     A                        -> available=0 on_hand=2180");
+	           "sku     A                            -> available=0 on_hand=2180");
 	flow_end();
 }
 
@@ -182,13 +194,15 @@ Test(traps, slot_appears_while_a_gather_runs)
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_step("second --lanes 1 --slot 5");
-	flow_steps("receipt A +10                    -> 201", "@2 receipt A +10                 -> 201");
+	flow_steps("receipt A +10                    -> 201",
+	           "@2 receipt A +10                 -> 201");
 	slot_appears("reserve R1 A=15", 3);
 	flow_steps("sku     A                        -> available=15 reserved=15",
 	           "@2 receipt A +10                 -> 201");
 	slot_appears("reserve R2 A=15", 7);
 	flow_steps("sku     A                        -> available=20 reserved=30",
-	           "@2 reserve R3 A=20               -> 201", "count   A=50 expected=50         -> 201 A=0");
+	           "@2 reserve R3 A=20               -> 201",
+	           "count   A=50 expected=50         -> 201 A=0");
 	flow_end();
 }
 
@@ -200,7 +214,8 @@ Test(traps, slot_changes_while_a_gather_waits)
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_step("second --lanes 1 --slot 5");
-	flow_steps("receipt A +10                    -> 201", "@2 receipt A +10                 -> 201");
+	flow_steps("receipt A +10                    -> 201",
+	           "@2 receipt A +10                 -> 201");
 	trap_lock("UPDATE stock_slot SET available = available - 4 WHERE slot = 5");
 	trap_lock("INSERT INTO movement SELECT 99, 'taken', 2, '', UTC_TIMESTAMP(3), NULL, NULL");
 	trap_lock("INSERT INTO movement_line SELECT 99, sku_id, location_id, slot, -4 FROM stock_slot WHERE slot = 5");
