@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
+#include "tests/proxy.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -499,4 +500,33 @@ Test(db_alone, targets)
 			cr_expect(to.port == cases[i].port, "%s: port %u", cases[i].url, to.port);
 		}
 	}
+}
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg += db_int(row, 0);
+}
+
+/* Half a set is nothing, whoever reads it. */
+Test(db_alone, rows_of_half_a_set)
+{
+	struct scratch s;
+	struct proxy  *proxy;
+	struct db     *db;
+	int64_t        sum = 0;
+
+	scratch_open(&s);
+	proxy = proxy_open(&s);
+	snprintf(s.target.socket, sizeof(s.target.socket), "%s", s.link);
+	db = db_new(&s.target);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	proxy_arm(proxy, BREACH_TORN, "seq_1_to_1000");
+	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_UNKNOWN && sum == 0,
+	          "rows were given, their sum is %d", (int)sum);
+	proxy_let_in(proxy);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_OK && sum == 500500);
+	db_free(db);
+	proxy_close(proxy);
+	scratch_close(&s);
 }

@@ -233,3 +233,12 @@ Test(list, cursor_goes_anywhere)
 	     "second",
 	     "@2 list  next               -> items=R1 end");
 }
+
+/* Its check is no secret, so a cursor may hold anything. */
+Test(list, cursors_made_by_hand)
+{
+	flow("raw GET /v1/reservations?state=held&cursor=r.1.0.-5.0.562563c8  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.99.0.0.5b932e50  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.0.0.-7.b5d88d36  -> 400 invalid_request field=cursor",
+	     "raw GET /livez                                                  -> 200");
+}

@@ -211,3 +211,12 @@ Test(replay, many_twins)
 	     "race 32*10 release R# || confirm R# -> 160x 200 released replayed | 160x 409 released",
 	     "sku      A                          -> available=400 reserved=0");
 }
+
+/* The id was looked up before the locks, and the twin came in between. */
+Test(replay, twins_of_a_count)
+{
+	flow("second   --slot 1",
+	     "receipt  A +5                 -> 201",
+	     "race 8   count M1 A=7 expected=5 -> 1x 201 | 7x 200 replayed",
+	     "sku      A                    -> on_hand=7");
+}

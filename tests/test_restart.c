@@ -227,3 +227,43 @@ Test(restart, another_process_goes_on)
 	     "@2 reserve R3 A=6                 -> 201",
 	     "sku      A                        -> available=0 reserved=10");
 }
+
+/* A server that refuses to write has done nothing: that is no unknown outcome, and nobody has to look it up. */
+Test(restart, database_is_read_only)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER read_only BEFORE UPDATE ON lane FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO "
+	     "= 1290"
+	     " -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "wait raw GET /readyz          -> 503 unavailable",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER read_only    -> ",
+	     "wait raw GET /readyz          -> 200",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sku      A                    -> available=4 reserved=1");
+}
+
+/* No space left: the same. */
+Test(restart, database_is_full)
+{
+	flow("receipt  A +5                 -> 201",
+	     "sql CREATE TRIGGER full BEFORE INSERT ON reservation_line FOR EACH ROW SIGNAL SQLSTATE 'HY000'"
+	     " SET MYSQL_ERRNO = 1114 -> ",
+	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
+	     "raw GET /metrics              -> holdfast_unknown_outcomes_total=0",
+	     "sql DROP TRIGGER full         -> ",
+	     "sku      A                    -> available=5 reserved=0",
+	     "reserve  R1 A=1               -> 201 held");
+}
+
+/* It was told `busy`, as if it were only a matter of trying again. */
+Test(restart, table_is_missing)
+{
+	flow("receipt  A +5                 -> 201",
+	     "reserve  R0 A=1               -> 201",
+	     "sql RENAME TABLE reservation_line TO elsewhere -> ",
+	     "race 3 reserve R1 A=1 || sku A || list -> 2x 503 unavailable | 1x 200 available=4",
+	     "sql RENAME TABLE elsewhere TO reservation_line -> ",
+	     "reserve  R1 A=1               -> 201 held");
+}

@@ -156,6 +156,15 @@ Test(service, chunked_bodies)
 	     "sku      A                         -> available=7");
 }
 
+/* Two readers must not see two lengths. */
+Test(service, frames_that_are_not_clear)
+{
+	flow("raw POST /v1/reservations/R1/release Transfer-Encoding:gzip {} -> 400",
+	     "raw GET /livez Content-Length:4 abcd -> 200",
+	     "raw POST /v1/reservations/R1/release Content-Encoding:gzip {} -> 415 unsupported_media_type",
+	     "raw GET /livez                       -> 200");
+}
+
 Test(service, health)
 {
 	flow("raw GET /livez                     -> 200",
@@ -195,6 +204,27 @@ Test(service, metrics)
 	     "  holdfast_refusals_total{code=unknown_sku}=1"
 	     "  '~# TYPE holdfast_reservations gauge'        ~holdfast_reservations{state=held,scope=database}"
 	     "  holdfast_deadlocks_total=0 ~\nholdfast_retries_total holdfast_unknown_outcomes_total=0");
+}
+
+/* What callers were told, and nothing else: not what was done after they had been told something else. */
+Test(service, refusals_are_counted_as_they_were_told)
+{
+	flow("receipt  A +10               -> 201",
+	     "reserve  R1 A=0              -> 400 invalid_request",
+	     "raw POST /v1/movements {}    -> 400 invalid_request",
+	     "raw GET /v1/skus?limit=0     -> 400 invalid_request",
+	     "batch    R2 A=1 | R3 A=0 | R4 A=10 -> 201 | 400 | 409 short",
+	     "release  R9                  -> 404 unknown_order",
+	     "raw GET /metrics             -> holdfast_refusals_total{code=invalid_request}=4"
+	     " holdfast_refusals_total{code=short}=1 holdfast_refusals_total{code=unknown_order}=1"
+	     " holdfast_refusals_total{code=busy}=0");
+}
+
+Test(service, metrics_name_a_sample_once)
+{
+	flow("reserve  R1 GHOST=1           -> 422 unknown_sku GHOST",
+	     "sku      GHOST                -> 404 unknown_sku",
+	     "raw GET /metrics              -> 200 holdfast_refusals_total{code=unknown_sku}=1");
 }
 
 /* What must be counted in the database may be 15 s old. */

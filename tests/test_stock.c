@@ -1,5 +1,9 @@
 /* test_stock.c - movements, skus, locations, availability: what is in the house and how it changes. */
-#include "tests/flow.h"
+#include "tests/proxy.h"
+#include "tests/trap.h"
+
+#include <stdio.h>
+#include <unistd.h>
 
 Test(stock, receipt_makes_sku_and_location)
 {
@@ -100,6 +104,25 @@ Test(stock, any_addition_makes_a_location)
 	     "count    A@oslo=4             -> 201 kind=count A@oslo=4",
 	     "sku      A                    -> locations=4 @paris on_hand=2 @rome on_hand=3 @oslo on_hand=4",
 	     "reserve  R1 A@rome=3 A@oslo=4 -> 201");
+}
+
+/* What was refused has received nothing. */
+Test(stock, refused_receipt_makes_no_sku)
+{
+	flow("receipt  A +1                 -> 201",
+	     "count    A=9000000000000000   -> 201",
+	     "receipt  M1 NEW +1 A +1       -> 409 limit",
+	     "sku      NEW                  -> 404 unknown_sku",
+	     "reserve  R1 NEW=1             -> 422 unknown_sku NEW");
+}
+
+/* A count says a total, not an addition; only a receipt has to be asked before it makes a sku. */
+Test(stock, count_at_a_new_location_is_no_addition)
+{
+	flow("receipt  A +5                 -> 201",
+	     "receipt  B +5                 -> 201",
+	     "count    A=9000000000000000 B@Paris=3 expected=1 -> 409 count_mismatch",
+	     "count    A=8999999999999999 A@Paris=1 -> 201");
 }
 
 Test(stock, adjustment)
@@ -236,5 +259,47 @@ Test(stock, texts_of_a_movement)
 	flow_repeat("receipt A +1 reason=", "x", 501, " -> 400 invalid_request field=reason");
 	flow_repeat("receipt A +1 reference=", "\xc3\xa9", 250, " -> 201");
 	flow_repeat("receipt A +1 reference=", "\xc3\xa9", 251, " -> 400 invalid_request field=reference");
+	flow_end();
+}
+
+/* What was read of a sku before the answer broke off is not remembered. */
+Test(stock, totals_whose_answer_broke_off)
+{
+	struct proxy *proxy;
+	struct race  *first, *second;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_repeat("receipt", " A@L# +100", 50, " -> 201");
+	proxy_arm(proxy, BREACH_TORN, "FROM stock_slot s");
+	first = flow_race("1", "sku A");
+	cr_expect(proxy_struck(proxy));
+	usleep(300000);
+	second = flow_race("1", "sku A max_age=60000");
+	usleep(300000);
+	proxy_let_in(proxy);
+	trap_raced(first, "1x 200 available=5000");
+	trap_raced(second, "1x 200 available=5000");
+	flow_end();
+	proxy_close(proxy);
+}
+
+Test(stock, sku_is_received_while_it_is_asked_for)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2");
+	for (int i = 0; i < 8; i++) {
+		char race[300];
+
+		snprintf(race, sizeof(race),
+		         "race 32 receipt M%d-# N%d +2 || reserve R%d-# N%d=1 || reserve Q%d-# N%d@x=1"
+		         " || return K%d-# N%d@y +1 -> *x 201 | *x 409 short | *x 422 unknown_sku",
+		         i, i, i, i, i, i, i, i);
+		flow_each((const char *const[]){race, NULL});
+		flow_step("receipt N%d +1 -> 201", i);
+		flow_step("reserve LAST%d N%d=17 mode=best_effort -> 201 held", i, i);
+		flow_step("sku     N%d -> @main available=0 reserved=17 on_hand=17", i);
+	}
 	flow_end();
 }

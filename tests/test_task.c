@@ -1,19 +1,7 @@
-/* test_task.c - the calls of workers: claim, heartbeat, complete, return, the lists, the metrics. What fails and what
- * is lost is in test_fate.c. */
+/* test_task.c - the calls of workers: claim, heartbeat, complete, return, the lists, the metrics. Orders that fail:
+ * test_fail.c; leases that are lost: test_lease.c. */
 #include "tests/flow.h"
-
-#define STOCK "receipt A +10 B +10       -> 201"
-/* clang-format off */
-#define R1 \
-	"reserve R1 A=2 B=1        -> 201", \
-	"confirm R1                -> confirmed"
-#define R2 \
-	"reserve R2 A=3            -> 201", \
-	"confirm R2                -> confirmed"
-#define R3 \
-	"reserve R3 B=4            -> 201", \
-	"confirm R3                -> confirmed"
-/* clang-format on */
+#include "tests/steps.h"
 
 /* ---- claim */
 

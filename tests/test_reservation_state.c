@@ -1,7 +1,7 @@
-/* test_state.c - what becomes of a reservation: confirm, release, extend, reacquire. */
+/* test_reservation_state.c - what becomes of a reservation: confirm, release, extend, reacquire. */
 #include "tests/flow.h"
 
-Test(state, confirm)
+Test(reservation_state, confirm)
 {
 	flow("receipt  A +10 B +1        -> 201",
 	     "reserve  R1 A=4 B=1 ttl=60 -> 201",
@@ -14,7 +14,7 @@ Test(state, confirm)
 	     "confirm  R9                -> 404 unknown_order");
 }
 
-Test(state, release)
+Test(reservation_state, release)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=4            -> 201",
@@ -31,7 +31,7 @@ Test(state, release)
 	     "release  R9                -> 404 unknown_order");
 }
 
-Test(state, whoever_comes_second_is_told)
+Test(reservation_state, whoever_comes_second_is_told)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=4            -> 201",
@@ -52,7 +52,7 @@ Test(state, whoever_comes_second_is_told)
 	     "sku      A                 -> on_hand=10");
 }
 
-Test(state, extend)
+Test(reservation_state, extend)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=4 ttl=60     -> 201",
@@ -70,7 +70,7 @@ Test(state, extend)
 	     "confirm  R2                -> confirmed");
 }
 
-Test(state, extended_hold_is_not_swept)
+Test(reservation_state, extended_hold_is_not_swept)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=4 ttl=60     -> 201",
@@ -85,7 +85,7 @@ Test(state, extended_hold_is_not_swept)
 }
 
 /* Expired by the clock, its units still reserved: nobody can have taken them. */
-Test(state, reacquire_unswept)
+Test(reservation_state, reacquire_unswept)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=10 ttl=60    -> 201",
@@ -99,7 +99,7 @@ Test(state, reacquire_unswept)
 	     "sku      A                 -> available=10 reserved=0");
 }
 
-Test(state, reacquire_swept)
+Test(reservation_state, reacquire_swept)
 {
 	flow("receipt  A +10 B@paris +5  -> 201",
 	     "reserve  R1 A=10 B@paris=1 ttl=60 -> 201",
@@ -117,7 +117,7 @@ Test(state, reacquire_swept)
 	     "sku      A                 -> available=10 reserved=0");
 }
 
-Test(state, reacquire_of_a_live_one_is_a_confirm)
+Test(reservation_state, reacquire_of_a_live_one_is_a_confirm)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=4            -> 201",
@@ -126,7 +126,7 @@ Test(state, reacquire_of_a_live_one_is_a_confirm)
 }
 
 /* Swept by somebody else's need, in part taken again by it, then had back from what came in. */
-Test(state, reacquire_takes_other_units)
+Test(reservation_state, reacquire_takes_other_units)
 {
 	flow("serve    --lanes 4",
 	     "receipt  A +4              -> 201",
@@ -140,7 +140,25 @@ Test(state, reacquire_takes_other_units)
 	     "sku      A                 -> available=0 reserved=8 on_hand=8");
 }
 
-Test(state, bodies_of_state_changes)
+/* The second look-up left the lines of what it found without a balance of their own. */
+Test(reservation_state, reacquire_of_many_lines)
+{
+	flow("receipt  A +10 B +10 C +10    -> 201",
+	     "reserve  R1 A=5 B=7 C=3 ttl=60 -> 201",
+	     "tick     61",
+	     "expire",
+	     "wait get R1                   -> expired",
+	     "wait sku B                    -> available=10",
+	     "reserve  R2 B=4               -> 201",
+	     "confirm  R1 reacquire         -> 409 short B requested=7 available=6",
+	     "release  R2                   -> 200",
+	     "confirm  R1 reacquire         -> 200 confirmed reacquired A=5 B=7 C=3",
+	     "sku      A                    -> available=5 reserved=5",
+	     "sku      B                    -> available=3 reserved=7",
+	     "sku      C                    -> available=7 reserved=3");
+}
+
+Test(reservation_state, bodies_of_state_changes)
 {
 	flow("receipt  A +10             -> 201",
 	     "reserve  R1 A=1            -> 201",
@@ -165,7 +183,7 @@ Test(state, bodies_of_state_changes)
 }
 
 /* Each process sees at once what the other one did. */
-Test(state, two_processes)
+Test(reservation_state, two_processes)
 {
 	flow("receipt  A +10             -> 201",
 	     "second",
@@ -189,7 +207,7 @@ Test(state, two_processes)
 }
 
 /* Those that are extended by the same time are written together. */
-Test(state, extends_at_once)
+Test(reservation_state, extends_at_once)
 {
 	flow("receipt  A +64                  -> 201",
 	     "race 8*8 reserve R# A=1 ttl=100 -> 64x 201",

@@ -1,7 +1,7 @@
-/* test_race.c - many clients at once, over lanes and processes: never a unit too many, never one too few. */
+/* test_concurrency.c - many clients at once, over lanes and processes: never a unit too many, never one too few. */
 #include "tests/flow.h"
 
-Test(race, last_units)
+Test(concurrency, last_units)
 {
 	flow("serve    --lanes 4",
 	     "receipt  A +10                  -> 201",
@@ -11,7 +11,7 @@ Test(race, last_units)
 }
 
 /* The units came in through all lanes, so they lie in all slots. */
-Test(race, last_units_from_every_slot)
+Test(concurrency, last_units_from_every_slot)
 {
 	flow("serve    --lanes 4",
 	     "race 16*2 receipt A +2 B +1     -> 32x 201",
@@ -22,7 +22,7 @@ Test(race, last_units_from_every_slot)
 	     "sku      A                      -> available=2 reserved=62");
 }
 
-Test(race, last_units_two_processes)
+Test(concurrency, last_units_two_processes)
 {
 	flow("serve    --lanes 2",
 	     "second   --lanes 2 --slot 2",
@@ -32,7 +32,7 @@ Test(race, last_units_two_processes)
 	     "@2 sku   A                      -> available=0 reserved=32");
 }
 
-Test(race, last_units_two_processes_of_one_slot)
+Test(concurrency, last_units_two_processes_of_one_slot)
 {
 	flow("serve    --lanes 2",
 	     "second   --lanes 2",
@@ -44,7 +44,7 @@ Test(race, last_units_two_processes_of_one_slot)
 }
 
 /* Orders of many skus in opposite order; each takes one of each, so exactly as many succeed as there are units. */
-Test(race, opposite_orders)
+Test(concurrency, opposite_orders)
 {
 #define SKUS(qty) "A=" qty " B=" qty " C=" qty " D=" qty " E=" qty " F=" qty " G=" qty " H=" qty
 #define BACK(qty) "H=" qty " G=" qty " F=" qty " E=" qty " D=" qty " C=" qty " B=" qty " A=" qty
@@ -62,7 +62,7 @@ Test(race, opposite_orders)
 	     "sku      D                      -> available=0 reserved=40");
 }
 
-Test(race, best_effort_gives_everything_away)
+Test(concurrency, best_effort_gives_everything_away)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -74,7 +74,7 @@ Test(race, best_effort_gives_everything_away)
 	     "sku      A                      -> available=0 reserved=96");
 }
 
-Test(race, reserve_and_release)
+Test(concurrency, reserve_and_release)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -89,7 +89,7 @@ Test(race, reserve_and_release)
 }
 
 /* Each unit is resolved once: of a confirmation and a release of the same hold, the release wins or comes after it. */
-Test(race, confirm_against_release)
+Test(concurrency, confirm_against_release)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -102,7 +102,7 @@ Test(race, confirm_against_release)
 	     "sku      A                      -> available=64 reserved=0");
 }
 
-Test(race, expired_units_go_to_one_buyer)
+Test(concurrency, expired_units_go_to_one_buyer)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -114,7 +114,7 @@ Test(race, expired_units_go_to_one_buyer)
 	     "sku      A                      -> available=0 reserved=16");
 }
 
-Test(race, adjustments)
+Test(concurrency, adjustments)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -127,7 +127,7 @@ Test(race, adjustments)
 }
 
 /* A count is absolute, so whatever happens meanwhile it must see all of it. */
-Test(race, counts)
+Test(concurrency, counts)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -141,7 +141,7 @@ Test(race, counts)
 }
 
 /* New skus and locations made by many at once. */
-Test(race, new_codes)
+Test(concurrency, new_codes)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",
@@ -152,7 +152,7 @@ Test(race, new_codes)
 	     "skus     limit=1000             -> items=131");
 }
 
-Test(race, batches)
+Test(concurrency, batches)
 {
 	flow("serve    --lanes 4",
 	     "second   --lanes 4 --slot 4",

@@ -1,10 +1,11 @@
-/* test_drills.c - workers that freeze, die and come back, in processes of their own: every order is settled once or
- * buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
+/* test_worker_process.c - workers that freeze, die and come back, in processes of their own: every order is settled
+ * once or buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tests/expect.h"
 #include "tests/flow.h"
 #include "tests/program.h"
+#include "tests/steps.h"
 #include "tests/verb.h"
 
 #include <signal.h>
@@ -15,18 +16,11 @@
 
 enum { LONG_S = 3600 };
 
-#define EACH(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
+#define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define OPEN       "sql SELECT COUNT(*) FROM task WHERE state = 1 -> "
 #define REAPED     "sql SELECT COUNT(*) > 0 FROM task WHERE state = 4 -> " /* a drill without any proves nothing */
 /* A unit leaves the house for each settled order: what is left, and what the movements say. */
-#define LEFT                                                                                        \
-	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-	" FROM stock_slot -> "
-#define MOVED                                                                       \
-	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
 
 static int rounds(void)
 {
@@ -52,11 +46,11 @@ static void pause_ms(int ms)
 /* ---- freeze */
 
 /* Its program has done the work and says so, but by then the orders are another's. */
-Test(drills, freeze)
+Test(worker_process, freeze)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("exec sleep 0.3; " EACH("echo $id done"),
+	flow_steps("exec sleep 0.3; " LOOP("echo $id done"),
 	           "start A work settle --lease 1 --batch 20 --once",
 	           "wait task 1               -> open claimed=20",
 	           "signal A STOP");
@@ -81,7 +75,7 @@ Test(drills, freeze)
 }
 
 /* The same over HTTP, where the fenced completions are counted. */
-Test(drills, freeze_of_a_worker_over_http)
+Test(worker_process, freeze_of_a_worker_over_http)
 {
 	flow_begin();
 	flow_orders("R", 20);
@@ -102,7 +96,7 @@ Test(drills, freeze_of_a_worker_over_http)
 }
 
 /* At any moment: between claim and completion, within either of them, between two batches. */
-Test(drills, freeze_at_any_moment, .timeout = LONG_S)
+Test(worker_process, freeze_at_any_moment, .timeout = LONG_S)
 {
 	int freezes = (rounds() + 3) / 4;
 
@@ -151,7 +145,7 @@ static void settle_the_rest(void)
 }
 
 /* Killed at a random moment, again and again, while orders come in and others are released. Some it buries. */
-Test(drills, kill, .timeout = LONG_S)
+Test(worker_process, kill, .timeout = LONG_S)
 {
 	struct race *load = NULL;
 	int          n = rounds();
@@ -170,7 +164,7 @@ Test(drills, kill, .timeout = LONG_S)
 		}
 		snprintf(name, sizeof(name), "K%d-", i);
 		flow_orders(name, 150);
-		flow_steps(i % 2 ? "exec " EACH("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
+		flow_steps(i % 2 ? "exec " LOOP("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
 		           : "exec");
 		flow_step("start W work settle --batch 7 --workers 2 --lease 1 --max-attempts 50");
 		pause_ms(10 + chance(120));
@@ -199,7 +193,7 @@ static int orders_of_a_drill(void)
 }
 
 /* Workers are killed and started again while reapers free what they had. */
-Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
+Test(worker_process, two_reapers_and_four_workers, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill();
 
@@ -208,7 +202,7 @@ Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
 	flow_steps("start X reap --every 1",
 	           "start Y reap --every 1");
 	for (int w = 0; w < 4; w++) {
-		flow_steps(w % 2 ? "exec " EACH("echo $id done") : "exec");
+		flow_steps(w % 2 ? "exec " LOOP("echo $id done") : "exec");
 		flow_step("start W%d work settle --batch 7 --lease 1", w);
 	}
 	for (int i = 0; i < rounds(); i++) {
@@ -373,7 +367,7 @@ static void database_close(void)
 	text_fini(&why);
 }
 
-Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
+Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 
@@ -381,7 +375,7 @@ Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
 	house_orders(n);
 	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
 	for (int i = 0; i < 6; i++) {
-		setenv("HOLDFAST_EXEC", EACH("sleep 0.005; echo $id done"), 1);
+		setenv("HOLDFAST_EXEC", LOOP("sleep 0.005; echo $id done"), 1);
 		database.beside[i] = database_begin(i < 2 ? "reap --every 1" : "work settle --batch 7 --lease 2");
 	}
 	unsetenv("HOLDFAST_EXEC");

@@ -1,5 +1,5 @@
-/* test_held.c - the units that reservations of a key may hold open: what counts, what frees it, who counts it, and that
- * what is there already is answered all the same. */
+/* test_hold_limit.c - the units that reservations of a key may hold open: what counts, what frees them, who counts
+ * them, and that an order which is there already is answered all the same. */
 #include "engine/base/clock.h"
 #include "tests/flow.h"
 
@@ -13,7 +13,7 @@
 	"key bot"
 /* clang-format on */
 
-Test(held, up_to_the_limit)
+Test(hold_limit, up_to_the_limit)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=4 B=3 -> 201",
@@ -32,7 +32,7 @@ Test(held, up_to_the_limit)
 	     " -> R1,bot R2,bot R3,shop R4,boss");
 }
 
-Test(held, what_is_there_is_answered)
+Test(hold_limit, what_is_there_is_answered)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=10 -> 201",
@@ -51,7 +51,7 @@ Test(held, what_is_there_is_answered)
 	     "reserve S1 A=50 -> 200 held replayed");
 }
 
-Test(held, is_over_once_confirmed_or_released)
+Test(hold_limit, is_over_once_confirmed_or_released)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=10 -> 201",
@@ -81,7 +81,7 @@ Test(held, is_over_once_confirmed_or_released)
 }
 
 /* Not only with the next count, which comes every two seconds. */
-Test(held, is_over_at_once)
+Test(hold_limit, is_over_at_once)
 {
 	int64_t began_ms = clock_ms();
 
@@ -95,7 +95,7 @@ Test(held, is_over_at_once)
 	flow_end();
 }
 
-Test(held, is_over_once_expired)
+Test(hold_limit, is_over_once_expired)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=6 ttl=60               -> 201",
@@ -118,7 +118,7 @@ Test(held, is_over_once_expired)
 }
 
 /* A hold that was over by a clock that was ahead is held again when the clock is back, and counts. */
-Test(held, comes_back_with_the_clock)
+Test(hold_limit, comes_back_with_the_clock)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=5 ttl=60             -> 201",
@@ -137,7 +137,7 @@ Test(held, comes_back_with_the_clock)
 }
 
 /* The walk that finds them goes on where it was, a page with each count, and begins anew at the end. */
-Test(held, comes_back_among_many)
+Test(hold_limit, comes_back_among_many)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=5 ttl=600 -> 201",
@@ -154,7 +154,7 @@ Test(held, comes_back_among_many)
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'S%' -> ");
 }
 
-Test(held, after_a_restart)
+Test(hold_limit, after_a_restart)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=9 -> 201",
@@ -169,14 +169,14 @@ Test(held, after_a_restart)
 	     "wait reserve R3 A=9 -> 201");
 }
 
-Test(held, in_batches)
+Test(hold_limit, in_batches)
 {
 	flow(STOCK,
 	     "batch R1 A=4 | R2 A=7 | R3 A=6 | R1 A=4 | R4 A=1 -> 201 | 429 rate_limited | 201 | 200 replayed | 429",
 	     "sku A -> reserved=10");
 }
 
-Test(held, best_effort_is_judged_by_what_it_asks_for)
+Test(hold_limit, best_effort_is_judged_by_what_it_asks_for)
 {
 	flow(STOCK,
 	     "key boss",
@@ -189,7 +189,7 @@ Test(held, best_effort_is_judged_by_what_it_asks_for)
 }
 
 /* What came to nothing counts for nothing. */
-Test(held, refusals)
+Test(hold_limit, refusals)
 {
 	flow(STOCK,
 	     "reserve R1 GHOST=10 -> 422 unknown_sku",
@@ -203,7 +203,7 @@ Test(held, refusals)
 }
 
 /* The keys are read again: a limit that is new counts what was held before, a limit that is gone lets everything in. */
-Test(held, limits_come_and_go)
+Test(hold_limit, limits_come_and_go)
 {
 	flow(STOCK,
 	     "key shop",
@@ -229,7 +229,7 @@ Test(held, limits_come_and_go)
 
 /* Two processes see of each other what is held with the next count. An order for a ghost is 429 or 422 and never held.
  */
-Test(held, in_two_processes)
+Test(hold_limit, in_two_processes)
 {
 	flow(STOCK,
 	     "second",
@@ -266,7 +266,7 @@ static void take_the_rest(int64_t limit)
 
 /* Many at once on two lanes: never a unit more than the limit, whatever comes of each; a few less while a count comes
  * back. */
-Test(held, in_a_race)
+Test(hold_limit, in_a_race)
 {
 	flow_begin();
 	flow_steps("keys bot order held=100 | boss admin",
@@ -287,7 +287,7 @@ Test(held, in_a_race)
 }
 
 /* Calls that find the queue full, and those that give up: nothing of them is counted for ever. */
-Test(held, when_the_queue_is_full)
+Test(hold_limit, when_the_queue_is_full)
 {
 	struct text  batch = {0};
 	struct race *race;
@@ -320,7 +320,7 @@ Test(held, when_the_queue_is_full)
 }
 
 /* While the database is away nothing is known; afterwards the limit is where it was. */
-Test(held, after_the_database_was_away)
+Test(hold_limit, after_the_database_was_away)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=9 -> 201",

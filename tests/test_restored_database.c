@@ -1,15 +1,15 @@
-/* test_past.c - another database at the same address, or an earlier past of the one that was known (a restore, a
- * failover that lost the last transactions): nothing that was remembered is used any more. */
+/* test_restored_database.c - another database at the same address, or an earlier state of the one that was known (a
+ * restore, a failover that lost the last transactions): nothing that was remembered is used any more. */
 #include "engine/base/clock.h"
-#include "tests/flow.h"
-
 #include "engine/catalogue.h"
 #include "engine/rows.h"
+#include "tests/flow.h"
 
 /* The number of N is M's now. */
+
 #define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "
 
-Test(past, newest_name_is_another)
+Test(restored_database, newest_name_is_another)
 {
 	flow("receipt  N +5                 -> 201",
 	     "reserve  R1 N=1               -> 201",
@@ -21,7 +21,7 @@ Test(past, newest_name_is_another)
 	     "sku      M                    -> available=3 reserved=2");
 }
 
-Test(past, database_has_another_mark)
+Test(restored_database, database_has_another_mark)
 {
 	flow("receipt  N +5                 -> 201",
 	     "receipt  Z +5                 -> 201",
@@ -32,7 +32,7 @@ Test(past, database_has_another_mark)
 	     "reserve  R3 M=1               -> 201 held");
 }
 
-Test(past, lane_committed_more_than_its_row_says)
+Test(restored_database, lane_committed_more_than_its_row_says)
 {
 	flow("serve    --lanes 1",
 	     "receipt  N +5                 -> 201",
@@ -45,7 +45,7 @@ Test(past, lane_committed_more_than_its_row_says)
 }
 
 /* A dump that is loaded under a service whose connections live. */
-Test(past, restored_under_a_live_connection)
+Test(restored_database, restored_under_a_live_connection)
 {
 	flow("serve    --lanes 1",
 	     "receipt  N +5                 -> 201",
@@ -56,7 +56,7 @@ Test(past, restored_under_a_live_connection)
 	     "reserve  R3 M=1               -> 201 held");
 }
 
-Test(past, same_past_after_a_lost_connection)
+Test(restored_database, same_past_after_a_lost_connection)
 {
 	flow("receipt  N +5                 -> 201",
 	     "cut",
@@ -67,7 +67,7 @@ Test(past, same_past_after_a_lost_connection)
 }
 
 /* It ended the process. */
-Test(past, known_name_has_another_number)
+Test(restored_database, known_name_has_another_number)
 {
 	flow("receipt  N +5                 -> 201",
 	     "reserve  R1 N=2               -> 201",
@@ -82,7 +82,7 @@ Test(past, known_name_has_another_number)
 }
 
 /* A server that took over lacks the row and gave its number to another lane. */
-Test(past, lane_number_is_given_twice)
+Test(restored_database, lane_number_is_given_twice)
 {
 	flow("serve    --lanes 1",
 	     "receipt  A +5                 -> 201",
@@ -92,7 +92,7 @@ Test(past, lane_number_is_given_twice)
 	     "sql SELECT epoch, batch_no FROM lane WHERE mark = 5 -> 3,1000");
 }
 
-Test(past, catalogue_forgets)
+Test(restored_database, catalogue_forgets)
 {
 	struct catalogue *c = catalogue_new();
 	struct newest     newest;
@@ -122,7 +122,7 @@ Test(past, catalogue_forgets)
 /* ---- ids */
 
 /* With a clock before 2020 each fresh maker began with the same id. */
-Test(past, ids_of_an_old_clock)
+Test(restored_database, ids_of_an_old_clock)
 {
 	struct ids a = {.owner = 7}, b = {.owner = 7};
 	uint64_t   last = 0;

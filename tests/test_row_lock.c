@@ -1,5 +1,5 @@
-/* test_locked.c - rows that somebody outside has locked, many of them and for long: who has to wait, who has not, and
- * what is told. One row at a time: test_traps_rows.c. */
+/* test_row_lock.c - rows that somebody outside has locked, one or many, and for long: who has to wait, who has not, and
+ * what is told. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "tests/trap.h"
@@ -8,12 +8,184 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#define SLOTS_OF(codes)                                                                                    \
+#define SLOTS_LIKE(codes)                                                                                  \
 	"SELECT s.slot FROM sku k STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id" \
 	" WHERE k.code LIKE '" codes "' FOR UPDATE"
+
+/* ---- one row: the others go on */
+
+struct waits {
+	int     answers, slow; /* slow: half a second and more */
+	int64_t longest_ms;
+};
+
+/* One order of B after the other. */
+static struct waits orders_of_b(int64_t for_ms)
+{
+	struct waits  w = {0};
+	struct client client;
+	struct answer answer = {0};
+	int64_t       until = clock_ms() + for_ms;
+
+	client_open(&client, flow_port(0));
+	while (clock_ms() < until) {
+		struct call call = {.method = "POST"};
+		int64_t     began = clock_ms(), took;
+
+		text_add(&call.path, "/v1/reservations");
+		text_format(&call.body, "{\"order_id\":\"B%d\",\"lines\":[{\"sku\":\"B\",\"qty\":1}]}", w.answers++);
+		client_call(&client, &call, &answer);
+		if (answer.status != 201)
+			flow_fail("an order of B: %d %.300s", answer.status, answer.body.data);
+		took = clock_ms() - began;
+		w.slow += took >= 500;
+		w.longest_ms = took > w.longest_ms ? took : w.longest_ms;
+		call_fini(&call);
+	}
+	answer_fini(&answer);
+	client_close(&client);
+	return w;
+}
+
+/* The lane waits for the row once (2 s, innodb_lock_wait_timeout), no matter how many orders of A come meanwhile. */
+static void others_go_on(void)
+{
+	struct waits w = orders_of_b(5000);
+
+	cr_expect(w.slow <= 2 && w.longest_ms < 3000, "%d of %d orders of B waited, one of them %lld ms", w.slow,
+	          w.answers, (long long)w.longest_ms);
+	cr_expect(w.answers > 100, "only %d orders of B were answered in 5 s", w.answers);
+}
+
+Test(row_lock, slot_holds_up_its_sku_alone)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100 B +100000           -> 201",
+	           "reserve R A=1 B=1                  -> 201");
+	trap_lock(SLOTS_OF("A"));
+	race = flow_race("4", "reserve X# A=1 || release R || adjust M# A -1 || reserve Y# A=1 B=1");
+	others_go_on();
+	trap_raced(race, "4x 503 busy Retry-After:*");
+	flow_steps("get     X0                         -> 404 unknown_order",
+	           "get     R                          -> held",
+	           "sku     A                          -> available=99 reserved=1");
+	race = flow_race("4*2", "reserve X# A=1");
+	usleep(700000);
+	trap_unlock();
+	trap_raced(race, "8x 201 held");
+	flow_steps("release R                          -> released",
+	           "sku     A                          -> available=92 reserved=8");
+	flow_end();
+}
+
+Test(row_lock, reservation_holds_up_itself_alone)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100 B +100000           -> 201",
+	           "reserve R1 A=1 B=1                 -> 201",
+	           "reserve R2 A=1 B=1                 -> 201");
+	trap_lock("SELECT state FROM reservation WHERE order_id = 'R1' FOR UPDATE");
+	race = flow_race("3", "confirm R1 || release R1 || extend R1 ttl=60");
+	others_go_on();
+	trap_raced(race, "3x 503 busy Retry-After:*");
+	flow_steps("release R2                         -> released",
+	           "reserve R3 A=1                     -> 201",
+	           "get     R1                         -> held !confirmed_at");
+	trap_unlock();
+	flow_steps("confirm R1                         -> confirmed",
+	           "sku     A                          -> available=98 reserved=2");
+	flow_end();
+}
+
+/* An expired hold that somebody has locked cannot be swept now; no lane waits for it time and again. */
+Test(row_lock, expired_hold_holds_up_its_sku_alone)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10 B +100000            -> 201",
+	           "reserve R1 A=10 ttl=60             -> 201",
+	           "reserve R2 B=1                     -> 201",
+	           "tick    61");
+	trap_lock("SELECT state FROM reservation WHERE order_id = 'R1' FOR UPDATE");
+	race = flow_race("2*8", "reserve X# A=5");
+	others_go_on();
+	trap_unlock();
+	trap_raced(race, "*x 503 busy | *x 409 short | *x 201 held");
+	flow_steps("get     R1                         -> expired",
+	           "sku     A                          -> on_hand=10");
+	flow_end();
+}
+
+/* What the lane remembers of a sku may be older than its slots: the second program has made another one. */
+Test(row_lock, slot_of_a_sku_that_got_another_slot)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100 B +1000             -> 201",
+	           "reserve R1 A=1 B=1                 -> 201");
+	flow_step("second --lanes 1 --slot 1");
+	flow_steps("@2 receipt A +100                  -> 201");
+	trap_lock("SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = 'A' AND slot = 0 FOR UPDATE");
+	trap_raced(trap_race_of_waiters("32", "reserve X# A=1 || sku A || reserve Y# B=1 || sku A"),
+	           "8x 503 busy | 8x 201 held | 16x 200");
+	trap_unlock();
+	flow_end();
+}
+
+/* What belongs to another lane is nobody else's business: it is read without a lock, and only a gather needs it. */
+Test(row_lock, slot_of_another_lane)
+{
+	int64_t began;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 1");
+	flow_steps("receipt A +10                      -> 201",
+	           "@2 receipt A +10                   -> 201",
+	           "reserve R1 A=1                     -> 201");
+	trap_lock("SELECT available FROM stock_slot WHERE slot = 1 FOR UPDATE");
+	began = clock_ms();
+	flow_steps("reserve R2 A=1                     -> 201",
+	           "adjust  M1 A -1                    -> 201",
+	           "receipt M2 A +1                    -> 201",
+	           "return  M3 A +1                    -> 201",
+	           "confirm R1                         -> confirmed",
+	           "release R2                         -> released");
+	cr_expect(clock_ms() - began < 1000, "they took %lld ms", (long long)(clock_ms() - began));
+	trap_unlock();
+	flow_steps("sku     A                          -> available=20 reserved=1");
+	flow_end();
+}
+
+/* The clock of a statement stands still while it waits for a lock: a hold that expires meanwhile is not confirmed. */
+Test(row_lock, hold_that_expires_while_its_confirmation_waits)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10                      -> 201",
+	           "reserve R1 A=1 ttl=1               -> 201",
+	           "reserve R2 A=1 ttl=1               -> 201");
+	trap_lock("SELECT state FROM reservation FOR UPDATE");
+	race = flow_race("2", "confirm R1 || release R2");
+	usleep(1400000);
+	trap_unlock();
+	trap_raced(race, "2x 409 expired");
+	flow_steps("get     R1                         -> expired !confirmed_at",
+	           "reserve R3 A=10                    -> 201");
+	flow_end();
+}
 
 /* ---- orders that come one after the other, whatever becomes of those before */
 
@@ -76,15 +248,15 @@ static void drip_end(struct drip *d)
 /* A row of L0 is locked by the one, of A by another. */
 static void lock_two(void)
 {
-	trap_lock(SLOTS_OF("A"));
+	trap_lock(SLOTS_LIKE("A"));
 	trap_sql("SET SESSION idle_transaction_timeout = 0");
 	trap_sql("START TRANSACTION");
-	trap_sql(SLOTS_OF("L0"));
+	trap_sql(SLOTS_LIKE("L0"));
 }
 
 /* Those that wait for L0 become more all the time; those that wait for A are tried all the same, and served when it is
  * free. */
-Test(locked, parked_whatever_else_is_parked)
+Test(row_lock, parked_whatever_else_is_parked)
 {
 	struct drip *drip;
 	struct race *race;
@@ -111,7 +283,7 @@ Test(locked, parked_whatever_else_is_parked)
 
 /* One hundred skus are locked, orders for each of them come. Another one goes on: it waits once, for a moment or not at
  * all after that. */
-Test(locked, many_skus)
+Test(row_lock, many_skus)
 {
 	struct drip  *drip;
 	struct client client;
@@ -123,7 +295,7 @@ Test(locked, many_skus)
 	flow_step("serve --lanes 1");
 	flow_repeat("receipt B +100000", " L# +10", 100, "   -> 201");
 	flow_repeat("reserve R B=1", " L#=1", 100, "         -> 201");
-	trap_lock(SLOTS_OF("L%%"));
+	trap_lock(SLOTS_LIKE("L%%"));
 	drip = drip_start(100);
 	client_open(&client, flow_port(0));
 	for (until = clock_ms() + 7000; clock_ms() < until; served++) {
@@ -148,7 +320,7 @@ Test(locked, many_skus)
 
 /* Somebody has written one of the ids and not committed: a lock that is seen neither in a slot nor in a reservation
  * that there is. Its own order waits for it, its neighbours in the batch do not. */
-Test(locked, id_of_one_order)
+Test(row_lock, id_of_one_order)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -166,7 +338,7 @@ Test(locked, id_of_one_order)
 }
 
 /* Likewise a code that is to be new; that one no look finds. */
-Test(locked, code_of_one_receipt)
+Test(row_lock, code_of_one_receipt)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -179,14 +351,14 @@ Test(locked, code_of_one_receipt)
 
 /* An expired hold that lies in a slot that somebody has locked cannot be given back: nobody is told `short` for that.
  */
-Test(locked, slot_of_an_expired_hold)
+Test(row_lock, slot_of_an_expired_hold)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_steps("receipt A +10 B +10   -> 201",
 	           "reserve R A=10 ttl=60 -> 201",
 	           "tick 61");
-	trap_lock(SLOTS_OF("A"));
+	trap_lock(SLOTS_LIKE("A"));
 	trap_raced(flow_race("4", "reserve X# A=5"), "4x 503 busy Retry-After:*");
 	trap_unlock();
 	flow_steps("reserve Y A=10 -> 201",
@@ -195,7 +367,7 @@ Test(locked, slot_of_an_expired_hold)
 }
 
 /* What is parked counts into the queue of 4,096: memory has a bound, and who comes later is told so at once. */
-Test(locked, parked_count_into_the_queue)
+Test(row_lock, parked_count_into_the_queue)
 {
 	struct text  call = {0};
 	struct race *race;
@@ -206,7 +378,7 @@ Test(locked, parked_count_into_the_queue)
 	           "reserve R A=1                    -> 201");
 	for (int i = 0; i < 1000; i++)
 		text_format(&call, "%s Q#-%d A=1", i ? " |" : "batch", i);
-	trap_lock(SLOTS_OF("A"));
+	trap_lock(SLOTS_LIKE("A"));
 	flow_step("reserve W A=1                    -> 503 busy");
 	race = flow_race("4", call.data);
 	flow_step("wait raw GET /metrics            -> 200 holdfast_queue_depth{lane=0}=4000");
@@ -246,7 +418,7 @@ static void *write_a(void *arg)
 
 /* Somebody keeps B, so the lane looks at all rows; that of A is locked whenever it looks, because others always write
  * it. They give it back, each time, and so it waits for its turn. */
-Test(locked, row_that_is_always_in_use)
+Test(row_lock, row_that_is_always_in_use)
 {
 	pthread_t    more, less;
 	struct race *race;
@@ -255,7 +427,7 @@ Test(locked, row_that_is_always_in_use)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt A +1000 B +10            -> 201",
 	           "reserve R A=1 B=1                -> 201");
-	trap_lock(SLOTS_OF("B"));
+	trap_lock(SLOTS_LIKE("B"));
 	flow_step("reserve W B=1                    -> 503 busy");
 	cr_assert_eq(pthread_create(&more, NULL, write_a, "+"), 0);
 	cr_assert_eq(pthread_create(&less, NULL, write_a, "-"), 0);

@@ -1,6 +1,4 @@
-/* test_traps_stock.c - traps of design.md section 3 that lie in the numbers: sums beyond 2^31, totals near 9e15,
- * gathers, the last units, very large batches. See test_traps.c. */
-#include "engine/base/clock.h"
+/* test_limit.c - numbers near their limits: sums beyond 2^31, totals near 9e15, calls and orders of very many lines. */
 #include "tests/trap.h"
 
 #include <stdio.h>
@@ -8,12 +6,13 @@
 /* ---- large numbers */
 
 /* Ten lines of 1e9 each, equal ones, so that one line of the sum is 1e10. */
+
 #define TIMES_10(line) line line line line line line line line line line
 #define A_1E10         TIMES_10(" A=1000000000")
 #define A_IN_1E10      TIMES_10(" A +1000000000")
 #define B_1E10         TIMES_10(" B=1000000000")
 
-Test(traps, sums_beyond_2_31)
+Test(limit, sums_beyond_2_31)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -37,7 +36,7 @@ Test(traps, sums_beyond_2_31)
 }
 
 /* The units lie in several slots, more than 2^31 in each, and are gathered; small and large needs in one statement. */
-Test(traps, gathers_beyond_2_31)
+Test(limit, gathers_beyond_2_31)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -59,7 +58,7 @@ Test(traps, gathers_beyond_2_31)
 	flow_end();
 }
 
-Test(traps, limit_is_exact)
+Test(limit, limit_is_exact)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
@@ -84,7 +83,7 @@ Test(traps, limit_is_exact)
 }
 
 /* Many at once, by way of several lanes, processes and locations: as many as there is room for. */
-Test(traps, limit_is_exact_under_load)
+Test(limit, limit_is_exact_under_load)
 {
 	flow_begin();
 	flow_step("serve --lanes 4");
@@ -103,153 +102,9 @@ Test(traps, limit_is_exact_under_load)
 	flow_end();
 }
 
-/* ---- a sku that appears while it is asked for */
-
-Test(traps, sku_is_received_while_it_is_asked_for)
-{
-	flow_begin();
-	flow_step("serve --lanes 2");
-	flow_step("second --lanes 2");
-	for (int i = 0; i < 8; i++) {
-		char race[300];
-
-		snprintf(race, sizeof(race),
-		         "race 32 receipt M%d-# N%d +2 || reserve R%d-# N%d=1 || reserve Q%d-# N%d@x=1"
-		         " || return K%d-# N%d@y +1 -> *x 201 | *x 409 short | *x 422 unknown_sku",
-		         i, i, i, i, i, i, i, i);
-		flow_each((const char *const[]){race, NULL});
-		flow_step("receipt N%d +1 -> 201", i);
-		flow_step("reserve LAST%d N%d=17 mode=best_effort -> 201 held", i, i);
-		flow_step("sku     N%d -> @main available=0 reserved=17 on_hand=17", i);
-	}
-	flow_end();
-}
-
-/* ---- the last units */
-
-/* With no units coming back, who was told `short` must be short for ever after. */
-static void nobody_was_short_too_early(const struct answer *answer, int count, int64_t left)
-{
-	for (int i = 0; i < count; i++) {
-		const cJSON *line = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(answer[i].json, "lines"), 0);
-		const cJSON *asked = cJSON_GetObjectItemCaseSensitive(line, "requested");
-
-		if (answer[i].status != 201 && answer[i].status != 409)
-			flow_fail("order %d was answered %d %.300s", i, answer[i].status, answer[i].body.data);
-		if (answer[i].status == 409 && !(cJSON_IsNumber(asked) && asked->valuedouble > (double)left))
-			flow_fail("%lld are left, but order %d was told %.300s", (long long)left, i,
-			          answer[i].body.data);
-	}
-}
-
-/* Large orders gather what small ones want to take, and the other way round. */
-Test(traps, large_and_small_orders_for_the_last_units)
-{
-	flow_begin();
-	flow_step("serve --lanes 4");
-	flow_steps("race 16*2 receipt A +40          -> 32x 201");
-	for (int round = 0; round < 3; round++) {
-		char                 steps[200];
-		int64_t              began = clock_ms();
-		int                  count;
-		struct race         *race;
-		const struct answer *answer;
-
-		snprintf(steps, sizeof(steps),
-		         "reserve S%d-# A=1 || reserve L%d-# A=90 || reserve M%d-# A=7 || reserve T%d-# A=2", round,
-		         round, round, round);
-		race = flow_race("64*4", steps);
-		answer = race_finish(race, &count);
-		cr_expect(clock_ms() - began < 10000, "%d orders took %lld ms", count, (long long)(clock_ms() - began));
-		nobody_was_short_too_early(answer, count, trap_number("SELECT SUM(available) FROM stock_slot"));
-		race_free(race);
-		flow_steps("receipt A +300                   -> 201");
-	}
-	flow_steps("reserve LAST A=2180 mode=best_effort -> 201 held",
-	           "sku     A                            -> available=0 on_hand=2180");
-	flow_end();
-}
-
-/* ---- slots that appear while a gather runs */
-
-/* The gather has read slot 0 and waits for the row of slot 5; a slot before or after it appears meanwhile, made by hand
- * because that is sure to be committed. Its units stand in a line of the first receipt. */
-static void slot_appears(const char *order, int slot)
-{
-	struct race *race;
-
-	trap_lock("SELECT slot FROM stock_slot WHERE slot = 5 FOR UPDATE");
-	race = flow_race("1", order);
-	trap_waiter();
-	trap_sql("INSERT INTO stock_slot SELECT sku_id, location_id, %d, 10, 0 FROM stock_slot WHERE slot = 0", slot);
-	trap_sql("INSERT INTO movement_line SELECT movement_no, sku_id, location_id, %d, 10 FROM movement_line"
-	         " WHERE slot = 0 LIMIT 1",
-	         slot);
-	trap_unlock();
-	trap_raced(race, "1x 201 held A=15");
-}
-
-Test(traps, slot_appears_while_a_gather_runs)
-{
-	flow_begin();
-	flow_step("serve --lanes 1");
-	flow_step("second --lanes 1 --slot 5");
-	flow_steps("receipt A +10                    -> 201",
-	           "@2 receipt A +10                 -> 201");
-	slot_appears("reserve R1 A=15", 3);
-	flow_steps("sku     A                        -> available=15 reserved=15",
-	           "@2 receipt A +10                 -> 201");
-	slot_appears("reserve R2 A=15", 7);
-	flow_steps("sku     A                        -> available=20 reserved=30",
-	           "@2 reserve R3 A=20               -> 201",
-	           "count   A=50 expected=50         -> 201 A=0");
-	flow_end();
-}
-
-/* A slot that the gather waits for has fewer units by the time it gets it. */
-Test(traps, slot_changes_while_a_gather_waits)
-{
-	struct race *race;
-
-	flow_begin();
-	flow_step("serve --lanes 1");
-	flow_step("second --lanes 1 --slot 5");
-	flow_steps("receipt A +10                    -> 201",
-	           "@2 receipt A +10                 -> 201");
-	trap_lock("UPDATE stock_slot SET available = available - 4 WHERE slot = 5");
-	trap_lock("INSERT INTO movement SELECT 99, 'taken', 2, '', UTC_TIMESTAMP(3), NULL, NULL");
-	trap_lock("INSERT INTO movement_line SELECT 99, sku_id, location_id, slot, -4 FROM stock_slot WHERE slot = 5");
-	race = flow_race("1", "reserve R# A=15");
-	trap_waiter();
-	trap_unlock();
-	trap_raced(race, "1x 201 held A=15");
-	flow_steps("sku     A                        -> available=1 reserved=15",
-	           "@2 reserve R2 A=2                -> 409 short A available=1",
-	           "@2 reserve R3 A=1                -> 201");
-	flow_end();
-}
-
-/* Two processes take all lanes' slots for their own, gather from each other, and new slots appear all the while. */
-Test(traps, two_processes_of_one_slot_gather)
-{
-	flow_begin();
-	flow_step("serve --lanes 2");
-	flow_step("second --lanes 2");
-	for (int i = 0; i < 4; i++)
-		flow_step("race 48*2 receipt M%d-# S%d +3 || reserve R%d-# S%d=2 || reserve Q%d-# S%d=7 ->"
-		          " *x 201 | *x 409 short | *x 422 unknown_sku",
-		          i, i, i, i, i, i);
-	for (int i = 0; i < 4; i++) {
-		flow_step("receipt S%d +1 -> 201", i);
-		flow_step("reserve LAST%d S%d=97 mode=best_effort -> 201 held", i, i);
-		flow_step("sku     S%d -> available=0 reserved=97", i);
-	}
-	flow_end();
-}
-
 /* ---- very large batches */
 
-Test(traps, call_of_fifty_thousand_lines)
+Test(limit, call_of_fifty_thousand_lines)
 {
 	struct text item = {0};
 
@@ -271,7 +126,7 @@ Test(traps, call_of_fifty_thousand_lines)
 }
 
 /* A release carries no lines, but writes those of its order: many at once are far more than one batch of orders. */
-Test(traps, release_of_fourteen_thousand_lines_at_once)
+Test(limit, release_of_fourteen_thousand_lines_at_once)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -286,5 +141,23 @@ Test(traps, release_of_fourteen_thousand_lines_at_once)
 	}
 	trap_raced(trap_race_of_waiters("16", "release R#"), "14x 200 released | 2x 404 unknown_order");
 	flow_steps("sku     S9-999                   -> available=1 reserved=0");
+	flow_end();
+}
+
+/* Their lines, which nobody knew of when the batch was filled, overran it. */
+Test(limit, releases_of_very_long_orders_at_once)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1");
+	flow_repeat("receipt M1", " S# +100", 1000, " -> 201");
+	for (int i = 0; i < 12; i++) {
+		char before[32];
+
+		snprintf(before, sizeof(before), "reserve R%d", i);
+		flow_repeat(before, " S#=1", 1000, " -> 201");
+	}
+	flow_steps("sku S7                   -> available=88 reserved=12",
+	           "race 12 release R#       -> 12x 200 released",
+	           "sku S7                   -> available=100 reserved=0");
 	flow_end();
 }

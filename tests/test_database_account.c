@@ -1,5 +1,6 @@
-/* test_account.c - the account by which the program gets into a database of yours: what it must be allowed, and where
- * its password may stand. All flows use such an account; here every command is run by it once, in its normal course. */
+/* test_database_account.c - the account by which the program gets into a database of yours: what it must be allowed,
+ * and where its password may stand. All flows use such an account; here every command is run by it once, in its normal
+ * course. */
 #include "tests/flow.h"
 #include "tests/program.h"
 
@@ -20,7 +21,7 @@ static void file_write(char *path, size_t size, const char *kind, unsigned mode,
 	fclose(file);
 }
 
-Test(account, rows_are_enough)
+Test(database_account, rows_are_enough)
 {
 	char csv[300];
 
@@ -85,7 +86,7 @@ static int said(const struct scratch *s, const char *url, const char *command, s
 	return status;
 }
 
-Test(account, migrate_asks_for_more)
+Test(database_account, migrate_asks_for_more)
 {
 	struct scratch s;
 	struct text    t = {0};
@@ -99,7 +100,7 @@ Test(account, migrate_asks_for_more)
 	scratch_close(&s);
 }
 
-Test(account, no_password_in_the_url)
+Test(database_account, no_password_in_the_url)
 {
 	static const char *const urls[] = {
 		"mariadb://app:sesame@localhost/shop",
@@ -122,7 +123,7 @@ Test(account, no_password_in_the_url)
 }
 
 /* Who may read the file is said, unless systemd keeps it. */
-Test(account, password_files)
+Test(database_account, password_files)
 {
 	static const struct {
 		mode_t      mode;
