@@ -16,6 +16,8 @@
 /* A program that does `body` for every order of its batch, whose id is $id; in a format. */
 #define EACH(body)        "exec while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define EACH_FORMAT(body) "exec while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
+/* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
+#define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
 
 /* clang-format off */
 /* Confirmed orders of what STOCK has brought in. */

@@ -1,6 +1,5 @@
 /* test_hold_limit.c - the units that reservations of a key may hold open: what counts, what frees them, who counts
  * them, and that an order which is there already is answered all the same. */
-#include "engine/base/clock.h"
 #include "tests/flow.h"
 
 #define KEYS "keys bot order held=10 | shop order | packers worker | boss admin"
@@ -83,15 +82,12 @@ Test(hold_limit, is_over_once_confirmed_or_released)
 /* Not only with the next count, which comes every two seconds. */
 Test(hold_limit, is_over_at_once)
 {
-	int64_t began_ms = clock_ms();
-
 	flow_begin();
 	flow_steps(STOCK);
 	for (int i = 0; i < 60; i++) {
-		flow_step("wait reserve R%d A=10 -> 201", i);
+		flow_step("%sreserve R%d A=10 -> 201", i ? "" : "wait ", i);
 		flow_step("%s R%d -> 200", i % 2 ? "confirm" : "release", i);
 	}
-	cr_expect_lt(clock_ms() - began_ms, 40000);
 	flow_end();
 }
 

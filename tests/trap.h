@@ -16,6 +16,8 @@ void trap_unlock(void);
 /* Waits 10 s at most until a statement of the service has been running for 0.1 s, so that it must be waiting for a
  * lock; gives the number of its connection. Otherwise the test fails. */
 int64_t trap_waiter(void);
+/* Makes the file that a program waits for (GATE, steps.h), and gives the program half a second to go on. */
+void trap_gate(const char *path);
 /* Waits for the end of a race, judges it and frees it. */
 void trap_raced(struct race *race, const char *expectation);
 /* A race of which all calls wait together, so that a few come in one batch, and of many half: the lane's own row is
