@@ -71,7 +71,8 @@ Test(options, config_of_a_program)
 
 /* ---- who is let in */
 
-/* Told at once, because waiting would not help: tried again for half a minute each, all these would outlive the test. */
+/* Told at once, because waiting would not help: tried again for half a minute each, all these would outlive the test.
+ */
 Test(options, access_denied)
 {
 	static const char *const commands[] = {"stats",  "work settle --once", "reap",   "audit",

@@ -96,7 +96,7 @@ Test(reservation, best_effort)
 	     "reserve  R6 A=1 mode=all_or_nothing -> 201");
 }
 
-/* The example of the style guide, as far as it goes without workers. */
+/* A hold from its beginning to its end, without workers. */
 Test(reservation, expires)
 {
 	flow("receipt  A +10             -> 201",

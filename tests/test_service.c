@@ -282,7 +282,7 @@ Test(service, no_age_is_negative)
 
 /* ---- counts. Nobody reads a table that somebody has locked whole, so a count of reservations waits. */
 
-#define WAITS                                                                             \
+#define WAITS                                                                               \
 	"sql SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE db = DATABASE()" \
 	" AND state LIKE 'Waiting for table metadata lock' -> "
 
