@@ -38,7 +38,6 @@ static void expect(const char *bytes, size_t len, int complete, enum http1_fault
 }
 
 /* Complete requests, and nothing behind them. */
-
 #define WELL(count, bytes) expect(bytes, sizeof(bytes) - 1, count, HTTP1_SOUND, true)
 /* The first is not there yet. */
 #define PART(bytes) expect(bytes, sizeof(bytes) - 1, 0, HTTP1_SOUND, false)

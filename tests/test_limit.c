@@ -6,7 +6,6 @@
 /* ---- large numbers */
 
 /* Ten lines of 1e9 each, equal ones, so that one line of the sum is 1e10. */
-
 #define TIMES_10(line) line line line line line line line line line line
 #define A_1E10         TIMES_10(" A=1000000000")
 #define A_IN_1E10      TIMES_10(" A +1000000000")

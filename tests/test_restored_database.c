@@ -1,12 +1,11 @@
 /* test_restored_database.c - another database at the same address, or an earlier state of the one that was known (a
  * restore, a failover that lost the last transactions): nothing that was remembered is used any more. */
 #include "engine/base/clock.h"
+#include "engine/base/ids.h"
 #include "engine/catalogue.h"
-#include "engine/rows.h"
 #include "tests/flow.h"
 
 /* The number of N is M's now. */
-
 #define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "
 
 Test(restored_database, newest_name_is_another)
