@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the files of engine, api, jobs, schema and main.c against the plan of the house: rooms.py [BUILD]
+"""Holds the files of engine, api, jobs, schema and main.c against the plan of the rooms: rooms.py [BUILD]
 
 A file is NAME.c with NAME.h. It has an arrow to another one where it includes the other's header or, by the symbols of
 the objects in BUILD/obj (build/obj), calls a function or reads a variable that stands there.

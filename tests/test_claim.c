@@ -22,19 +22,6 @@ static void run(struct db *db, const char *sql)
 	cr_assert_eq(db_text(db, sql, NULL, NULL), DB_OK, "%s: %s", sql, db_error(db));
 }
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
-static int64_t number(struct db *db, const char *sql)
-{
-	int64_t n = -1;
-
-	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s: %s", sql, db_error(db));
-	return n;
-}
-
 static struct db *other_connection(void)
 {
 	struct db_target target = s.target;
@@ -151,8 +138,8 @@ Test(claim, locks_as_many_entries_and_rows_as_it_takes)
 		cr_expect_eq(c.orders, limits[i]);
 		cr_expect_eq(c.locked, 2 * limits[i], "a claim of %d locked %lld", limits[i], (long long)c.locked);
 	}
-	cr_expect_eq(number(s.db, "SELECT MAX(reservation_id) FROM reservation WHERE task_id IS NOT NULL"), 6008,
-	             "the oldest come first");
+	cr_expect_eq(scratch_number(s.db, "SELECT MAX(reservation_id) FROM reservation WHERE task_id IS NOT NULL"),
+	             6008, "the oldest come first");
 	scratch_close(&s);
 }
 
@@ -172,7 +159,7 @@ Test(claim, locks_nothing_that_is_not_due)
 	c = claim_locks(TASK_SETTLE, 5000);
 	cr_expect_eq(c.orders, 0);
 	cr_expect_eq(c.locked, -1, "nothing is due: there is no transaction");
-	cr_expect_eq(number(s.db, "SELECT COUNT(*) FROM task"), 2);
+	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM task"), 2);
 	scratch_close(&s);
 }
 
@@ -189,8 +176,9 @@ Test(claim, holds_up_nobody)
 		text_reset(&sql);
 		claim_with(&sql, (enum task_kind)k, 5000, "COMMIT;", "/* not yet */ ");
 		cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
-		cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
-		                           " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
+		cr_expect_eq(scratch_number(other,
+		                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+		                            " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
 		             LATER + HOLDS);
 		run(other, "UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, confirmed_at = UTC_TIMESTAMP(3),"
 		           " due_at = UTC_TIMESTAMP(3) WHERE reservation_id = 3000001 AND state = 1");
@@ -259,8 +247,9 @@ Test(claim, passes_over_locked_rows)
 		claim_with(&sql, TASK_SETTLE, limit, "COMMIT;", "/* not yet */ ");
 		cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 		cr_expect_eq(c.orders, limit < 68 ? limit : 68, "a claim of %d took %lld", limit, (long long)c.orders);
-		cr_expect_eq(number(third, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
-		                           " WHERE state = 2 FOR UPDATE SKIP LOCKED) x"),
+		cr_expect_eq(scratch_number(third,
+		                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
+		                            " WHERE state = 2 FOR UPDATE SKIP LOCKED) x"),
 		             68 + LATER - c.orders);
 		run(s.db, "ROLLBACK");
 	}
@@ -425,8 +414,8 @@ Test(claim, no_scan_and_no_sort)
 /* How many pages the server has looked at. */
 static int64_t pages(void)
 {
-	return number(s.db, "SELECT variable_value FROM information_schema.global_status"
-	                    " WHERE variable_name = 'Innodb_buffer_pool_read_requests'");
+	return scratch_number(s.db, "SELECT variable_value FROM information_schema.global_status"
+	                            " WHERE variable_name = 'Innodb_buffer_pool_read_requests'");
 }
 
 /* The pages that `n` claims of 50 look at; each with a new memory (NULL), or all with one. */

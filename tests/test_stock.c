@@ -1,4 +1,4 @@
-/* test_stock.c - movements, skus, locations, availability: what is in the house and how it changes. */
+/* test_stock.c - movements, skus, locations, availability: the stock that is there and how it changes. */
 #include "tests/proxy.h"
 #include "tests/trap.h"
 

@@ -20,7 +20,6 @@ enum { LONG_S = 3600 };
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
 #define REAPED     "sql SELECT COUNT(*) > 0 FROM task WHERE state = 4 -> " /* a drill without any proves nothing */
-/* A unit leaves the house for each settled order: what is left, and what the movements say. */
 
 static int rounds(void)
 {
@@ -267,7 +266,7 @@ static void number_read(void *arg, const struct db_row *row)
 }
 
 /* One number from the private database; waits while it is away. */
-static int64_t house_number(const char *sql)
+static int64_t private_number(const char *sql)
 {
 	struct db_target target = {.user = "root", .database = "holdfast"};
 	struct db       *db;
@@ -284,16 +283,16 @@ static int64_t house_number(const char *sql)
 	return n;
 }
 
-static void house_number_is(const char *sql, int64_t want, int wait_s)
+static void private_number_is(const char *sql, int64_t want, int wait_s)
 {
 	int64_t until = clock_ms() + wait_s * 1000, n;
 
-	while ((n = house_number(sql)) != want && clock_ms() < until)
+	while ((n = private_number(sql)) != want && clock_ms() < until)
 		pause_ms(20);
 	cr_expect_eq(n, want, "%s: %lld", sql, (long long)n);
 }
 
-static void house_kill_server(void)
+static void private_kill_server(void)
 {
 	char  path[340];
 	FILE *file;
@@ -325,7 +324,7 @@ static void database_call(const char *step, const char *want)
 }
 
 /* n orders, confirmed. */
-static void house_orders(int n)
+static void private_orders(int n)
 {
 	struct race *race;
 	char         shape[20];
@@ -372,31 +371,31 @@ Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 
 	database_open();
-	house_orders(n);
-	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
+	private_orders(n);
+	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
 	for (int i = 0; i < 6; i++) {
 		setenv("HOLDFAST_EXEC", LOOP("sleep 0.005; echo $id done"), 1);
 		database.beside[i] = database_begin(i < 2 ? "reap --every 1" : "work settle --batch 7 --lease 2");
 	}
 	unsetenv("HOLDFAST_EXEC");
 	for (int i = 0; i < kills; i++) {
-		int64_t settled = house_number("SELECT COUNT(*) FROM reservation WHERE state = 3");
+		int64_t settled = private_number("SELECT COUNT(*) FROM reservation WHERE state = 3");
 
-		while (settled < n && house_number("SELECT COUNT(*) FROM reservation WHERE state = 3") < settled + 50)
+		while (settled < n && private_number("SELECT COUNT(*) FROM reservation WHERE state = 3") < settled + 50)
 			pause_ms(5);
 		pause_ms(chance(50));
-		house_kill_server();
+		private_kill_server();
 	}
-	cr_expect_gt(house_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
-	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
-	house_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
+	cr_expect_gt(private_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
+	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
+	private_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
 		kill(database.beside[i], SIGTERM);
 		cr_expect(program_wait(database.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,
 		          status);
 	}
-	house_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
-	house_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);
+	private_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
+	private_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);
 	database_call("reserve AFTER A=1", "201");
 	database_close();
 }

@@ -28,9 +28,9 @@ forbid() {    # what, where, why
 	hits=$(grep -nE "$1" $2 /dev/null)
 	[ -z "$hits" ] || wrong "$3:"$'\n'"$hits"
 }
-house=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'schema/*.[ch]' main.c | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
-but() { grep -vxE "$1" <<< "$house"; }
-only() { grep -E "^($1)/" <<< "$house"; }
+ours=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'schema/*.[ch]' main.c | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
+but() { grep -vxE "$1" <<< "$ours"; }
+only() { grep -E "^($1)/" <<< "$ours"; }
 forbid '#include [<"](mysql|errmsg)' "$(but 'engine/db/(db\.c|prepared\.[ch])')" 'mysql.h stands in db.c and prepared only'
 forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c')" 'sockets stand in api/http and notify.c only'
 forbid '#include <cjson' "$(but 'engine/base/json\.c')" 'cJSON stands in json.c only'
@@ -39,9 +39,9 @@ forbid '#include "engine/(lane/(lane|batch|balance|decide|fence|blocked)|read/(r
 forbid '#include "(engine/db/statement|statements)\.h"|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z]' "$(only api)" 'SQL is no matter of the api'
 
 # SQL stands in .sql files. What is left in C are settings of a session and the schema's own table.
-forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$house" 'SQL in C'
+forbid '"(SELECT|INSERT|UPDATE|DELETE) [^"]*(stock_slot|reservation|movement|task|lane)' "$ours" 'SQL in C'
 # Calls that have a better one.
-forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$house" 'use snprintf, memcpy, strtoll'
+forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$ours" 'use snprintf, memcpy, strtoll'
 # An option, an outcome, a metric and a call are named in one place, and the document knows them.
 while read -r path; do
 	grep -qF "  $path:" api/openapi.yaml || wrong "openapi.yaml does not know $path"
