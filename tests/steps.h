@@ -13,9 +13,10 @@
 #define MOVED                                                                       \
 	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
 	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
-/* A program that does `body` for every order of its batch, whose id is $id; in a format. */
+/* A program that does `body` for every order of its batch, whose id is $id; and in a format. */
 #define EACH(body)        "exec while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
-#define EACH_FORMAT(body) "exec while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
+#define LOOP_FORMAT(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
+#define EACH_FORMAT(body) "exec " LOOP_FORMAT(body)
 /* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
 #define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
 

@@ -3,9 +3,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tests/expect.h"
-#include "tests/flow.h"
 #include "tests/program.h"
 #include "tests/steps.h"
+#include "tests/trap.h"
 #include "tests/verb.h"
 
 #include <signal.h>
@@ -47,12 +47,16 @@ static void pause_ms(int ms)
 /* Its program has done the work and says so, but by then the orders are another's. */
 Test(worker_process, freeze)
 {
+	char gate[300];
+
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("exec sleep 0.3; " LOOP("echo $id done"),
-	           "start A work settle --lease 1 --batch 20 --once",
+	snprintf(gate, sizeof(gate), "%s/%s.gate", scratch_dir(), flow_scratch()->name);
+	flow_step("exec " GATE " " LOOP_FORMAT("echo $id done"), gate);
+	flow_steps("start A work settle --lease 1 --batch 20 --once",
 	           "wait task 1               -> open claimed=20",
 	           "signal A STOP");
+	trap_gate(gate);
 	pause_ms(1300);
 	flow_steps("run reap                  -> 0 '~20 orders freed'",
 	           "exec",
