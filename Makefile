@@ -58,7 +58,7 @@ check: install-packages
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(race|replay|batch|state|restart|contest)/*'
+	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
 

@@ -211,7 +211,9 @@ Test(memory, read)
 	if (!fault_prepare())
 		return;
 	flow_begin();
-	flow_steps("receipt A +10 -> 201", "reserve R1 A=1 -> 201", "reserve R2 A=1 -> 201");
+	flow_steps("receipt A +10  -> 201",
+	           "reserve R1 A=1 -> 201",
+	           "reserve R2 A=1 -> 201");
 	each_fails(plain, "GET", "/v1/skus/A?max_age_ms=60000", "", 200);
 	each_fails(plain, "GET", "/v1/reservations?limit=1", "", 200);
 	each_fails(plain, "GET", "/metrics", "", 200);
@@ -223,7 +225,8 @@ Test(memory, change)
 	if (!fault_prepare())
 		return;
 	flow_begin();
-	flow_steps("receipt A +1000 -> 201", "reserve R1 A=1 -> 201");
+	flow_steps("receipt A +1000 -> 201",
+	           "reserve R1 A=1  -> 201");
 	each_fails(plain, "POST", "/v1/reservations/R1/confirm", "{}", 200);
 	each_fails(plain, "POST", "/v1/movements",
 	           "{\"movement_id\":\"M%d\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", 201);

@@ -284,19 +284,6 @@ Test(plan, on_a_server_that_is_set_against_us)
 
 /* ---- locks */
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
-static int64_t number(struct db *db, const char *sql)
-{
-	int64_t n = -1;
-
-	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s", db_error(db));
-	return n;
-}
-
 /* How many of these rows another connection can lock right now. */
 static int64_t free_rows(struct db *other, const char *where)
 {
@@ -307,7 +294,7 @@ static int64_t free_rows(struct db *other, const char *where)
 	            "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
 	            " FOR UPDATE SKIP LOCKED) x",
 	            where);
-	n = number(other, sql.data);
+	n = scratch_number(other, sql.data);
 	text_fini(&sql);
 	return n;
 }
@@ -349,8 +336,8 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
 	cr_expect_eq(free_rows(other, "sku_id = 3"), 4);
 	usleep(150000); /* innodb_trx is read through a cache of 100 ms */
-	cr_expect_eq(number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
-	                          " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
+	cr_expect_eq(scratch_number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	                                  " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
 	             2);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -385,8 +372,9 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 	cr_expect_eq(db_changed(s.db), 2, "two for the row");
 	cr_expect_eq(free_rows(other, "TRUE"), 11);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
-	cr_expect_eq(number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 1 AND slot = 1"),
-	             708);
+	cr_expect_eq(
+		scratch_number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 1 AND slot = 1"),
+		708);
 	run(s.db, "ROLLBACK");
 	for (int take = 9; take < 13; take++) { /* again and again: the plan is made once */
 		deduct_one(take);
@@ -425,8 +413,9 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
 	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
 	cr_expect_eq(db_changed(s.db), 20);
-	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                           "SKIP LOCKED) x"),
+	cr_expect_eq(scratch_number(other,
+	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                            "SKIP LOCKED) x"),
 	             180);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -445,8 +434,9 @@ Test(plan, entering_holds_of_keys_locks_no_reservation)
 	          " due_at = expires_at");
 	in_transaction(KEY_HOLD_ENTER, "5");
 	cr_expect_eq(db_changed(s.db), 200);
-	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                           "SKIP LOCKED) x"),
+	cr_expect_eq(scratch_number(other,
+	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                            "SKIP LOCKED) x"),
 	             200);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -459,14 +449,14 @@ Test(plan, a_gather_moves_and_loses_nothing)
 	fill_tables();
 	in_transaction(STOCK_GATHER, "(1,1,25),(2,1,41)");
 	run(s.db, "COMMIT");
-	cr_expect_eq(number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
 	             "25 and a share of 15");
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
 	             "40 is not 41");
-	cr_expect_eq(number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
 	scratch_close(&s);
 }

@@ -1,4 +1,4 @@
-/* test_frame.c - where requests end and what is no request, without a server: http1.c alone. Each text is read in one
+/* test_http1.c - where requests end and what is no request, without a server: http1.c alone. Each text is read in one
  * piece, byte by byte, and in pieces of seven. */
 #include "api/http/http1.h"
 
@@ -43,10 +43,9 @@ static void expect(const char *bytes, size_t len, int complete, enum http1_fault
 #define PART(bytes) expect(bytes, sizeof(bytes) - 1, 0, HTTP1_SOUND, false)
 /* `count` good ones before the fault. */
 #define WRONG(count, fault, bytes) expect(bytes, sizeof(bytes) - 1, count, HTTP1_##fault, false)
-
-#define GET     "GET / HTTP/1.1\r\nHost: a\r\n"
-#define POST    "POST / HTTP/1.1\r\nHost: a\r\n"
-#define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
+#define GET                        "GET / HTTP/1.1\r\nHost: a\r\n"
+#define POST                       "POST / HTTP/1.1\r\nHost: a\r\n"
+#define CHUNKED                    POST "Transfer-Encoding: chunked\r\n\r\n"
 
 Test(http1, requests)
 {

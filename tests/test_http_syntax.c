@@ -1,10 +1,9 @@
-/* test_malformed.c - what is no request, or only almost one, byte by byte on a socket: one answer to each request, in
- * the words of the contract, then the end of the connection. */
+/* test_http_syntax.c - texts that are no request, or only almost one, byte by byte on a socket: one answer to each
+ * request, in the words of the contract, then the end of the connection. */
 #include "tests/attack.h"
 #include "tests/flow.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,11 +55,12 @@ static void begin(void)
 
 static void end(void)
 {
-	flow_steps("unchanged", "raw GET /livez -> 200");
+	flow_steps("unchanged",
+	           "raw GET /livez -> 200");
 	flow_end();
 }
 
-Test(malformed, request_lines)
+Test(http_syntax, request_lines)
 {
 	begin();
 	ENDS(1, 400, "GET /livez\r\n");
@@ -92,7 +92,7 @@ Test(malformed, request_lines)
 	end();
 }
 
-Test(malformed, headers)
+Test(http_syntax, headers)
 {
 	begin();
 	ENDS(1, 400, "GET /livez HTTP/1.1\r\n\r\n");
@@ -109,7 +109,7 @@ Test(malformed, headers)
 	end();
 }
 
-Test(malformed, lengths)
+Test(http_syntax, lengths)
 {
 	begin();
 	ENDS(1, 400, POST "Content-Length: 14\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
@@ -127,7 +127,7 @@ Test(malformed, lengths)
 	end();
 }
 
-Test(malformed, chunks)
+Test(http_syntax, chunks)
 {
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 	begin();
@@ -144,7 +144,7 @@ Test(malformed, chunks)
 }
 
 /* What comes before the fault is answered first, what comes behind it never. */
-Test(malformed, in_a_row)
+Test(http_syntax, in_a_row)
 {
 	begin();
 	STAYS(3, 200, GET "\r\n" GET "\r\n" GET "\r\n");
@@ -161,7 +161,7 @@ Test(malformed, in_a_row)
 }
 
 /* Of each a MiB. */
-Test(malformed, without_end)
+Test(http_syntax, without_end)
 {
 	static const char *const heads[] = {
 		"GET /",

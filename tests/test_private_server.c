@@ -1,5 +1,5 @@
-/* test_traps_data.c - kill -9 of the private server under load (serve --data): requests wait or get 503, and afterwards
- * no reservation that was acknowledged is missing and none is there twice. See test_traps.c. */
+/* test_private_server.c - kill -9 of the private server under load (serve --data): requests wait or get 503, and
+ * afterwards no reservation that was acknowledged is missing and none is there twice. */
 #include "engine/base/clock.h"
 #include "tests/flow.h"
 #include "tests/program.h"
@@ -86,7 +86,7 @@ static void own_end(void)
 	text_fini(&why);
 }
 
-TestSuite(traps_data, .init = own_make, .fini = own_end);
+TestSuite(private_server, .init = own_make, .fini = own_end);
 
 /* ---- requests */
 
@@ -148,7 +148,7 @@ static void killed_under_load(const char *name, int kills, useconds_t after_us)
 }
 
 /* At any moment; right at a COMMIT: answer_is_lost_after_the_commit, and tests/fault. */
-Test(traps_data, server_is_killed_under_load)
+Test(private_server, server_is_killed_under_load)
 {
 	char audit[400];
 
@@ -165,7 +165,7 @@ Test(traps_data, server_is_killed_under_load)
 }
 
 /* Killed while nobody asks: the next request waits until it is back. */
-Test(traps_data, server_is_killed_in_peace)
+Test(private_server, server_is_killed_in_peace)
 {
 	own_race("1", "receipt M1 A +10", "1x 201");
 	server_kill();

@@ -1,20 +1,12 @@
-/* test_traps.c - the traps of design.md section 3. Here: interrupts, and connections that break at the worst moment.
- *
- * Locked rows, ids that collide, an order that cannot be stored: test_traps_rows.c. Sums, limits, gathers, last units,
- * very large batches: test_traps_stock.c. Expired holds, old balances: test_traps_expiry.c. kill -9 of the private
- * server: test_traps_data.c. The same id at once, in one process and in two: test_replay.c. Opposite orders, last units
- * from every slot, counts and releases at once: test_race.c. kill -9 of the program, connections cut, the database
- * away, everything locked: test_restart.c. A thousand in a call: test_batch.c. Plans and locks: test_plan.c. */
+/* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst moment, its row
+ * is changed or removed by somebody else. What was answered stays true, and a repeat finds it. */
 #include "tests/proxy.h"
 #include "tests/trap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#define SLOT_OF(code) "SELECT slot FROM stock_slot JOIN sku USING (sku_id) WHERE code = '" code "' FOR UPDATE"
 
 /* ---- interrupts */
 
@@ -118,11 +110,12 @@ static void storm_over(const char *shape, const char *steps)
 	race_free(race);
 }
 
-Test(traps, storm_over_reservations)
+Test(lane, storm_over_reservations)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
-	flow_steps("receipt M1 A +5000 B +5000     -> 201", "receipt M2 A +5000 B +5000     -> 201");
+	flow_steps("receipt M1 A +5000 B +5000     -> 201",
+	           "receipt M2 A +5000 B +5000     -> 201");
 	storm_over("16*60", "reserve R# A=2 B=1");
 	flow_steps("sku A                          -> available=8080 reserved=1920",
 	           "sku B                          -> available=9040 reserved=960");
@@ -132,7 +125,7 @@ Test(traps, storm_over_reservations)
 }
 
 /* Half a movement would be seen in the totals. Counts go alone, in transactions of several statements. */
-Test(traps, storm_over_movements)
+Test(lane, storm_over_movements)
 {
 	flow_begin();
 	flow_step("serve --lanes 2");
@@ -146,7 +139,7 @@ Test(traps, storm_over_movements)
 }
 
 /* Changes of state are not told apart by an id of their own, so each order is looked at. */
-Test(traps, storm_over_changes)
+Test(lane, storm_over_changes)
 {
 	struct storm storm;
 
@@ -169,27 +162,29 @@ Test(traps, storm_over_changes)
 
 /* The statement arrives when the lane has long done its work on another connection. Extending is what would show it:
  * it can be done twice, and the late one has the shorter time. */
-Test(traps, late_statement_is_fenced)
+Test(lane, late_statement_is_fenced)
 {
 	struct proxy *proxy;
 
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R1 A=1 ttl=600    -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R1 A=1 ttl=600    -> 201");
 	proxy_arm(proxy, BREACH_LATE, "INTERVAL 60 SECOND");
 	flow_steps("extend   R1 ttl=60         -> 200 held expires_at=~60",
 	           "extend   R1 ttl=6000       -> 200 held expires_at=~6000");
 	cr_assert(proxy_struck(proxy) && proxy_deliver(proxy));
 	flow_steps("get      R1                -> held expires_at=~6000",
-	           "extend   R1 ttl=60         -> 200 held expires_at=~60", "confirm  R1                -> confirmed");
+	           "extend   R1 ttl=60         -> 200 held expires_at=~60",
+	           "confirm  R1                -> confirmed");
 	flow_end();
 	proxy_close(proxy);
 }
 
 /* COMMIT alone is late. The transaction that it would end holds the lane's row, so that the lane waits until the server
  * gives it up, after 5 s of silence; what comes then finds nothing to commit. */
-Test(traps, late_commit_finds_nothing)
+Test(lane, late_commit_finds_nothing)
 {
 	static const char *const steps[] = {
 		"reserve R1 A=1 -> 201 held created_at=~0",
@@ -202,7 +197,8 @@ Test(traps, late_commit_finds_nothing)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R0 A=1            -> 201");
+	flow_steps("receipt  A +10 B +10       -> 201",
+	           "reserve  R0 A=1            -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		proxy_arm(proxy, BREACH_LATE, "COMMIT");
 		flow_step("%s", steps[i]);
@@ -215,25 +211,8 @@ Test(traps, late_commit_finds_nothing)
 	proxy_close(proxy);
 }
 
-/* Units that went behind the lane's back: its balances are old, the guard in the statement is not. */
-Test(traps, units_that_are_gone_are_not_promised)
-{
-	flow_begin();
-	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R1 A=1 B=1        -> 201");
-	trap_sql("UPDATE stock_slot SET available = 3");
-	flow_steps("reserve  R2 A=4            -> 409 short A requested=4 available=3",
-	           "reserve  R3 A=1            -> 201");
-	trap_sql("UPDATE stock_slot SET available = 1");
-	flow_steps("reserve  R4 B=2 A=1        -> 409 short B requested=2 available=1",
-	           "reserve  R5 B=1 A=1        -> 201", "sku A -> available=0 reserved=3",
-	           "sku B                      -> available=0 reserved=2");
-	trap_sql("UPDATE stock_slot SET available = 10 - reserved");
-	flow_end();
-}
-
 /* Done, and the answer is lost: the row of the lane says that it was done. */
-Test(traps, answer_is_lost_after_the_commit)
+Test(lane, answer_is_lost_after_the_commit)
 {
 	static const char *const steps[] = {
 		"reserve R1 A=1 B=2  -> 201 held created_at=~0",
@@ -253,7 +232,8 @@ Test(traps, answer_is_lost_after_the_commit)
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
 	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
-	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed", "receipt  M1 A +5 B +1      -> 200 replayed",
+	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed",
+	           "receipt  M1 A +5 B +1      -> 200 replayed",
 	           "count    M2 C=7 expected=1 -> 200 replayed C=6",
 	           "sku      A                 -> available=15 reserved=0",
 	           "sku      B                 -> available=11 reserved=0");
@@ -262,7 +242,7 @@ Test(traps, answer_is_lost_after_the_commit)
 }
 
 /* The server knows nothing of the break: its transaction waits for a row, gets it, and lands. */
-Test(traps, given_up_while_it_waits_for_a_row)
+Test(lane, given_up_while_it_waits_for_a_row)
 {
 	struct proxy *proxy;
 	struct race  *race;
@@ -270,8 +250,9 @@ Test(traps, given_up_while_it_waits_for_a_row)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10 B +10       -> 201", "reserve  R9 A=1 B=1        -> 201");
-	trap_lock(SLOT_OF("B"));
+	flow_steps("receipt  A +10 B +10       -> 201",
+	           "reserve  R9 A=1 B=1        -> 201");
+	trap_lock(SLOTS_OF("B"));
 	proxy_arm(proxy, BREACH_DEAF, "INSERT INTO stock_slot (");
 	race = flow_race("1", "reserve R# A=1 B=1");
 	cr_expect(proxy_struck(proxy));
@@ -290,7 +271,7 @@ static void killed_while_it_waits(const char *how, const char *step, const char 
 {
 	struct race *race;
 
-	trap_lock(SLOT_OF("A"));
+	trap_lock(SLOTS_OF("A"));
 	race = flow_race("1", step);
 	trap_sql("%s %lld", how, (long long)trap_waiter());
 	usleep(200000);
@@ -298,11 +279,12 @@ static void killed_while_it_waits(const char *how, const char *step, const char 
 	trap_raced(race, expectation);
 }
 
-Test(traps, killed_while_it_waits_for_a_row)
+Test(lane, killed_while_it_waits_for_a_row)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R9 A=1            -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R9 A=1            -> 201");
 	killed_while_it_waits("KILL", "reserve R1 A=1", "1x 201 held A=1");
 	killed_while_it_waits("KILL QUERY", "reserve R2 A=1", "1x 201 held A=1");
 	killed_while_it_waits("KILL", "adjust M1 A -1", "1x 201 A=-1");
@@ -314,7 +296,7 @@ Test(traps, killed_while_it_waits_for_a_row)
 }
 
 /* A count waits before it has written anything, so there is nothing unknown about it. */
-Test(traps, count_killed_while_it_waits_for_a_row)
+Test(lane, count_killed_while_it_waits_for_a_row)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -326,7 +308,7 @@ Test(traps, count_killed_while_it_waits_for_a_row)
 }
 
 /* The connection is gone at the commit, and for ten seconds there is no new one: nobody can know, and that is said. */
-Test(traps, outcome_stays_unknown)
+Test(lane, outcome_stays_unknown)
 {
 	struct proxy *proxy;
 	struct race  *race;
@@ -334,19 +316,22 @@ Test(traps, outcome_stays_unknown)
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R9 A=1            -> 201");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R9 A=1            -> 201");
 	proxy_arm(proxy, BREACH_LATE, "COMMIT");
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
 	trap_raced(race, "1x 503 unknown_outcome Retry-After:*");
-	flow_steps("back", "wait adjust   M0 A -1      -> 201", "sku      A                 -> available=8 reserved=1");
+	flow_steps("back",
+	           "wait adjust   M0 A -1      -> 201",
+	           "sku      A                 -> available=8 reserved=1");
 	flow_end();
 	proxy_close(proxy);
 }
 
 /* A lane whose row was raised or removed by somebody else begins anew, and nobody notices. */
-Test(traps, lane_is_fenced_from_outside)
+Test(lane, lane_is_fenced_from_outside)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -358,7 +343,8 @@ Test(traps, lane_is_fenced_from_outside)
 	trap_sql("DELETE FROM lane");
 	flow_steps("count    A=9               -> 201 A=-1");
 	trap_sql("UPDATE lane SET epoch = epoch + 1");
-	flow_steps("count    A=8               -> 201 A=-1", "sku      A                 -> available=6 reserved=2");
+	flow_steps("count    A=8               -> 201 A=-1",
+	           "sku      A                 -> available=6 reserved=2");
 	trap_sql("UPDATE lane SET epoch = epoch + 1");
 	flow_steps("receipt  A +4              -> 201");
 	trap_sql("DELETE FROM lane");
@@ -369,7 +355,7 @@ Test(traps, lane_is_fenced_from_outside)
 }
 
 /* The COMMIT never arrives, and the row that says whether it did is gone: it counts as not done. */
-Test(traps, lane_row_is_gone_when_the_outcome_is_looked_up)
+Test(lane, lane_row_is_gone_when_the_outcome_is_looked_up)
 {
 	struct proxy *proxy;
 	struct race  *race;
@@ -389,4 +375,56 @@ Test(traps, lane_row_is_gone_when_the_outcome_is_looked_up)
 	           "sku      A                 -> available=9 reserved=0");
 	flow_end();
 	proxy_close(proxy);
+}
+
+/* Where what begins a transaction is interrupted time and again, nothing of the transaction stands by itself. */
+Test(lane, what_begins_a_transaction_is_interrupted)
+{
+	static const char *const steps[] = {
+		"release  R1                -> 200 released",
+		"adjust   A -1              -> 201",
+		"confirm  R2                -> 200 confirmed",
+		"reserve  R3 A=1            -> 201 held",
+	};
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_step("serve --lanes 1");
+	flow_steps("receipt  A +10             -> 201",
+	           "reserve  R1 A=2            -> 201",
+	           "reserve  R2 A=3            -> 201");
+	for (size_t i = 0; i < LENGTH(steps); i++) {
+		flow_step("cut");
+		flow_step("reserve R1 A=2 -> 200 replayed"); /* a new connection, which has not begun anything yet */
+		proxy_arm(proxy, BREACH_WRONG, "SET autocommit = 0");
+		flow_step("%s", steps[i]);
+		cr_expect(proxy_struck(proxy), "%s", steps[i]);
+	}
+	flow_step("sku      A                 -> available=5 reserved=4");
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* A new row of the lane has number 0, and so had the lane by then. */
+Test(lane, lane_row_is_removed)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +10                -> 201",
+	     "sql DELETE FROM lane          -> ",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sql DELETE FROM lane          -> ",
+	     "cut",
+	     "reserve  R2 A=1               -> 201 held created_at=~0",
+	     "get      R2                   -> held",
+	     "sku      A                    -> available=8 reserved=2");
+}
+
+/* The lane was chosen by a hash that was always odd. */
+Test(lane, every_lane_has_work)
+{
+	flow("serve    --lanes 4",
+	     "receipt  A +100               -> 201",
+	     "race 8*8 reserve R# A=1       -> 64x 201 held",
+	     "sql SELECT COUNT(*) FROM lane WHERE batch_no > 0 -> 4");
 }

@@ -1,71 +1,97 @@
-/* test_past.c - another database at the same address, or an earlier past of the one that was known (a restore, a
- * failover that lost the last transactions): nothing that was remembered is used any more. */
+/* test_restored_database.c - another database at the same address, or an earlier state of the one that was known (a
+ * restore, a failover that lost the last transactions): nothing that was remembered is used any more. */
 #include "engine/base/clock.h"
-#include "tests/flow.h"
-
-#include "engine/catalogue.h"
 #include "engine/base/ids.h"
+#include "engine/catalogue.h"
+#include "tests/flow.h"
 
 /* The number of N is M's now. */
 #define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "
 
-Test(past, newest_name_is_another)
+Test(restored_database, newest_name_is_another)
 {
-	flow("receipt  N +5                 -> 201", "reserve  R1 N=1               -> 201", ANOTHER, "cut",
-	     "reserve  R2 N=1               -> 422 unknown_sku N", "reserve  R3 M=1               -> 201 held",
+	flow("receipt  N +5                 -> 201",
+	     "reserve  R1 N=1               -> 201",
+	     ANOTHER,
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held",
 	     "sku      N                    -> 404 unknown_sku",
 	     "sku      M                    -> available=3 reserved=2");
 }
 
-Test(past, database_has_another_mark)
+Test(restored_database, database_has_another_mark)
 {
-	flow("receipt  N +5                 -> 201", "receipt  Z +5                 -> 201", ANOTHER,
-	     "sql UPDATE identity SET mark = mark + 1 -> ", "cut", "reserve  R2 N=1               -> 422 unknown_sku N",
+	flow("receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE identity SET mark = mark + 1 -> ",
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
 	     "reserve  R3 M=1               -> 201 held");
 }
 
-Test(past, lane_committed_more_than_its_row_says)
+Test(restored_database, lane_committed_more_than_its_row_says)
 {
-	flow("serve    --lanes 1", "receipt  N +5                 -> 201", "receipt  Z +5                 -> 201",
-	     ANOTHER, "sql UPDATE lane SET batch_no = batch_no - 1 -> ", "cut",
-	     "reserve  R2 N=1               -> 422 unknown_sku N", "reserve  R3 M=1               -> 201 held");
+	flow("serve    --lanes 1",
+	     "receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
 }
 
 /* A dump that is loaded under a service whose connections live. */
-Test(past, restored_under_a_live_connection)
+Test(restored_database, restored_under_a_live_connection)
 {
-	flow("serve    --lanes 1", "receipt  N +5                 -> 201", "receipt  Z +5                 -> 201",
-	     ANOTHER, "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
-	     "reserve  R2 N=1               -> 422 unknown_sku N", "reserve  R3 M=1               -> 201 held");
+	flow("serve    --lanes 1",
+	     "receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
 }
 
-Test(past, same_past_after_a_lost_connection)
+Test(restored_database, same_past_after_a_lost_connection)
 {
-	flow("receipt  N +5                 -> 201", "cut", "reserve  R1 N=1               -> 201 held", "cut",
+	flow("receipt  N +5                 -> 201",
+	     "cut",
+	     "reserve  R1 N=1               -> 201 held",
+	     "cut",
 	     "reserve  R1 N=1               -> 200 replayed held",
 	     "sku      N                    -> available=4 reserved=1");
 }
 
 /* It ended the process. */
-Test(past, known_name_has_another_number)
+Test(restored_database, known_name_has_another_number)
 {
-	flow("receipt  N +5                 -> 201", "reserve  R1 N=2               -> 201",
-	     "sql UPDATE sku SET sku_id = 77 -> ", "sql UPDATE stock_slot SET sku_id = 77 -> ",
-	     "sql UPDATE movement_line SET sku_id = 77 -> ", "sql UPDATE reservation_line SET sku_id = 77 -> ",
-	     "skus                          -> items=N", "get      R1                   -> N=2",
-	     "reserve  R2 N=1               -> 201 held", "sku      N                    -> available=2 reserved=3");
+	flow("receipt  N +5                 -> 201",
+	     "reserve  R1 N=2               -> 201",
+	     "sql UPDATE sku SET sku_id = 77 -> ",
+	     "sql UPDATE stock_slot SET sku_id = 77 -> ",
+	     "sql UPDATE movement_line SET sku_id = 77 -> ",
+	     "sql UPDATE reservation_line SET sku_id = 77 -> ",
+	     "skus                          -> items=N",
+	     "get      R1                   -> N=2",
+	     "reserve  R2 N=1               -> 201 held",
+	     "sku      N                    -> available=2 reserved=3");
 }
 
 /* A server that took over lacks the row and gave its number to another lane. */
-Test(past, lane_number_is_given_twice)
+Test(restored_database, lane_number_is_given_twice)
 {
-	flow("serve    --lanes 1", "receipt  A +5                 -> 201",
-	     "sql UPDATE lane SET mark = 5, epoch = 3, batch_no = 1000 -> ", "cut",
+	flow("serve    --lanes 1",
+	     "receipt  A +5                 -> 201",
+	     "sql UPDATE lane SET mark = 5, epoch = 3, batch_no = 1000 -> ",
+	     "cut",
 	     "reserve  R1 A=1               -> 201 held",
 	     "sql SELECT epoch, batch_no FROM lane WHERE mark = 5 -> 3,1000");
 }
 
-Test(past, catalogue_forgets)
+Test(restored_database, catalogue_forgets)
 {
 	struct catalogue *c = catalogue_new();
 	struct newest     newest;
@@ -95,7 +121,7 @@ Test(past, catalogue_forgets)
 /* ---- ids */
 
 /* With a clock before 2020 each fresh maker began with the same id. */
-Test(past, ids_of_an_old_clock)
+Test(restored_database, ids_of_an_old_clock)
 {
 	struct ids a = {.owner = 7}, b = {.owner = 7};
 	uint64_t   last = 0;

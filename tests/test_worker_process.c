@@ -1,10 +1,11 @@
-/* test_drills.c - workers that freeze, die and come back, in processes of their own: every order is settled once or
- * buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
+/* test_worker_process.c - workers that freeze, die and come back, in processes of their own: every order is settled
+ * once or buried with a reason, and the audit is whole. HOLDFAST_DRILL_ROUNDS (10) makes the drills longer. */
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tests/expect.h"
-#include "tests/flow.h"
 #include "tests/program.h"
+#include "tests/steps.h"
+#include "tests/trap.h"
 #include "tests/verb.h"
 
 #include <signal.h>
@@ -15,18 +16,10 @@
 
 enum { LONG_S = 3600 };
 
-#define EACH(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
+#define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define OPEN       "sql SELECT COUNT(*) FROM task WHERE state = 1 -> "
 #define REAPED     "sql SELECT COUNT(*) > 0 FROM task WHERE state = 4 -> " /* a drill without any proves nothing */
-/* A unit leaves the house for each settled order: what is left, and what the movements say. */
-#define LEFT                                                                                        \
-	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-	" FROM stock_slot -> "
-#define MOVED                                                                       \
-	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
-	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
 
 static int rounds(void)
 {
@@ -52,39 +45,61 @@ static void pause_ms(int ms)
 /* ---- freeze */
 
 /* Its program has done the work and says so, but by then the orders are another's. */
-Test(drills, freeze)
+Test(worker_process, freeze)
 {
+	char gate[300];
+
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("exec sleep 0.3; " EACH("echo $id done"), "start A work settle --lease 1 --batch 20 --once",
-	           "wait task 1               -> open claimed=20", "signal A STOP");
+	snprintf(gate, sizeof(gate), "%s/%s.gate", scratch_dir(), flow_scratch()->name);
+	flow_step("exec " GATE " " LOOP_FORMAT("echo $id done"), gate);
+	flow_steps("start A work settle --lease 1 --batch 20 --once",
+	           "wait task 1               -> open claimed=20",
+	           "signal A STOP");
+	trap_gate(gate);
 	pause_ms(1300);
-	flow_steps("run reap                  -> 0 '~20 orders freed'", "exec", "tick 3",
-	           "work settle               -> 0", "task 2                    -> done completed=20", "mark",
-	           "signal A CONT", "end A                     -> 0 ~event=orders_lost ~lease_lost=1", "unchanged",
+	flow_steps("run reap                  -> 0 '~20 orders freed'",
+	           "exec",
+	           "tick 3",
+	           "work settle               -> 0",
+	           "task 2                    -> done completed=20",
+	           "mark",
+	           "signal A CONT",
+	           "end A                     -> 0 ~event=orders_lost ~lease_lost=1",
+	           "unchanged",
 	           "raw GET /metrics          -> holdfast_fenced_total=1 holdfast_reaped_tasks_total=1",
-	           "task 1                    -> reaped claimed=20 completed=0", SETTLED "20",
-	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0", MOVED "1",
-	           "sku A -> on_hand=0 reserved=0", "run audit -> 0");
+	           "task 1                    -> reaped claimed=20 completed=0",
+	           SETTLED "20",
+	           "sql SELECT COUNT(*) FROM reservation WHERE task_id <> 2 OR attempts <> 2 -> 0",
+	           MOVED "1",
+	           "sku A                     -> on_hand=0 reserved=0",
+	           "run audit                 -> 0");
 	flow_end();
 }
 
 /* The same over HTTP, where the fenced completions are counted. */
-Test(drills, freeze_of_a_worker_over_http)
+Test(worker_process, freeze_of_a_worker_over_http)
 {
 	flow_begin();
 	flow_orders("R", 20);
-	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20", "complete 1 R3 R4          -> completed=2",
-	           "tick 40", "run reap                  -> 0 '~18 orders freed'", "tick 3",
-	           "work settle               -> 0", "complete 1                -> 409 lease_lost",
+	flow_steps("claim settle frozen limit=20 lease=1 -> 201 orders=20",
+	           "complete 1 R3 R4          -> completed=2",
+	           "tick 40",
+	           "run reap                  -> 0 '~18 orders freed'",
+	           "tick 3",
+	           "work settle               -> 0",
+	           "complete 1                -> 409 lease_lost",
 	           "complete 1 R5             -> 409 lease_lost",
-	           "raw GET /metrics          -> holdfast_fenced_total=2", SETTLED "20", MOVED "1",
-	           "sku A -> on_hand=0", "run audit -> 0");
+	           "raw GET /metrics          -> holdfast_fenced_total=2",
+	           SETTLED "20",
+	           MOVED "1",
+	           "sku A                     -> on_hand=0",
+	           "run audit                 -> 0");
 	flow_end();
 }
 
 /* At any moment: between claim and completion, within either of them, between two batches. */
-Test(drills, freeze_at_any_moment, .timeout = LONG_S)
+Test(worker_process, freeze_at_any_moment, .timeout = LONG_S)
 {
 	int freezes = (rounds() + 3) / 4;
 
@@ -101,13 +116,20 @@ Test(drills, freeze_at_any_moment, .timeout = LONG_S)
 		pause_ms(chance(30));
 		flow_step("signal A STOP");
 		pause_ms(1500); /* the lease, which a busy server may begin after the freeze */
-		flow_steps("run reap -> 0", "tick 3", "work settle -> 0", UNSETTLED "0", "signal A CONT");
+		flow_steps("run reap    -> 0",
+		           "tick 3",
+		           "work settle -> 0",
+		           UNSETTLED "0",
+		           "signal A CONT");
 		pause_ms(50);
-		flow_steps("signal A TERM", "end A -> 0", OPEN "0");
+		flow_steps("signal A TERM",
+		           "end A -> 0",
+		           OPEN "0");
 	}
 	flow_step(LEFT "%d", 400 * freezes + 1);
 	flow_step(SETTLED "%d", 400 * freezes);
-	flow_steps(MOVED "1", "run audit -> 0");
+	flow_steps(MOVED "1",
+	           "run audit -> 0");
 	flow_end();
 }
 
@@ -126,7 +148,7 @@ static void settle_the_rest(void)
 }
 
 /* Killed at a random moment, again and again, while orders come in and others are released. Some it buries. */
-Test(drills, kill, .timeout = LONG_S)
+Test(worker_process, kill, .timeout = LONG_S)
 {
 	struct race *load = NULL;
 	int          n = rounds();
@@ -145,11 +167,12 @@ Test(drills, kill, .timeout = LONG_S)
 		}
 		snprintf(name, sizeof(name), "K%d-", i);
 		flow_orders(name, 150);
-		flow_steps(i % 2 ? "exec " EACH("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
-		                 : "exec");
+		flow_steps(i % 2 ? "exec " LOOP("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
+		           : "exec");
 		flow_step("start W work settle --batch 7 --workers 2 --lease 1 --max-attempts 50");
 		pause_ms(10 + chance(120));
-		flow_steps("signal W KILL", "end W -> 137");
+		flow_steps("signal W KILL",
+		           "end W -> 137");
 	}
 	race_finish(load, NULL);
 	race_free(load);
@@ -157,7 +180,8 @@ Test(drills, kill, .timeout = LONG_S)
 	flow_steps(OPEN "0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'K%' AND NOT (state = 3 OR (state = 6 AND"
 	           " last_error = 'seven')) -> 0",
-	           MOVED "1", "run audit -> 0");
+	           MOVED "1",
+	           "run audit -> 0");
 	flow_step("sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'K%%' -> %d", 150 * n);
 	flow_step(LEFT "%d", 100000 + 150 * n);
 	flow_step(REAPED "1");
@@ -172,15 +196,16 @@ static int orders_of_a_drill(void)
 }
 
 /* Workers are killed and started again while reapers free what they had. */
-Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
+Test(worker_process, two_reapers_and_four_workers, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill();
 
 	flow_begin();
 	flow_orders("R", n);
-	flow_steps("start X reap --every 1", "start Y reap --every 1");
+	flow_steps("start X reap --every 1",
+	           "start Y reap --every 1");
 	for (int w = 0; w < 4; w++) {
-		flow_steps(w % 2 ? "exec " EACH("echo $id done") : "exec");
+		flow_steps(w % 2 ? "exec " LOOP("echo $id done") : "exec");
 		flow_step("start W%d work settle --batch 7 --lease 1", w);
 	}
 	for (int i = 0; i < rounds(); i++) {
@@ -197,7 +222,12 @@ Test(drills, two_reapers_and_four_workers, .timeout = LONG_S)
 		flow_step("signal W%d TERM", w);
 		flow_step("end W%d -> 0", w);
 	}
-	flow_steps("signal X TERM", "signal Y TERM", "end X -> 0", "end Y -> 0", MOVED "1", "run audit -> 0");
+	flow_steps("signal X TERM",
+	           "signal Y TERM",
+	           "end X -> 0",
+	           "end Y -> 0",
+	           MOVED "1",
+	           "run audit -> 0");
 	flow_step(SETTLED "%d", n);
 	flow_step(LEFT "%d", n);
 	flow_step(REAPED "1");
@@ -240,7 +270,7 @@ static void number_read(void *arg, const struct db_row *row)
 }
 
 /* One number from the private database; waits while it is away. */
-static int64_t house_number(const char *sql)
+static int64_t private_number(const char *sql)
 {
 	struct db_target target = {.user = "root", .database = "holdfast"};
 	struct db       *db;
@@ -257,16 +287,16 @@ static int64_t house_number(const char *sql)
 	return n;
 }
 
-static void house_number_is(const char *sql, int64_t want, int wait_s)
+static void private_number_is(const char *sql, int64_t want, int wait_s)
 {
 	int64_t until = clock_ms() + wait_s * 1000, n;
 
-	while ((n = house_number(sql)) != want && clock_ms() < until)
+	while ((n = private_number(sql)) != want && clock_ms() < until)
 		pause_ms(20);
 	cr_expect_eq(n, want, "%s: %lld", sql, (long long)n);
 }
 
-static void house_kill_server(void)
+static void private_kill_server(void)
 {
 	char  path[340];
 	FILE *file;
@@ -298,7 +328,7 @@ static void database_call(const char *step, const char *want)
 }
 
 /* n orders, confirmed. */
-static void house_orders(int n)
+static void private_orders(int n)
 {
 	struct race *race;
 	char         shape[20];
@@ -340,36 +370,36 @@ static void database_close(void)
 	text_fini(&why);
 }
 
-Test(drills, the_database_is_killed_in_between, .timeout = LONG_S)
+Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 {
 	int n = orders_of_a_drill(), kills = (rounds() + 9) / 10, status;
 
 	database_open();
-	house_orders(n);
-	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
+	private_orders(n);
+	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 2", n, 0);
 	for (int i = 0; i < 6; i++) {
-		setenv("HOLDFAST_EXEC", EACH("sleep 0.005; echo $id done"), 1);
+		setenv("HOLDFAST_EXEC", LOOP("sleep 0.005; echo $id done"), 1);
 		database.beside[i] = database_begin(i < 2 ? "reap --every 1" : "work settle --batch 7 --lease 2");
 	}
 	unsetenv("HOLDFAST_EXEC");
 	for (int i = 0; i < kills; i++) {
-		int64_t settled = house_number("SELECT COUNT(*) FROM reservation WHERE state = 3");
+		int64_t settled = private_number("SELECT COUNT(*) FROM reservation WHERE state = 3");
 
-		while (settled < n && house_number("SELECT COUNT(*) FROM reservation WHERE state = 3") < settled + 50)
+		while (settled < n && private_number("SELECT COUNT(*) FROM reservation WHERE state = 3") < settled + 50)
 			pause_ms(5);
 		pause_ms(chance(50));
-		house_kill_server();
+		private_kill_server();
 	}
-	cr_expect_gt(house_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
-	house_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
-	house_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
+	cr_expect_gt(private_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
+	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
+	private_number_is("SELECT COUNT(*) FROM task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
 		kill(database.beside[i], SIGTERM);
 		cr_expect(program_wait(database.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,
 		          status);
 	}
-	house_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
-	house_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);
+	private_number_is("SELECT -SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5", n, 0);
+	private_number_is("SELECT SUM(available + reserved) FROM stock_slot", 100000 - n, 0);
 	database_call("reserve AFTER A=1", "201");
 	database_close();
 }

@@ -1,5 +1,6 @@
-/* test_account.c - the account by which the program gets into a database of yours: what it must be allowed, and where
- * its password may stand. All flows use such an account; here every command is run by it once, in its normal course. */
+/* test_database_account.c - the account by which the program gets into a database of yours: what it must be allowed,
+ * and where its password may stand. All flows use such an account; here every command is run by it once, in its normal
+ * course. */
 #include "tests/flow.h"
 #include "tests/program.h"
 
@@ -20,7 +21,7 @@ static void file_write(char *path, size_t size, const char *kind, unsigned mode,
 	fclose(file);
 }
 
-Test(account, rows_are_enough)
+Test(database_account, rows_are_enough)
 {
 	char csv[300];
 
@@ -30,16 +31,41 @@ Test(account, rows_are_enough)
 	          " information_schema.schema_privileges WHERE grantee LIKE CONCAT('%%', DATABASE(), '%%')"
 	          " -> DELETE INSERT SELECT UPDATE");
 	flow_step("run import %s -> 0", csv);
-	flow_steps("run migrate -> 0", "run migrate --check -> 0", "raw GET /readyz?verbose -> 200 '~database'",
-	           "adjust A -10 -> 201", "count C1 A=90 -> 201", "reserve R1 A=1 -> 201", "reserve R2 A=2 -> 201",
-	           "reserve R3 A=3 ttl=60 -> 201", "reserve R4 B@paris=8 -> 409 short", "confirm R1 -> 200",
-	           "confirm R2 -> 200", "work settle -> 0", "reserve R5 A=1 -> 201", "confirm R5 -> 200",
-	           "claim settle w -> 201 R5", "tick 61", "run reap -> 0 '~1 orders freed'", "work expire -> 0",
-	           "get R3 -> expired", "tick 61", "claim settle w -> 201 R5", "fail 4 R5=bury:torn -> 200",
-	           "run kick R5 -> 0", "release R5 -> 200", "run stats --json -> 0", "tick 200000",
-	           "run purge --keep 1 -> 0 '~4 reservations'", "run audit -> 0", "serve --lanes 2 --jobs",
-	           "reserve R6 A=1 -> 201", "confirm R6 -> 200", "wait get R6 -> settled", "raw GET /metrics -> 200",
-	           "cut", "wait get R6 -> settled");
+	flow_steps("run migrate             -> 0",
+	           "run migrate --check     -> 0",
+	           "raw GET /readyz?verbose -> 200 '~database'",
+	           "adjust A -10            -> 201",
+	           "count C1 A=90           -> 201",
+	           "reserve R1 A=1          -> 201",
+	           "reserve R2 A=2          -> 201",
+	           "reserve R3 A=3 ttl=60   -> 201",
+	           "reserve R4 B@paris=8    -> 409 short",
+	           "confirm R1              -> 200",
+	           "confirm R2              -> 200",
+	           "work settle             -> 0",
+	           "reserve R5 A=1          -> 201",
+	           "confirm R5              -> 200",
+	           "claim settle w          -> 201 R5",
+	           "tick 61",
+	           "run reap                -> 0 '~1 orders freed'",
+	           "work expire             -> 0",
+	           "get R3                  -> expired",
+	           "tick 61",
+	           "claim settle w          -> 201 R5",
+	           "fail 4 R5=bury:torn     -> 200",
+	           "run kick R5             -> 0",
+	           "release R5              -> 200",
+	           "run stats --json        -> 0",
+	           "tick 200000",
+	           "run purge --keep 1      -> 0 '~4 reservations'",
+	           "run audit               -> 0",
+	           "serve --lanes 2 --jobs",
+	           "reserve R6 A=1          -> 201",
+	           "confirm R6              -> 200",
+	           "wait get R6             -> settled",
+	           "raw GET /metrics        -> 200",
+	           "cut",
+	           "wait get R6             -> settled");
 	flow_end();
 	unlink(csv);
 }
@@ -60,7 +86,7 @@ static int said(const struct scratch *s, const char *url, const char *command, s
 	return status;
 }
 
-Test(account, migrate_asks_for_more)
+Test(database_account, migrate_asks_for_more)
 {
 	struct scratch s;
 	struct text    t = {0};
@@ -74,7 +100,7 @@ Test(account, migrate_asks_for_more)
 	scratch_close(&s);
 }
 
-Test(account, no_password_in_the_url)
+Test(database_account, no_password_in_the_url)
 {
 	static const char *const urls[] = {
 		"mariadb://app:sesame@localhost/shop",
@@ -97,7 +123,7 @@ Test(account, no_password_in_the_url)
 }
 
 /* Who may read the file is said, unless systemd keeps it. */
-Test(account, password_files)
+Test(database_account, password_files)
 {
 	static const struct {
 		mode_t      mode;
