@@ -1,14 +1,10 @@
-/* key.c - the command `key new`: makes a key and adds its line to the file of keys. The key itself is printed once and
- * kept nowhere. */
+/* key_command.c - see key_command.h. The key itself is printed once and kept nowhere. */
 #include "api/key_command.h"
 #include "api/keyfile.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

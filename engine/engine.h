@@ -191,17 +191,17 @@ struct op {
 	struct line lines[];
 };
 
-/* One operation with room for `lines_max` lines and `text_size` bytes of text (codes, reasons). NULL: no memory. */
-struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size) MUST_CHECK;
+/* One operation with room for `lines_max` lines and `text_size` bytes of text (codes, reasons). */
+struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size);
 /* A NUL-terminated copy in the op's own text. */
 const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line; location NULL is `main`. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
                      int64_t qty);
-/* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. *twins
- * (may be NULL): how many lines named a sku and location that stood there before. false: no memory. */
-bool op_seal(struct op *op, size_t *twins) MUST_CHECK;
-void op_free(struct op *op); /* NULL is fine */
+/* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. Returns
+ * how many lines named a sku and location that an earlier line had named. */
+size_t op_seal(struct op *op);
+void   op_free(struct op *op); /* NULL is fine */
 
 /* ---- a loop: a thread that starts operations and is told of their end. */
 struct loop *loop_new(void);                /* a thread that has called it before may call it again for another loop */

@@ -80,10 +80,8 @@ uint64_t id_make(struct ids *ids)
 
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 {
-	struct op *op = mem_try(sizeof(*op) + lines_max * sizeof(struct line) + text_size);
+	struct op *op = mem_alloc(sizeof(*op) + lines_max * sizeof(struct line) + text_size);
 
-	if (!op)
-		return NULL;
 	op->magic = OP_MAGIC;
 	op->kind = kind;
 	op->lines_max = lines_max;
@@ -188,11 +186,10 @@ static void print_string(struct text *t, const char *s)
 
 /* SHA-256 of the lines in print, the same on every machine; a fingerprint that can be forged would let one body pass
  * for another. */
-static bool lines_hash(struct op *op)
+static void lines_hash(struct op *op)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
-	struct text   print = {.tries = true};
-	bool          done;
+	struct text   print = {0};
 
 	if (op->kind == OP_MOVE) {
 		print_string(&print, movement_kind_name(op->movement_kind));
@@ -207,11 +204,10 @@ static bool lines_hash(struct op *op)
 		text_int(&print, op->lines[i].expected);
 		text_char(&print, ' ');
 	}
-	done = !print.failed && EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL);
-	if (done)
-		memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
+	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))
+		mem_end();
+	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));
 	text_fini(&print);
-	return done;
 }
 
 /* A count has to see every slot. A sum of many equal lines is more than the margin below the limit of totals allows
@@ -224,16 +220,15 @@ static bool goes_alone(const struct op *op)
 	return op->movement_kind == STOCKTAKE;
 }
 
-bool op_seal(struct op *op, size_t *twins)
+size_t op_seal(struct op *op)
 {
-	size_t summed;
+	size_t twins;
 
 	lines_sort(op->lines, op->lines_count);
-	summed = lines_sum(op);
-	if (twins)
-		*twins = summed;
+	twins = lines_sum(op);
 	op->alone = goes_alone(op);
-	return lines_hash(op);
+	lines_hash(op);
+	return twins;
 }
 
 uint64_t op_id_hash(bool movement, const char *id)

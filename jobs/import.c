@@ -76,10 +76,7 @@ static void part_send(struct import *im)
 	snprintf(op->id, sizeof(op->id), "%s-%u", im->name, ++im->parts);
 	op->movement_kind = RECEIPT;
 	op->reason = "import";
-	if (!op_seal(op, NULL)) {
-		say("no memory");
-		exit(EXIT_TROUBLE);
-	}
+	op_seal(op);
 	parts_wait(im, FLYING_MAX - 1);
 	im->flying++;
 	while (!engine_start(im->engine, op, im->loop, part_done, im))
@@ -104,7 +101,6 @@ static void row_came(void *arg, const struct delivery_row *row)
 	} else if (im->status == EXIT_DONE) {
 		if (!im->part)
 			im->part = op_new(OP_MOVE, PART_LINES, PART_LINES * (SKU_MAX + LOCATION_MAX + 2));
-		assert(im->part);
 		op_line(im->part, row->sku, strlen(row->sku), row->location, row->location ? strlen(row->location) : 0,
 		        row->qty);
 		if (im->part->lines_count == PART_LINES)

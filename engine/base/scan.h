@@ -32,8 +32,8 @@ struct scan_flaws {
 	size_t            room;
 };
 
-/* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why, or there
- * is no memory for flaws (JSON_NO_MEMORY). Bytes are counted from 1.
+/* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why. Bytes are
+ * counted from 1.
  * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
  * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
  * array, which no reader takes. Linear in len, no globals. */

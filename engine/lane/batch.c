@@ -4,6 +4,7 @@
  *               ▲          │                        parked: somebody outside has locked a row that they need
  *               └──────────┴─▶ parked ─▶ pending */
 #include "engine/base/clock.h"
+#include "engine/busy.h"
 #include "engine/db/db.h"
 #include "engine/engine.h"
 #include "engine/lane/decide.h"
@@ -99,6 +100,7 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	if (locked_ms >= STUCK_MS)
 		lane_beware(l, WARY_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
+		busy_count(BUSY_ROW_LOCKED, op->id);
 		lane_answer(l, op, BUSY);
 		return;
 	}
@@ -220,6 +222,8 @@ static bool op_take(struct lane *l, struct op *op)
 
 	if (atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN) && clock_ms() - op->arrived_ms <= WAIT_MS)
 		return true;
+	if (queued == STAGE_QUEUED && db_connected(l->db)) /* not cancelled: then the caller was told otherwise */
+		busy_count(BUSY_WAITED, op->id);
 	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
 	return false;
 }

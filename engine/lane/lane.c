@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/busy.h"
 #include "engine/counters.h"
 
 #include <stdlib.h>
@@ -247,10 +248,12 @@ void batch_retry(struct lane *l)
 	if (batch_tries(b) > 0)
 		l->limit = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
-		if (++b->ops[i]->tries > TRIES_MAX)
-			lane_answer(l, b->ops[i], BUSY);
-		else
+		if (++b->ops[i]->tries <= TRIES_MAX) {
 			b->ops[kept++] = b->ops[i];
+			continue;
+		}
+		busy_count(BUSY_CONFLICTS, b->ops[i]->id);
+		lane_answer(l, b->ops[i], BUSY);
 	}
 	b->count = kept;
 	batch_put_back(l);

@@ -1,0 +1,112 @@
+/* health.c - see health.h. What must be counted in the database for /metrics is counted when somebody asks and the last
+ * count is ten seconds old. Whoever asks meanwhile gets the last count, as long as it may be told, or waits for the
+ * next. */
+#include "api/health.h"
+#include "api/request.h"
+#include "engine/base/clock.h"
+
+#include <string.h>
+
+enum { COUNTS_AGE_MS = 10000, COUNTS_OLD_MS = 15000 };
+
+static const struct {
+	const char *name, *text;
+} contract[] = {
+#include "openapi.h"
+};
+
+void get_openapi(struct request *r)
+{
+	if (query_end(r))
+		reply_as(r, 200, "application/yaml", contract[0].text, strlen(contract[0].text));
+}
+
+/* ---- livez and readyz */
+
+static void checks_write(struct json_writer *w, void *arg)
+{
+	const struct text *checks = arg;
+
+	text_add(w->to, ",\"checks\":");
+	text_bytes(w->to, checks->data, checks->len);
+}
+
+static void ok_write(struct json_writer *w, void *arg)
+{
+	json_put_string(w, "status", "ok");
+	if (arg)
+		checks_write(w, arg);
+}
+
+void get_livez(struct request *r)
+{
+	struct text checks = {0};
+	bool        verbose = query_text(r, "verbose") != NULL;
+
+	text_add(&checks, "[{\"name\":\"process\",\"status\":\"ok\"}]");
+	if (query_end(r))
+		reply_object(r, 200, ok_write, verbose ? &checks : NULL);
+	text_fini(&checks);
+}
+
+void get_readyz(struct request *r)
+{
+	bool        draining = r->all->draining, verbose = query_text(r, "verbose") != NULL;
+	struct text checks = {0};
+
+	if (!query_end(r))
+		return;
+	if (r->all->ready(r->all->ready_arg, &checks) && !draining)
+		reply_object(r, 200, ok_write, verbose ? &checks : NULL);
+	else
+		reply_problem(r, 503, outcome_code(DATABASE_AWAY), NULL,
+		              draining ? "the process is ending" : "the database does not answer",
+		              verbose ? checks_write : NULL, &checks);
+	text_fini(&checks);
+}
+
+/* ---- metrics */
+
+static void reply_metrics(struct request *r, const struct counts *counts)
+{
+	struct text body = {0};
+
+	metrics_write(&body, &r->all->metrics, r->all->engine, r->all->connections, counts);
+	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
+	text_fini(&body);
+}
+
+/* The last count, and whether the next one is under way; the loop's thread alone. */
+static struct {
+	struct counts counts; /* counted_ms 0: there is none */
+	bool          under_way;
+} census;
+
+static const struct counts *counts_of_late(int64_t age_ms)
+{
+	bool late = census.counts.counted_ms && clock_boot_ms() - census.counts.counted_ms < age_ms;
+
+	return late ? &census.counts : NULL;
+}
+
+static void metrics_answer_request(struct request *r)
+{
+	census.under_way = false;
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		census.counts = r->ops[0]->counts;
+	reply_metrics(r, counts_of_late(COUNTS_OLD_MS));
+}
+
+void get_metrics(struct request *r)
+{
+	const struct counts *counts = counts_of_late(census.under_way ? COUNTS_OLD_MS : COUNTS_AGE_MS);
+
+	if (!query_end(r))
+		return;
+	if (counts || !engine_ready(r->all->engine)) { /* no waiting for a database that does not answer */
+		reply_metrics(r, counts);
+		return;
+	}
+	census.under_way = true;
+	request_start(r, op_new(OP_COUNTS, 0, 0), metrics_answer_request);
+}
