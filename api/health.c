@@ -4,10 +4,11 @@
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
+#include "engine/engine.h"
 
 #include <string.h>
 
-enum { COUNTS_AGE_MS = 10000, COUNTS_OLD_MS = 15000 };
+enum { CENSUS_AGE_MS = 10000, CENSUS_OLD_MS = 15000 };
 
 static const struct {
 	const char *name, *text;
@@ -67,46 +68,46 @@ void get_readyz(struct request *r)
 
 /* ---- metrics */
 
-static void reply_metrics(struct request *r, const struct counts *counts)
+static void reply_metrics(struct request *r, const struct census *census)
 {
 	struct text body = {0};
 
-	metrics_write(&body, &r->all->metrics, r->all->engine, r->all->connections, counts);
+	metrics_write(&body, &r->all->metrics, r->all->engine, r->all->connections, census);
 	reply_as(r, 200, "text/plain; version=0.0.4; charset=utf-8", body.data, body.len);
 	text_fini(&body);
 }
 
-/* The last count, and whether the next one is under way; the loop's thread alone. */
+/* The last census, and whether the next one is under way; the loop's thread alone. */
 static struct {
-	struct counts counts; /* counted_ms 0: there is none */
+	struct census census; /* counted_ms 0: there is none */
 	bool          under_way;
-} census;
+} last;
 
-static const struct counts *counts_of_late(int64_t age_ms)
+static const struct census *census_within(int64_t age_ms)
 {
-	bool late = census.counts.counted_ms && clock_boot_ms() - census.counts.counted_ms < age_ms;
+	bool young = last.census.counted_ms && clock_boot_ms() - last.census.counted_ms < age_ms;
 
-	return late ? &census.counts : NULL;
+	return young ? &last.census : NULL;
 }
 
 static void metrics_answer_request(struct request *r)
 {
-	census.under_way = false;
+	last.under_way = false;
 	if (request_outcome(r, 0) == OUTCOME_OK)
-		census.counts = r->ops[0]->counts;
-	reply_metrics(r, counts_of_late(COUNTS_OLD_MS));
+		last.census = *r->ops[0]->census;
+	reply_metrics(r, census_within(CENSUS_OLD_MS));
 }
 
 void get_metrics(struct request *r)
 {
-	const struct counts *counts = counts_of_late(census.under_way ? COUNTS_OLD_MS : COUNTS_AGE_MS);
+	const struct census *census = census_within(last.under_way ? CENSUS_OLD_MS : CENSUS_AGE_MS);
 
 	if (!query_end(r))
 		return;
-	if (counts || !engine_ready(r->all->engine)) { /* no waiting for a database that does not answer */
-		reply_metrics(r, counts);
+	if (census || !engine_ready(r->all->engine)) { /* no waiting for a database that does not answer */
+		reply_metrics(r, census);
 		return;
 	}
-	census.under_way = true;
+	last.under_way = true;
 	request_start(r, op_new(OP_COUNTS, 0, 0), metrics_answer_request);
 }

@@ -7,7 +7,7 @@
 #define KEYS_H
 
 #include "api/keyfile.h"
-#include "engine/engine.h"
+#include "engine/outcome.h"
 
 /* Which roles may make a call: the last column of routes.def. */
 enum callers {

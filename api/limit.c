@@ -7,7 +7,9 @@
 #include "api/limit.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/key.h"
+#include "engine/engine.h"
+#include "engine/loop.h"
+#include "engine/read/key.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -52,13 +54,13 @@ static void op_judge(struct key *key, struct op *op)
 {
 	int64_t units = units_of(op->lines, op->lines_count);
 
-	op->key_id = key->line.key_id;
+	op->reserve.key_id = key->line.key_id;
 	if (key->line.held == 0)
 		return;
-	op->over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
-	if (op->over_held)
+	op->reserve.over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
+	if (op->reserve.over_held)
 		return;
-	op->held_units = units;
+	op->reserve.held_units = units;
 	key->flying += units;
 }
 
@@ -73,12 +75,12 @@ void limit_begin(struct key *key, struct op *first)
 
 static void reservation_ended(struct key *key, const struct op *op)
 {
-	key->flying -= op->held_units;
+	key->flying -= op->reserve.held_units;
 	assert(key->flying >= 0);
 	if (op->outcome == OUTCOME_OK)
 		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
-		key->grown += op->held_units; /* the next count knows */
+		key->grown += op->reserve.held_units; /* the next count knows */
 }
 
 /* A hold was confirmed or released: no hold that had expired, no confirmed or buried reservation. */
@@ -86,7 +88,7 @@ static bool ends_hold(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))
 		return false;
-	return op->kind == OP_CONFIRM ? !op->reacquired : op->reservation->confirmed_at == TIME_NONE;
+	return op->kind == OP_CONFIRM ? !op->change.reacquired : op->reservation->confirmed_at == TIME_NONE;
 }
 
 static struct key *key_by_number(const struct keys *k, uint32_t key_id)
@@ -103,7 +105,7 @@ void limit_end(struct limit *l, struct key *key, const struct op *op)
 	struct key *holder;
 	int64_t     units;
 
-	if (op->held_units > 0)
+	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
 		reservation_ended(key, op);
 	if (!l || l->keys->limited == 0 || !ends_hold(op) || op->arrived_ms <= l->taken_ms)
 		return; /* an operation that was under way when a count came may be in it */
@@ -134,7 +136,7 @@ static void count_take(struct keys *k, const struct key_count *count)
 static void limit_count_done(void *arg, struct op *op)
 {
 	struct limit           *l = arg;
-	const struct key_count *count = op->run_arg;
+	const struct key_count *count = op->job.arg;
 	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - l->asked_ms) * COUNT_SHARE;
 
 	l->counting = false;
@@ -180,9 +182,9 @@ static void limit_count(struct limit *l)
 	if (l->counting)
 		return;
 	op = op_new(OP_TALLY, 0, 0);
-	op->run = key_count_run;
-	op->run_free = free;
-	op->run_arg = count_new(l);
+	op->job.run = key_count_run;
+	op->job.run_free = free;
+	op->job.arg = count_new(l);
 	l->asked_ms = clock_ms();
 	l->counting = engine_start(l->engine, op, l->loop, limit_count_done, l);
 	if (!l->counting) {

@@ -4,7 +4,7 @@
 #define LIMIT_H
 
 #include "api/keys.h"
-#include "engine/lane/lane.h"
+#include "engine/engine.h"
 
 struct limit;
 

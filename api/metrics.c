@@ -3,18 +3,19 @@
 #include "api/http/connection.h"
 #include "engine/busy.h"
 #include "engine/counters.h"
+#include "engine/engine.h"
 
 #include <string.h>
 
 /* The source of a page: what the functions of metrics.def read. */
 struct page_of {
-	struct text                 *to;
-	const struct metrics        *metrics;
-	struct engine               *engine;
-	const struct engine_figures *figures;
-	struct connection_metrics    connections;
-	const struct counts         *counts; /* NULL: the database did not answer */
-	const char                  *name;   /* of the metric that is being written */
+	struct text               *to;
+	const struct metrics      *metrics;
+	struct engine             *engine;
+	const struct lane_metrics *lanes;
+	struct connection_metrics  connections;
+	const struct census       *census; /* NULL: the database did not answer */
+	const char                *name;   /* of the metric that is being written */
 };
 
 static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
@@ -65,14 +66,14 @@ void metrics_refused(struct metrics *m, enum outcome outcome)
 	}
 VALUE(connections, p->connections.open)
 VALUE(connections_cut, p->connections.cut)
-VALUE(gathers, p->figures->gathers)
-VALUE(replays, p->figures->replays)
+VALUE(gathers, p->lanes->gathers)
+VALUE(replays, p->lanes->replays)
 VALUE(expired, counter_here(COUNT_EXPIRED))
 VALUE(fenced, counter_here(COUNT_FENCED))
 VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
 VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
-VALUE(unknown, p->figures->unknown_outcomes)
+VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
 
 static void write_requests(struct page_of *p)
@@ -120,19 +121,19 @@ static void write_batch_requests(struct page_of *p)
 {
 	int64_t count = 0;
 
-	for (size_t i = 0; i < LENGTH(p->figures->batch_requests_bucket); i++) {
-		count += p->figures->batch_requests_bucket[i];
+	for (size_t i = 0; i < LENGTH(p->lanes->batch_requests_bucket); i++) {
+		count += p->lanes->batch_requests_bucket[i];
 		text_format(p->to, "%s_bucket{le=\"%d\"} %lld\n", p->name, 1 << i, (long long)count);
 	}
 	text_format(p->to, "%s_bucket{le=\"+Inf\"} %lld\n", p->name, (long long)count);
-	text_format(p->to, "%s_sum %lld\n", p->name, (long long)p->figures->batch_requests);
+	text_format(p->to, "%s_sum %lld\n", p->name, (long long)p->lanes->batch_requests);
 	text_format(p->to, "%s_count %lld\n", p->name, (long long)count);
 }
 
 static void write_batch_seconds(struct page_of *p)
 {
-	text_format(p->to, "%s_sum %.6f\n", p->name, (double)p->figures->batch_us / 1e6);
-	text_format(p->to, "%s_count %lld\n", p->name, (long long)p->figures->batch_count);
+	text_format(p->to, "%s_sum %.6f\n", p->name, (double)p->lanes->batch_us / 1e6);
+	text_format(p->to, "%s_count %lld\n", p->name, (long long)p->lanes->batch_count);
 }
 
 /* Several outcomes may share a code: the sum stands at the first of them. */
@@ -155,15 +156,15 @@ static void write_refusals(struct page_of *p)
 
 static void write_reservations(struct page_of *p)
 {
-	for (int s = HELD; p->counts && s < STATES; s++)
+	for (int s = HELD; p->census && s < STATES; s++)
 		text_format(p->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", p->name,
-		            reservation_state_name((enum reservation_state)s), (long long)p->counts->by_state[s]);
+		            reservation_state_name((enum reservation_state)s), (long long)p->census->by_state[s]);
 }
 
 /* A number for each kind of job, by the state of the reservations that it claims. */
 static void by_kind(struct page_of *p, const int64_t *of_state, double unit)
 {
-	if (!p->counts)
+	if (!p->census)
 		return;
 	text_format(p->to, "%s{kind=\"expire\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[HELD] / unit);
 	text_format(p->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[CONFIRMED] / unit);
@@ -171,29 +172,29 @@ static void by_kind(struct page_of *p, const int64_t *of_state, double unit)
 
 static void write_ready(struct page_of *p)
 {
-	by_kind(p, p->counts ? p->counts->ready : NULL, 1);
+	by_kind(p, p->census ? p->census->ready : NULL, 1);
 }
 
 static void write_claimed(struct page_of *p)
 {
-	by_kind(p, p->counts ? p->counts->claimed : NULL, 1);
+	by_kind(p, p->census ? p->census->claimed : NULL, 1);
 }
 
 static void write_oldest_ready(struct page_of *p)
 {
-	by_kind(p, p->counts ? p->counts->oldest_ready_ms : NULL, 1e3);
+	by_kind(p, p->census ? p->census->oldest_ready_ms : NULL, 1e3);
 }
 
 static void write_tasks_open(struct page_of *p)
 {
-	if (p->counts)
-		text_format(p->to, "%s{" OF_DATABASE "} %lld\n", p->name, (long long)p->counts->tasks_open);
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %lld\n", p->name, (long long)p->census->tasks_open);
 }
 
 static void write_oldest_lease(struct page_of *p)
 {
-	if (p->counts)
-		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->counts->oldest_lease_ms / 1e3);
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
 }
 
 static void begin(struct page_of *p, const char *name, const char *type, const char *help)
@@ -203,9 +204,9 @@ static void begin(struct page_of *p, const char *name, const char *type, const c
 }
 
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
-                   const struct counts *counts)
+                   const struct census *census)
 {
-	struct page_of page = {to, m, e, engine_figures(e), connections_metrics(connections), counts, NULL}, *p = &page;
+	struct page_of page = {to, m, e, engine_metrics(e), connections_metrics(connections), census, NULL}, *p = &page;
 
 #define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
 #include "api/metrics.def"

@@ -3,7 +3,7 @@
 #ifndef METRICS_H
 #define METRICS_H
 
-#include "engine/lane/lane.h"
+#include "engine/engine.h"
 
 struct connections;
 
@@ -33,8 +33,8 @@ struct metrics {
 void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us);
 /* An operation or a request had this outcome: a refusal is counted. */
 void metrics_refused(struct metrics *m, enum outcome outcome);
-/* Adds the text of /metrics. `counts` NULL: the database did not answer, and its metrics are left out. */
+/* Adds the text of /metrics. `census` NULL: the database did not answer, and its metrics are left out. */
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
-                   const struct counts *counts);
+                   const struct census *census);
 
 #endif

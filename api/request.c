@@ -174,11 +174,6 @@ bool query_end(struct request *r)
 
 /* ---- operations */
 
-static bool only_reads(const struct op *op)
-{
-	return op->kind >= OP_GET && op->kind < OP_RUN;
-}
-
 static void waiting_leave(struct request *r)
 {
 	struct requests *all = r->all;
@@ -223,7 +218,7 @@ enum outcome request_outcome(struct request *r, size_t i)
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && r->ops[i]->kind < OP_GET)
+		if (r->ops[i] && op_answerer(r->ops[i]) == BY_LANE)
 			metrics_refused(&r->all->metrics, request_outcome(r, i));
 	r->answer(r);
 }
@@ -252,7 +247,7 @@ static void request_busy(struct request *r, struct op *first)
 	r->ops_left = 0;
 	for (struct op *op = first; op; op = op->next) {
 		op->outcome = BUSY;
-		busy_count(op->kind < OP_GET ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
+		busy_count(op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
 		metrics_refused(&r->all->metrics, BUSY);
 		limit_end(r->all->limit, r->key, op);
 	}
@@ -321,10 +316,12 @@ static void request_give_up(struct request *r)
 {
 	waiting_leave(r);
 	for (size_t i = 0; i < r->ops_count; i++) {
-		struct op *op = r->ops[i];
+		struct op    *op = r->ops[i];
+		enum answerer by = op ? op_answerer(op) : BY_READER;
 
-		if (op && !op->ended)
-			op->given_up = op_cancel(op) || only_reads(op) ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+		if (op && !op->ended) /* a read that nobody waits for has done nothing */
+			op->given_up =
+				op_cancel(op) || by == BY_READER || by == BY_CENSUS ? DATABASE_AWAY : OUTCOME_UNKNOWN;
 	}
 	request_answer(r);
 }

@@ -41,21 +41,21 @@ struct requests {
 };
 
 struct request {
-	unsigned            magic;
-	struct requests    *all;
-	struct handle       from;  /* where the answer goes */
-	const struct asked *asked; /* until the handler has returned; NULL: what came was no request */
-	bool                answered;
-	bool                last;           /* the connection ends with the answer */
-	bool                is_10, is_head; /* HTTP/1.0; HEAD */
-	enum route          route;
-	char                param[SKU_MAX + 1]; /* of the path, decoded */
-	char                id[132];            /* X-Request-Id */
-	struct key         *key;                /* who asks; NULL: nobody had to say */
-	bool                audited;            /* an admin key changes something: the answer is logged */
-	struct query       *query;
-	struct json_doc    *body;
-	int64_t             began_us;
+	unsigned             magic;
+	struct requests     *all;
+	struct handle        from;  /* where the answer goes */
+	const struct asked  *asked; /* until the handler has returned; NULL: what came was no request */
+	bool                 answered;
+	bool                 last;           /* the connection ends with the answer */
+	bool                 is_10, is_head; /* HTTP/1.0; HEAD */
+	enum route           route;
+	char                 param[SKU_MAX + 1]; /* of the path, decoded */
+	char                 id[132];            /* X-Request-Id */
+	struct key          *key;                /* who asks; NULL: nobody had to say */
+	bool                 audited;            /* an admin key changes something: the answer is logged */
+	struct query_string *query;
+	struct json_doc     *body;
+	int64_t              began_us;
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call; owned */
 	size_t      ops_count, ops_left;

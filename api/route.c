@@ -4,6 +4,7 @@
 #include "api/calls/stock.h"
 #include "api/calls/tasks.h"
 #include "api/health.h"
+#include "api/http/uri.h"
 #include "api/keys.h"
 #include "api/request.h"
 #include "engine/base/memory.h"

@@ -10,7 +10,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/lane/lane.h"
+#include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
 #include "schema/migrate.h"

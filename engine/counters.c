@@ -1,7 +1,6 @@
 /* counters.c - see counters.h. Where nobody knows whether the database did it, it counts as done: rather too little
  * than twice. */
 #include "engine/counters.h"
-#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"
 

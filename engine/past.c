@@ -1,6 +1,5 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
-#include "engine/base/text.h"
 #include "engine/db/statement.h"
 
 #include <string.h>

@@ -11,16 +11,12 @@
  * So that is one statement: 1.0 s with 200,000 live reservations of two lines among 1,000,000, 4 s with all of them
  * live. Sums are made by the database, which keeps them by slot; memory here does not grow with anything. */
 #include "jobs/audit.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
 #include "engine/db/statement.h"
 #include "jobs/database.h"
 

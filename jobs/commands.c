@@ -1,17 +1,9 @@
 /* commands.c - the commands work, reap, kick and purge. */
 #include "jobs/commands.h"
-#include "engine/base/base.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
-#include "jobs/task.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,16 +5,12 @@
  * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
+#include "engine/shares.h"
 #include "jobs/task.h"
 
 #include <stdlib.h>

@@ -4,14 +4,10 @@
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
 #include "jobs/import.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/db/embedded.h"
 #include "engine/engine.h"
-#include "engine/lane/lane.h"
+#include "engine/loop.h"
 #include "jobs/database.h"
 #include "jobs/delivery.h"
 
@@ -74,9 +70,9 @@ static void part_send(struct import *im)
 		return;
 	im->part = NULL;
 	snprintf(op->id, sizeof(op->id), "%s-%u", im->name, ++im->parts);
-	op->movement_kind = RECEIPT;
-	op->reason = "import";
-	op_seal(op);
+	op->move.kind = RECEIPT;
+	op->move.reason = "import";
+	op_seal(op, NULL);
 	parts_wait(im, FLYING_MAX - 1);
 	im->flying++;
 	while (!engine_start(im->engine, op, im->loop, part_done, im))
@@ -101,6 +97,7 @@ static void row_came(void *arg, const struct delivery_row *row)
 	} else if (im->status == EXIT_DONE) {
 		if (!im->part)
 			im->part = op_new(OP_MOVE, PART_LINES, PART_LINES * (SKU_MAX + LOCATION_MAX + 2));
+		assert(im->part);
 		op_line(im->part, row->sku, strlen(row->sku), row->location, row->location ? strlen(row->location) : 0,
 		        row->qty);
 		if (im->part->lines_count == PART_LINES)

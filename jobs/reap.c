@@ -6,12 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/rows.h"
 #include "jobs/task.h"
 
 #include <stdio.h>

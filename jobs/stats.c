@@ -1,12 +1,7 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
-#include "engine/base/base.h"
 #include "engine/base/json.h"
-#include "engine/base/text.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
+#include "engine/read/census.h"
 #include "jobs/database.h"
 #include "jobs/task.h"
 
@@ -38,7 +33,7 @@ static void number_print(struct json_writer *w, bool json, const char *name, int
 		printf("%-24s %lld\n", name, (long long)n);
 }
 
-static void stats_print(const struct stock_row *stock, const struct counts *counts, const struct ahead *ahead,
+static void stats_print(const struct stock_row *stock, const struct census *counts, const struct ahead *ahead,
                         bool json)
 {
 	struct text        out = {0};
@@ -76,14 +71,14 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 static int stats_act(struct db *db, void *arg)
 {
 	struct stock_row stock = {0};
-	struct counts    counts;
+	struct census    counts;
 	struct ahead     ahead;
 	struct text      sql = {0};
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
 	statement_add(&sql, STOCK_STATS, NULL);
-	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
+	if (db_run(db, &sql, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;

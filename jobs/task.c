@@ -4,7 +4,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/guard.h"
-#include "engine/db/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

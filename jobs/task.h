@@ -12,12 +12,7 @@
 #ifndef TASK_H
 #define TASK_H
 
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
+#include "engine/db/statement.h"
 #include "engine/rows.h"
 
 enum task_kind {

@@ -1,20 +1,11 @@
 /* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
  * --jobs. */
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
 #include "jobs/jobs.h"
-#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>

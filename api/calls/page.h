@@ -3,7 +3,7 @@
 #define PAGE_H
 
 #include "engine/base/json.h"
-#include "engine/engine.h"
+#include "engine/op.h"
 
 struct request;
 

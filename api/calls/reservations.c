@@ -83,7 +83,7 @@ static void good_write(struct json_writer *w, void *arg)
 	reservation_write(w, op->reservation);
 	if (op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && has_faults(op))
 		faults_write(w, "short", op->lines, op->lines_count, SHORT);
-	if (op->reacquired && op->outcome == OUTCOME_OK)
+	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);
 }
 
@@ -161,9 +161,9 @@ static struct op *read_reservation(struct json_reader *in)
 		return NULL;
 	}
 	memcpy(op->id, order_id, id_len);
-	op->ttl_s = ttl_s;
-	op->mode = (enum mode)mode;
-	op_seal(op);
+	op->reserve.ttl_s = ttl_s;
+	op->reserve.mode = (enum reserve_mode)mode;
+	op_seal(op, NULL);
 	return op;
 }
 
@@ -298,7 +298,7 @@ void post_confirm(struct request *r)
 	if (!read_end(r, &in, &fault))
 		return;
 	op = op_of_path(r, OP_CONFIRM);
-	op->reacquire = word == 0;
+	op->change.reacquire = word == 0;
 	request_start(r, op, reservation_answer_request);
 }
 
@@ -334,7 +334,7 @@ void post_extend(struct request *r)
 	if (!read_end(r, &in, &fault))
 		return;
 	op = op_of_path(r, OP_EXTEND);
-	op->ttl_s = ttl_s;
+	op->change.ttl_s = ttl_s;
 	request_start(r, op, reservation_answer_request);
 }
 
@@ -345,13 +345,13 @@ static void items_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->items; i++) {
+	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		reservation_write(w, op->reservations[i]);
+		reservation_write(w, op->query->reservations[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);
-	page_write(w, op->page.cursor);
+	page_write(w, op->query->page.cursor);
 }
 
 static void reservations_answer_request(struct request *r)
@@ -381,7 +381,7 @@ void get_reservations(struct request *r)
 
 	if (!op)
 		return;
-	if (query_state(r, &op->page.state))
+	if (query_state(r, &op->query->page.state))
 		request_start(r, op, reservations_answer_request);
 	else
 		op_free(op);

@@ -3,7 +3,7 @@
 #define RESERVATIONS_H
 
 #include "engine/base/json.h"
-#include "engine/engine.h"
+#include "engine/rows.h"
 
 struct request;
 

@@ -2,6 +2,7 @@
 #include "api/calls/stock.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 	if (op->outcome == COUNT_MISMATCH) {
 		json_put_int(w, "expected", line->expected);
 		json_put_int(w, "on_hand", line->available + line->reserved);
-	} else if (op->outcome == SHORT && op->movement_kind == STOCKTAKE) {
+	} else if (op->outcome == SHORT && op->move.kind == STOCKTAKE) {
 		json_put_int(w, "counted", line->qty);
 		json_put_int(w, "reserved", line->reserved);
 	} else if (op->outcome == SHORT) {
@@ -66,7 +67,7 @@ static void refused_write(struct json_writer *w, void *arg)
 
 static void moved_write(struct json_writer *w, void *arg)
 {
-	movement_write(w, ((struct op *)arg)->movement);
+	movement_write(w, ((struct op *)arg)->move.movement);
 }
 
 static void movement_answer_request(struct request *r)
@@ -123,7 +124,7 @@ static const char *read_note(struct json_reader *in, const char *name, size_t *l
 static struct op *read_movement(struct json_reader *in)
 {
 	const char        *id = "", *reason, *reference;
-	size_t             id_len = 0, reason_len = 0, reference_len = 0, count;
+	size_t             id_len = 0, reason_len = 0, reference_len = 0, count, twins;
 	int                kind = 0;
 	const void        *element;
 	struct json_reader line;
@@ -135,17 +136,18 @@ static struct op *read_movement(struct json_reader *in)
 	reference = read_note(in, "reference", &reference_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1));
-	op->movement_kind = (enum movement_kind)(kind + 1);
+	op->move.kind = (enum movement_kind)(kind + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		read_line(&line, op, op->movement_kind);
+		read_line(&line, op, op->move.kind);
 		json_leave(&line, in);
 	}
 	if (!in->failed) {
 		memcpy(op->id, id, id_len);
-		op->reason = reason ? op_text(op, reason, reason_len) : NULL;
-		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
-		if (op_seal(op) > 0 && op->movement_kind == STOCKTAKE)
+		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
+		op->move.reference = reference ? op_text(op, reference, reference_len) : NULL;
+		op_seal(op, &twins);
+		if (twins > 0 && op->move.kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 	}
 	if (json_end(in))
@@ -229,7 +231,7 @@ static void sku_answer_request(struct request *r)
 	else if (!op->lines[0].sku)
 		reply_refused(r, NO_SKU, NULL, NULL);
 	else
-		reply_sku(r, op->totals, op->totals_of[0], 0);
+		reply_sku(r, op->query->totals, op->query->totals_of[0], 0);
 }
 
 /* From memory, if it is young enough for the caller. */
@@ -264,11 +266,11 @@ void get_sku(struct request *r)
 static void totals_write(struct json_writer *w, void *arg)
 {
 	const struct op    *op = arg;
-	const struct total *totals = op->totals;
+	const struct total *totals = op->query->totals;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
-		struct total sum = totals_sum(totals, op->totals_of[i]);
+	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
+		struct total sum = totals_sum(totals, op->query->totals_of[i]);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
@@ -280,7 +282,7 @@ static void totals_write(struct json_writer *w, void *arg)
 	}
 	json_close_array(w);
 	if (op->kind == OP_LIST_SKUS)
-		page_write(w, op->page.cursor);
+		page_write(w, op->query->page.cursor);
 }
 
 static void totals_answer_request(struct request *r)
@@ -327,13 +329,13 @@ static void movements_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->items; i++) {
+	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		movement_write(w, op->movements[i]);
+		movement_write(w, op->query->movements[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);
-	page_write(w, op->page.cursor);
+	page_write(w, op->query->page.cursor);
 }
 
 static void movements_answer_request(struct request *r)

@@ -49,9 +49,9 @@ static void call_start(struct request *r, struct task_call *call,
 {
 	struct op *op = op_new(OP_RUN, 0, 0);
 
-	op->run = run;
-	op->run_arg = call;
-	op->run_free = call_free;
+	op->job.run = run;
+	op->job.arg = call;
+	op->job.run_free = call_free;
 	request_start(r, op, answer);
 }
 
@@ -90,7 +90,7 @@ static void task_write(struct json_writer *w, const struct task *t)
 /* Why the call could not be done, or OUTCOME_OK. */
 static enum outcome call_outcome(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
+	const struct task_call *call = r->ops[0]->job.arg;
 	enum outcome            outcome = request_outcome(r, 0);
 
 	if (outcome != OUTCOME_OK)
@@ -106,7 +106,7 @@ static void answer_with(struct request *r, void (*write)(struct json_writer *w, 
 	enum outcome outcome = call_outcome(r);
 
 	if (outcome == OUTCOME_OK)
-		reply_object(r, 200, write, r->ops[0]->run_arg);
+		reply_object(r, 200, write, r->ops[0]->job.arg);
 	else
 		reply_refused(r, outcome, NULL, NULL);
 }
@@ -194,14 +194,14 @@ static void claim_write(struct json_writer *w, void *arg)
 
 static void answer_claim(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
+	const struct task_call *call = r->ops[0]->job.arg;
 
 	if (request_outcome(r, 0) != OUTCOME_OK)
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 	else if (call->task.task_id == 0)
 		reply_as(r, 204, "", NULL, 0);
 	else
-		reply_object(r, 201, claim_write, r->ops[0]->run_arg);
+		reply_object(r, 201, claim_write, r->ops[0]->job.arg);
 }
 
 void post_task(struct request *r)
@@ -413,7 +413,7 @@ static void list_write(struct json_writer *w, void *arg)
 static void answer_list(struct request *r)
 {
 	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, list_write, r->ops[0]->run_arg);
+		reply_object(r, 200, list_write, r->ops[0]->job.arg);
 	else
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* doctor.c - the server's rules that Holdfast depends on; see db.h. */
 #include "engine/base/clock.h"
-#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/statement.h"
 

@@ -5,7 +5,6 @@
 #ifndef DB_H
 #define DB_H
 
-#include "engine/base/base.h"
 #include "engine/base/text.h"
 
 /* What a connection over TCP must be, or is not made. A socket needs none of it. */

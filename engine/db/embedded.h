@@ -11,7 +11,6 @@
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
-#include "engine/base/base.h"
 #include "engine/db/db.h"
 
 struct embedded;

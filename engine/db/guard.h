@@ -3,8 +3,6 @@
 #ifndef GUARD_H
 #define GUARD_H
 
-#include "engine/base/base.h"
-#include "engine/base/text.h"
 #include "engine/db/db.h"
 
 enum { GUARD_DONE = 0 }; /* other verdicts are the caller's own numbers */

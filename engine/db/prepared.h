@@ -4,7 +4,6 @@
 #ifndef PREPARED_H
 #define PREPARED_H
 
-#include "engine/base/base.h"
 #include "engine/db/db.h"
 
 #include <mysql.h>

@@ -1,6 +1,5 @@
 /* statement.c - see statement.h. */
 #include "engine/db/statement.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
 
 #include <stdio.h>

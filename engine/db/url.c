@@ -1,5 +1,4 @@
 /* target.c - where a database is, from its URL; see db.h. */
-#include "engine/base/base.h"
 #include "engine/base/log.h"
 #include "engine/db/db.h"
 

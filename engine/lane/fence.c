@@ -3,17 +3,11 @@
  * Its lock keeps the transactions of one lane in line. By its epoch a connection that was given up commits nothing
  * any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is written by
  * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
-#include "engine/base/base.h"
+#include "engine/lane/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/lane/lane.h"
-#include "engine/past.h"
-#include "engine/rows.h"
+#include "engine/lane/blocked.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +40,7 @@ static void row_read(void *arg, const struct db_row *row)
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
                         void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	lane_tell(l);
+	outbox_send(&l->outbox);
 	text_reset(&l->sql);
 	statement_add(&l->sql, name, fill);
 	return db_run(l->db, &l->sql, each, arg);
@@ -73,13 +67,13 @@ static enum db_result lane_prepare(struct lane *l)
 /* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
  * at some time between sent_ms and the present, each of them cut to whole ms: what was known is moved as little as that
  * allows, so that it stays as it is while no clock is set. */
-static void clock_learn(struct engine *e, int64_t now, int64_t sent_ms)
+static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 {
-	int64_t known_ms = atomic_load(&e->clock_offset_ms);
+	int64_t known_ms = atomic_load(&s->clock_offset_ms);
 	int64_t least_ms = now - (clock_ms() + 1), most_ms = now + 1 - sent_ms;
 
 	if (known_ms < least_ms || known_ms > most_ms)
-		atomic_store(&e->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
+		atomic_store(&s->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
 }
 
 /* The lane's row is gone, or says less than was committed: the database is another one, or in another past, whatever
@@ -103,15 +97,6 @@ static enum db_result row_make(struct lane *l, struct lane_row *last)
 	result = row_ask(l, LANE_MAKE, lane_made, last);
 	l->lane_id = last->lane_id;
 	return result;
-}
-
-void lane_forget(struct lane *l)
-{
-	memset(l->hints, 0, sizeof(l->hints));
-	sweep_forget(l);
-	if (l->past != catalogue_past(l->catalogue))
-		memset(l->recents, 0, sizeof(l->recents));
-	l->past = catalogue_past(l->catalogue);
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
@@ -139,15 +124,15 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		result = row_make(l, last);
 	}
 	if (result == DB_OK)
-		result = past_check(&l->engine->past, l->db, l->catalogue);
+		result = past_check(&l->shared->past, l->db, l->catalogue);
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
 	l->epoch = last->epoch;
 	l->wait_s = LOCK_WAIT_S;
-	lane_forget(l);
-	clock_learn(l->engine, last->now, sent_ms);
+	l->reconnected = true;
+	clock_learn(l->shared, last->now, sent_ms);
 	l->id_maker.owner = (uint64_t)l->lane_id;
 	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
 	          (long long)l->epoch);
@@ -169,7 +154,7 @@ void lane_leave(struct lane *l)
 
 uint64_t lane_new_id(struct lane *l)
 {
-	l->id_maker.clock_offset_ms = atomic_load(&l->engine->clock_offset_ms);
+	l->id_maker.clock_offset_ms = atomic_load(&l->shared->clock_offset_ms);
 	return id_make(&l->id_maker);
 }
 
@@ -189,7 +174,7 @@ void lane_refuse(struct lane *l, enum txn_verdict verdict)
 /* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
 static void steps_settle(struct lane *l)
 {
-	lane_tell(l);
+	outbox_send(&l->outbox);
 	for (size_t i = 0; i < l->step.sent_count; i++) {
 		const struct sent *sent = &l->step.sent[i];
 		enum db_result     result = db_answer(l->db, sent->each, sent->arg);
@@ -200,7 +185,7 @@ static void steps_settle(struct lane *l)
 		if (result == DB_OK && l->step.now == 0) { /* the first is the lane's row, which tells the time */
 			l->step.now = db_last_id(l->db);
 			if (db_changed(l->db) == 1) /* otherwise no row was read that could tell */
-				clock_learn(l->engine, l->step.now, l->step.sent_ms);
+				clock_learn(l->shared, l->step.now, l->step.sent_ms);
 		}
 		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
 			lane_refuse(l, sent->verdict);
@@ -287,7 +272,7 @@ void lane_begin(struct lane *l, enum isolation isolation)
 	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
 	db_begin(l->db);
 	if (isolation == REPEATABLE_READ) {
-		lane_tell(l);
+		outbox_send(&l->outbox);
 		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
 	}
 	db_values_begin(&l->values, 4);
@@ -297,7 +282,7 @@ void lane_begin(struct lane *l, enum isolation isolation)
 	db_values_int(&l->values, l->committed_no);
 	lane_execute(l, LANE_ENTER);
 	lane_expect(l, 1, VERDICT_FENCED);
-	if (l->careful)
+	if (l->last_failed)
 		steps_settle(l);
 }
 
@@ -307,7 +292,7 @@ static enum db_result outcome_find(struct lane *l, int64_t *now)
 	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
 	struct lane_row last;
 
-	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);
+	atomic_fetch_add(&l->shared->metrics.unknown_outcomes, 1);
 	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
 	          (long long)l->batch_no, db_error(l->db));
 	while (!lane_enter(l, &last)) {

@@ -1,35 +1,11 @@
 /* key.c - see key.h; and the holds that a batch writes for keys with a limit. */
-#include "engine/key.h"
+#include "engine/read/key.h"
 #include "engine/base/clock.h"
-#include "engine/base/text.h"
 #include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/lane.h"
 
 #include <string.h>
 
 enum { OVER_PAGE = 1000, OVER_PAGES = 5, OPEN_PAGE = 5000 };
-
-void key_hold_insert(struct lane *l)
-{
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-		int64_t    units = 0;
-
-		if (!op->writes || op->kind != OP_RESERVE || op->held_units == 0)
-			continue;
-		for (size_t k = 0; k < op->lines_count; k++)
-			units += op->lines[k].granted;
-		row_begin(&l->rows);
-		row_int(&l->rows, (int64_t)op->new_id);
-		row_int(&l->rows, op->key_id);
-		row_int(&l->rows, units);
-		row_end(&l->rows);
-	}
-	if (l->rows.len > 0)
-		lane_run(l, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
-}
 
 static enum db_result names_note(struct db *db, const struct key_count *k)
 {

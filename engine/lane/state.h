@@ -1,0 +1,80 @@
+/* state.h - what a lane has. Private to engine/lane, whose functions each take a lane.
+ *
+ * Everything of a lane belongs to its thread, but for the queue, which has a lock of its own, and what is atomic. A
+ * part that one file alone knows is a pointer here, made and freed by that file. */
+#ifndef STATE_H
+#define STATE_H
+
+#include "engine/base/ids.h"
+#include "engine/lane/decide.h"
+#include "engine/loop.h"
+#include "engine/queue.h"
+#include "engine/shared.h"
+
+enum {
+	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
+	WARY_MS = 30000, /* lanes look for locked rows so long after one was met that was stuck */
+};
+
+/* Why a guarded transaction was undone. */
+enum txn_verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
+
+/* A step that was sent and not yet answered. */
+enum { STEPS_AHEAD = 12 }; /* sent before the answer of the first is looked at */
+struct sent {
+	int64_t          count;   /* of the rows that it must change, or ANY_COUNT .. */
+	enum txn_verdict verdict; /* .. or else this */
+	void (*each)(void *arg, const struct db_row *row);
+	void *arg;
+};
+enum { ANY_COUNT = -1 };
+
+/* The transaction under way. Once something is known to have gone wrong its further steps are not run. */
+struct step {
+	enum db_result   result;  /* of the first step that failed */
+	enum txn_verdict verdict; /* of the first guard that missed */
+	int64_t          now;     /* the transaction's time, by the database's clock; 0: not known yet */
+	int64_t          sent_ms; /* clock_ms before it was asked */
+	struct sent      sent[STEPS_AHEAD];
+	size_t           sent_count;
+	bool             waits; /* one of them may wait for a row */
+};
+
+struct lane {
+	struct shared    *shared;
+	struct catalogue *catalogue; /* the shared one */
+	struct db        *db;
+	pthread_t         thread;
+	struct queue      queue;
+	unsigned          slot;
+	unsigned          past;             /* catalogue_past of what the lane remembers */
+	bool              reconnected;      /* likewise: it is of another connection */
+	_Atomic bool      connected;        /* for others to read */
+	_Atomic int64_t   working_since_ms; /* likewise; 0: it waits for work */
+	/* ---- its row: fence.c */
+	int64_t     lane_id, epoch, batch_no; /* 0: there is no row yet */
+	int64_t     mark, committed_no;       /* of its row, by chance; the batch_no that it is known to have */
+	struct ids  id_maker;
+	struct step step;
+	/* ---- the batch under way, and the operations around it: batch.c */
+	struct batch   batch;
+	struct intake *intake;
+	struct outbox  outbox;      /* answered */
+	size_t         held;        /* operations that were parked and are not answered yet, wherever they are */
+	size_t         limit;       /* of the next batch; halved while conflicts go on */
+	size_t         lookups_max; /* ids looked up at once; halved where they have many lines */
+	unsigned       failures;    /* in a row, of the database */
+	bool           last_failed; /* the last round did */
+	/* ---- what is remembered from batch to batch */
+	uint64_t       *recents; /* lane.c: hashes of ids written lately, likely replays */
+	struct hints   *hints;   /* balance.c */
+	struct reclaim *reclaim; /* reclaim.c */
+	struct stuck   *stuck;   /* blocked.c */
+	bool            hasty;   /* this round waits for no lock */
+	int             wait_s;  /* how long the connection waits for one */
+	/* ---- scratch */
+	struct text      sql, rows;
+	struct db_values values;
+};
+
+#endif
