@@ -77,17 +77,17 @@ void requests_fini(struct requests *all); /* after loop_free */
 /* ---- reading. false: already answered. */
 const char *request_header(const struct request *r, enum header header); /* NULL when it is not there */
 bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
-/* The body has been read to its end, the query has nothing that nobody asked for; otherwise 400, naming the field. */
+/* The body has been read to its end; otherwise 400, naming the field. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
 /* NULL when it is not there. Lives as long as the request. */
 const char *query_text(struct request *r, const char *name);
-bool        query_end(struct request *r) MUST_CHECK;
+/* The query has no parameter that nobody asked for; otherwise 400. */
+bool query_end(struct request *r) MUST_CHECK;
 
-/* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. */
+/* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
+ * query that nobody asked for is answered 400 instead. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
-/* The same for an operation that has no body, unless the query is wrong. */
-void request_start_query(struct request *r, struct op *op, void (*answer)(struct request *r));
 /* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r));
