@@ -1,6 +1,5 @@
-/* health.c - see health.h. What must be counted in the database for /metrics is counted when somebody asks and the last
- * count is ten seconds old. Whoever asks meanwhile gets the last count, as long as it may be told, or waits for the
- * next. */
+/* health.c - see health.h. A census of the database for /metrics is taken when somebody asks and the last one is ten
+ * seconds old. Whoever asks meanwhile gets the last census, as long as it may be told, or waits for the next. */
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -85,6 +84,7 @@ static struct {
 
 static const struct census *census_within(int64_t age_ms)
 {
+	assert(last.census.counted_ms <= clock_boot_ms());
 	bool young = last.census.counted_ms && clock_boot_ms() - last.census.counted_ms < age_ms;
 
 	return young ? &last.census : NULL;

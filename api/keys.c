@@ -45,6 +45,7 @@ static bool keys_read(struct keys *k, char *why, size_t why_size)
 	k->limited = 0;
 	for (size_t i = 0; i < list.count; i++)
 		key_take(k, &list.keys[i]);
+	assert(k->limited <= k->count);
 	k->reads++;
 	key_list_fini(&list);
 	return true;

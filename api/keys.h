@@ -18,7 +18,7 @@ enum callers {
 	READERS = ROLE_ORDER | ROLE_WORKER | ROLE_READ | ROLE_ADMIN, /* every key */
 };
 
-/* One key. Lives as long as the process, because requests point at it; one that is gone from the file is not active. */
+/* A key. Lives as long as the process, because requests point at it; a key that is gone from the file is not active. */
 struct key {
 	struct key_line line;
 	bool            active;

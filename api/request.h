@@ -20,7 +20,7 @@ struct limit;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little later than the lanes give up by themselves */
 
-/* All requests of a service, and what they stand on: set by the service, and its. */
+/* All requests of a service, and what they stand on, which the service sets and owns. */
 struct requests {
 	struct engine *engine;
 	struct loop   *loop; /* of their operations */
@@ -44,7 +44,7 @@ struct request {
 	unsigned             magic;
 	struct requests     *all;
 	struct handle        from;  /* where the answer goes */
-	const struct asked  *asked; /* until the handler has returned; NULL: what came was no request */
+	const struct asked  *asked; /* until the handler has returned; NULL: the bytes that came were no request */
 	bool                 answered;
 	bool                 last;           /* the connection ends with the answer */
 	bool                 is_10, is_head; /* HTTP/1.0; HEAD */
@@ -66,7 +66,7 @@ struct request {
 
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
 struct request *request_new(struct requests *all, const struct asked *asked);
-/* What came was no request, or there was no room for it: as of connection_options.refused. */
+/* The bytes that came were no request, or there was no room for them: as of connection_options.refused. */
 void request_refused(struct requests *all, struct handle from, int status, const char *detail);
 /* Ten times a second: answers the requests that have waited for too long. */
 void requests_tick(struct requests *all);
@@ -93,7 +93,7 @@ void request_read_and_start(struct request *r, struct op *(*read)(struct json_re
                             void (*answer)(struct request *r));
 /* Many, in one go, in r->ops; those that are NULL count as ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
-/* What became of operation `i`: op->outcome, unless it did not come back in time. */
+/* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
 
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
@@ -101,7 +101,7 @@ void reply_header(struct request *r, const char *name, const char *value); /* be
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* An object of JSON whose members `write` puts. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
-/* What the one operation of the call came to: 200 with the members that `write` puts of it, or why there are none. */
+/* Answers with the one operation of the call: 200 and the members that `write` puts of it, or its refusal. */
 void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg));
 /* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,

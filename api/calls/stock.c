@@ -186,7 +186,7 @@ static int total_order(const void *a, const void *b)
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
 }
 
-/* One sku and what it has where. */
+/* A sku and its units by location. */
 struct sku_answer {
 	const char   *sku;
 	struct total *totals;

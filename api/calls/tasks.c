@@ -14,7 +14,7 @@
 
 enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500 };
 
-/* One call, from its reading to its answer. Owned by the operation. */
+/* A call, from its reading to its answer. Owned by the operation. */
 struct task_call {
 	/* ---- asked */
 	struct task    task;    /* of a claim: kind and worker */
@@ -22,7 +22,7 @@ struct task_call {
 	int64_t        limit, lease_s;
 	struct report *reports; /* owned, like their errors */
 	size_t         reports_count;
-	/* ---- came of it */
+	/* ---- answered */
 	struct task_answer   answer;
 	struct reservation **orders;
 	size_t               orders_count;
