@@ -1,6 +1,5 @@
 /* log.c - see log.h. A line is built here and written by one write, so that lines of threads never mix. */
 #include "engine/base/log.h"
-#include "engine/op.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
 
 #include "engine/lane/state.h"
 
-enum { LOCK_WAIT_S = 2 }; /* for a lock, as db.c has it */
-
 void blocked_open(struct lane *l);
 void blocked_close(struct lane *l);
 /* After decide(): parks the operations whose rows somebody outside has locked and decides anew on the others. */

@@ -7,7 +7,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
-#include "engine/lane/blocked.h"
 
 #include <string.h>
 #include <unistd.h>

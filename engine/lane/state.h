@@ -12,6 +12,7 @@
 #include "engine/shared.h"
 
 enum {
+	LOCK_WAIT_S = 2, /* for a lock, as db.c has it */
 	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
 	WARY_MS = 30000, /* lanes look for locked rows so long after one was met that was stuck */
 };
