@@ -3,6 +3,7 @@
 #include "service.h"
 #include "api/http/listen.h"
 #include "api/service.h"
+#include "engine/engine.h"
 #include "jobs/database.h"
 
 #include <errno.h>
