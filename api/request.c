@@ -311,7 +311,7 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 	request_begin(r, first, answer);
 }
 
-/* Past the deadline: what had not begun never will, of the rest nobody knows. The operations come back later. */
+/* Past the deadline: operations that have not begun never will; of the others nobody knows. All come back later. */
 static void request_give_up(struct request *r)
 {
 	waiting_leave(r);
