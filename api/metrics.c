@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* The source of a page: what the functions of metrics.def read. */
-struct page_of {
+/* One answer of /metrics: the sources that its functions read. */
+struct scrape {
 	struct text               *to;
 	const struct metrics      *metrics;
 	struct engine             *engine;
@@ -60,7 +60,7 @@ void metrics_refused(struct metrics *m, enum outcome outcome)
 
 /* A metric that has one value. */
 #define VALUE(function, value)                                                \
-	static void write_##function(struct page_of *p)                       \
+	static void write_##function(struct scrape *p)                        \
 	{                                                                     \
 		text_format(p->to, "%s %lld\n", p->name, (long long)(value)); \
 	}
@@ -76,7 +76,7 @@ VALUE(retries, counter_here(COUNT_RETRIES))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
 
-static void write_requests(struct page_of *p)
+static void write_requests(struct scrape *p)
 {
 	for (int route = 0; route < ROUTES; route++)
 		for (int i = 0; i < STATUS_END - STATUS_MIN; i++)
@@ -86,7 +86,7 @@ static void write_requests(struct page_of *p)
 				            (long long)p->metrics->routes[route].by_status[i]);
 }
 
-static void write_request_seconds(struct page_of *p)
+static void write_request_seconds(struct scrape *p)
 {
 	for (int route = 0; route < ROUTES; route++) {
 		const struct route_metrics *r = &p->metrics->routes[route];
@@ -105,19 +105,19 @@ static void write_request_seconds(struct page_of *p)
 	}
 }
 
-static void write_queue_depth(struct page_of *p)
+static void write_queue_depth(struct scrape *p)
 {
 	for (unsigned lane = 0; lane < engine_lanes(p->engine); lane++)
 		text_format(p->to, "%s{lane=\"%u\"} %zu\n", p->name, lane, engine_queue_depth(p->engine, lane));
 }
 
-static void write_busy(struct page_of *p)
+static void write_busy(struct scrape *p)
 {
 	for (enum busy_cause c = 0; c < BUSY_CAUSES; c++)
 		text_format(p->to, "%s{cause=\"%s\"} %lld\n", p->name, busy_name(c), (long long)busy_counted(c));
 }
 
-static void write_batch_requests(struct page_of *p)
+static void write_batch_requests(struct scrape *p)
 {
 	int64_t count = 0;
 
@@ -130,14 +130,14 @@ static void write_batch_requests(struct page_of *p)
 	text_format(p->to, "%s_count %lld\n", p->name, (long long)count);
 }
 
-static void write_batch_seconds(struct page_of *p)
+static void write_batch_seconds(struct scrape *p)
 {
 	text_format(p->to, "%s_sum %.6f\n", p->name, (double)p->lanes->batch_us / 1e6);
 	text_format(p->to, "%s_count %lld\n", p->name, (long long)p->lanes->batch_count);
 }
 
 /* Several outcomes may share a code: the sum stands at the first of them. */
-static void write_refusals(struct page_of *p)
+static void write_refusals(struct scrape *p)
 {
 	for (int o = 0; o < OUTCOMES; o++) {
 		const char *code = outcome_code((enum outcome)o);
@@ -154,7 +154,7 @@ static void write_refusals(struct page_of *p)
 	}
 }
 
-static void write_reservations(struct page_of *p)
+static void write_reservations(struct scrape *p)
 {
 	for (int s = HELD; p->census && s < STATES; s++)
 		text_format(p->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", p->name,
@@ -162,7 +162,7 @@ static void write_reservations(struct page_of *p)
 }
 
 /* A number for each kind of job, by the state of the reservations that it claims. */
-static void by_kind(struct page_of *p, const int64_t *of_state, double unit)
+static void by_kind(struct scrape *p, const int64_t *of_state, double unit)
 {
 	if (!p->census)
 		return;
@@ -170,34 +170,34 @@ static void by_kind(struct page_of *p, const int64_t *of_state, double unit)
 	text_format(p->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[CONFIRMED] / unit);
 }
 
-static void write_ready(struct page_of *p)
+static void write_ready(struct scrape *p)
 {
 	by_kind(p, p->census ? p->census->ready : NULL, 1);
 }
 
-static void write_claimed(struct page_of *p)
+static void write_claimed(struct scrape *p)
 {
 	by_kind(p, p->census ? p->census->claimed : NULL, 1);
 }
 
-static void write_oldest_ready(struct page_of *p)
+static void write_oldest_ready(struct scrape *p)
 {
 	by_kind(p, p->census ? p->census->oldest_ready_ms : NULL, 1e3);
 }
 
-static void write_tasks_open(struct page_of *p)
+static void write_tasks_open(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %lld\n", p->name, (long long)p->census->tasks_open);
 }
 
-static void write_oldest_lease(struct page_of *p)
+static void write_oldest_lease(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
 }
 
-static void begin(struct page_of *p, const char *name, const char *type, const char *help)
+static void begin(struct scrape *p, const char *name, const char *type, const char *help)
 {
 	p->name = name;
 	text_format(p->to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -206,7 +206,8 @@ static void begin(struct page_of *p, const char *name, const char *type, const c
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
                    const struct census *census)
 {
-	struct page_of page = {to, m, e, engine_metrics(e), connections_metrics(connections), census, NULL}, *p = &page;
+	struct scrape scrape = {to, m, e, engine_metrics(e), connections_metrics(connections), census, NULL},
+		      *p = &scrape;
 
 #define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
 #include "api/metrics.def"

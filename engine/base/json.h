@@ -10,14 +10,8 @@
 #ifndef JSON_H
 #define JSON_H
 
+#include "engine/base/scan.h"
 #include "engine/base/text.h"
-
-/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
- * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
-struct json_fault {
-	char field[192];
-	char detail[192];
-};
 
 /* A body that was read: the tree and its flaws. Nothing outlives it: copy what is to stay. */
 struct json_doc;

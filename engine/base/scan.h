@@ -7,7 +7,14 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include "engine/base/json.h"
+#include "engine/base/base.h"
+
+/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
+ * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
+struct json_fault {
+	char field[192];
+	char detail[192];
+};
 
 /* The largest sensible call is a batch of 1,000 reservations with 50,000 lines in all: 2 values (the object, the
  * array), 5 per reservation (itself, order_id, ttl_s, mode, lines), 4 per line (itself, sku, location, qty), so
