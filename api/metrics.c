@@ -1,8 +1,8 @@
 /* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
 #include "api/metrics.h"
 #include "api/http/connection.h"
+#include "engine/base/counters.h"
 #include "engine/busy.h"
-#include "engine/counters.h"
 #include "engine/engine.h"
 
 #include <string.h>

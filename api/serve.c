@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/stop.h"
 #include "schema/migrate.h"
 
 #include <signal.h>

@@ -115,10 +115,9 @@ UNION
   WHERE r.state = 1 AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
 
 -- name: reservation_list
--- A walk over {count} ids, newest first, and whether each belongs to the list. {low}: the id before which it begins. An order with a
--- slash is no client's (jobs/tune.sql): lists leave it out, and it counts for nothing.
+-- A walk over {count} ids, newest first, and whether each belongs to the list. {low}: the id before which it begins.
 SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id < {low} AND order_id NOT LIKE '%/%' ORDER BY reservation_id DESC LIMIT {count};
+ WHERE reservation_id < {low} ORDER BY reservation_id DESC LIMIT {count};
 
 -- name: reservation_list_waiting
 -- The same for ids in {state} that no task has, in the order of the index. {rows}: the due_at after which it begins; {low}: the id
@@ -126,7 +125,7 @@ SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
 -- expires_at, so the index is walked up to this moment or from it on, and never through the other kind.
 SELECT reservation_id, 0, due_at, {state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
   FROM reservation FORCE INDEX (claim)
- WHERE state = {state} AND task_id IS NULL AND order_id NOT LIKE '%/%' AND due_at >= {rows} AND (due_at > {rows} OR reservation_id > {low})
+ WHERE state = {state} AND task_id IS NULL AND due_at >= {rows} AND (due_at > {rows} OR reservation_id > {low})
    AND due_at > IF({state} = 1 AND {lapsed} = 0, UTC_TIMESTAMP(3), TIMESTAMP'1000-01-01 00:00:00')
    AND due_at <= IF({state} = 1 AND {lapsed} = 1, UTC_TIMESTAMP(3), TIMESTAMP'9999-12-31 23:59:59.999')
  ORDER BY due_at, reservation_id LIMIT {count};
@@ -135,16 +134,9 @@ SELECT reservation_id, 0, due_at, {state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3
 -- The same for those that a task has or had; {task}: the task of the last row before the page.
 SELECT reservation_id, task_id, due_at, {state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
   FROM reservation FORCE INDEX (claim)
- WHERE state = {state} AND task_id >= {task} AND order_id NOT LIKE '%/%'
+ WHERE state = {state} AND task_id >= {task}
    AND (task_id > {task} OR due_at > {rows} OR (due_at = {rows} AND reservation_id > {low}))
  ORDER BY task_id, due_at, reservation_id LIMIT {count};
-
--- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so it is run
--- every few seconds at most.
-SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
-       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
-  FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
 
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.

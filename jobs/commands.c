@@ -1,9 +1,11 @@
-/* commands.c - the commands work, reap, kick and purge. */
+/* commands.c - the commands work, reap, kick and purge: options in, one run, a few lines out. */
 #include "jobs/commands.h"
+#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/db/guard.h"
+#include "jobs/claim.h"
 #include "jobs/database.h"
-#include "jobs/jobs.h"
+#include "jobs/work.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,38 +15,10 @@
 
 enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
 
-/* ---- signals: the first one ends the work in order, the second one at once. */
+/* ---- work and reap */
 
-static void *signals_main(void *arg)
-{
-	sigset_t set;
-	int      sig;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigwait(&set, &sig);
-	stop_now(arg);
-	sigwait(&set, &sig);
-	exec_kill_all();
-	_exit(128 + sig);
-}
-
-void signals_watch(struct stop *stop)
-{
-	pthread_t thread;
-	sigset_t  set;
-	int       error;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	error = pthread_create(&thread, NULL, signals_main, stop);
-	assert(error == 0);
-	pthread_detach(thread);
-}
+_Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
+               "options.h has the limits of claim.h and work.h");
 
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
@@ -56,7 +30,7 @@ static int workers_run(struct work *work, unsigned count)
 	int                     status;
 
 	stop_init(&stop);
-	signals_watch(&stop);
+	stop_on_signals(&stop, exec_kill_all);
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
@@ -98,10 +72,48 @@ int work_run(const struct command *self, int argc, char **argv)
 	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 }
 
+/* The print-out of `reap`. */
+struct reaped {
+	bool    json, dry, once;
+	int64_t tasks; /* freed, or to be freed */
+};
+
+static void reaped_json(const struct task *task, int64_t orders, bool freed)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_int(&w, "task_id", (int64_t)task->task_id);
+	json_put_string(&w, "kind", task_kind_name(task->kind));
+	json_put_string(&w, "worker", task->worker);
+	json_put_int(&w, "orders", orders);
+	json_put_bool(&w, "freed", freed);
+	json_close_object(&w);
+	puts(out.data);
+	text_fini(&out);
+}
+
+/* A person is told that there was nothing; a program reads no line as none. */
+static void reaped_print(void *arg, const struct task *task, int64_t orders)
+{
+	struct reaped *r = arg;
+
+	r->tasks += task != NULL;
+	if (task && r->json)
+		reaped_json(task, orders, !r->dry);
+	else if (task)
+		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
+		       task_kind_name(task->kind), (long long)orders, r->dry ? "would be freed" : "freed");
+	else if (r->once && !r->json && r->tasks == 0)
+		puts("nothing to free");
+}
+
 int reap_run(const struct command *self, int argc, char **argv)
 {
-	struct work work = {.kind = TASK_NO_KIND, .tells = true};
-	int         status = options_read(self, argc, argv, NULL, 0);
+	struct reaped reaped = {0};
+	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
+	int           status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -109,12 +121,12 @@ int reap_run(const struct command *self, int argc, char **argv)
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
+	reaped.json = option_given(OPTION_json);
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
-	work.dry = option_given(OPTION_dry_run);
-	work.json = option_given(OPTION_json);
-	work.once = !option_given(OPTION_every);
+	work.dry = reaped.dry = option_given(OPTION_dry_run);
+	work.once = reaped.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
 	return workers_run(&work, 1);
 }
@@ -248,9 +260,13 @@ int kick_run(const struct command *self, int argc, char **argv)
 
 /* ---- purge */
 
+/* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
-	int64_t     days, last, seen, removed;
-	struct text rows; /* ids that may go */
+	int64_t     days;
+	int64_t     last, seen; /* of a page: the last id, and how many */
+	struct text rows;       /* the ids of the page that may go .. */
+	int64_t     rows_count; /* .. and how many */
+	int64_t     removed;
 };
 
 static void purge_read(void *arg, const struct db_row *row)
@@ -259,27 +275,26 @@ static void purge_read(void *arg, const struct db_row *row)
 
 	p->last = db_int(row, 0);
 	p->seen++;
-	if (db_int(row, 1))
+	if (db_int(row, 1)) {
 		row_int(&p->rows, p->last);
+		p->rows_count++;
+	}
 }
 
-/* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
+/* Removes a batch of reservations with their lines. Movements stay: they are the history of on_hand. */
 static enum db_result purge_try(struct db *db, struct purge *p)
 {
 	struct text    sql = {0};
-	int64_t        count = 1;
 	int            verdict;
 	enum db_result result;
 
-	for (size_t i = 0; i < p->rows.len; i++)
-		count += p->rows.data[i] == ',';
 	guard_begin(&sql);
 	statement_add(&sql, PURGE_ROWS, &(struct fill){.rows = &p->rows});
-	guard_expect(&sql, count, 1);
+	guard_expect(&sql, p->rows_count, 1);
 	statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &p->rows});
 	result = guard_run(db, &sql, &verdict);
 	if (result == DB_OK && verdict == GUARD_DONE)
-		p->removed += count;
+		p->removed += p->rows_count;
 	text_fini(&sql);
 	return result;
 }
@@ -308,7 +323,7 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 	return result;
 }
 
-/* Page by page; `batch` removes what of a page may go. */
+/* Walks page by page; `batch` removes the rows of a page that may go. */
 static int purge_walk(struct db *db, struct purge *p, enum statement page,
                       enum db_result (*batch)(struct db *db, struct purge *p))
 {
@@ -317,11 +332,11 @@ static int purge_walk(struct db *db, struct purge *p, enum statement page,
 
 	p->last = p->removed = 0;
 	do {
-		p->seen = 0;
+		p->seen = p->rows_count = 0;
 		text_reset(&p->rows);
 		text_reset(&sql);
 		statement_add(&sql, page, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
-		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows.len > 0 && batch(db, p) != DB_OK))
+		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows_count > 0 && batch(db, p) != DB_OK))
 			status = EXIT_UNAVAILABLE;
 	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
 	text_fini(&sql);
@@ -339,7 +354,7 @@ static int purge_lanes(struct db *db, const struct purge *p)
 	return status;
 }
 
-/* What is old by a clock that is wrong may be young. */
+/* A row that is old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;
@@ -371,8 +386,6 @@ static int purge_act(struct db *db, void *arg)
 		status = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	if (status == EXIT_DONE)
 		status = purge_lanes(db, p);
-	if (status == EXIT_DONE && tune_clean(db) != DB_OK)
-		status = EXIT_UNAVAILABLE;
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed\n",
 	       (long long)reservations, (long long)p->removed);

@@ -1,25 +1,25 @@
-/* complete.c - orders of a task that are done, or failed: one guarded transaction each, written again from what is read
- * anew whenever it undid itself. The count of changed rows is the fence.
+/* complete.c - orders of a task that are done, or failed, each list in one guarded transaction. A transaction that
+ * undid itself is written again from rows read anew. The count of changed rows is the fence.
  *
- * What is too much for one transaction, or what the database refuses, is halved until it fits or one order is alone:
- * that one fails, with the reason, and its neighbours are done. So is what somebody else has locked. */
+ * A list that is too much for one transaction, or that the database refuses, is halved until it fits or one order is
+ * alone: that order fails, with the reason, and its neighbours are done. A list with locked rows is halved likewise. */
+#include "jobs/complete.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/hash.h"
 #include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/guard.h"
 #include "engine/shares.h"
-#include "jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
- * LOCKED_MAX: so many orders are found locked one by one, further ones by the part, because each look takes 2 s.
- * LOCKED_MS: so long it is tried anew. RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many
- * orders refused, one by one, and none that was done: it is not the orders. */
+ * LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
+ * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
 enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
 
 static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
@@ -27,8 +27,8 @@ static void fail_row(struct text *sql, const struct task *task, const struct res
 
 /* ---- complete */
 
-/* Of an expiry: brings those whose time has passed to the front; how many they are. Others are among them when the
- * clock that claimed them was ahead. */
+/* Brings the holds whose time has passed to the front; returns how many. Others are among them when the clock that
+ * claimed them was ahead. */
 static size_t past_first(struct reservation **list, size_t count)
 {
 	size_t past = 0;
@@ -43,10 +43,10 @@ static size_t past_first(struct reservation **list, size_t count)
 	return past;
 }
 
-/* Orders that are put aside, so that the others of their task go on. */
+/* Orders put aside, so that the others of their task go on. */
 struct aside {
 	struct reservation **list;
-	int64_t             *completed; /* how many were when it was put aside */
+	int64_t             *completed; /* orders completed by then */
 	size_t               count;
 };
 
@@ -55,12 +55,12 @@ struct parts {
 	struct db          *db;
 	const struct task  *task;
 	struct ids          ids;      /* of settlements */
-	struct task_answer *a;        /* what is completed is counted there .. */
-	struct task_answer  gone;     /* .. and here, however often it is begun anew: what failed or was given back */
+	struct task_answer *a;        /* counts the completed orders */
+	struct task_answer  gone;     /* orders that failed or were given back, however often the list is begun anew */
 	struct aside        alone;    /* refused, perhaps by a database that refuses all */
-	struct aside        locked;   /* somebody else has locked what they need */
-	bool                puts_off; /* nothing was done outside: what is locked may go back */
-	bool                last;     /* those refused are tried for the last time .. */
+	struct aside        locked;   /* their rows are locked by somebody else */
+	bool                puts_off; /* nothing was done outside: locked orders may go back */
+	bool                last;     /* refused orders are tried for the last time .. */
 	bool                buries;   /* .. and others were done since */
 	bool                left;     /* one of them stays as it is */
 };
@@ -111,7 +111,7 @@ static void rows_add(struct text *sql, enum statement name, const struct task *t
 	text_fini(&rows);
 }
 
-/* One transaction: rows, units, movement, task. The first *done of the list are completed, the others given back. */
+/* Writes rows, units, movement and task. The first *done of the list are completed, the others given back. */
 static enum db_result complete_write(struct parts *p, struct reservation **list, size_t count, size_t *done,
                                      int *verdict)
 {
@@ -120,8 +120,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	enum db_result     result = DB_OK;
 
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
+	assert(count > 0 && *done <= count);
 	guard_begin(&sql);
-	rows_add(&sql, task_kind_statement(task->kind), task, list, *done);
+	rows_add(&sql, task_kind_complete(task->kind), task, list, *done);
 	rows_add(&sql, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
 		settle_add(&sql, p, list, *done);
@@ -142,9 +143,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	return result;
 }
 
-/* Nothing of what was named is left: the task is done if nothing else is. Without a guard: a task that was closed
- * meanwhile stays as it is. It is looked at afterwards: a reaper marks the task before it takes its rows, so they were
- * lost to one if it is marked by now. */
+/* None of the orders named is left: the task is done if it has no other. A task that was closed meanwhile stays as it
+ * is, without a guard. The task is read afterwards: a reaper marks it before taking its rows, so the mark says whether
+ * the orders were lost to a reaper. */
 static enum db_result nothing_write(struct db *db, struct task *task, int *verdict)
 {
 	struct text    sql = {0};
@@ -165,15 +166,14 @@ static void expired_count(const struct task *task, int64_t orders)
 		counter_add(COUNT_EXPIRED, orders);
 }
 
-/* So many refused in a row, and none that was done between them. */
+/* ALONE_MAX orders were refused in a row, none was done between them. */
 static bool all_are_refused(const struct parts *p)
 {
 	return p->alone.count >= ALONE_MAX && p->alone.completed[p->alone.count - ALONE_MAX] == p->a->completed;
 }
 
-/* The order alone cannot be completed: it fails with the reason, a settlement for good. Unless it may be the database,
- * and nothing is wrong with the order: the row is not to blame, none was done since, and it has attempts left. Then it
- * is put aside until that is known. */
+/* An order that cannot be completed alone fails with the reason, a settlement for good. It is put aside first where the
+ * database may be to blame: the error names no row, no order was done since, and the order has attempts left. */
 static enum db_result refused_alone(struct parts *p, struct reservation *r, int *verdict)
 {
 	bool           slots = *verdict == SLOTS_MOVED, bury = slots || db_refused_row(p->db) || p->buries;
@@ -210,7 +210,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, int 
 	return result;
 }
 
-/* All of it at once, or where that is too much, refused or locked, each half. Ends at the first trouble of another
+/* Completes the list at once; where it is too much, refused or locked, each half. Ends at the first trouble of another
  * kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
 {
@@ -240,7 +240,7 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	                                                 : result;
 }
 
-/* Somebody else has locked what they need: they go back for a while. */
+/* Orders whose rows are locked by somebody else go back for a while. */
 static enum db_result locked_put_off(struct parts *p, int *verdict)
 {
 	struct text    sql = {0};
@@ -265,7 +265,7 @@ static enum db_result locked_put_off(struct parts *p, int *verdict)
 	return result;
 }
 
-/* Those refused, once more: each fails if others were done since. Otherwise it stays as it is. */
+/* Tries refused orders once more: each fails if others were done since, otherwise it stays as it is. */
 static enum db_result alone_complete(struct parts *p, int *verdict)
 {
 	enum db_result result = DB_OK;
@@ -279,7 +279,7 @@ static enum db_result alone_complete(struct parts *p, int *verdict)
 	return result == DB_OK && *verdict == GUARD_DONE && p->left ? DB_ERROR : result;
 }
 
-/* The whole list; then what was put aside. */
+/* Completes the list, then the orders put aside. */
 static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
 {
 	enum db_result result;
@@ -299,7 +299,7 @@ static enum db_result list_complete(struct parts *p, struct reservation **list, 
 	return result;
 }
 
-/* What is gone is lost; where it was read anew since, that was noticed. */
+/* Orders that failed or were given back count as lost, once: rows read anew since may have shown them lost already. */
 static void gone_add(struct parts *p)
 {
 	int64_t seen = p->a->lost;
@@ -399,7 +399,7 @@ static int64_t backoff_ms(unsigned attempts)
 	return (s < 600 ? s : 600) * (900 + 200 * chance / 255);
 }
 
-/* What is kept as last_error. */
+/* The text of last_error. */
 static const char *reason_of(const struct report *report)
 {
 	return report->error && *report->error ? report->error : "no reason was given";
@@ -432,7 +432,7 @@ static const struct report *report_of(const struct reservation *r, const struct 
 	return NULL;
 }
 
-/* Appends what happens to each of the task's rows that a report names; counts them. */
+/* Adds a statement for each of the task's rows that a report names; counts them. */
 static void fail_rows(struct text *sql, const struct reservation_reader *open, const struct report *orders,
                       size_t count, unsigned attempts_max, struct task_answer *a)
 {
@@ -445,7 +445,7 @@ static void fail_rows(struct text *sql, const struct reservation_reader *open, c
 	}
 }
 
-/* In one transaction; the task's row is written too while it is open. */
+/* Fails orders in one transaction; the task's row is written too while it is open. */
 static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
                                  size_t count, unsigned attempts_max, struct task_answer *a, int *verdict)
 {
@@ -467,7 +467,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	return result;
 }
 
-/* An order that failed bears the reason: it is found again by whoever repeats the call. */
+/* An order that failed bears the reason: a repeated call finds it by that. */
 static bool fail_is_repeated(const struct reservation *r, const struct report *report, struct task_answer *a)
 {
 	bool repeated = r && (r->state == BURIED || r->state == task_kind_from(a->task.kind)) && r->last_error &&
@@ -478,7 +478,7 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 	return repeated;
 }
 
-/* Orders that the task did not have: those that failed before count as they did, the others are lost. */
+/* Orders that the task did not have: one that failed before counts as it did then, another is lost. */
 static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
@@ -535,7 +535,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	return result;
 }
 
-/* These orders go back, in parts that are no long transactions. */
+/* Frees the orders in parts, so that no transaction is long. */
 static enum db_result release_write(struct db *db, const struct reservation_reader *open, const char *error,
                                     unsigned attempts_max, struct task_answer *a, int *verdict)
 {

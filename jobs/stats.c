@@ -3,7 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/read/census.h"
 #include "jobs/database.h"
-#include "jobs/task.h"
+#include "jobs/reap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct stock_row {
 	int64_t skus, locations, slots, slot_rows, available, reserved;
 };
 
-/* What got its time from a clock that was ahead and waits for a reaper. */
+/* Rows with a time of a clock that was ahead; a reaper brings them back. */
 struct ahead {
 	int64_t orders, leases;
 };

@@ -1,9 +1,10 @@
--- What must hold at any moment, also under load. Each block is one SELECT, which sees one moment, and returns the rows that break
--- it, so no row is good news. `holdfast audit` runs them (jobs/audit.c); they share nothing with the engine.
+-- What must hold at any moment, also under load. Each block is one SELECT, which sees one moment, and returns the rows
+-- that break it, so no row is good news. `holdfast audit` runs them (jobs/audit.c); they share nothing with the engine.
 --
--- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN} becomes the range.
--- {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing otherwise. A block that is not by
--- sku and has no {sku ..} is passed over then. Without the braces every block runs over everything.
+-- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
+-- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing
+-- otherwise. A block that is not by sku and has no {sku ..} is passed over then. Without the braces every block runs
+-- over everything.
 
 -- name: no_negative_slot by sku
 -- No slot is below zero.
@@ -18,7 +19,7 @@ SELECT k.code AS sku, s.sku_id, o.code AS location, s.location_id, s.slot, s.ava
  WHERE (k.sku_id IS NULL OR o.location_id IS NULL) {range s.sku_id};
 
 -- name: on_hand_is_moved by sku
--- Units in the house are the sum of the movements, for every sku and location.
+-- Units on hand are the sum of the movements, for every sku and location.
 SELECT k.code AS sku, o.code AS location, SUM(d.on_hand) AS on_hand, SUM(d.moved) AS moved
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available + s.reserved) AS on_hand, 0 AS moved
           FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {range s.sku_id} GROUP BY s.sku_id, s.location_id
@@ -50,8 +51,8 @@ SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS 
        {range h.movement_no};
 
 -- name: reserved_is_promised at once
--- What a slot has in `reserved` is what the lines of live reservations (held, confirmed, buried) have in that slot. Lines have no
--- index by sku, which every order would pay for: this is one walk over the live ones, summed by slot.
+-- What a slot has in `reserved` is what the lines of live reservations (held, confirmed, buried) have in that slot.
+-- Lines have no index by sku, which every order would pay for: this is one walk over the live ones, summed by slot.
 SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
   FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised
           FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {sku AND s.sku_id = #}
@@ -75,11 +76,13 @@ SELECT r.order_id, k.code AS sku, o.code AS location, l.qty
 SELECT r.order_id, k.code AS sku, l.sku_id, o.code AS location, l.location_id, l.slot, l.qty, l.reservation_id
   FROM reservation_line l FORCE INDEX (PRIMARY)
   LEFT JOIN reservation r USING (reservation_id) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE (r.reservation_id IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL) {range l.reservation_id} {sku AND l.sku_id = #};
+ WHERE (r.reservation_id IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL)
+       {range l.reservation_id} {sku AND l.sku_id = #};
 
 -- name: resolved_once by reservation
 -- Each reservation is resolved at most once, and its times agree with its state.
-SELECT r.order_id, IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+SELECT r.order_id,
+       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.confirmed_at, r.released_at, r.settled_at
   FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = 3) <> (r.settled_at IS NOT NULL)
@@ -96,26 +99,32 @@ SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMAR
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: due_within_a_pause by reservation
--- What waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds, 600 at most, give or take a
--- tenth. A minute more is no trouble; what is due later than that got its time from a clock that was ahead, and a reaper brings it back.
-SELECT r.order_id, IF(r.state = 2, 'confirmed', 'held') AS state, r.due_at, r.attempts FROM reservation r FORCE INDEX (PRIMARY)
+-- What waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds, 600 at most,
+-- give or take a tenth. A minute more is no trouble; what is due later than that got its time from a clock that was
+-- ahead, and a reaper brings it back.
+SELECT r.order_id, IF(r.state = 2, 'confirmed', 'held') AS state, r.due_at, r.attempts
+  FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = 2 AND r.task_id IS NULL) OR (r.state = 1 AND r.task_id = 0))
    AND r.due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(r.attempts, 10)) MICROSECOND
        {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: lease_within_an_hour by task
--- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper brings it back.
+-- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
+-- brings it back.
 SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM task t FORCE INDEX (PRIMARY)
  WHERE t.state = 1 AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
    AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
        {range t.task_id};
 
 -- name: claim_has_task by reservation
--- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders of one that
--- was reaped are free again soon after. What waits to be settled or kicked names no task, or nobody would find it.
-SELECT r.order_id, IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
-       r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind, ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task,
+-- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
+-- of one that was reaped are free again soon after. What waits to be settled or kicked names no task, or nobody would
+-- find it.
+SELECT r.order_id,
+       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
+       ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task,
        t.ended_at
   FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
  WHERE ((r.state IN (1, 2) AND r.task_id > 0
@@ -141,24 +150,27 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM task t F
      OR (t.state = 1) <> (t.ended_at IS NULL)) {range t.task_id};
 
 -- name: task_counts by task
--- What a task completed, failed and still has, and what was released while it had it, are no more than it claimed; what names it as
--- settled or expired is no more than it completed (fewer: expired ones may be held again, old ones are purged).
+-- What a task completed, failed and still has, and what was released while it had it, are no more than it claimed; what
+-- names it as settled or expired is no more than it completed (fewer: expired ones may be held again, old ones are
+-- purged).
 SELECT d.* FROM (
   SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = 1, 2, 1) AND r.task_id = t.task_id) AS still,
-         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim) WHERE r.state = 4 AND r.task_id = t.task_id) AS released,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
+           WHERE r.state = 4 AND r.task_id = t.task_id) AS released,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = 1, 3, 5) AND r.task_id = t.task_id) AS resolved
     FROM task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
  WHERE d.completed + d.failed + d.still + d.released > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
--- The units of the orders that a task settled left the house once: its settlements, each named by its task and its first order,
--- took as many. Tasks whose orders were purged are passed over.
+-- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
+-- first order, took as many. Tasks whose orders were purged are passed over.
 SELECT d.* FROM (
   SELECT t.task_id, t.completed,
-         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim) WHERE r.state = 3 AND r.task_id = t.task_id) AS settled,
+         (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
+           WHERE r.state = 3 AND r.task_id = t.task_id) AS settled,
          (SELECT COALESCE(SUM(l.qty), 0)
             FROM reservation r FORCE INDEX (claim)
             STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id

@@ -6,6 +6,8 @@
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
 #include "jobs/task.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
 #include "engine/db/db.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/prepared.h"
 #include "engine/db/statement.h"
 
@@ -484,6 +484,12 @@ bool db_refused_row(const struct db *db)
 {
 	return db->code == ER_CONSTRAINT_FAILED || db->code == ER_WARN_DATA_OUT_OF_RANGE ||
 	       db->code == ER_DATA_OUT_OF_RANGE;
+}
+
+bool db_denied(const struct db *db)
+{
+	return db->code == ER_DBACCESS_DENIED_ERROR || db->code == ER_TABLEACCESS_DENIED_ERROR ||
+	       db->code == ER_SPECIFIC_ACCESS_DENIED_ERROR;
 }
 
 unsigned db_errno(const struct db *db)

@@ -122,6 +122,8 @@ enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To
  * try again is no use. */
 bool db_refused(const struct db *db);
+/* Of the last statement: DB_ERROR, because the account may not do it. */
+bool db_denied(const struct db *db);
 /* Of the last statement: DB_ERROR, and a row is to blame, which breaks a rule of its table. Other errors may be of all
  * rows. */
 bool        db_refused_row(const struct db *db);

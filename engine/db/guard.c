@@ -1,6 +1,6 @@
 /* guard.c - see guard.h. */
 #include "engine/db/guard.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 #include "engine/db/statement.h"
 
 void guard_begin(struct text *sql)

@@ -268,14 +268,15 @@ void lane_expect(struct lane *l, int64_t count, enum txn_verdict verdict)
 void lane_begin(struct lane *l, enum isolation isolation)
 {
 	l->step = (struct step){.sent_ms = clock_ms()};
-	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
+	l->batch_no++;
 	db_begin(l->db);
 	if (isolation == REPEATABLE_READ) {
 		outbox_send(&l->outbox);
 		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
 	}
-	db_values_begin(&l->values, 4);
+	db_values_begin(&l->values, 5);
 	db_values_int(&l->values, l->batch_no);
+	db_values_int(&l->values, (int64_t)l->batch.count); /* workers see the load by it (jobs/work.c) */
 	db_values_int(&l->values, l->lane_id);
 	db_values_int(&l->values, l->epoch);
 	db_values_int(&l->values, l->committed_no);

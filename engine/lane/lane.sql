@@ -32,9 +32,8 @@ SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM loca
   FROM identity WHERE one = 1;
 
 -- name: lanes_work
--- How much the lanes have done so far: batch_no grows by the operations of a batch. A lane that ends takes its share along. A walk
--- over all lanes, a handful of rows.
-SELECT COALESCE(SUM(batch_no), 0) FROM lane;
+-- How many operations the lanes have done so far. A lane that ends takes its share along. A walk over all lanes, a handful of rows.
+SELECT COALESCE(SUM(ops), 0) FROM lane;
 
 -- name: lane_drop
 -- A lane that ends in order takes its row along.
@@ -49,6 +48,6 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count
 -- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
 -- as proof of the commit, and tells @t, the time of the transaction, which is also its LAST_INSERT_ID in ms since 1970: the server
 -- gives that back with the count. No row is changed where the lane is fenced, or where the row does not say what was committed last:
--- the database is in another past. Prepared: (batch, lane, epoch, batch committed last).
-UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, batch_at = @t := UTC_TIMESTAMP(3)
+-- the database is in another past. Prepared: (batch, operations of it, lane, epoch, batch committed last).
+UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, ops = ops + ?, batch_at = @t := UTC_TIMESTAMP(3)
  WHERE lane_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;
