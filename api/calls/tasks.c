@@ -8,7 +8,6 @@
 #include "engine/read/cursor.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
-#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
