@@ -111,12 +111,7 @@ link    = @mkdir -p $(@D); echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
-# Not for AddressSanitizer, which has an allocator of its own.
-ifeq (,$(findstring sanitize,$(CFLAGS)))
-$(B)/test: | $(B)/fault-memory.so
-endif
 $(B)/bench-holdfast: | $(B)/bench-trips.so
-$(B)/fault-memory.so: tests/fault/memory.c
 $(B)/bench-trips.so: tests/bench/preload/trips.c
 $(B)/%.so:
 	@mkdir -p $(@D)

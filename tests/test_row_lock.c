@@ -353,6 +353,7 @@ Test(row_lock, parked_count_into_the_queue)
 	race = flow_race("4", call.data);
 	flow_step("wait raw GET /metrics            -> 200 holdfast_queue_depth{lane=0}=4000");
 	flow_repeat("batch Z A=1", " | Z# A=1", 999, " -> 503 busy");
+	flow_step("raw GET /metrics                 -> 200 holdfast_busy_total{cause=queue_full}=1000");
 	trap_raced(race, "4x 200");
 	flow_step("wait raw GET /metrics            -> 200 holdfast_queue_depth{lane=0}=0");
 	trap_unlock();

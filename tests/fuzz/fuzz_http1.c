@@ -1,4 +1,4 @@
-/* fuzz_frame.c - any bytes as what a client sends on one connection, without a service; the first says how they are
+/* fuzz_http1.c - any bytes as what a client sends on one connection, without a service; the first says how they are
  * cut.
  *
  * Cut in any way they are the same requests, with the same fault behind them, seen early or late in one piece. Each is
