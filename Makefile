@@ -135,10 +135,13 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-$(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/sql.awk $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
-$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
-$(B)/gen/invariants.h: FROM = -f schema/embed.awk schema/invariants.sql
-$(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
+WORDS = engine/db/fill.def engine/reservation_states.def engine/movement_kinds.def jobs/kinds.def jobs/task_states.def
+EMBED = -f engine/db/words.awk -f schema/embed.awk
+$(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
+                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
+$(B)/gen/schema.h:     FROM = $(EMBED) $(sort $(wildcard schema/[0-9]*.sql))
+$(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) schema/invariants.sql
+$(B)/gen/openapi.h:    FROM = $(EMBED) api/openapi.yaml
 generated: $(GEN)
 $(GEN): $(B)/gen/ready ALWAYS
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@

@@ -1,9 +1,7 @@
 /* counters.c - see counters.h. Where nobody knows whether the database did it, it counts as done: rather too little
  * than twice. */
 #include "engine/counters.h"
-#include "engine/base/text.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 
 #include <string.h>
 
@@ -20,34 +18,38 @@ void counter_add(enum counter c, int64_t n)
 	atomic_fetch_add_explicit(&here[c], n, memory_order_relaxed);
 }
 
+/* What the database's rooms count for themselves, which know no counters. */
+static void counted_take(void)
+{
+	counter_add(COUNT_DEADLOCKS, db_deadlocks());
+	counter_add(COUNT_RETRIES, txn_undone());
+}
+
 int64_t counter_here(enum counter c)
 {
+	counted_take();
 	return atomic_load_explicit(&here[c], memory_order_relaxed);
 }
 
 void counters_leave(struct db *db)
 {
-	struct text    rows = {0}, sql = {0};
+	struct values  rows = {.columns = 2};
 	int64_t        left[COUNTERS];
 	enum db_result result = DB_OK;
 
+	counted_take();
 	for (int c = 0; c < COUNTERS; c++) {
 		left[c] = atomic_exchange(&here[c], 0);
 		if (left[c] == 0)
 			continue;
-		row_begin(&rows);
-		row_hex(&rows, names[c], strlen(names[c]));
-		row_int(&rows, left[c]);
-		row_end(&rows);
+		values_text(&rows, names[c]);
+		values_int(&rows, left[c]);
 	}
-	if (rows.len > 0) {
-		statement_add(&sql, COUNTERS_LEAVE, &(struct fill){.rows = &rows});
-		result = db_run(db, &sql, NULL, NULL);
-	}
+	if (rows.count > 0)
+		result = txn_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);
 	for (int c = 0; c < COUNTERS && result != DB_OK && result != DB_UNKNOWN; c++)
 		counter_add((enum counter)c, left[c]);
-	text_fini(&rows);
-	text_fini(&sql);
+	values_fini(&rows);
 }
 
 static void left_read(void *arg, const struct db_row *row)
@@ -61,12 +63,9 @@ static void left_read(void *arg, const struct db_row *row)
 
 void counters_take(struct db *db)
 {
-	struct text sql = {0};
-	int64_t     taken[COUNTERS] = {0};
+	int64_t taken[COUNTERS] = {0};
 
-	statement_add(&sql, COUNTERS_TAKE, NULL);
-	if (db_run(db, &sql, left_read, taken) == DB_OK)
+	if (txn_ask(db, COUNTERS_TAKE, NULL, left_read, taken) == DB_OK)
 		for (int c = 0; c < COUNTERS; c++)
 			counter_add((enum counter)c, taken[c]);
-	text_fini(&sql);
 }

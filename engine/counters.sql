@@ -1,7 +1,7 @@
 -- What processes without /metrics counted, until a service takes it over.
 
 -- name: counters_leave
--- {rows}: (name, how much more).
+-- Rows: (name, how much more).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);
 
 -- name: counters_take

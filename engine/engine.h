@@ -10,8 +10,6 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
@@ -28,9 +26,19 @@ const char        *outcome_code(enum outcome o);
 const char        *outcome_detail(enum outcome o);
 enum outcome_class outcome_class(enum outcome o);
 
-enum reservation_state { HELD = 1, CONFIRMED, SETTLED, RELEASED, EXPIRED, BURIED, STATES };
+enum reservation_state {
+#define X(name, number, word) name = number,
+#include "engine/reservation_states.def"
+#undef X
+	STATES
+};
 const char *reservation_state_name(enum reservation_state s);
-enum movement_kind { RECEIPT = 1, ADJUSTMENT, RETURN, STOCKTAKE, SETTLEMENT, KINDS };
+enum movement_kind {
+#define X(name, number, word) name = number,
+#include "engine/movement_kinds.def"
+#undef X
+	KINDS
+};
 const char *movement_kind_name(enum movement_kind k);
 
 /* One sku at one location, with a number of units. Of an operation: sorted by sku code and location code, equal ones

@@ -2,12 +2,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/engine.h"
 #include "engine/lane/lane.h"
 #include "engine/read/list.h"
-#include "engine/rows.h"
 
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -42,7 +38,12 @@ enum outcome_class outcome_class(enum outcome o)
 
 const char *reservation_state_name(enum reservation_state s)
 {
-	static const char *const names[STATES] = {"", "held", "confirmed", "settled", "released", "expired", "buried"};
+	static const char *const names[STATES] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "engine/reservation_states.def"
+#undef X
+	};
 
 	assert(s < STATES);
 	return names[s];
@@ -50,7 +51,12 @@ const char *reservation_state_name(enum reservation_state s)
 
 const char *movement_kind_name(enum movement_kind k)
 {
-	static const char *const names[KINDS] = {"", "receipt", "adjustment", "return", "count", "settlement"};
+	static const char *const names[KINDS] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "engine/movement_kinds.def"
+#undef X
+	};
 
 	assert(k < KINDS);
 	return names[k];

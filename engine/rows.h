@@ -3,9 +3,7 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
+#include "engine/db/txn.h"
 #include "engine/engine.h"
 
 /* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's. Rows may
@@ -25,17 +23,16 @@ struct reservation *reservation_copy(const struct reservation *r);
 void                reservation_free(struct reservation *r);
 void                reservations_free(struct reservation **list, size_t count);
 
-/* Appends to a guarded transaction: the units of these reservations return to `available`, in the slots that their
- * lines name. `verdict` where a slot is not as it must be. */
-void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict);
+/* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name.
+ * TXN_MISPLACED where a slot has them not. */
+void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 
 /* One settlement movement: of a task, its part-th, with a number made by id_make. */
 struct settlement {
 	uint64_t task_id, part, movement_no;
 };
-/* The same: the units leave the house, and one movement says so. */
-void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
-                  int verdict);
+/* Likewise: the units leave the house, and one movement says so. */
+void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
 
 /* Makes ids ordered by time, about as fine as a commit takes: 44 bits of quarters of a millisecond since 1970 (until
  * 2109 the highest bit is 0), 10 bits of `owner`, 9 bits of a counter. The owner is a number that the database gave (of

@@ -11,17 +11,13 @@
  * So that is one statement: 1.0 s with 200,000 live reservations of two lines among 1,000,000, 4 s with all of them
  * live. Sums are made by the database, which keeps them by slot; memory here does not grow with anything. */
 #include "jobs/audit.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 #include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 #include "jobs/database.h"
 
 #include <errno.h>
@@ -281,13 +277,7 @@ static void page_read(void *arg, const struct db_row *row)
 
 static enum db_result page_find(struct audit *a, const struct walk *walk, int64_t low, int64_t count, struct page *page)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, walk->page, &(struct fill){.low = low, .count = count});
-	result = db_run(a->db, &sql, page_read, page);
-	text_fini(&sql);
-	return result;
+	return txn_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
 }
 
 static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
@@ -388,14 +378,12 @@ static void sku_read(void *arg, const struct db_row *row)
 
 static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 {
-	struct text    sql = {0}, rows = {0};
+	struct values  rows = {.columns = 1};
 	enum db_result result;
 
-	row_hex(&rows, code, strlen(code));
-	statement_add(&sql, SKU_FIND, &(struct fill){.rows = &rows});
-	result = db_run(db, &sql, sku_read, sku_id);
-	text_fini(&sql);
-	text_fini(&rows);
+	values_text(&rows, code);
+	result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &rows}, sku_read, sku_id);
+	values_fini(&rows);
 	return result;
 }
 

@@ -1,12 +1,6 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
-#include "engine/base/base.h"
 #include "engine/base/json.h"
-#include "engine/base/text.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/task.h"
 
@@ -78,17 +72,14 @@ static int stats_act(struct db *db, void *arg)
 	struct stock_row stock = {0};
 	struct counts    counts;
 	struct ahead     ahead;
-	struct text      sql = {0};
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	statement_add(&sql, STOCK_STATS, NULL);
-	if (db_run(db, &sql, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
+	if (txn_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;
 	}
-	text_fini(&sql);
 	return status;
 }
 

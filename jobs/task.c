@@ -3,8 +3,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
-#include "engine/db/guard.h"
-#include "engine/db/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@ static const struct {
 	enum reservation_state from;
 	enum statement         complete;
 } kinds[TASK_KINDS] = {
-#define X(name, word, from, statement) [name] = {word, from, statement},
+#define X(name, number, word, from, statement) [name] = {word, from, statement},
 #include "jobs/kinds.def"
 #undef X
 };
@@ -48,7 +46,12 @@ enum reservation_state task_kind_from(enum task_kind k)
 
 const char *task_state_name(enum task_state s)
 {
-	static const char *const names[TASK_STATES] = {"", "open", "done", "returned", "reaped"};
+	static const char *const names[TASK_STATES] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "jobs/task_states.def"
+#undef X
+	};
 
 	assert(s < TASK_STATES);
 	return names[s];
@@ -87,13 +90,7 @@ static void task_row(void *arg, const struct db_row *row)
 
 static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, task_row, in);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, name, fill, task_row, in);
 }
 
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
@@ -108,7 +105,7 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 {
 	struct task_reader in = {.list = list, .max = max};
 	enum db_result     result =
-		tasks_read(db, TASK_LIST, &(struct fill){.low = (int64_t)low, .count = (int64_t)max}, &in);
+		tasks_read(db, TASK_LIST, &(struct fill){.before_id = (int64_t)low, .limit = (int64_t)max}, &in);
 
 	*count = in.count;
 	return result;
@@ -118,24 +115,21 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
-	struct text    sql = {0};
 	enum db_result result;
 
 	*in = (struct reservation_reader){.catalogue = c};
-	statement_add(&sql, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state});
-	result = db_run(db, &sql, reservation_read, in);
-	text_fini(&sql);
+	result = txn_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, reservation_read, in);
 	reservations_join(in);
 	return result;
 }
 
 /* ---- what a task has */
 
-void task_id_rows(struct text *rows, struct reservation **list, size_t count)
+void task_id_rows(struct values *rows, struct reservation **list, size_t count)
 {
-	text_reset(rows);
+	values_begin(rows, 1);
 	for (size_t i = 0; i < count; i++)
-		row_int(rows, (int64_t)list[i]->reservation_id);
+		values_int(rows, (int64_t)list[i]->reservation_id);
 }
 
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
@@ -229,39 +223,28 @@ static void claim_read(void *arg, const struct db_row *row)
 /* What became of a claim with this mark, whose answer was lost. */
 static enum db_result claim_look(struct db *db, struct task *task)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, TASK_OF_MARK, &(struct fill){.id = task->mark});
 	task->task_id = 0;
-	result = db_run(db, &sql, claim_read, task);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
 }
 
 static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
                                 int64_t lease_s, int64_t low_ms)
 {
-	struct text    sql = {0}, worker = {0};
+	struct fill    fill = {.worker = task->worker,
+	                       .mark = task->mark,
+	                       .kind = task->kind,
+	                       .state = kinds[task->kind].from,
+	                       .limit = limit,
+	                       .met_lock = clock_ms() < claimer->locked_until_ms,
+	                       .lease_s = lease_s,
+	                       .from_at = low_ms};
 	enum db_result result;
 
-	row_hex(&worker, task->worker, strlen(task->worker));
-	statement_add(&sql, TASK_CLAIM,
-	              &(struct fill){.rows = &worker,
-	                             .id = task->mark,
-	                             .kind = task->kind,
-	                             .state = kinds[task->kind].from,
-	                             .count = limit,
-	                             .lapsed = clock_ms() < claimer->locked_until_ms,
-	                             .lease = lease_s,
-	                             .low = low_ms});
 	task->task_id = 0;
 	task->met_lock = false;
-	result = db_run(db, &sql, claim_read, task);
+	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
 	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
 		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
-	text_fini(&sql);
-	text_fini(&worker);
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 
@@ -344,17 +327,15 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {
-	struct text    sql = {0}, rows = {0};
+	struct values  rows = {.columns = 1};
 	enum db_result result;
 
 	for (size_t i = 0; i < count; i++)
-		row_hex(&rows, mine[i]->order_id, strlen(mine[i]->order_id));
+		values_text(&rows, mine[i]->order_id);
 	in->catalogue = c;
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
-	result = db_run(db, &sql, reservation_read, in);
+	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
 	reservations_join(in);
-	text_fini(&sql);
-	text_fini(&rows);
+	values_fini(&rows);
 	return result;
 }
 
@@ -362,27 +343,24 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct text               sql = {0}, rows = {0};
+	struct values             rows = {.columns = 2};
 	enum db_result            result;
 	int64_t                   of = (int64_t)task->task_id;
 
 	if (task->mark == 0)
 		task->mark = mark_new();
 	for (size_t i = 0; i < mine_count; i++) {
-		row_begin(&rows);
-		row_int(&rows, (int64_t)mine[i]->reservation_id);
-		row_int(&rows, mine[i]->attempts);
-		row_end(&rows);
+		values_int(&rows, (int64_t)mine[i]->reservation_id);
+		values_int(&rows, mine[i]->attempts);
 	}
-	statement_add(&sql, TASK_TAKE_UP,
-	              &(struct fill){.rows = &rows,
-	                             .id = task->mark,
-	                             .task = of,
-	                             .state = kinds[task->kind].from,
-	                             .lease = lease_s});
-	result = db_run(db, &sql, claim_read, task);
-	text_fini(&sql);
-	text_fini(&rows);
+	result = txn_ask(db, TASK_TAKE_UP,
+	                 &(struct fill){.rows = &rows,
+	                                .mark = task->mark,
+	                                .task = of,
+	                                .state = kinds[task->kind].from,
+	                                .lease_s = lease_s},
+	                 claim_read, task);
+	values_fini(&rows);
 	if (result == DB_DUPLICATE)
 		result = claim_look(db, task);
 	if (result == DB_OK)
@@ -399,42 +377,41 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
-	struct text               sql = {0}, rows = {0};
-	int                       verdict = GUARD_DONE;
+	struct values             rows = {.columns = 1};
+	struct txn                t = {0};
+	enum txn_verdict          verdict = TXN_DONE;
 	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
 	const struct fill         fill = {.rows = &rows, .task = (int64_t)task_id, .state = kinds[a->task.kind].from};
 
 	a->lease_lost = a->task.state == TASK_REAPED;
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
-		guard_begin(&sql);
+		txn_begin(&t, db);
 		task_id_rows(&rows, open.list, open.count);
 		if (open.count > 0) {
-			statement_add(&sql, TASK_GIVE_BACK, &fill);
-			guard_expect(&sql, (int64_t)open.count, ROWS_MOVED);
+			txn_run(&t, TASK_GIVE_BACK, &fill);
+			txn_expect(&t, open.count, TXN_MOVED);
 		}
-		statement_add(&sql, TASK_MARK_RETURNED, &fill);
-		guard_expect(&sql, 1, TASK_CLOSED);
-		result = guard_run(db, &sql, &verdict);
+		txn_run(&t, TASK_MARK_RETURNED, &fill);
+		txn_expect(&t, 1, TXN_CLOSED);
+		result = txn_commit(&t, &verdict);
 	}
 	reservations_free(open.list, open.count);
-	text_fini(&sql);
-	text_fini(&rows);
-	if (result == DB_OK && verdict != GUARD_DONE)
+	values_fini(&rows);
+	if (result == DB_OK && verdict != TXN_DONE)
 		return DB_RETRY;
 	return result == DB_OK && !a->lease_lost ? task_read(db, task_id, &a->task) : result;
 }
 
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *a)
 {
-	struct text    sql = {0};
-	int            verdict;
-	enum db_result result;
+	struct txn       t = {0};
+	enum txn_verdict verdict;
+	enum db_result   result;
 
 	*a = (struct task_answer){0};
-	guard_begin(&sql);
-	statement_add(&sql, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease = lease_s});
-	result = guard_run(db, &sql, &verdict);
-	text_fini(&sql);
+	txn_begin(&t, db);
+	txn_run(&t, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease_s = lease_s});
+	result = txn_commit(&t, &verdict);
 	if (result == DB_OK)
 		result = task_read(db, task_id, &a->task);
 	a->lease_lost = a->task.task_id && a->task.state != TASK_OPEN;

@@ -12,22 +12,21 @@
 #ifndef TASK_H
 #define TASK_H
 
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "engine/rows.h"
 
 enum task_kind {
 	TASK_NO_KIND,
-#define X(name, word, from, statement) name,
+#define X(name, number, word, from, statement) name = number,
 #include "jobs/kinds.def"
 #undef X
 	TASK_KINDS
 };
-enum task_state { TASK_OPEN = 1, TASK_DONE, TASK_RETURNED, TASK_REAPED, TASK_STATES };
+enum task_state {
+#define X(name, number, word) name = number,
+#include "jobs/task_states.def"
+#undef X
+	TASK_STATES
+};
 const char            *task_kind_name(enum task_kind k);
 enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND when there is none */
 const char            *task_state_name(enum task_state s);
@@ -149,7 +148,6 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
                             unsigned attempts_max, struct task_answer *answer) MUST_CHECK;
 
 /* ---- between task.c, complete.c and reap.c */
-enum { ROWS_MOVED = 1, TASK_CLOSED, SLOTS_MOVED, TOO_LARGE }; /* why a transaction undid itself */
 enum statement task_kind_statement(enum task_kind k);
 /* What the task has in `state`, sorted by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
@@ -158,7 +156,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
  * is lost. */
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
-void           task_id_rows(struct text *rows, struct reservation **list, size_t count);
+void           task_id_rows(struct values *rows, struct reservation **list, size_t count);
 void           task_lost_add(struct task_answer *a, const char *order_id);
 /* NULL: it is not among them. */
 const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);

@@ -6,18 +6,11 @@
  * killed tune leaves is removed by the next tune or by purge. The audit holds at every moment in between: units are
  * received, held and given back as anybody's. Nobody's other rows are touched. */
 #include "jobs/tune.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/db/db.h"
-#include "engine/db/embedded.h"
-#include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
+#include "engine/db/retry.h"
 #include "engine/lane/lane.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
@@ -37,8 +30,6 @@ enum {
 	WARM_MS = 500,       /* lanes gather units into their slots first */
 	START_MS = 10000,    /* for lanes to connect */
 	REMOVE_BATCH = 1000, /* reservations removed in one transaction */
-	CONFLICTS_MAX = 20,  /* of one such transaction */
-	STILL_RESERVED = 1,  /* why the last step of the removal undid itself */
 	NEARLY_PERCENT = 95, /* fewer slots that reach this share of the best are preferred */
 };
 
@@ -72,70 +63,58 @@ struct tune {
 
 /* ---- removing */
 
-static void ids_read(void *arg, const struct db_row *row)
+static void id_read(void *arg, const struct db_row *row)
 {
-	row_int(arg, db_int(row, 0));
+	values_int(arg, db_int(row, 0));
 }
 
-static enum db_result ids_find(struct db *db, enum statement name, const struct fill *fill, struct text *ids)
+static enum db_result ids_find(struct db *db, enum statement name, const struct fill *fill, struct values *ids)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	text_reset(ids);
-	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, ids_read, ids);
-	text_fini(&sql);
-	return result;
-}
-
-/* What lost a conflict was undone, and is done again. */
-static enum db_result removal_run(struct db *db, const struct text *sql, int *verdict)
-{
-	struct text    copy = {0};
-	enum db_result result = DB_RETRY;
-
-	for (int i = 0; i < CONFLICTS_MAX && (result == DB_RETRY || result == DB_LOCKED); i++) {
-		text_reset(&copy);
-		text_bytes(&copy, sql->data, sql->len);
-		result = guard_run(db, &copy, verdict);
-	}
-	text_fini(&copy);
-	return result;
+	values_begin(ids, 1);
+	return txn_ask(db, name, fill, id_read, ids);
 }
 
 static enum db_result lanes_fence(struct db *db)
 {
-	struct text    ids = {0}, sql = {0};
+	struct values  ids = {0};
 	enum db_result result = ids_find(db, TUNE_LANES, &(struct fill){.slot = TUNE_SLOT}, &ids);
 
-	if (result == DB_OK && ids.len > 0) {
-		statement_add(&sql, TUNE_FENCE, &(struct fill){.rows = &ids});
-		result = db_run(db, &sql, NULL, NULL);
-	}
-	text_fini(&ids);
-	text_fini(&sql);
+	if (result == DB_OK && ids.count > 0)
+		result = txn_ask(db, TUNE_FENCE, &(struct fill){.rows = &ids}, NULL, NULL);
+	values_fini(&ids);
+	return result;
+}
+
+static enum db_result batch_remove(struct db *db, const struct values *ids)
+{
+	const struct fill fill = {.rows = ids};
+	struct retry      retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum txn_verdict  verdict;
+	enum db_result    result;
+
+	do {
+		struct txn t = {0};
+
+		txn_begin(&t, db);
+		txn_run(&t, TUNE_GIVE_BACK, &fill);
+		txn_run(&t, PURGE_LINES, &fill);
+		txn_run(&t, TUNE_FORGET, &fill);
+		result = txn_commit(&t, &verdict);
+	} while (retry_again(&retry, result));
 	return result;
 }
 
 static enum db_result reservations_remove(struct db *db)
 {
-	struct text    ids = {0}, sql = {0};
+	struct values  ids = {0};
 	enum db_result result;
-	int            verdict;
 
-	while ((result = ids_find(db, TUNE_PAGE, &(struct fill){.count = REMOVE_BATCH}, &ids)) == DB_OK && ids.len) {
-		text_reset(&sql);
-		guard_begin(&sql);
-		statement_add(&sql, TUNE_GIVE_BACK, &(struct fill){.rows = &ids});
-		statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &ids});
-		statement_add(&sql, TUNE_FORGET, &(struct fill){.rows = &ids});
-		result = removal_run(db, &sql, &verdict);
-		if (result != DB_OK)
-			break;
-	}
-	text_fini(&ids);
-	text_fini(&sql);
+	do {
+		result = ids_find(db, TUNE_PAGE, &(struct fill){.limit = REMOVE_BATCH}, &ids);
+		if (result == DB_OK && ids.count > 0)
+			result = batch_remove(db, &ids);
+	} while (result == DB_OK && ids.count > 0);
+	values_fini(&ids);
 	return result;
 }
 
@@ -146,35 +125,33 @@ static void number_read(void *arg, const struct db_row *row)
 
 static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
 	*number = 0;
-	statement_add(&sql, name, NULL);
-	result = db_run(db, &sql, number_read, number);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, name, NULL, number_read, number);
 }
 
 /* With the lock held and no engine at work. */
 static enum db_result scratch_remove(struct db *db)
 {
-	struct text    sql = {0};
-	int64_t        sku;
-	int            verdict = STILL_RESERVED;
-	enum db_result result = lanes_fence(db);
+	struct retry     retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum txn_verdict verdict = TXN_MOVED;
+	int64_t          sku;
+	enum db_result   result = lanes_fence(db);
 
 	if (result == DB_OK)
 		result = number_find(db, TUNE_SKU_FIND, &sku);
-	while (result == DB_OK && sku && verdict == STILL_RESERVED) {
+	while (result == DB_OK && sku && verdict != TXN_DONE) {
 		result = reservations_remove(db);
-		text_reset(&sql);
-		guard_begin(&sql);
-		statement_add(&sql, TUNE_EMPTY, &(struct fill){.sku = sku, .verdict = STILL_RESERVED});
-		if (result == DB_OK)
-			result = removal_run(db, &sql, &verdict);
+		while (result == DB_OK) {
+			struct txn t = {0};
+
+			txn_begin(&t, db);
+			txn_run(&t, TUNE_EMPTY, &(struct fill){.sku = sku, .verdict = TXN_MOVED});
+			result = txn_commit(&t, &verdict);
+			if (!retry_again(&retry, result))
+				break;
+			result = DB_OK;
+		}
 	}
-	text_fini(&sql);
 	return result;
 }
 
@@ -277,13 +254,7 @@ static void waits_read(void *arg, const struct db_row *row)
 
 static bool waits_find(struct tune *t, struct waits *w)
 {
-	struct text sql = {0};
-	bool        found;
-
-	statement_add(&sql, TUNE_WAITS, NULL);
-	found = db_run(t->db, &sql, waits_read, w) == DB_OK;
-	text_fini(&sql);
-	return found;
+	return txn_ask(t->db, TUNE_WAITS, NULL, waits_read, w) == DB_OK;
 }
 
 /* The window, between a warm-up and the answers that are still to come. */

@@ -1,20 +1,11 @@
 /* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
  * --jobs. */
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
 #include "jobs/jobs.h"
-#include "jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,18 +196,15 @@ static void load_read(void *arg, const struct db_row *row)
 
 static void load_look(struct worker *w)
 {
-	struct text sql = {0};
-	int64_t     ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
+	int64_t ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
 
 	if (passed_ms < LOAD_MS)
 		return;
-	statement_add(&sql, LANES_WORK, NULL);
-	if (db_run(w->db, &sql, load_read, &ops) == DB_OK) {
+	if (txn_ask(w->db, LANES_WORK, NULL, load_read, &ops) == DB_OK) {
 		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
 		w->load_ops = ops;
 		w->load_ms = now_ms;
 	}
-	text_fini(&sql);
 }
 
 /* How long to rest after a batch that took worked_ms. */

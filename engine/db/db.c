@@ -2,7 +2,6 @@
 #include "engine/db/db.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/prepared.h"
 #include "engine/db/statement.h"
 
@@ -11,6 +10,7 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,13 @@ struct db {
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
 };
+
+static _Atomic int64_t deadlocks;
+
+int64_t db_deadlocks(void)
+{
+	return atomic_exchange(&deadlocks, 0);
+}
 
 /* ---- errors */
 
@@ -276,7 +283,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	error_keep(db, code, error);
 	result = sets ? DB_UNKNOWN : class_of(code);
 	if (result == DB_RETRY)
-		counter_add(COUNT_DEADLOCKS, 1);
+		atomic_fetch_add(&deadlocks, 1);
 	if (result == DB_UNKNOWN || result == DB_AWAY)
 		db_close(db);
 	return result;
@@ -364,7 +371,7 @@ enum db_result db_prepare(struct db *db, const char *sql)
 	return failed(db, code, error, 0);
 }
 
-enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values)
+enum db_result db_send_values(struct db *db, const char *sql, const struct values *values)
 {
 	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
 	enum db_result result = session_follow(db);

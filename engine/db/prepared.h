@@ -4,8 +4,7 @@
 #ifndef PREPARED_H
 #define PREPARED_H
 
-#include "engine/base/base.h"
-#include "engine/db/db.h"
+#include "engine/db/values.h"
 
 #include <mysql.h>
 
@@ -27,7 +26,7 @@ bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *
                    size_t error_size) MUST_CHECK;
 /* The two halves of an execution that gives no rows; others may be sent in between. False: mysql_stmt_errno says why.
  */
-bool prepared_send(MYSQL_STMT *stmt, const struct db_values *values) MUST_CHECK;
+bool prepared_send(MYSQL_STMT *stmt, const struct values *values) MUST_CHECK;
 bool prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
 
 #endif

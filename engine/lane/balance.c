@@ -3,16 +3,7 @@
  * Codes become numbers (the catalogue first, the database for what it lacks), the lines of a batch meet in balances,
  * and balances take what the hints of earlier batches know or what is read now. A hint is never trusted further than
  * the guard in stock_deduct: one that was wrong costs a round trip. */
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
 #include "engine/lane/lane.h"
-#include "engine/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +28,7 @@ static void code_read(void *arg, const struct db_row *row)
 /* Enters what the catalogue has into the lines; the codes that it lacks are listed in l->rows. */
 static void lines_resolve(struct lane *l, bool locations)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
@@ -50,7 +41,7 @@ static void lines_resolve(struct lane *l, bool locations)
 			else
 				line->sku = catalogue_sku(l->catalogue, code);
 			if (!(locations ? (void *)line->location : (void *)line->sku))
-				row_hex(&l->rows, code, strlen(code));
+				values_text(&l->rows, code);
 		}
 }
 
@@ -79,7 +70,7 @@ enum db_result balances_resolve(struct lane *l)
 		enum db_result result;
 
 		lines_resolve(l, locations);
-		if (l->rows.len == 0)
+		if (l->rows.count == 0)
 			continue;
 		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, code_read, &f);
 		if (result != DB_OK)
@@ -103,7 +94,7 @@ static bool makes_location(const struct op *op, const struct line *line)
  * stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct op   *op = l->batch.ops[i];
@@ -113,13 +104,9 @@ static size_t list_new(struct lane *l, bool locations)
 			if (op->found_movement || op->over_limit ||
 			    !(locations ? makes_location(op, line) : makes_sku(op, line)))
 				continue;
-			row_begin(&l->rows);
-			row_hex(&l->rows, code, strlen(code));
-			if (!locations)
-				row_utc_now(&l->rows);
-			row_end(&l->rows);
+			values_text(&l->rows, code);
 		}
-	return l->rows.len;
+	return l->rows.count;
 }
 
 bool op_makes_codes(const struct op *op)
@@ -168,17 +155,17 @@ static bool makes_skus(const struct op *op)
 /* Totals are summed in line->reserved, which is scratch here. */
 static enum db_result receipts_sum(struct lane *l)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; makes_skus(op) && !op->found_movement && k < op->lines_count; k++) {
 			op->lines[k].reserved = 0;
 			if (op->lines[k].sku)
-				row_int(&l->rows, sku_id(op->lines[k].sku));
+				values_int(&l->rows, sku_id(op->lines[k].sku));
 		}
 	}
-	return l->rows.len ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
+	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
 }
 
 /* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
@@ -350,7 +337,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 	enum db_result result;
 
 	b->moment++;
-	text_reset(&l->rows);
+	values_begin(&l->rows, 2);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
@@ -362,12 +349,10 @@ enum db_result balances_load(struct lane *l, enum which which)
 		p->own_row = false;
 		p->known = true;
 		p->read_at = b->moment;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_end(&l->rows);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 	for (size_t i = 0; i < b->balances_count; i++)

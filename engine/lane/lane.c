@@ -13,6 +13,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/counters.h"
+#include "engine/db/retry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ static enum db_result batch_make_sure(struct lane *l)
 			result = batch_look_up(l);
 		balances_meet(l); /* what was found anew has lines without a balance */
 		decide(&l->batch);
-		if (result == DB_OK && l->walk.skus.len > 0) {
+		if (result == DB_OK && l->walk.skus.count > 0) {
 			batch_postpone(l, is_uncertain);
 			decide(&l->batch);
 		}
@@ -180,14 +181,14 @@ static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int
 	struct op     *op = l->batch.ops[0];
 	enum db_result result = movement_alone(l, op, verdict, now);
 
-	if (result != DB_OK || *verdict != VERDICT_DONE || op->outcome != SHORT)
+	if (result != DB_OK || *verdict != TXN_DONE || op->outcome != SHORT)
 		return result;
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		l->batch.balances[i].doubted = true;
 		l->batch.balances[i].swept = false;
 	}
 	result = reservation_sweep(l);
-	if (result == DB_OK && l->walk.skus.len > 0)
+	if (result == DB_OK && l->walk.skus.count > 0)
 		batch_put_back(l); /* the look for expired holds goes on with the next batch */
 	else if (result == DB_OK)
 		return movement_alone(l, op, verdict, now);
@@ -199,7 +200,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 	struct batch  *b = &l->batch;
 	enum db_result result = batch_prepare(l);
 
-	*verdict = VERDICT_DONE;
+	*verdict = TXN_DONE;
 	if (result == DB_OK)
 		decide(b);
 	if (result == DB_OK && lane_is_wary(l))
@@ -273,14 +274,14 @@ static void batch_unknown(struct lane *l)
 static void batch_undone(struct lane *l, enum txn_verdict verdict)
 {
 	switch (verdict) {
-	case VERDICT_FENCED:
+	case TXN_FENCED:
 		db_close(l->db);
 		break;
-	case VERDICT_LIMIT:
+	case TXN_LIMIT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->alone |= l->batch.ops[i]->kind == OP_MOVE;
 		break;
-	case VERDICT_SHORT:
+	case TXN_SHORT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->shorts++;
 		balances_forget(l);
@@ -289,14 +290,6 @@ static void batch_undone(struct lane *l, enum txn_verdict verdict)
 		break; /* a row was not in the state that was read: it is read anew */
 	}
 	batch_retry(l);
-}
-
-static void pause_with_jitter(unsigned tries)
-{
-	unsigned char chance;
-
-	random_bytes(&chance, sizeof(chance));
-	usleep((tries < 6 ? 500u << tries : 32000u) * chance / 256);
 }
 
 static void batch_failed(struct lane *l, enum db_result result)
@@ -312,7 +305,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_retry(l);
 		break;
 	case DB_RETRY:
-		pause_with_jitter(batch_tries(b));
+		retry_pause(result, batch_tries(b));
 		balances_forget(l);
 		batch_retry(l);
 		break;
@@ -323,8 +316,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		if (l->failures == 0)
 			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
 			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
-		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
-		l->failures++;
+		retry_pause(result, l->failures++);
 		batch_put_back(l);
 		break;
 	case DB_UNKNOWN:
@@ -364,15 +356,17 @@ static void lane_round(struct lane *l)
 	figures_count(l, requests, began_us);
 	if (clock_us() - began_us > STUCK_MS * 1000)
 		lane_beware(l, SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
-	l->careful = result != DB_OK || verdict != VERDICT_DONE;
+	l->careful = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);
-	else if (verdict != VERDICT_DONE)
+	else if (verdict != TXN_DONE)
 		batch_undone(l, verdict);
 	else
 		batch_answer(l, now);
 	atomic_store(&l->connected, db_connected(l->db));
 }
+
+enum { CONNECT_TRIES = 5 }; /* as long as behind so many: 50 ms */
 
 static void *lane_main(void *arg)
 {
@@ -385,7 +379,7 @@ static void *lane_main(void *arg)
 		atomic_store(&l->working_since_ms, clock_ms());
 		if (!db_connected(l->db) && !lane_connect(l)) {
 			batch_put_back(l);
-			usleep(50000);
+			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
 		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
@@ -434,10 +428,10 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
-	text_fini(&l->sql);
-	text_fini(&l->rows);
-	text_fini(&l->walk.skus);
-	db_values_fini(&l->values);
+	txn_fini(&l->txn);
+	values_fini(&l->fence.values);
+	values_fini(&l->walk.skus);
+	values_fini(&l->rows);
 	free(l->batch.balances);
 	free(l->batch.order);
 	free(l);

@@ -4,12 +4,6 @@
 #ifndef LANE_H
 #define LANE_H
 
-#include "engine/base/base.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
 #include "engine/lane/decide.h"
 #include "engine/past.h"
 #include "engine/rows.h"
@@ -42,7 +36,6 @@ enum {
 	LOCK_WAIT_S = 2, /* for a lock, as db.c has it .. */
 	WARY_WAIT_S = 1, /* .. and while lanes are wary */
 	STUCK = 1 << 12,
-	STEPS_AHEAD = 12, /* sent before the answer of the first is looked at */
 	SWEPT = 1 << 12,
 	DOUBT_ROUNDS = 8,
 	HUNG_MS = 4000, /* the database does not answer: not ready */
@@ -53,9 +46,6 @@ enum {
 /* Additions that bring a total above this go alone, where the limit is exact. Below, lanes may add at the same moment:
  * a batch adds at most 5,000 lines of 1e9 units, which 200 lanes do not bring past 9e15. */
 #define LIMIT_NEAR INT64_C(8000000000000000)
-
-/* Why a guarded transaction was undone. */
-enum txn_verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
 
 /* A bounded queue of operations. push and wake: any thread. Whoever waits to take is woken when the pusher has no more
  * for now, or has pushed a good batch: a batch of what came first alone costs as much as one of all. */
@@ -101,11 +91,11 @@ struct swept {
 /* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each
  * batch, whoever asks. */
 struct walk {
-	struct text  skus;        /* that are looked for; empty: none is under way */
-	struct swept look;        /* what will be known of them; it ends at look.to_ms */
-	int64_t      from_ms, id; /* the next hold is behind this due_at and reservation_id */
-	bool         left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
-	int64_t      told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
+	struct values skus;        /* that are looked for; empty: none is under way */
+	struct swept  look;        /* what will be known of them; it ends at look.to_ms */
+	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
+	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	int64_t       told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
 };
 
 /* A slot that was found locked, and a mark of what stood in it. Direct-mapped: one that is pushed out counts as new. */
@@ -113,29 +103,6 @@ struct stuck {
 	uint32_t sku_id, location_id;
 	uint32_t slot, mark;
 	int64_t  seen_ms; /* clock_ms; 0: free place */
-};
-
-/* Of a lane's transaction. REPEATABLE_READ: ranges that it reads under locks are locked too. */
-enum isolation { READ_COMMITTED, REPEATABLE_READ };
-
-/* A step that was sent and not yet answered. */
-struct sent {
-	int64_t          count;   /* of the rows that it must change, or ANY_COUNT .. */
-	enum txn_verdict verdict; /* .. or else this */
-	void (*each)(void *arg, const struct db_row *row);
-	void *arg;
-};
-enum { ANY_COUNT = -1 };
-
-/* The transaction under way. Once something is known to have gone wrong its further steps are not run. */
-struct step {
-	enum db_result   result;  /* of the first step that failed */
-	enum txn_verdict verdict; /* of the first guard that missed */
-	int64_t          now;     /* the transaction's time, by the database's clock; 0: not known yet */
-	int64_t          sent_ms; /* clock_ms before it was asked */
-	struct sent      sent[STEPS_AHEAD];
-	size_t           sent_count;
-	bool             waits; /* one of them may wait for a row */
 };
 
 struct lane {
@@ -173,9 +140,9 @@ struct lane {
 	struct hint       hints[HINTS];
 	struct swept      swept[SWEPT];
 	struct walk       walk;
-	struct step       step;
-	struct text       sql, rows; /* scratch */
-	struct db_values  values;    /* likewise */
+	struct txn        txn;
+	struct txn_fence  fence; /* of its transactions */
+	struct values     rows;  /* of a statement: scratch */
 };
 
 /* The engine's own view of itself; engine.c. */
@@ -212,22 +179,10 @@ void lane_forget(struct lane *l); /* what it remembers, which is of one past and
 void lane_leave(struct lane *l);  /* takes the lane's row away: it ends in order */
 /* Ordered by time. After a clock was set back it may be one of before: a duplicate key, and a new id. */
 uint64_t lane_new_id(struct lane *l);
-/* A guarded transaction: begun, run, ended. It is two trips, one more for each step but the first that may wait for a
- * row and one to read repeatably: the lane's row and what is written, one step behind the other; COMMIT, when all of it
- * is seen to be as expected. The rows belong to this lane, so that nobody waits for the time between. */
-void lane_begin(struct lane *l, enum isolation isolation);
-bool lane_goes_on(const struct lane *l); /* nothing is known to have gone wrong so far */
-/* @t is the transaction's time. `fill` and `each` may be NULL. To read is a trip. */
-void lane_run(struct lane *l, enum statement name, const struct fill *fill);
-void lane_read(struct lane *l, enum statement name, const struct fill *fill,
-               void (*each)(void *arg, const struct db_row *row), void *arg);
-/* With l->values, a statement that lane_prepare knows. */
-void lane_execute(struct lane *l, enum statement name);
-/* The step before must have changed `count` rows (an upsert counts 2 for each row updated), otherwise all is undone. */
-void lane_expect(struct lane *l, int64_t count, enum txn_verdict verdict);
-void lane_refuse(struct lane *l, enum txn_verdict verdict);
-/* Ends it and finds out what came of it, whatever happens to the connection. DB_OK: see *verdict; done at *now by the
- * database's clock. DB_UNKNOWN: the database did not come back in time. Anything else: nothing was done. */
+/* Begins and ends l->txn behind the lane's fence; its steps are txn_run and so on. A lane that has just failed looks at
+ * its row before it sends a step that would wait like it. */
+void lane_begin(struct lane *l, enum txn_isolation isolation);
+/* Whatever happens to the connection. As txn_commit; done at *now by the database's clock. */
 enum db_result lane_commit(struct lane *l, enum txn_verdict *verdict, int64_t *now) MUST_CHECK;
 
 /* ---- batch.c */
@@ -280,6 +235,9 @@ void           balances_forget(struct lane *l); /* a guard missed: the hints of 
  * the gather that stock_write puts before the deduction. */
 enum db_result stock_gather(struct lane *l, bool commits) MUST_CHECK;
 void           stock_write(struct lane *l, bool gather);
+/* A row of stock_add, stock_give_back, stock_settle, stock_take_slots, slot_make. */
+void stock_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
+               int64_t reserved);
 
 /* ---- movement.c */
 enum db_result movement_look_up(struct lane *l) MUST_CHECK;

@@ -4,14 +4,7 @@
  * must an addition that comes near the limit of a total: those go alone, in a transaction that locks the slots, lets C
  * think, and writes. */
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
 #include "engine/lane/lane.h"
 
 #include <stdlib.h>
@@ -144,16 +137,16 @@ enum db_result movement_look_up(struct lane *l)
 	struct movement_reader in = {.catalogue = l->catalogue};
 	enum db_result         result;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (wants_look_up(l->batch.ops[i])) {
 			movement_free(l->batch.ops[i]->found_movement);
 			l->batch.ops[i]->found_movement = NULL;
 			l->batch.ops[i]->look_up = false;
 			l->batch.ops[i]->looked_at = l->batch.moment;
-			row_hex(&l->rows, l->batch.ops[i]->id, strlen(l->batch.ops[i]->id));
+			values_text(&l->rows, l->batch.ops[i]->id);
 		}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, movement_read, &in);
 	movements_join(&in);
@@ -171,41 +164,31 @@ enum db_result movement_look_up(struct lane *l)
 
 /* ---- writing */
 
-static void movement_row(struct text *rows, const struct op *op)
+static void movement_row(struct values *rows, const struct op *op)
 {
-	row_begin(rows);
-	row_int(rows, (int64_t)op->new_id);
-	row_hex(rows, op->id, strlen(op->id));
-	row_int(rows, op->movement_kind);
-	row_hex(rows, op->lines_hash, sizeof(op->lines_hash));
-	row_t(rows);
-	if (op->reason)
-		row_hex(rows, op->reason, strlen(op->reason));
-	else
-		row_null(rows);
-	if (op->reference)
-		row_hex(rows, op->reference, strlen(op->reference));
-	else
-		row_null(rows);
-	row_end(rows);
+	values_int(rows, (int64_t)op->new_id);
+	values_text(rows, op->id);
+	values_int(rows, op->movement_kind);
+	values_bytes(rows, op->lines_hash, sizeof(op->lines_hash));
+	values_now(rows);
+	values_text(rows, op->reason);
+	values_text(rows, op->reference);
 }
 
-static void line_row(struct text *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
+static void line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
 {
-	row_begin(rows);
-	row_int(rows, (int64_t)op->new_id);
-	row_int(rows, sku_id(line->sku));
-	row_int(rows, line->location->location_id);
-	row_int(rows, slot);
-	row_int(rows, qty);
-	row_end(rows);
+	values_int(rows, (int64_t)op->new_id);
+	values_int(rows, sku_id(line->sku));
+	values_int(rows, line->location->location_id);
+	values_int(rows, slot);
+	values_int(rows, qty);
 }
 
 void movement_insert(struct lane *l)
 {
-	if (!lane_goes_on(l))
+	if (!txn_goes_on(&l->txn))
 		return;
-	text_reset(&l->rows);
+	values_begin(&l->rows, 7);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -214,17 +197,17 @@ void movement_insert(struct lane *l)
 			movement_row(&l->rows, op);
 		}
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return;
-	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	text_reset(&l->rows);
+	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->lines_count; k++)
 			line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
-	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
 void movement_answer(struct op *op, int64_t now)
@@ -338,20 +321,14 @@ static enum outcome alone_decide(struct op *op, const struct slot_rows *s)
 	return out;
 }
 
-static void slot_change_rows(struct lane *l, const struct slot_row *r, int64_t units)
+static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t units)
 {
-	row_begin(&l->rows);
-	row_int(&l->rows, r->sku_id);
-	row_int(&l->rows, r->location_id);
-	row_int(&l->rows, r->slot);
-	row_int(&l->rows, units);
-	row_int(&l->rows, 0);
-	row_end(&l->rows);
+	stock_row(&l->rows, r->sku_id, r->location_id, r->slot, units, 0);
 }
 
 /* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
-                        struct text *lines)
+                        struct values *lines)
 {
 	int64_t left = -line->granted;
 
@@ -360,7 +337,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 
 		line_row(lines, op, line, l->slot, line->granted);
 		if (left < 0)
-			slot_change_rows(l, &own, -left);
+			slot_change_row(l, &own, -left);
 		return;
 	}
 	for (size_t i = 0; i < s->count && left > 0; i++) {
@@ -377,38 +354,35 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 
 static void alone_write(struct lane *l, struct op *op, struct slot_rows *s)
 {
-	struct text lines = {0};
-	int64_t     takes = 0;
+	struct values lines = {.columns = 5};
 
 	op->new_id = lane_new_id(l);
-	text_reset(&l->rows);
+	values_begin(&l->rows, 5);
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
-	if (l->rows.len > 0)
-		lane_run(l, STOCK_ADD, &(struct fill){.rows = &l->rows});
-	text_reset(&l->rows);
+	if (l->rows.count > 0)
+		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].change < 0) {
-			slot_change_rows(l, &s->list[i], -s->list[i].change);
-			takes++;
-		}
-	if (takes > 0) {
-		lane_run(l, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
-		lane_expect(l, 2 * takes, VERDICT_SHORT);
+		if (s->list[i].change < 0)
+			slot_change_row(l, &s->list[i], -s->list[i].change);
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
+		txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
 	}
-	text_reset(&l->rows);
+	values_begin(&l->rows, 7);
 	movement_row(&l->rows, op);
-	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
-	text_fini(&lines);
+	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
+	values_fini(&lines);
 }
 
 /* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
 static void alone_look_again(struct lane *l, struct op *op)
 {
 	op->look_up = true;
-	l->step.result = movement_look_up(l);
-	if (l->step.result == DB_OK && op->found_movement)
+	txn_fail(&l->txn, movement_look_up(l));
+	if (txn_goes_on(&l->txn) && op->found_movement)
 		op->outcome = movement_outcome(op);
 }
 
@@ -417,12 +391,12 @@ enum db_result movement_alone(struct lane *l, struct op *op, enum txn_verdict *v
 	struct slot_rows s = {0};
 
 	lane_begin(l, REPEATABLE_READ);
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t k = 0; k < op->lines_count; k++)
-		row_int(&l->rows, sku_id(op->lines[k].sku));
-	lane_read(l, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
+		values_int(&l->rows, sku_id(op->lines[k].sku));
+	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
 	op->writes = false;
-	if (lane_goes_on(l)) {
+	if (txn_goes_on(&l->txn)) {
 		op->outcome = alone_decide(op, &s);
 		op->writes = op->outcome == OUTCOME_OK;
 		if (op->writes)

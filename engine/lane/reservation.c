@@ -3,18 +3,9 @@
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The
  * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
  * lines too. */
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
 #include "engine/lane/lane.h"
-#include "engine/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +172,7 @@ static size_t look_up_rows(struct lane *l)
 {
 	size_t asked = 0, kept = 0;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (; kept < l->batch.count; kept++) {
 		const struct op *op = l->batch.ops[kept];
 
@@ -189,7 +180,7 @@ static size_t look_up_rows(struct lane *l)
 			continue;
 		if (asked == l->look_ups)
 			break;
-		row_hex(&l->rows, op->id, strlen(op->id));
+		values_text(&l->rows, op->id);
 		asked++;
 	}
 	batch_cut(l, kept);
@@ -241,7 +232,7 @@ enum db_result reservation_look_up(struct lane *l)
 		enum db_result            result = DB_OK;
 
 		if (asked > 0)
-			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .count = ROWS},
+			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
 			                  reservation_read, &in);
 		rows = rows_read(&in);
 		if (result == DB_OK && rows < ROWS) {
@@ -311,20 +302,16 @@ static const struct change {
 
 static void change_write(struct lane *l, const struct change *change)
 {
-	int64_t count = 0;
-
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i])) {
-			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
-			count++;
-		}
-	if (count == 0)
+		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i]))
+			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+	if (l->rows.count == 0)
 		return;
-	lane_run(l, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
-	lane_expect(l, count, VERDICT_STATE);
+	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
+	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
 	if (change->from == EXPIRED)
-		lane_run(l, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+		txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
 
 static bool extends(const struct op *op, int64_t ttl_s)
@@ -335,19 +322,17 @@ static bool extends(const struct op *op, int64_t ttl_s)
 /* All that are extended by as long as the first one, which is at `first`. */
 static void extend_write(struct lane *l, size_t first)
 {
-	int64_t ttl_s = l->batch.ops[first]->ttl_s, count = 0;
+	int64_t ttl_s = l->batch.ops[first]->ttl_s;
 
 	for (size_t i = 0; i < first; i++)
 		if (extends(l->batch.ops[i], ttl_s))
 			return; /* they are written already */
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = first; i < l->batch.count; i++)
-		if (extends(l->batch.ops[i], ttl_s)) {
-			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
-			count++;
-		}
-	lane_run(l, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = ttl_s});
-	lane_expect(l, count, VERDICT_STATE);
+		if (extends(l->batch.ops[i], ttl_s))
+			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
+	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
 }
 
 void reservation_change(struct lane *l)
@@ -368,44 +353,44 @@ static bool holds(const struct op *op)
 
 static void lines_insert(struct lane *l)
 {
-	db_values_begin(&l->values, 5);
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; holds(op) && k < op->lines_count; k++) {
 			if (op->lines[k].granted == 0)
 				continue;
-			db_values_int(&l->values, (int64_t)op->new_id);
-			db_values_int(&l->values, sku_id(op->lines[k].sku));
-			db_values_int(&l->values, op->lines[k].location->location_id);
-			db_values_int(&l->values, l->slot);
-			db_values_int(&l->values, op->lines[k].granted);
+			values_int(&l->rows, (int64_t)op->new_id);
+			values_int(&l->rows, sku_id(op->lines[k].sku));
+			values_int(&l->rows, op->lines[k].location->location_id);
+			values_int(&l->rows, l->slot);
+			values_int(&l->rows, op->lines[k].granted);
 		}
 	}
-	lane_execute(l, RESERVATION_LINE_ADD);
+	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
 void reservation_insert(struct lane *l)
 {
-	if (!lane_goes_on(l))
+	if (!txn_goes_on(&l->txn))
 		return;
-	db_values_begin(&l->values, 6);
+	values_begin(&l->rows, 6);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (!holds(op))
 			continue;
 		op->new_id = lane_new_id(l);
-		db_values_int(&l->values, (int64_t)op->new_id);
-		db_values_bytes(&l->values, op->id, strlen(op->id));
-		db_values_bytes(&l->values, op->lines_hash, sizeof(op->lines_hash));
-		db_values_int(&l->values, op->key_id);
-		db_values_int(&l->values, HELD);
-		db_values_int(&l->values, op->ttl_s);
+		values_int(&l->rows, (int64_t)op->new_id);
+		values_text(&l->rows, op->id);
+		values_bytes(&l->rows, op->lines_hash, sizeof(op->lines_hash));
+		values_int(&l->rows, op->key_id);
+		values_int(&l->rows, HELD);
+		values_int(&l->rows, op->ttl_s);
 	}
-	if (l->values.count == 0)
+	if (l->rows.count == 0)
 		return;
-	lane_execute(l, RESERVATION_ADD);
+	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
 	lines_insert(l);
 }
 

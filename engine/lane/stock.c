@@ -1,16 +1,19 @@
 /* stock.c - what is done to slots: gather, give back, add, deduct, settle. */
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/db/guard.h"
-#include "engine/db/statement.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
 #include "engine/lane/lane.h"
-#include "engine/rows.h"
 
 #include <stdlib.h>
+
+/* (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
+void stock_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
+               int64_t reserved)
+{
+	values_int(rows, sku_id);
+	values_int(rows, location_id);
+	values_int(rows, slot);
+	values_int(rows, available);
+	values_int(rows, reserved);
+}
 
 /* ---- gather */
 
@@ -20,23 +23,17 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
 		p->gathers = p->take > p->own + p->add && p->take <= p->total + p->add;
 		if (!p->own_row && (p->gathers || (all && p->take > 0))) {
-			row_begin(&l->rows);
-			row_int(&l->rows, p->sku_id);
-			row_int(&l->rows, p->location_id);
-			row_int(&l->rows, l->slot);
-			row_int(&l->rows, 0);
-			row_int(&l->rows, 0);
-			row_end(&l->rows);
+			stock_row(&l->rows, p->sku_id, p->location_id, l->slot, 0, 0);
 			p->own_row = true;
 		}
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	return lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 }
@@ -46,25 +43,23 @@ static bool gather_rows(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 3);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
 		if (!p->gathers && !all)
 			continue;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_int(&l->rows, p->take > p->add ? p->take - p->add : 0);
-		row_end(&l->rows);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
+		values_int(&l->rows, p->take > p->add ? p->take - p->add : 0);
 	}
-	return l->rows.len > 0;
+	return l->rows.count > 0;
 }
 
 static void gather_run(struct lane *l)
 {
-	lane_run(l, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	if (lane_goes_on(l))
+	txn_run(&l->txn, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	if (txn_goes_on(&l->txn))
 		atomic_fetch_add(&l->engine->figures.gathers, 1);
 }
 
@@ -82,7 +77,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	result = lane_commit(l, &verdict, &now);
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].known &= !b->balances[i].gathers;
-	return result == DB_OK && verdict == VERDICT_DONE ? balances_load(l, WANTED) : result;
+	return result == DB_OK && verdict == TXN_DONE ? balances_load(l, WANTED) : result;
 }
 
 /* ---- what the batch writes to slots */
@@ -138,30 +133,18 @@ static void shares_of(struct shares *s, const struct reservation *r)
 		          r->lines[k].qty);
 }
 
-/* Rows of (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
-static void shares_rows(struct text *rows, const struct shares *s, enum statement name)
+/* The units of these slots go the way of the statement, or `verdict` where a slot has them not. */
+static void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
+                         enum txn_verdict verdict)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		row_begin(rows);
-		row_int(rows, s->list[i].sku_id);
-		row_int(rows, s->list[i].location_id);
-		row_int(rows, s->list[i].slot);
-		row_int(rows, name == STOCK_GIVE_BACK ? s->list[i].qty : 0);
-		row_int(rows, s->list[i].qty);
-		row_end(rows);
-	}
-}
-
-static void shares_write(struct text *sql, const struct shares *s, enum statement name, int verdict)
-{
-	struct text rows = {0};
-
-	shares_rows(&rows, s, name);
-	if (s->count > 0) {
-		statement_add(sql, name, &(struct fill){.rows = &rows});
-		guard_expect(sql, 2 * (int64_t)s->count, verdict);
-	}
-	text_fini(&rows);
+	if (s->count == 0)
+		return;
+	values_begin(rows, 5);
+	for (size_t i = 0; i < s->count; i++)
+		stock_row(rows, s->list[i].sku_id, s->list[i].location_id, s->list[i].slot,
+		          name == STOCK_GIVE_BACK ? s->list[i].qty : 0, s->list[i].qty);
+	txn_run(t, name, &(struct fill){.rows = rows});
+	txn_expect(t, 2 * s->count, verdict);
 }
 
 static struct shares shares_of_all(struct reservation **list, size_t count)
@@ -174,56 +157,55 @@ static struct shares shares_of_all(struct reservation **list, size_t count)
 	return s;
 }
 
-void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict)
+void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 {
 	struct shares s = shares_of_all(list, count);
+	struct values rows = {0};
 
-	shares_write(sql, &s, STOCK_GIVE_BACK, verdict);
+	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
+	values_fini(&rows);
 	free(s.list);
 }
 
-static void settlement_header(struct text *rows, const struct settlement *settlement)
+static void settlement_movement(struct txn *t, const struct settlement *settlement)
 {
 	static const uint8_t no_hash[16];
 	struct text          id = {0}, reference = {0};
+	struct values        rows = {.columns = 7};
 
 	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);
 	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
-	row_begin(rows);
-	row_int(rows, (int64_t)settlement->movement_no);
-	row_hex(rows, id.data, id.len);
-	row_int(rows, SETTLEMENT);
-	row_hex(rows, no_hash, sizeof(no_hash));
-	row_t(rows);
-	row_null(rows);
-	row_hex(rows, reference.data, reference.len);
-	row_end(rows);
+	values_int(&rows, (int64_t)settlement->movement_no);
+	values_bytes(&rows, id.data, id.len);
+	values_int(&rows, SETTLEMENT);
+	values_bytes(&rows, no_hash, sizeof(no_hash));
+	values_now(&rows);
+	values_text(&rows, NULL);
+	values_bytes(&rows, reference.data, reference.len);
+	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
 	text_fini(&id);
 	text_fini(&reference);
 }
 
-void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
-                  int verdict)
+void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
 {
 	struct shares s = shares_of_all(list, count);
-	struct text   rows = {0};
+	struct values rows = {0};
 
-	shares_write(sql, &s, STOCK_SETTLE, verdict);
-	settlement_header(&rows, settlement);
-	statement_add(sql, MOVEMENT_ADD, &(struct fill){.rows = &rows});
-	text_reset(&rows);
+	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
+	settlement_movement(t, settlement);
+	values_begin(&rows, 5);
 	for (size_t i = 0; i < s.count; i++) {
-		row_begin(&rows);
-		row_int(&rows, (int64_t)settlement->movement_no);
-		row_int(&rows, s.list[i].sku_id);
-		row_int(&rows, s.list[i].location_id);
-		row_int(&rows, s.list[i].slot);
-		row_int(&rows, -s.list[i].qty);
-		row_end(&rows);
+		values_int(&rows, (int64_t)settlement->movement_no);
+		values_int(&rows, s.list[i].sku_id);
+		values_int(&rows, s.list[i].location_id);
+		values_int(&rows, s.list[i].slot);
+		values_int(&rows, -s.list[i].qty);
 	}
-	statement_add(sql, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
-	text_fini(&rows);
+	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
 	free(s.list);
 }
 
@@ -240,39 +222,14 @@ static void slots_lock(struct lane *l, const struct shares *given)
 			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0);
 	}
 	shares_sum(&all);
-	text_reset(&l->rows);
+	values_begin(&l->rows, 3);
 	for (size_t i = 0; i < all.count; i++) {
-		row_begin(&l->rows);
-		row_int(&l->rows, all.list[i].sku_id);
-		row_int(&l->rows, all.list[i].location_id);
-		row_int(&l->rows, all.list[i].slot);
-		row_end(&l->rows);
+		values_int(&l->rows, all.list[i].sku_id);
+		values_int(&l->rows, all.list[i].location_id);
+		values_int(&l->rows, all.list[i].slot);
 	}
-	lane_run(l, STOCK_LOCK, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, STOCK_LOCK, &(struct fill){.rows = &l->rows});
 	free(all.list);
-}
-
-static int64_t add_rows(struct lane *l, struct text *skus)
-{
-	int64_t count = 0;
-
-	text_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		const struct balance *p = &l->batch.balances[l->batch.order[i]];
-
-		if (p->add == 0)
-			continue;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_int(&l->rows, l->slot);
-		row_int(&l->rows, p->add);
-		row_int(&l->rows, 0);
-		row_end(&l->rows);
-		row_int(skus, p->sku_id);
-		count++;
-	}
-	return count;
 }
 
 static void over_read(void *arg, const struct db_row *row)
@@ -282,67 +239,47 @@ static void over_read(void *arg, const struct db_row *row)
 
 static void adds_write(struct lane *l)
 {
-	struct text skus = {0};
-	bool        over = false;
+	struct values skus = {.columns = 1};
+	bool          over = false;
 
-	if (add_rows(l, &skus) > 0) {
-		lane_run(l, STOCK_ADD, &(struct fill){.rows = &l->rows});
-		lane_read(l, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .count = LIMIT_NEAR}, over_read, &over);
-		if (over)
-			lane_refuse(l, VERDICT_LIMIT);
+	values_begin(&l->rows, 5);
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		const struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (p->add > 0) {
+			stock_row(&l->rows, p->sku_id, p->location_id, l->slot, p->add, 0);
+			values_int(&skus, p->sku_id);
+		}
 	}
-	text_fini(&skus);
-}
-
-static void take_one(struct lane *l, const struct balance *p)
-{
-	db_values_begin(&l->values, 6);
-	db_values_int(&l->values, p->take);
-	db_values_int(&l->values, p->hold);
-	db_values_int(&l->values, p->sku_id);
-	db_values_int(&l->values, p->location_id);
-	db_values_int(&l->values, l->slot);
-	db_values_int(&l->values, p->take);
-	lane_execute(l, STOCK_DEDUCT_ONE);
+	if (skus.count > 0) {
+		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+		txn_read(&l->txn, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .total_max = LIMIT_NEAR}, over_read,
+		         &over);
+		if (over)
+			txn_refuse(&l->txn, TXN_LIMIT);
+	}
+	values_fini(&skus);
 }
 
 static void takes_write(struct lane *l)
 {
-	const struct balance *last = NULL;
-	int64_t               count = 0;
-
-	text_reset(&l->rows);
+	values_begin(&l->rows, 6);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (p->take == 0)
 			continue;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_int(&l->rows, p->take);
-		row_int(&l->rows, p->hold);
-		row_end(&l->rows);
-		last = p;
-		count++;
+		values_int(&l->rows, p->take);
+		values_int(&l->rows, p->hold);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
+		values_int(&l->rows, l->slot);
+		values_int(&l->rows, p->take);
 	}
-	if (count == 0)
+	if (l->rows.count == 0)
 		return;
-	if (count == 1)
-		take_one(l, last);
-	else
-		lane_run(l, STOCK_DEDUCT, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	lane_expect(l, 2 * count, VERDICT_SHORT);
-}
-
-static void given_write(struct lane *l, const struct shares *given)
-{
-	if (given->count == 0)
-		return;
-	text_reset(&l->rows);
-	shares_rows(&l->rows, given, STOCK_GIVE_BACK);
-	lane_run(l, STOCK_GIVE_BACK, &(struct fill){.rows = &l->rows});
-	lane_expect(l, 2 * (int64_t)given->count, VERDICT_STATE);
+	txn_run(&l->txn, STOCK_DEDUCT, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, values_rows(&l->rows), TXN_SHORT);
 }
 
 void stock_write(struct lane *l, bool gather)
@@ -362,7 +299,7 @@ void stock_write(struct lane *l, bool gather)
 		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)
 		slots_lock(l, &given);
-	given_write(l, &given);
+	shares_write(&l->txn, &l->rows, &given, STOCK_GIVE_BACK, TXN_MOVED);
 	adds_write(l);
 	takes_write(l);
 	free(given.list);

@@ -1,22 +1,17 @@
 /* reader.c - a thread that runs other things than batches, on a connection of its own: one answers totals, reservations
  * and lists, another (the background reader) does what jobs have it do, a third (the census) counts, so that none of
  * them holds up a reservation, and no read and no lease waits behind a count. */
-#include "engine/base/base.h"
-#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
+#include "engine/db/retry.h"
 #include "engine/lane/lane.h"
-#include "engine/past.h"
 #include "engine/read/list.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { DESK_OPS = 64, ERRORS_MAX = 3 };
+enum { DESK_OPS = 64 };
 
 struct reader {
 	struct engine *engine;
@@ -66,25 +61,22 @@ static bool reader_connect(struct reader *d)
 	return db_connected(d->db);
 }
 
-/* Tries once at least, then until the first of them has waited too long. All of it bears repeating. */
+/* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
 static void reader_answer(struct reader *d, size_t how, struct op **ops, size_t count)
 {
+	struct retry   retry = {.results = RETRY_ALL, .until_ms = ops[0]->arrived_ms + WAIT_MS};
 	enum db_result result;
 	bool           unknown = false;
 
-	for (int errors = 0;;) {
+	do {
+		for (size_t i = 0; i < count && retry.tries > 0; i++)
+			op_forget(ops[i]);
 		result = DB_AWAY;
 		if (db_connected(d->db) || reader_connect(d))
 			result = answers[how].answer(d->db, d->engine->catalogue, ops, count);
 		atomic_store(&d->connected, db_connected(d->db));
 		unknown |= result == DB_UNKNOWN;
-		errors += result == DB_ERROR;
-		if (result == DB_OK || errors == ERRORS_MAX || clock_ms() - ops[0]->arrived_ms > WAIT_MS)
-			break;
-		for (size_t i = 0; i < count; i++)
-			op_forget(ops[i]);
-		usleep(50000);
-	}
+	} while (retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(d->db), db_error(d->db));
 	for (size_t i = 0; i < count; i++) {
