@@ -135,7 +135,7 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-WORDS = engine/db/fill.def engine/reservation_states.def engine/movement_kinds.def jobs/kinds.def jobs/task_states.def
+WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def))
 EMBED = -f engine/db/words.awk -f schema/embed.awk
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
                               $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))

@@ -1,9 +1,7 @@
 /* main.c - the table of commands, nothing else. */
 #include "api/key_command.h"
 #include "api/serve.h"
-#include "engine/base/base.h"
 #include "engine/base/log.h"
-#include "engine/base/options.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"
 #include "jobs/import.h"

@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/loop.h"
 
 #include <event2/event.h>
 #include <signal.h>

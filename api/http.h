@@ -8,17 +8,12 @@
 #define HTTP_H
 
 #include "api/http/connection.h"
-#include "api/http/http1.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/http/uri.h"
 #include "api/keys.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
-#include "engine/base/text.h"
 #include "engine/engine.h"
-#include "engine/lane/lane.h"
 
 struct service;
 
@@ -31,21 +26,21 @@ enum route {
 };
 
 struct request {
-	unsigned            magic;
-	struct service     *service;
-	struct ticket       from;  /* where the answer goes */
-	const struct asked *asked; /* until the handler has returned */
-	bool                answered;
-	bool                last;           /* the connection ends with the answer */
-	bool                is_10, is_head; /* HTTP/1.0; HEAD */
-	enum route          route;
-	char                param[SKU_MAX + 1]; /* of the path, decoded */
-	char                id[132];            /* X-Request-Id */
-	struct key         *key;                /* who asks; NULL: nobody had to say */
-	bool                audited;            /* an admin key changes something: its answer is logged */
-	struct query       *query;
-	struct json_doc    *body;
-	int64_t             began_us;
+	unsigned             magic;
+	struct service      *service;
+	struct ticket        from;  /* where the answer goes */
+	const struct asked  *asked; /* until the handler has returned */
+	bool                 answered;
+	bool                 last;           /* the connection ends with the answer */
+	bool                 is_10, is_head; /* HTTP/1.0; HEAD */
+	enum route           route;
+	char                 param[SKU_MAX + 1]; /* of the path, decoded */
+	char                 id[132];            /* X-Request-Id */
+	struct key          *key;                /* who asks; NULL: nobody had to say */
+	bool                 audited;            /* an admin key changes something: its answer is logged */
+	struct query_string *query;
+	struct json_doc     *body;
+	int64_t              began_us;
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call; owned */
 	size_t      ops_count, ops_left;

@@ -2,13 +2,10 @@
  * kept nowhere. */
 #include "api/key_command.h"
 #include "api/keyfile.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
 #ifndef KEYFILE_H
 #define KEYFILE_H
 
-#include "engine/base/base.h"
 #include "engine/base/codes.h"
 
 enum role { ROLE_ORDER = 1, ROLE_WORKER = 2, ROLE_READ = 4, ROLE_ADMIN = 8 };

@@ -4,8 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/engine.h"
-#include "engine/lane/lane.h"
+#include "engine/loop.h"
 
 #include <openssl/crypto.h>
 #include <poll.h>

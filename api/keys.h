@@ -7,8 +7,7 @@
 #define KEYS_H
 
 #include "api/keyfile.h"
-#include "engine/base/base.h"
-#include "engine/key.h"
+#include "engine/read/key.h"
 
 struct engine;
 struct loop;

@@ -5,11 +5,8 @@
  * with the next count. A reservation that would pass the limit is not refused here: the lane looks whether it is there
  * already, and refuses it if it is new. */
 #include "api/http.h"
-#include "api/keys.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/engine.h"
-#include "engine/key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +32,13 @@ static void op_judge(struct key *key, struct op *op)
 {
 	int64_t units = units_of(op->lines, op->lines_count);
 
-	op->key_id = key->line.key_id;
+	op->reserve.key_id = key->line.key_id;
 	if (key->line.held == 0)
 		return;
-	op->over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
-	if (op->over_held)
+	op->reserve.over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
+	if (op->reserve.over_held)
 		return;
-	op->held_units = units;
+	op->reserve.held_units = units;
 	key->flying += units;
 }
 
@@ -56,11 +53,11 @@ void held_begin(struct request *r, struct op *first)
 
 static void reservation_ended(struct key *key, const struct op *op)
 {
-	key->flying -= op->held_units;
+	key->flying -= op->reserve.held_units;
 	if (op->outcome == OUTCOME_OK)
 		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
-		key->grown += op->held_units; /* the next count knows */
+		key->grown += op->reserve.held_units; /* the next count knows */
 }
 
 /* A hold was confirmed or released: not one that had expired, nor a confirmed or buried one. */
@@ -68,7 +65,7 @@ static bool ends_hold(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))
 		return false;
-	return op->kind == OP_CONFIRM ? !op->reacquired : op->reservation->confirmed_at == TIME_NONE;
+	return op->kind == OP_CONFIRM ? !op->change.reacquired : op->reservation->confirmed_at == TIME_NONE;
 }
 
 static struct key *key_by_number(const struct keys *k, uint32_t key_id)
@@ -86,7 +83,7 @@ void held_end(struct request *r, const struct op *op)
 	struct key  *key;
 	int64_t      units;
 
-	if (op->held_units > 0)
+	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
 		reservation_ended(r->key, op);
 	if (!k || k->limited == 0 || !ends_hold(op) || op->arrived_ms <= k->taken_ms)
 		return; /* what was under way when a count came may be in it */
@@ -117,7 +114,7 @@ static void count_take(struct keys *k, const struct key_count *count)
 static void held_count_done(void *arg, struct op *op)
 {
 	struct keys            *k = arg;
-	const struct key_count *count = op->run_arg;
+	const struct key_count *count = op->job.arg;
 	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - k->asked_ms) * COUNT_SHARE;
 
 	k->counting = false;
@@ -161,9 +158,9 @@ void held_count(struct keys *k)
 
 	if (!op)
 		return; /* the next tick tries again */
-	op->run = key_count_run;
-	op->run_free = free;
-	op->run_arg = count_new(k);
+	op->job.run = key_count_run;
+	op->job.run_free = free;
+	op->job.arg = count_new(k);
 	k->asked_ms = clock_ms();
 	k->counting = engine_start(k->engine, op, k->loop, held_count_done, k);
 	if (!k->counting) {

@@ -1,13 +1,7 @@
 /* request.c - reading requests and writing answers, above the transport: bodies, queries, problems, operations. */
 #include "api/http.h"
-#include "api/keys.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -291,7 +285,7 @@ bool query_end(struct request *r)
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && r->ops[i]->kind < OP_GET)
+		if (r->ops[i] && op_answerer(r->ops[i]) == BY_LANE)
 			refusal_count(r, request_outcome(r, i));
 	r->answer(r);
 }

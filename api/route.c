@@ -1,9 +1,5 @@
 /* route.c - which call is meant: by method and path, after the key was looked at. */
 #include "api/http.h"
-#include "api/http/uri.h"
-#include "api/keys.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/memory.h"
 
 #include <stdio.h>

@@ -1,14 +1,7 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
 #include "api/http.h"
-#include "api/http/connection.h"
-#include "engine/base/base.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
 #include "engine/counters.h"
-#include "engine/engine.h"
-#include "engine/lane/lane.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,12 +82,12 @@ void get_openapi(struct request *r)
 /* ---- metrics. Each function writes the samples of one. */
 
 struct metrics {
-	struct text                 *to;
-	struct request              *r;
-	struct engine               *engine;
-	const struct engine_figures *figures;
-	const struct counts         *counts; /* NULL: the database did not answer */
-	const char                  *name;
+	struct text               *to;
+	struct request            *r;
+	struct engine             *engine;
+	const struct lane_metrics *figures;
+	const struct census       *counts; /* NULL: the database did not answer */
+	const char                *name;
 };
 
 static void sample(struct metrics *m, int64_t value)
@@ -311,10 +304,10 @@ static const struct {
 #undef X
 };
 
-static void reply_metrics(struct request *r, const struct counts *counts)
+static void reply_metrics(struct request *r, const struct census *counts)
 {
 	struct text    body = {.tries = true};
-	struct metrics m = {&body, r, request_engine(r), engine_figures(request_engine(r)), counts, NULL};
+	struct metrics m = {&body, r, request_engine(r), engine_metrics(request_engine(r)), counts, NULL};
 
 	for (size_t i = 0; i < LENGTH(metrics); i++) {
 		m.name = metrics[i].name;
@@ -330,11 +323,11 @@ static void reply_metrics(struct request *r, const struct counts *counts)
 
 /* The last count, and whether the next one is under way; the loop's thread alone. */
 static struct {
-	struct counts counts; /* counted_ms 0: there is none */
+	struct census counts; /* counted_ms 0: there is none */
 	bool          under_way;
 } census;
 
-static const struct counts *counts_of_late(int64_t age_ms)
+static const struct census *counts_of_late(int64_t age_ms)
 {
 	bool late = census.counts.counted_ms && clock_boot_ms() - census.counts.counted_ms < age_ms;
 
@@ -345,7 +338,7 @@ static void metrics_answer_request(struct request *r)
 {
 	census.under_way = false;
 	if (request_outcome(r, 0) == OUTCOME_OK)
-		census.counts = r->ops[0]->counts;
+		census.counts = *r->ops[0]->census;
 	reply_metrics(r, counts_of_late(COUNTS_OLD_MS));
 }
 
@@ -353,7 +346,7 @@ static void metrics_answer_request(struct request *r)
  * asks meanwhile gets the last one, as long as it may be told, or waits for the next. */
 void get_metrics(struct request *r)
 {
-	const struct counts *counts = counts_of_late(census.under_way ? COUNTS_OLD_MS : COUNTS_AGE_MS);
+	const struct census *counts = counts_of_late(census.under_way ? COUNTS_OLD_MS : COUNTS_AGE_MS);
 	struct op           *op;
 
 	if (!query_end(r))

@@ -1,66 +1,70 @@
-/* engine.c - opens lanes and readers, and brings each operation to one of them. */
+/* engine.c - see engine.h. */
 #include "engine/engine.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
+#include "engine/lane/state.h"
+#include "engine/read/reader.h"
 
 #include <stdlib.h>
+
+struct engine {
+	struct shared  shared;
+	unsigned       lanes_count;
+	struct lane  **lanes;
+	struct reader *readers[ANSWERERS]; /* all but BY_LANE */
+};
 
 struct engine *engine_open(const struct engine_options *options)
 {
 	struct engine *e = mem_alloc(sizeof(*e));
 
-	e->options = *options;
-	e->catalogue = catalogue_new();
+	e->shared.target = options->target;
+	e->shared.catalogue = catalogue_new();
+	e->lanes_count = options->lanes;
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
 	for (unsigned i = 0; i < options->lanes; i++)
-		e->lanes[i] = lane_open(e, options->slot + i);
-	e->reader = reader_open(e, SILENCE_S);
-	e->background = reader_open(e, COUNT_S);
-	e->census = reader_open(e, COUNT_S);
+		e->lanes[i] = lane_open(&e->shared, options->slot + i);
+	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
+		e->readers[by] = reader_open(&e->shared, by);
 	return e;
 }
 
 void engine_close(struct engine *e)
 {
-	for (unsigned i = 0; i < e->options.lanes; i++)
+	for (unsigned i = 0; i < e->lanes_count; i++)
 		lane_close(e->lanes[i]);
-	reader_close(e->reader);
-	reader_close(e->background);
-	reader_close(e->census);
-	catalogue_free(e->catalogue);
+	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
+		reader_close(e->readers[by]);
+	catalogue_free(e->shared.catalogue);
 	free(e->lanes);
 	free(e);
 }
 
 struct catalogue *engine_catalogue(struct engine *e)
 {
-	return e->catalogue;
+	return e->shared.catalogue;
 }
 
+/* The lane is chosen by the id, so that twins meet. */
 static struct queue *queue_of(struct engine *e, const struct op *op)
 {
-	if (op->kind < OP_GET)
-		return &e->lanes[(op->id_hash >> 1) % e->options.lanes]->queue;
-	if (op->kind == OP_RUN)
-		return reader_queue(e->background);
-	return reader_queue(op->kind >= OP_COUNTS ? e->census : e->reader);
+	enum answerer by = op_answerer(op);
+
+	return by == BY_LANE ? lane_queue(e->lanes[(op->id_hash >> 1) % e->lanes_count]) : reader_queue(e->readers[by]);
 }
 
 static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg,
                      int64_t now_ms)
 {
-	assert(op->magic == OP_MAGIC);
 	op->loop = loop;
 	op->done = done;
 	op->arg = arg;
 	op->arrived_ms = now_ms;
 	op->id_hash = op_id_hash(op->kind == OP_MOVE, op->id);
-	atomic_store(&op->stage, STAGE_QUEUED);
 }
 
-/* The lane is chosen by the id, so that twins meet; the operations of a batch call go to the lane of the first, in
- * their order. */
+/* The operations of a batch call go to the lane of the first, in their order. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg)
 {
@@ -68,7 +72,7 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
 
 	for (struct op *op = first; op; op = op->next) {
 		op_begin(op, loop, done, arg, now_ms);
-		op->goes_on = op->next != NULL;
+		op->more_follow = op->next != NULL;
 	}
 	return queue_push(queue_of(e, first), first, count);
 }
@@ -81,32 +85,31 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 
 void engine_wake(struct engine *e)
 {
-	for (unsigned i = 0; i < e->options.lanes; i++)
-		queue_wake(&e->lanes[i]->queue);
-	queue_wake(reader_queue(e->reader));
-	queue_wake(reader_queue(e->background));
-	queue_wake(reader_queue(e->census));
+	for (unsigned i = 0; i < e->lanes_count; i++)
+		queue_wake(lane_queue(e->lanes[i]));
+	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
+		queue_wake(reader_queue(e->readers[by]));
 }
 
 bool engine_ready(struct engine *e)
 {
-	for (unsigned i = 0; i < e->options.lanes; i++)
+	for (unsigned i = 0; i < e->lanes_count; i++)
 		if (!lane_connected(e->lanes[i]))
 			return false;
-	return reader_connected(e->reader);
+	return reader_connected(e->readers[BY_READER]);
 }
 
-const struct engine_figures *engine_figures(struct engine *e)
+const struct lane_metrics *engine_metrics(struct engine *e)
 {
-	return &e->figures;
+	return &e->shared.metrics;
 }
 
 unsigned engine_lanes(struct engine *e)
 {
-	return e->options.lanes;
+	return e->lanes_count;
 }
 
 size_t engine_queue_depth(struct engine *e, unsigned lane)
 {
-	return queue_depth(&e->lanes[lane]->queue);
+	return queue_depth(lane_queue(e->lanes[lane]));
 }

@@ -5,7 +5,6 @@
 #ifndef PAST_H
 #define PAST_H
 
-#include "engine/base/base.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 

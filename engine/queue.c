@@ -1,6 +1,5 @@
 /* queue.c - the bounded queue between loops and a lane (or the reader). */
-#include "engine/engine.h"
-#include "engine/lane/lane.h"
+#include "engine/queue.h"
 
 #include <time.h>
 

@@ -3,10 +3,10 @@
 -- WHERE, and the count is checked. SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for
 -- a lock. @t: the time of the transaction.
 
--- piece: reservation_columns
--- In the order of enum column in reservation.c.
-r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
+-- The columns of a reservation stand in reservation.def: {reservation_columns}.
+
+-- piece: line_columns
+-- As line_read has them.
 l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
 
 -- piece: reservation_lines
@@ -27,11 +27,13 @@ state = {confirmed}, task_id = NULL, attempts = 0, due_at = @t
 -- name: reservation_find
 -- Reservations by order_id, with their lines, and the clock that `held` is read by. Whoever gets {limit} lines does not
 -- know whether they are all.
-SELECT {reservation_columns} FROM reservation r FORCE INDEX (order_id) {reservation_lines}
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (order_id) {reservation_lines}
  WHERE r.order_id IN ({list}) LIMIT {limit};
 
 -- name: reservation_by_id
-SELECT {reservation_columns} FROM reservation r FORCE INDEX (PRIMARY) {reservation_lines}
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (PRIMARY) {reservation_lines}
  WHERE r.reservation_id IN ({list});
 
 -- name: reservation_add (prepared, never_waits)

@@ -1,49 +1,90 @@
-/* rows.h - reservations as rows of the database, and what their completion does to stock. For the engine and for jobs.
- */
+/* rows.h - reservations and movements as they stand in the database, with their lines: for lanes, readers and jobs.
+ *
+ * Each is one allocation and belongs to whoever holds the pointer. */
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "engine/db/txn.h"
-#include "engine/engine.h"
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
 
-/* Reads rows of reservation_find, reservation_by_id or task_rows into a growing list, which is the caller's. Rows may
+enum reservation_state {
+#define X(name, number, word) name = number,
+#include "engine/reservation_states.def"
+#undef X
+	STATES
+};
+const char *reservation_state_name(enum reservation_state s);
+enum movement_kind {
+#define X(name, number, word) name = number,
+#include "engine/movement_kinds.def"
+#undef X
+	KINDS
+};
+const char *movement_kind_name(enum movement_kind k);
+
+/* One sku at one location, with a number of units. Of an operation: sorted by sku code and location code, equal ones
+ * summed. */
+struct line {
+	const char            *sku_code, *location_code; /* in the text of the op, or of the catalogue */
+	const struct sku      *sku;                      /* NULL: not known to the catalogue yet */
+	const struct location *location;                 /* NULL likewise */
+	int64_t                qty;                      /* asked for; of a movement signed; of a stocktake: counted */
+	int64_t                expected;                 /* of a stocktake; -1: none was given */
+	int64_t                granted;                  /* held, or moved (signed) */
+	int64_t                available;                /* a refusal: what there was. of a stocktake: on_hand */
+	int64_t                reserved;                 /* a refused stocktake: what was reserved */
+	uint32_t               balance;                  /* index of the line's balance in the lane's batch */
+	uint16_t               slot;                     /* of a stored line: the slot that holds or got the units */
+	bool                   fault;                    /* this line is why the operation was refused */
+};
+int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+void lines_sort(struct line *lines, size_t count);
+/* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
+void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
+
+struct reservation {
+#define X(declaration, member, read, column) declaration;
+#include "engine/reservation.def"
+#undef X
+	size_t      lines_count;
+	struct line lines[];
+};
+/* The state that is told: a held one past expires_at reads EXPIRED. */
+enum reservation_state reservation_reads(const struct reservation *r);
+struct reservation    *reservation_copy(const struct reservation *r);
+void                   reservation_free(struct reservation *r); /* NULL is fine */
+void                   reservations_free(struct reservation **list, size_t count);
+
+struct movement {
+#define X(declaration, member, read, column) declaration;
+#include "engine/movement.def"
+#undef X
+	size_t      lines_count;
+	struct line lines[];
+};
+void movement_free(struct movement *m); /* NULL is fine */
+
+/* Reads the rows of a statement that selects {reservation_columns} into a growing list, which is the caller's. Rows may
  * come in any order: the list is not to be used before reservations_join was called. */
 struct reservation_reader {
 	struct catalogue    *catalogue;
 	struct reservation **list;
 	size_t               count, max;
-	size_t               lines_max; /* room of the one being read */
+	size_t               lines_max; /* room of the reservation that is being read */
 };
 void reservation_read(void *arg, const struct db_row *row);
-/* Each of them once, with all of its lines in the order of their codes; sorted by id, the order in which rows are
- * locked.
- */
-void                reservations_join(struct reservation_reader *in);
-struct reservation *reservation_copy(const struct reservation *r);
-void                reservation_free(struct reservation *r);
-void                reservations_free(struct reservation **list, size_t count);
+/* Makes of the list each reservation once, with all of its lines in the order of their codes; sorted by id, the order
+ * in which rows are locked. */
+void reservations_join(struct reservation_reader *in);
 
-/* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name.
- * TXN_MISPLACED where a slot has them not. */
-void stock_give_back(struct txn *t, struct reservation **list, size_t count);
-
-/* One settlement movement: of a task, its part-th, with a number made by id_make. */
-struct settlement {
-	uint64_t task_id, part, movement_no;
+/* The same of movements, {movement_columns}. */
+struct movement_reader {
+	struct catalogue *catalogue;
+	struct movement **list;
+	size_t            count, max;
+	size_t            lines_max;
 };
-/* Likewise: the units leave the house, and one movement says so. */
-void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
-
-/* Makes ids ordered by time, about as fine as a commit takes: 44 bits of quarters of a millisecond since 1970 (until
- * 2109 the highest bit is 0), 10 bits of `owner`, 9 bits of a counter. The owner is a number that the database gave (of
- * a lane, of a task), so that processes seldom collide; where they do, a duplicate key means another owner and a new
- * id. One thread. */
-struct ids {
-	int64_t  clock_offset_ms; /* the database's clock minus clock_ms */
-	uint64_t owner;
-	int64_t  tick; /* of the last id, and how many in it */
-	unsigned count;
-};
-uint64_t id_make(struct ids *ids);
+void movement_read(void *arg, const struct db_row *row);
+void movements_join(struct movement_reader *in); /* the newest first; lines of one sku and location as one */
 
 #endif

@@ -8,7 +8,7 @@ SELECT code, sku_id FROM sku FORCE INDEX (code) WHERE code IN ({list});
 
 -- name: sku_make
 -- Committed by itself before the movement that needs it, so that no two movements wait for each other's new codes.
-INSERT IGNORE INTO sku (code, created_at) WITH fresh(code) AS (VALUES {rows}) SELECT code, UTC_TIMESTAMP(3) FROM fresh;
+INSERT IGNORE INTO sku (code, created_at) VALUES {rows};
 
 -- name: location_find
 SELECT code, location_id FROM location FORCE INDEX (code) WHERE code IN ({list});
@@ -127,14 +127,9 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
    WHERE mine AND total >= need AND (take > 0 OR slot = {slot})
   ON DUPLICATE KEY UPDATE available = VALUES(available);
 
--- piece: movement_columns
--- In the order of enum column in movement.c.
-m.movement_id, m.movement_no, m.lines_hash, m.kind, m.created_at, m.reason, m.reference,
-l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
-
 -- name: movement_find
 -- Movements by their ids, with their lines.
-SELECT {movement_columns}
+SELECT {movement_columns}, {line_columns}
   FROM movement m FORCE INDEX (movement_id) LEFT JOIN movement_line l ON l.movement_no = m.movement_no
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
  WHERE m.movement_id IN ({list});
@@ -156,7 +151,7 @@ SELECT code, sku_id FROM sku FORCE INDEX (code)
 
 -- name: movement_list
 -- A page of the movements of a sku. The page is the newest ones; inside of it C puts them in order.
-SELECT {movement_columns}
+SELECT {movement_columns}, {line_columns}
   FROM (SELECT DISTINCT movement_no FROM movement_line FORCE INDEX (sku_history)
          WHERE sku_id = {sku} AND movement_no < {before_id} ORDER BY movement_no DESC LIMIT {limit}) p
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = p.movement_no

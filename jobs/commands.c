@@ -3,6 +3,7 @@
 #include "engine/base/log.h"
 #include "engine/db/checks.h"
 #include "engine/db/retry.h"
+#include "engine/db/txn.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
 

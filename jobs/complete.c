@@ -6,10 +6,12 @@
  * locked. */
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/counters.h"
 #include "engine/db/retry.h"
+#include "engine/shares.h"
 #include "jobs/task.h"
 
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 #ifndef DATABASE_H
 #define DATABASE_H
 
-#include "engine/base/base.h"
-#include "engine/base/text.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 

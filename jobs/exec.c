@@ -13,14 +13,8 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
 #include "jobs/exec_output.h"
 #include "jobs/jobs.h"
-#include "jobs/task.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef ANSWERS_H
 #define ANSWERS_H
 
-#include "engine/engine.h"
+#include "engine/rows.h"
 
 enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
 enum { ANSWER_LINE_MAX = 4096, ANSWER_REASON_MAX = 500 };

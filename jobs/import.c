@@ -4,14 +4,10 @@
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
 #include "jobs/import.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
-#include "engine/db/embedded.h"
 #include "engine/engine.h"
-#include "engine/lane/lane.h"
+#include "engine/loop.h"
 #include "jobs/database.h"
 #include "jobs/delivery.h"
 
@@ -74,12 +70,9 @@ static void part_send(struct import *im)
 		return;
 	im->part = NULL;
 	snprintf(op->id, sizeof(op->id), "%s-%u", im->name, ++im->parts);
-	op->movement_kind = RECEIPT;
-	op->reason = "import";
-	if (!op_seal(op, NULL)) {
-		say("no memory");
-		exit(EXIT_TROUBLE);
-	}
+	op->move.kind = RECEIPT;
+	op->move.reason = "import";
+	op_seal(op, NULL);
 	parts_wait(im, FLYING_MAX - 1);
 	im->flying++;
 	while (!engine_start(im->engine, op, im->loop, part_done, im))

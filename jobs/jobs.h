@@ -5,10 +5,6 @@
 #ifndef JOBS_H
 #define JOBS_H
 
-#include "engine/base/base.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
 #include "jobs/task.h"
 
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/counters.h"
+#include "engine/db/txn.h"
 #include "jobs/task.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
 #include "engine/base/json.h"
+#include "engine/db/txn.h"
+#include "engine/read/census.h"
 #include "jobs/database.h"
 #include "jobs/task.h"
 
@@ -32,7 +34,7 @@ static void number_print(struct json_writer *w, bool json, const char *name, int
 		printf("%-24s %lld\n", name, (long long)n);
 }
 
-static void stats_print(const struct stock_row *stock, const struct counts *counts, const struct ahead *ahead,
+static void stats_print(const struct stock_row *stock, const struct census *counts, const struct ahead *ahead,
                         bool json)
 {
 	struct text        out = {0};
@@ -70,12 +72,12 @@ static void stats_print(const struct stock_row *stock, const struct counts *coun
 static int stats_act(struct db *db, void *arg)
 {
 	struct stock_row stock = {0};
-	struct counts    counts;
+	struct census    counts;
 	struct ahead     ahead;
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	if (txn_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && engine_count(db, &counts) &&
+	if (txn_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
+#include "engine/db/txn.h"
 
 #include <stdio.h>
 #include <stdlib.h>

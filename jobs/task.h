@@ -12,6 +12,7 @@
 #ifndef TASK_H
 #define TASK_H
 
+#include "engine/db/statement.h"
 #include "engine/rows.h"
 
 enum task_kind {

@@ -123,7 +123,8 @@ SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {
 
 -- name: task_rows
 -- The reservations that a task has in {state}, with their lines.
-SELECT {reservation_columns} FROM reservation r FORCE INDEX (claim) {reservation_lines}
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (claim) {reservation_lines}
  WHERE r.state = {state} AND r.task_id = {task};
 
 -- name: task_read

@@ -11,7 +11,9 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
-#include "engine/lane/lane.h"
+#include "engine/db/txn.h"
+#include "engine/engine.h"
+#include "engine/loop.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
 
@@ -188,8 +190,7 @@ static void op_send(struct tune *t, struct op *op)
 	bool sent;
 
 	op_line(op, TUNE_SKU, strlen(TUNE_SKU), NULL, 0, op->kind == OP_MOVE ? UNITS : 1);
-	sent = op_seal(op, NULL);
-	assert(sent);
+	op_seal(op, NULL);
 	sent = engine_start(t->engine, op, t->loop, order_done, t);
 	assert(sent); /* the queue is longer than FLYING */
 	t->flying++;
@@ -211,7 +212,7 @@ static void order_start(struct tune *t)
 		return;
 	op = op_make(OP_RESERVE);
 	snprintf(op->id, sizeof(op->id), "tune/%s/%lld", t->run, (long long)t->orders++);
-	op->ttl_s = TTL_S;
+	op->reserve.ttl_s = TTL_S;
 	op_send(t, op);
 }
 
@@ -235,7 +236,7 @@ static void units_receive(struct tune *t)
 	struct op *op = op_make(OP_MOVE);
 
 	snprintf(op->id, sizeof(op->id), "tune/%s", t->run);
-	op->movement_kind = RECEIPT;
+	op->move.kind = RECEIPT;
 	t->ends = true;
 	op_send(t, op);
 	loop_until(t, INT64_MAX);
@@ -260,10 +261,10 @@ static bool waits_find(struct tune *t, struct waits *w)
 /* The window, between a warm-up and the answers that are still to come. */
 static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 {
-	const struct engine_figures *figures = engine_figures(t->engine);
-	struct waits                 before, after;
-	int64_t                      begun_us, answered, batches;
-	bool                         known;
+	const struct lane_metrics *figures = engine_metrics(t->engine);
+	struct waits               before, after;
+	int64_t                    begun_us, answered, batches;
+	bool                       known;
 
 	for (int i = 0; i < FLYING; i++)
 		order_start(t);

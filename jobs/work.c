@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/counters.h"
+#include "engine/db/txn.h"
 #include "jobs/jobs.h"
 
 #include <stdio.h>

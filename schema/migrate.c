@@ -2,7 +2,6 @@
  * and may be run again. */
 #include "schema/migrate.h"
 #include "engine/base/log.h"
-#include "engine/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
-#include "engine/base/base.h"
 #include "engine/db/db.h"
 
 int schema_latest(void); /* the version that this program was built with */

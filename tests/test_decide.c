@@ -50,8 +50,9 @@ static struct op *add(struct table *t, enum op_kind kind, const char *id, const 
 	strcpy(op->id, id);
 	for (char *word = strsep(&rest, " "); word && *word; word = strsep(&rest, " "))
 		op_line(op, word, 1, NULL, 0, strtoll(word + 1, NULL, 10));
-	op->movement_kind = kind == OP_MOVE ? ADJUSTMENT : 0;
-	cr_assert(op_seal(op, NULL));
+	if (kind == OP_MOVE)
+		op->move.kind = ADJUSTMENT;
+	op_seal(op, NULL);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		op->lines[i].sku = catalogue_sku(t->catalogue, op->lines[i].sku_code);
 		op->lines[i].location = catalogue_location(t->catalogue, "main");
@@ -115,7 +116,7 @@ Test(decide, best_effort_takes_what_there_is)
 	struct table t = table_new(10, 1, 0, 0);
 	struct op   *op = add(&t, OP_RESERVE, "R1", "A6 B2 C1"), *nothing = add(&t, OP_RESERVE, "R2", "C1");
 
-	op->mode = nothing->mode = BEST_EFFORT;
+	op->reserve.mode = nothing->reserve.mode = BEST_EFFORT;
 	run(&t);
 	cr_assert_eq(op->outcome, OUTCOME_OK);
 	cr_assert_eq(op->lines[0].granted, 6);
@@ -237,11 +238,11 @@ Test(decide, refusals_wait_for_the_database)
 	run(&t);
 	cr_assert(op_is_refused(op));
 	cr_assert(!op_is_certain(op, &t.batch));
-	op->looked_at = 1;
+	op->lookup_seq = 1;
 	cr_assert(!op_is_certain(op, &t.batch), "the balance may be old");
-	t.balances[0].read_at = 2;
+	t.balances[0].read_seq = 2;
 	cr_assert(!op_is_certain(op, &t.batch), "a twin may have taken the last units between look-up and balance");
-	op->looked_at = 3;
+	op->lookup_seq = 3;
 	cr_assert(!op_is_certain(op, &t.batch), "an expired hold may still occupy it");
 	t.balances[0].swept = true;
 	cr_assert(!op_is_certain(op, &t.batch), "one look may have seen a sum that never was");
@@ -250,7 +251,7 @@ Test(decide, refusals_wait_for_the_database)
 	op->looks = 0;
 	t.balances[0].agreed = true;
 	cr_assert(op_is_certain(op, &t.batch));
-	op->looked_at = 0;
+	op->lookup_seq = 0;
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");
 	table_free(&t);
 }

@@ -4,7 +4,7 @@
 #include "tests/flow.h"
 
 #include "engine/catalogue.h"
-#include "engine/rows.h"
+#include "engine/base/ids.h"
 
 /* The number of N is M's now. */
 #define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "

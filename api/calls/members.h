@@ -3,8 +3,6 @@
 #define MEMBERS_H
 
 #include "api/http.h"
-#include "engine/base/json.h"
-#include "engine/engine.h"
 
 #define PAGE_LIMIT 100
 

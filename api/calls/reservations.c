@@ -1,12 +1,7 @@
 /* reservations.c - the calls about reservations: read, start, answer. */
 #include "api/calls/members.h"
-#include "api/http.h"
 #include "engine/base/clock.h"
-#include "engine/base/codes.h"
-#include "engine/base/json.h"
 #include "engine/base/memory.h"
-#include "engine/catalogue.h"
-#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +81,7 @@ static void good_write(struct json_writer *w, void *arg)
 	reservation_write(w, op->reservation);
 	if (op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && has_faults(op))
 		faults_write(w, "short", op->lines, op->lines_count, SHORT);
-	if (op->reacquired && op->outcome == OUTCOME_OK)
+	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);
 }
 
@@ -165,13 +160,10 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 		return NULL;
 	}
 	memcpy(op->id, order_id, id_len);
-	op->ttl_s = ttl_s;
-	op->mode = (enum mode)mode;
-	if (op_seal(op, NULL))
-		return op;
-	*no_memory = true;
-	op_free(op);
-	return NULL;
+	op->reserve.ttl_s = ttl_s;
+	op->reserve.mode = (enum reserve_mode)mode;
+	op_seal(op, NULL);
+	return op;
 }
 
 void post_reservation(struct request *r)
@@ -318,7 +310,7 @@ void post_confirm(struct request *r)
 	json_word(&in, "if_expired", JSON_OPTIONAL, if_expired, &word);
 	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_CONFIRM)))
 		return;
-	op->reacquire = word == 0;
+	op->change.reacquire = word == 0;
 	request_start(r, op, reservation_answer_request);
 }
 
@@ -354,7 +346,7 @@ void post_extend(struct request *r)
 	json_int(&in, "ttl_s", JSON_REQUIRED, 1, TTL_MAX_S, &ttl_s);
 	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_EXTEND)))
 		return;
-	op->ttl_s = ttl_s;
+	op->change.ttl_s = ttl_s;
 	request_start(r, op, reservation_answer_request);
 }
 
@@ -365,9 +357,9 @@ static void items_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->items; i++) {
+	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		reservation_write(w, op->reservations[i]);
+		reservation_write(w, op->query->reservations[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);
@@ -404,7 +396,7 @@ void get_reservations(struct request *r)
 
 	if (!op)
 		return;
-	if (query_state(r, &op->page.state) && query_end(r))
+	if (query_state(r, &op->query->page.state) && query_end(r))
 		request_start(r, op, reservations_answer_request);
 	else
 		op_free(op);

@@ -1,11 +1,5 @@
 /* stock.c - the calls about skus and movements: read, start, answer. */
 #include "api/calls/members.h"
-#include "api/http.h"
-#include "engine/base/base.h"
-#include "engine/base/codes.h"
-#include "engine/base/json.h"
-#include "engine/catalogue.h"
-#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +17,7 @@ struct op *page_op(struct request *r, enum op_kind kind)
 
 	if (!query_int(r, "limit", 1, 1000, &limit))
 		return NULL;
-	if (cursor && (!*cursor || strlen(cursor) >= sizeof(op->page.cursor))) {
+	if (cursor && (!*cursor || strlen(cursor) >= sizeof(op->query->page.cursor))) {
 		reply_refused(r, BAD_CURSOR, NULL, NULL);
 		return NULL;
 	}
@@ -32,16 +26,16 @@ struct op *page_op(struct request *r, enum op_kind kind)
 		reply_no_memory(r);
 		return NULL;
 	}
-	op->page.limit = (unsigned)limit;
+	op->query->page.limit = (unsigned)limit;
 	if (cursor)
-		strcpy(op->page.cursor, cursor);
+		strcpy(op->query->page.cursor, cursor);
 	return op;
 }
 
 void cursor_member(struct json_writer *w, const struct op *op)
 {
-	if (op->page.cursor[0])
-		json_put_string(w, "next_cursor", op->page.cursor);
+	if (op->query->page.cursor[0])
+		json_put_string(w, "next_cursor", op->query->page.cursor);
 	else
 		json_put_null(w, "next_cursor");
 }
@@ -76,7 +70,7 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 	if (op->outcome == COUNT_MISMATCH) {
 		json_put_int(w, "expected", line->expected);
 		json_put_int(w, "on_hand", line->available + line->reserved);
-	} else if (op->outcome == SHORT && op->movement_kind == STOCKTAKE) {
+	} else if (op->outcome == SHORT && op->move.kind == STOCKTAKE) {
 		json_put_int(w, "counted", line->qty);
 		json_put_int(w, "reserved", line->reserved);
 	} else if (op->outcome == SHORT) {
@@ -103,7 +97,7 @@ static void refused_write(struct json_writer *w, void *arg)
 
 static void moved_write(struct json_writer *w, void *arg)
 {
-	movement_write(w, ((struct op *)arg)->movement);
+	movement_write(w, ((struct op *)arg)->move.movement);
 }
 
 static void movement_answer_request(struct request *r)
@@ -175,18 +169,18 @@ static struct op *read_movement(struct json_reader *in, bool *no_memory)
 	*no_memory = !op;
 	if (!op)
 		return NULL;
-	op->movement_kind = (enum movement_kind)(kind + 1);
+	op->move.kind = (enum movement_kind)(kind + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		read_line(&line, op, op->movement_kind);
+		read_line(&line, op, op->move.kind);
 		json_leave(&line, in);
 	}
 	if (!in->failed) {
 		memcpy(op->id, id, id_len);
-		op->reason = reason ? op_text(op, reason, reason_len) : NULL;
-		op->reference = reference ? op_text(op, reference, reference_len) : NULL;
-		*no_memory = !op_seal(op, &twins);
-		if (twins > 0 && op->movement_kind == STOCKTAKE)
+		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
+		op->move.reference = reference ? op_text(op, reference, reference_len) : NULL;
+		op_seal(op, &twins);
+		if (twins > 0 && op->move.kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 	}
 	if (json_end(in) && !*no_memory)
@@ -270,7 +264,7 @@ static void sku_answer_request(struct request *r)
 	else if (!op->lines[0].sku)
 		reply_refused(r, NO_SKU, NULL, NULL);
 	else
-		reply_sku(r, op->totals, op->totals_of[0], 0);
+		reply_sku(r, op->query->totals, op->query->totals_of[0], 0);
 }
 
 /* From memory, if it is young enough for the caller. */
@@ -309,11 +303,11 @@ void get_sku(struct request *r)
 static void totals_write(struct json_writer *w, void *arg)
 {
 	const struct op    *op = arg;
-	const struct total *totals = op->totals;
+	const struct total *totals = op->query->totals;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->lines_count; totals += op->totals_of[i++]) {
-		struct total sum = totals_sum(totals, op->totals_of[i]);
+	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
+		struct total sum = totals_sum(totals, op->query->totals_of[i]);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
@@ -383,9 +377,9 @@ static void movements_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	json_open_array(w, "items");
-	for (size_t i = 0; i < op->items; i++) {
+	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		movement_write(w, op->movements[i]);
+		movement_write(w, op->query->movements[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);

@@ -1,15 +1,7 @@
 /* tasks.c - the calls of workers: claim, heartbeat, complete, fail, return. The work itself is done by jobs/ on the
  * background's connection; a call here is what it was asked and what came of it, carried by an operation. */
 #include "api/calls/members.h"
-#include "api/http.h"
-#include "engine/base/codes.h"
-#include "engine/base/json.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
-#include "engine/rows.h"
 #include "jobs/task.h"
 
 #include <stdio.h>
@@ -58,9 +50,9 @@ static void call_start(struct request *r, struct task_call *call,
 		reply_no_memory(r);
 		return;
 	}
-	op->run = run;
-	op->run_arg = call;
-	op->run_free = call_free;
+	op->job.run = run;
+	op->job.arg = call;
+	op->job.run_free = call_free;
 	request_start(r, op, answer);
 }
 
@@ -103,7 +95,7 @@ static void task_write(struct json_writer *w, const struct task *t)
 /* What kept the call from being done, or OUTCOME_OK. */
 static enum outcome call_outcome(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
+	const struct task_call *call = r->ops[0]->job.arg;
 	enum outcome            outcome = request_outcome(r, 0);
 
 	if (outcome != OUTCOME_OK)
@@ -119,7 +111,7 @@ static void answer_with(struct request *r, void (*write)(struct json_writer *w, 
 	enum outcome outcome = call_outcome(r);
 
 	if (outcome == OUTCOME_OK)
-		reply_object(r, 200, write, r->ops[0]->run_arg);
+		reply_object(r, 200, write, r->ops[0]->job.arg);
 	else
 		reply_refused(r, outcome, NULL, NULL);
 }
@@ -207,7 +199,7 @@ static void claim_write(struct json_writer *w, void *arg)
 
 static void answer_claim(struct request *r)
 {
-	const struct task_call *call = r->ops[0]->run_arg;
+	const struct task_call *call = r->ops[0]->job.arg;
 	struct text             nothing = {0};
 
 	if (request_outcome(r, 0) != OUTCOME_OK)
@@ -215,7 +207,7 @@ static void answer_claim(struct request *r)
 	else if (call->task.task_id == 0)
 		reply(r, 204, &nothing);
 	else
-		reply_object(r, 201, claim_write, r->ops[0]->run_arg);
+		reply_object(r, 201, claim_write, r->ops[0]->job.arg);
 }
 
 void post_task(struct request *r)
@@ -447,7 +439,7 @@ static void list_write(struct json_writer *w, void *arg)
 static void answer_list(struct request *r)
 {
 	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, list_write, r->ops[0]->run_arg);
+		reply_object(r, 200, list_write, r->ops[0]->job.arg);
 	else
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 }

@@ -6,8 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
-#include "engine/engine.h"
+#include "engine/outcome.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #ifndef STREAM_H
 #define STREAM_H
 
-#include "engine/base/base.h"
 #include "engine/base/text.h"
 
 #include <event2/event_struct.h>

@@ -6,7 +6,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/base/text.h"
 
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>

@@ -70,7 +70,7 @@ bool percent_decode(char *to, size_t size, const char *from, size_t len)
 	return true;
 }
 
-bool query_parse(struct query *q, const char *query, const char **wrong)
+bool query_parse(struct query_string *q, const char *query, const char **wrong)
 {
 	char  *to = q->text, *end = q->text + sizeof(q->text);
 	size_t len;

@@ -14,13 +14,13 @@ bool path_fits(const char *pattern, const char *path, const char **param, size_t
 bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;
 
 enum { QUERY_MAX = 8 };
-struct query {
+struct query_string {
 	size_t      count;
 	const char *name[QUERY_MAX], *value[QUERY_MAX];
 	bool        used[QUERY_MAX];
 	char        text[1024];
 };
 /* false: too long, too many, a bad escape, or a name that stands there twice; *wrong is its name, or "". */
-bool query_parse(struct query *q, const char *query, const char **wrong) MUST_CHECK;
+bool query_parse(struct query_string *q, const char *query, const char **wrong) MUST_CHECK;
 
 #endif

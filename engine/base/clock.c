@@ -27,6 +27,21 @@ int64_t clock_ms(void)
 	return clock_us() / 1000;
 }
 
+bool clock_before(const _Atomic int64_t *until_ms)
+{
+	int64_t at_ms = atomic_load_explicit(until_ms, memory_order_relaxed);
+
+	return at_ms != 0 && clock_ms() < at_ms;
+}
+
+void clock_extend(_Atomic int64_t *until_ms, int64_t for_ms)
+{
+	int64_t to_ms = clock_ms() + for_ms;
+
+	if (to_ms > atomic_load_explicit(until_ms, memory_order_relaxed))
+		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
+}
+
 /* Days since 1970-01-01 of a Gregorian date: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
 static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 {

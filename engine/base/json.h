@@ -10,7 +10,6 @@
 #ifndef JSON_H
 #define JSON_H
 
-#include "engine/base/base.h"
 #include "engine/base/text.h"
 
 /* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.

@@ -7,7 +7,6 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include "engine/base/base.h"
 #include "engine/base/json.h"
 
 /* The largest sensible call is a batch of 1,000 reservations with 50,000 lines in all: 2 values (the object, the

@@ -11,8 +11,7 @@
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
-#include "engine/base/base.h"
-#include "engine/db/db.h"
+#include "engine/db/url.h"
 
 struct embedded;
 

@@ -45,6 +45,11 @@ void values_now(struct values *v)
 	value_add(v, (struct value){VALUE_NOW, 0, NULL});
 }
 
+void values_clock(struct values *v)
+{
+	value_add(v, (struct value){VALUE_CLOCK, 0, NULL});
+}
+
 size_t values_rows(const struct values *v)
 {
 	assert(v->count == 0 || v->count % v->columns == 0);
@@ -67,6 +72,9 @@ static void value_write(const struct value *value, struct text *sql)
 		break;
 	case VALUE_NOW:
 		text_add(sql, "@t");
+		break;
+	case VALUE_CLOCK:
+		text_add(sql, "UTC_TIMESTAMP(3)");
 		break;
 	}
 }

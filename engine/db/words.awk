@@ -1,5 +1,7 @@
 # words.awk - for sql.awk and schema/embed.awk: what stands in braces in .sql files. Lists (.def) come first:
-#   X(NAME, 2, "word", ..)      {word} becomes 2
+#   X(NAME, 2, "word", ..)          {word} becomes 2
+#   X(type member, member, TEXT, r.column)   of NAME.def: {NAME_columns} lists the columns
+#   X(TEXT, name)                   of fill.def: {name} is filled in when the statement is sent
 FILENAME ~ /\.def$/ {
 	if (/^X\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
 		split($0, part, /[(,"][ "]*/)
@@ -8,6 +10,17 @@ FILENAME ~ /\.def$/ {
 	if (/^X\((NUMBER|TIME|TEXT), *[a-z_]+\)/) {
 		split($0, part, /[(,)] */)
 		parameter["{" part[3] "}"] = 1
+	}
+	if (/^X\([a-z].*, *[a-z_]+, *(CODE|NUMBER|HASH|TIME|TEXT), /) {
+		column = $0
+		sub(/ *\/\*.*$/, "", column)
+		sub(/\)$/, "", column)
+		sub(/^.*(CODE|NUMBER|HASH|TIME|TEXT), */, "", column)
+		name = FILENAME
+		sub(/.*\//, "", name)
+		sub(/\.def$/, "", name)
+		pieces["{" name "_columns}"] = pieces["{" name "_columns}"] (pieces["{" name "_columns}"] == "" ? "" : ", ") column
+		name = ""
 	}
 	next
 }

@@ -3,62 +3,83 @@
  *   queue ─▶ pending ─▶ batch ─▶ answered          pending: taken from the queue; keeps the order of arrival
  *               ▲          │                        parked: somebody outside has locked a row that they need
  *               └──────────┴─▶ parked ─▶ pending */
+#include "engine/lane/batch.h"
 #include "engine/base/clock.h"
-#include "engine/db/db.h"
-#include "engine/engine.h"
-#include "engine/lane/decide.h"
-#include "engine/lane/lane.h"
+#include "engine/base/memory.h"
+#include "engine/counters.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum {
+	SHARE_MIN = 16,   /* of those under way, in a batch: fewer are not divided */
+	LOCKED_MS = 4000, /* how long an operation waits for a row that somebody outside holds */
+	PARKED_MS = 100,  /* how often a parked operation is tried again; the first time sooner: */
+	PARKED_MIN_MS = 10,
+	APART_MS = 400, /* .. of one that is tried by itself at most */
+	SPREAD_MS = 13, /* lanes do not look at the same time, or each would see the others' looks */
+	IDS = 1 << 12,
+};
+
+struct intake {
+	struct op *ops[BATCH_OPS];          /* batch.ops */
+	uint16_t   ids[IDS];                /* index in ops + 1 by hash of the id */
+	struct op *pending, **pending_last; /* taken, and to be taken again */
+	size_t     pending_count;
+	struct op *parked;    /* waiting for a row that somebody outside holds */
+	int64_t    parked_ms; /* when the first of them is to be tried again */
+	size_t     last;      /* how many the last batch has answered */
+};
+
+void batch_open(struct lane *l)
+{
+	l->intake = mem_alloc(sizeof(*l->intake));
+	l->intake->pending_last = &l->intake->pending;
+	l->batch.ops = l->intake->ops;
+	l->limit = l->lookups_max = BATCH_OPS;
+	outbox_init(&l->outbox);
+}
+
+void batch_close(struct lane *l)
+{
+	free(l->intake);
+}
 
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 {
 	op->outcome = outcome;
 	l->held -= op->busy_since_ms != 0;
 	if (outcome == OUTCOME_REPLAYED)
-		atomic_fetch_add_explicit(&l->engine->figures.replays, 1, memory_order_relaxed);
-	op->next = NULL;
-	*l->answered_last = op;
-	l->answered_last = &op->next;
+		atomic_fetch_add_explicit(&l->shared->metrics.replays, 1, memory_order_relaxed);
+	outbox_put(&l->outbox, op);
 }
 
-void lane_tell(struct lane *l)
+void batch_answered(struct lane *l)
 {
-	struct op *first = l->answered;
-
-	l->answered = NULL;
-	l->answered_last = &l->answered;
-	loop_give_all(first);
+	l->intake->last = l->batch.count;
+	l->batch.count = 0;
+	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
 }
 
 static void pending_append(struct lane *l, struct op *op)
 {
 	op->next = NULL;
-	*l->pending_last = op;
-	l->pending_last = &op->next;
-	l->pending_count++;
-}
-
-/* It may be cancelled again; one that was cancelled stays so. */
-static void op_put_back(struct op *op)
-{
-	int taken = STAGE_TAKEN;
-
-	atomic_compare_exchange_strong(&op->stage, &taken, STAGE_QUEUED);
+	*l->intake->pending_last = op;
+	l->intake->pending_last = &op->next;
+	l->intake->pending_count++;
 }
 
 /* Puts operations back to the front of the pending ones, in their order. Nothing was done for them. */
 static void pending_prepend(struct lane *l, struct op **ops, size_t count)
 {
 	for (size_t i = count; i-- > 0;) {
-		ops[i]->next = l->pending;
-		if (!l->pending)
-			l->pending_last = &ops[i]->next;
-		l->pending = ops[i];
-		l->pending_count++;
-		op_put_back(ops[i]);
+		ops[i]->next = l->intake->pending;
+		if (!l->intake->pending)
+			l->intake->pending_last = &ops[i]->next;
+		l->intake->pending = ops[i];
+		l->intake->pending_count++;
+		op_queue(ops[i]);
 	}
 }
 
@@ -97,17 +118,17 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	}
 	locked_ms = now_ms - op->busy_since_ms;
 	if (locked_ms >= STUCK_MS)
-		lane_beware(l, WARY_MS);
+		clock_extend(&l->shared->wary_until_ms, WARY_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
 		lane_answer(l, op, BUSY);
 		return;
 	}
-	op_put_back(op);
+	op_queue(op);
 	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
-	if (!l->parked || op->again_ms < l->parked_ms)
-		l->parked_ms = op->again_ms;
-	op->next = l->parked;
-	l->parked = op;
+	if (!l->intake->parked || op->again_ms < l->intake->parked_ms)
+		l->intake->parked_ms = op->again_ms;
+	op->next = l->intake->parked;
+	l->intake->parked = op;
 }
 
 void batch_park(struct lane *l, struct op *op)
@@ -119,11 +140,11 @@ void batch_park(struct lane *l, struct op *op)
 static void parked_return(struct lane *l)
 {
 	int64_t     now_ms = clock_ms();
-	struct op **last = &l->parked;
+	struct op **last = &l->intake->parked;
 
-	if (!l->parked || now_ms < l->parked_ms)
+	if (!l->intake->parked || now_ms < l->intake->parked_ms)
 		return;
-	l->parked_ms = INT64_MAX;
+	l->intake->parked_ms = INT64_MAX;
 	while (*last) {
 		struct op *op = *last;
 
@@ -132,15 +153,15 @@ static void parked_return(struct lane *l)
 			pending_prepend(l, &op, 1);
 			continue;
 		}
-		if (op->again_ms < l->parked_ms)
-			l->parked_ms = op->again_ms;
+		if (op->again_ms < l->intake->parked_ms)
+			l->intake->parked_ms = op->again_ms;
 		last = &op->next;
 	}
 }
 
 static int parked_wait_ms(const struct lane *l)
 {
-	int64_t left_ms = l->parked_ms - clock_ms();
+	int64_t left_ms = l->intake->parked_ms - clock_ms();
 
 	return left_ms > 0 ? (int)left_ms : 0;
 }
@@ -148,10 +169,10 @@ static int parked_wait_ms(const struct lane *l)
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
 {
 	for (size_t at = (hash >> 1) % IDS;; at = (at + 1) % IDS) {
-		const struct op *op = l->ids[at] ? l->batch.ops[l->ids[at] - 1] : NULL;
+		const struct op *op = l->intake->ids[at] ? l->batch.ops[l->intake->ids[at] - 1] : NULL;
 
 		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0))
-			return &l->ids[at];
+			return &l->intake->ids[at];
 	}
 }
 
@@ -164,7 +185,7 @@ struct op *batch_find(struct lane *l, bool movement, const char *id)
 
 static void batch_index(struct lane *l)
 {
-	memset(l->ids, 0, sizeof(l->ids));
+	memset(l->intake->ids, 0, sizeof(l->intake->ids));
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
@@ -207,18 +228,44 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 			waiting[count++] = op;
 		else
 			b->ops[kept++] = op;
-		behind = count > 0 && waiting[count - 1] == op && op->goes_on;
+		behind = count > 0 && waiting[count - 1] == op && op->more_follow;
 	}
 	pending_prepend(l, waiting, count);
 	batch_keep(l, kept);
 }
 
-/* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
-static bool op_take(struct lane *l, struct op *op)
+unsigned batch_tries(const struct batch *b)
 {
-	int queued = STAGE_QUEUED;
+	unsigned tries = 0;
 
-	if (atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN) && clock_ms() - op->arrived_ms <= WAIT_MS)
+	for (size_t i = 0; i < b->count; i++)
+		tries = b->ops[i]->tries > tries ? b->ops[i]->tries : tries;
+	return tries;
+}
+
+/* Again, in smaller batches as it goes on; an operation that had its share of tries is told so. */
+void batch_retry(struct lane *l)
+{
+	struct batch *b = &l->batch;
+	size_t        kept = 0;
+
+	counter_add(COUNT_RETRIES, 1);
+	if (batch_tries(b) > 0)
+		l->limit = b->count > 1 ? b->count / 2 : 1;
+	for (size_t i = 0; i < b->count; i++) {
+		if (++b->ops[i]->tries > TRIES_MAX)
+			lane_answer(l, b->ops[i], BUSY);
+		else
+			b->ops[kept++] = b->ops[i];
+	}
+	b->count = kept;
+	batch_put_back(l);
+}
+
+/* Is it still wanted? One that was cancelled or waited too long is answered here: nothing was done for it. */
+static bool is_wanted(struct lane *l, struct op *op)
+{
+	if (op_take(op) && clock_ms() - op->arrived_ms <= WAIT_MS)
 		return true;
 	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
 	return false;
@@ -226,8 +273,13 @@ static bool op_take(struct lane *l, struct op *op)
 
 static size_t op_bytes(const struct op *op)
 {
-	return 400 + 80 * op->lines_count + (op->reason ? 2 * strlen(op->reason) : 0) +
-	       (op->reference ? 2 * strlen(op->reference) : 0);
+	size_t bytes = 400 + 80 * op->lines_count;
+
+	if (op->kind == OP_MOVE && op->move.reason)
+		bytes += 2 * strlen(op->move.reason);
+	if (op->kind == OP_MOVE && op->move.reference)
+		bytes += 2 * strlen(op->move.reference);
+	return bytes;
 }
 
 /* Half of those under way, as far as the lane can tell: who waits, and who was answered last and comes back. While one
@@ -237,12 +289,12 @@ static bool batch_has_its_share(const struct lane *l, size_t waiting)
 {
 	const struct batch *b = &l->batch;
 
-	return b->count >= SHARE_MIN && 2 * b->count >= waiting + l->last && !b->ops[b->count - 1]->goes_on;
+	return b->count >= SHARE_MIN && 2 * b->count >= waiting + l->intake->last && !b->ops[b->count - 1]->more_follow;
 }
 
 static bool by_itself(const struct op *op)
 {
-	return op->alone || op->apart;
+	return op->exclusive || op->apart;
 }
 
 /* Two operations with one id do not meet in a batch: the second ends it, so that it is judged after the first and
@@ -252,15 +304,15 @@ static bool by_itself(const struct op *op)
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
-	struct op    *op = l->pending, *next;
-	size_t        lines = 0, bytes = 0, waiting = l->pending_count;
+	struct op    *op = l->intake->pending, *next;
+	size_t        lines = 0, bytes = 0, waiting = l->intake->pending_count;
 	bool          full = false;
 
 	b->count = 0;
-	memset(l->ids, 0, sizeof(l->ids));
-	l->pending = NULL;
-	l->pending_last = &l->pending;
-	l->pending_count = 0;
+	memset(l->intake->ids, 0, sizeof(l->intake->ids));
+	l->intake->pending = NULL;
+	l->intake->pending_last = &l->intake->pending;
+	l->intake->pending_count = 0;
 	for (; op; op = next) {
 		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
 		bool      twin = *place != 0;
@@ -274,8 +326,8 @@ static void batch_fill(struct lane *l)
 			op_park(l, op, true);
 		} else if (full) {
 			pending_append(l, op);
-		} else if (op_take(l, op)) {
-			op->looked_at = op->looks = 0;
+		} else if (is_wanted(l, op)) {
+			op->lookup_seq = op->looks = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
 			b->ops[b->count++] = op;
@@ -287,14 +339,14 @@ static void batch_fill(struct lane *l)
 bool batch_take(struct lane *l)
 {
 	struct op *taken[BATCH_OPS];
-	size_t     count = 0, room = BATCH_OPS > l->pending_count ? BATCH_OPS - l->pending_count : 0;
-	int        wait_ms = l->pending ? 0 : l->parked ? parked_wait_ms(l) : IDLE_MS;
+	size_t     count = 0, room = BATCH_OPS > l->intake->pending_count ? BATCH_OPS - l->intake->pending_count : 0;
+	int        wait_ms = l->intake->pending ? 0 : l->intake->parked ? parked_wait_ms(l) : IDLE_MS;
 
 	if (l->held != l->queue.held)
 		queue_hold(&l->queue, l->held);
-	if (!l->pending && (l->parked || queue_depth(&l->queue) == 0))
-		lane_tell(l); /* it may have to wait */
-	if (l->parked && !l->pending && queue_closed(&l->queue))
+	if (!l->intake->pending && (l->intake->parked || queue_depth(&l->queue) == 0))
+		outbox_send(&l->outbox); /* it may have to wait */
+	if (l->intake->parked && !l->intake->pending && queue_closed(&l->queue))
 		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);
@@ -302,7 +354,7 @@ bool batch_take(struct lane *l)
 		pending_append(l, taken[i]);
 	parked_return(l);
 	batch_fill(l);
-	if (l->batch.count == 0 || l->careful)
-		lane_tell(l);
-	return l->batch.count > 0 || l->pending || l->parked || !queue_closed(&l->queue);
+	if (l->batch.count == 0 || l->last_failed)
+		outbox_send(&l->outbox);
+	return l->batch.count > 0 || l->intake->pending || l->intake->parked || !queue_closed(&l->queue);
 }

@@ -3,37 +3,37 @@
  * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
  * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
  * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+#include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/lane/lane.h"
+#include "engine/lane/balance.h"
+#include "engine/lane/batch.h"
+#include "engine/lane/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool still(const _Atomic int64_t *until_ms)
-{
-	int64_t at_ms = atomic_load_explicit(until_ms, memory_order_relaxed);
+enum {
+	WARY_WAIT_S = 1, /* for a lock while lanes are wary */
+	STUCK = 1 << 12,
+};
 
-	return at_ms != 0 && clock_ms() < at_ms;
+/* A slot that was found locked, and a mark of what stood in it. Direct-mapped: one that is pushed out counts as new. */
+struct stuck {
+	uint32_t sku_id, location_id;
+	uint32_t slot, mark;
+	int64_t  seen_ms; /* clock_ms; 0: free place */
+};
+
+void blocked_open(struct lane *l)
+{
+	l->stuck = mem_alloc(STUCK * sizeof(*l->stuck));
 }
 
-static void extend(_Atomic int64_t *until_ms, int64_t for_ms)
+void blocked_close(struct lane *l)
 {
-	int64_t to_ms = clock_ms() + for_ms;
-
-	if (to_ms > atomic_load_explicit(until_ms, memory_order_relaxed))
-		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
-}
-
-bool lane_is_wary(const struct lane *l)
-{
-	return still(&l->engine->wary_until_ms);
-}
-
-void lane_beware(struct lane *l, int64_t for_ms)
-{
-	extend(&l->engine->wary_until_ms, for_ms);
+	free(l->stuck);
 }
 
 /* ---- which slots a batch needs */
@@ -73,7 +73,7 @@ static void release_needs(struct lane *l, const struct reservation *r)
 /* Does it need whatever slot there is? What is refused does where expired holds are given back first. */
 static bool op_needs_every(const struct op *op, bool sweeps)
 {
-	return (op->writes && op->alone) || (sweeps && op_is_refused(op));
+	return (op->writes && op->exclusive) || (sweeps && op_is_refused(op));
 }
 
 static void batch_needs(struct lane *l, bool sweeps)
@@ -153,7 +153,7 @@ static enum db_result looks_end(struct looks *k)
 {
 	if (k->count > 0)
 		look_send(k, LOOKS_END, NULL, NULL);
-	lane_tell(k->lane);
+	outbox_send(&k->lane->outbox);
 	for (size_t i = 0; i < k->count; i++) {
 		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
 
@@ -191,7 +191,7 @@ static void reservations_look(struct lane *l, struct looks *k)
 static void id_met(struct op *op)
 {
 	if (op)
-		op->locked = op->suspect = true;
+		op->locked = op->may_exist = true;
 }
 
 static void order_read(void *arg, const struct db_row *row)
@@ -365,7 +365,7 @@ static void lane_wait(struct lane *l, int wait_s)
 /* A batch that was kept waiting in vain does not wait again. */
 void lane_hurry(struct lane *l)
 {
-	bool wary = lane_is_wary(l);
+	bool wary = clock_before(&l->shared->wary_until_ms);
 
 	l->hasty = false;
 	for (size_t i = 0; wary && i < l->batch.count; i++)
@@ -425,7 +425,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			continue;
 		}
 		if (op->locked && !op->found)
-			extend(&l->engine->glimpse_until_ms, WARY_MS);
+			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
@@ -444,7 +444,7 @@ enum db_result lane_look_out(struct lane *l)
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->locked = false;
-	if (l->hasty || still(&l->engine->glimpse_until_ms)) {
+	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
 		ids_look(l, &k, OP_RESERVE);
 		ids_look(l, &k, OP_MOVE);
 	}
@@ -470,7 +470,7 @@ void lane_set_aside(struct lane *l)
 		batch_put_back(l);
 		return;
 	}
-	lane_beware(l, WARY_MS);
+	clock_extend(&l->shared->wary_until_ms, WARY_MS);
 	if (!l->hasty)
 		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
 	for (size_t i = 0; !l->hasty && i < b->count; i++)

@@ -49,7 +49,7 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
-	if (op->over_held)
+	if (op->reserve.over_held)
 		return TOO_MUCH_HELD;
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
@@ -61,7 +61,7 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 		line->fault = line->available < line->qty;
 		line->granted = line->fault ? line->available : line->qty;
 		granted += line->granted;
-		if (line->fault && op->mode == ALL_OR_NOTHING)
+		if (line->fault && op->reserve.mode == ALL_OR_NOTHING)
 			out = SHORT;
 	}
 	if (out == SHORT || granted == 0)
@@ -74,16 +74,16 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 enum outcome movement_outcome(const struct op *op)
 {
-	return hash_equal(op->found_movement->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
+	return hash_equal(op->move.found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
 }
 
 static enum outcome move_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
 
-	if (op->found_movement)
+	if (op->move.found)
 		return movement_outcome(op);
-	if (op->over_limit)
+	if (op->move.over_limit)
 		return LIMIT;
 	out = unknown_skus(op);
 	if (out != OUTCOME_OK)
@@ -97,7 +97,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		if (line->fault)
 			out = SHORT;
 	}
-	if (out != OUTCOME_OK || op->alone) /* one that goes alone is decided under its own locks */
+	if (out != OUTCOME_OK || op->exclusive) /* one that goes alone is decided under its own locks */
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct balance *p = line_balance(b, &op->lines[i]);
@@ -131,7 +131,7 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 	struct reservation *f = op->found;
 	enum outcome        out = OUTCOME_OK;
 
-	op->reacquired = true;
+	op->change.reacquired = true;
 	if (f->state == HELD)
 		return OUTCOME_OK;
 	for (size_t i = 0; i < f->lines_count; i++) {
@@ -150,14 +150,14 @@ static enum outcome confirm_decide(struct batch *b, struct op *op)
 {
 	const struct reservation *f = op->found;
 
-	op->reacquired = false;
+	op->change.reacquired = false;
 	if (!f)
 		return NO_ORDER;
 	switch (reservation_reads(f)) {
 	case HELD:
 		return OUTCOME_OK;
 	case EXPIRED:
-		return op->reacquire ? reacquire_decide(b, op) : IS_EXPIRED;
+		return op->change.reacquire ? reacquire_decide(b, op) : IS_EXPIRED;
 	case RELEASED:
 		return IS_RELEASED;
 	default:
@@ -206,7 +206,7 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
-static enum outcome (*const decisions[OP_GET])(struct batch *b, struct op *op) = {
+static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
 	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
 	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
 };
@@ -243,7 +243,7 @@ bool op_is_refused(const struct op *op)
  * looked at twice. */
 static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
 {
-	return p->read_at > 0 && p->read_at <= op->looked_at &&
+	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&
 	       (!fault || (p->swept && (p->agreed || op->looks >= LOOKS_ENOUGH)));
 }
 
@@ -258,9 +258,16 @@ static bool lines_certain(const struct batch *b, const struct op *op, const stru
 
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
-	if (op->looked_at == 0)
+	if (op->lookup_seq == 0)
 		return false;
 	if (op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
+}
+
+size_t op_found_lines(const struct op *op)
+{
+	bool takes = op->kind == OP_RELEASE || (op->kind == OP_CONFIRM && op->change.reacquire);
+
+	return takes && op->found ? op->found->lines_count : 0;
 }

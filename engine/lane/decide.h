@@ -7,8 +7,7 @@
 #ifndef DECIDE_H
 #define DECIDE_H
 
-#include "engine/catalogue.h"
-#include "engine/engine.h"
+#include "engine/op.h"
 
 enum needs { NO_SLOT, OWN_SLOT, EVERY_SLOT };
 
@@ -21,7 +20,7 @@ struct balance {
 	bool     wanted;        /* somebody in the batch needs to know the balance */
 	bool     known;         /* own and total were read, some time ago perhaps */
 	int64_t  before;        /* total as it was known before it was read again; -1: it was not known */
-	unsigned read_at;       /* the moment of the batch when they were read; 0: before it began */
+	unsigned read_seq;      /* the moment of the batch when they were read; 0: before it began */
 	bool     agreed;        /* the last look gave the total that was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* a refusal rests on it that is not certain yet */
@@ -40,7 +39,7 @@ enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
 enum { LOOKS_ENOUGH = 4 };
 
 struct batch {
-	unsigned        moment; /* counts the reads of the batch, so that it is known which came later */
+	unsigned        read_seq; /* counts the reads of the batch, so that it is known which came later */
 	struct op     **ops;
 	size_t          count;
 	struct balance *balances; /* in the order in which they were met */
@@ -59,5 +58,9 @@ enum outcome movement_outcome(const struct op *op);
 bool op_is_certain(const struct op *op, const struct batch *b);
 /* Is this the answer to a refused or partial grant, that needs op_is_certain before it is told? */
 bool op_is_refused(const struct op *op);
+
+/* How many lines of the reservation that it found need balances: a release writes the slots of its lines, a
+ * confirmation that acquires anew takes their units again. */
+size_t op_found_lines(const struct op *op);
 
 #endif

@@ -1,16 +1,14 @@
-/* fence.c - a lane's row in the database: the first step of every transaction of the lane.
+/* fence.c - see fence.h.
  *
- * The row's lock keeps the transactions of one lane in line. By its epoch a connection that was given up commits
- * nothing any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is
- * written by every transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
+ * The lane's row is the first step of every transaction of the lane. The row's lock keeps these transactions in line.
+ * By its epoch a connection that was given up commits nothing any more: a new connection raises it first, which waits
+ * for what the old one still does. Its batch_no is written by every transaction, so that whoever does not know whether
+ * COMMIT was done reads one row and knows. */
+#include "engine/lane/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
-#include "engine/lane/lane.h"
-
-#include <string.h>
-#include <unistd.h>
 
 /* ---- the connection and the lane's row */
 
@@ -40,7 +38,7 @@ static void row_read(void *arg, const struct db_row *row)
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
                         void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	lane_tell(l);
+	outbox_send(&l->outbox);
 	text_reset(&l->txn.sql);
 	statement_add(&l->txn.sql, name, fill);
 	return db_run(l->db, &l->txn.sql, each, arg);
@@ -66,13 +64,13 @@ static enum db_result statements_prepare(struct lane *l)
 /* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
  * at some time between sent_ms and the present, each of them cut to whole ms: what was known is moved as little as that
  * allows, so that it stays as it is while no clock is set. */
-static void clock_learn(struct engine *e, int64_t now, int64_t sent_ms)
+static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 {
-	int64_t known_ms = atomic_load(&e->clock_offset_ms);
+	int64_t known_ms = atomic_load(&s->clock_offset_ms);
 	int64_t least_ms = now - (clock_ms() + 1), most_ms = now + 1 - sent_ms;
 
 	if (known_ms < least_ms || known_ms > most_ms)
-		atomic_store(&e->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
+		atomic_store(&s->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
 }
 
 /* The lane's row is gone, or says less than was committed: the database is another one, or in another past, whatever
@@ -96,15 +94,6 @@ static enum db_result row_make(struct lane *l, struct lane_row *last)
 	result = row_ask(l, LANE_MAKE, lane_made, last);
 	l->lane_id = last->lane_id;
 	return result;
-}
-
-void lane_forget(struct lane *l)
-{
-	memset(l->hints, 0, sizeof(l->hints));
-	sweep_forget(l);
-	if (l->past != catalogue_past(l->catalogue))
-		memset(l->recents, 0, sizeof(l->recents));
-	l->past = catalogue_past(l->catalogue);
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
@@ -132,15 +121,16 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		result = row_make(l, last);
 	}
 	if (result == DB_OK)
-		result = past_check(&l->engine->past, l->db, l->catalogue);
+		result = past_check(&l->shared->past, l->db, l->catalogue);
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
+	assert(l->lane_id > 0 && last->epoch > 0);
 	l->epoch = last->epoch;
 	l->wait_s = LOCK_WAIT_S;
-	lane_forget(l);
-	clock_learn(l->engine, last->now, sent_ms);
+	l->reconnected = true;
+	clock_learn(l->shared, last->now, sent_ms);
 	l->id_maker.owner = (uint64_t)l->lane_id;
 	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
 	          (long long)l->epoch);
@@ -162,22 +152,24 @@ void lane_leave(struct lane *l)
 
 uint64_t lane_new_id(struct lane *l)
 {
-	l->id_maker.clock_offset_ms = atomic_load(&l->engine->clock_offset_ms);
+	l->id_maker.clock_offset_ms = atomic_load(&l->shared->clock_offset_ms);
 	return id_make(&l->id_maker);
 }
 
-/* ---- the fence of its transactions */
+/* ---- the fence of the lane's transactions */
 
 static void fence_waits(void *lane)
 {
-	lane_tell(lane);
+	struct lane *l = lane;
+
+	outbox_send(&l->outbox);
 }
 
 static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 {
 	struct lane *l = lane;
 
-	clock_learn(l->engine, now, sent_ms);
+	clock_learn(l->shared, now, sent_ms);
 }
 
 static enum db_result fence_outcome(void *lane, int64_t *now)
@@ -186,7 +178,7 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 	struct retry    retry = {.results = 1 << DB_AWAY, .until_ms = l->batch.ops[0]->arrived_ms + WAIT_MS};
 	struct lane_row last;
 
-	atomic_fetch_add(&l->engine->figures.unknown_outcomes, 1);
+	atomic_fetch_add(&l->shared->metrics.unknown_outcomes, 1);
 	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
 	          (long long)l->batch_no, db_error(l->db));
 	while (!lane_enter(l, &last))
@@ -208,7 +200,7 @@ void lane_begin(struct lane *l, enum txn_isolation isolation)
 	values_int(values, l->epoch);
 	values_int(values, l->committed_no);
 	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
-	if (l->careful)
+	if (l->last_failed)
 		txn_wait(&l->txn);
 }
 

@@ -12,25 +12,41 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/retry.h"
+#include "engine/lane/balance.h"
+#include "engine/lane/batch.h"
+#include "engine/lane/blocked.h"
+#include "engine/lane/codes.h"
+#include "engine/lane/fence.h"
+#include "engine/lane/movement.h"
+#include "engine/lane/reclaim.h"
+#include "engine/lane/reservation.h"
+#include "engine/lane/stock.h"
+#include "engine/lane/stocktake.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+enum {
+	RECENTS = 1 << 15,
+	DOUBT_ROUNDS = 8,
+	SLOW_MS = 2000, /* lanes are wary so long after a round that took STUCK_MS */
+	HUNG_MS = 4000, /* the database does not answer: not ready */
+};
+
 /* ---- a round */
 
 /* Whose id has to be looked up before anything is sent: changes of state, what may be a replay, and what is refused
  * unless it is one. */
-static void batch_mark_suspects(struct lane *l)
+static void batch_mark_known(struct lane *l)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->suspect |= op->alone || op->over_held || l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash ||
-		               op_makes_codes(op);
-		op->look_up = op->suspect || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
+		op->may_exist |= op->exclusive || (op->kind == OP_RESERVE && op->reserve.over_held) ||
+		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
+		op->lookup_due = op->may_exist || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
 	}
 }
 
@@ -38,25 +54,36 @@ static enum db_result batch_look_up(struct lane *l)
 {
 	enum db_result result;
 
-	l->batch.moment++;
-	result = reservation_look_up(l);
-	return result == DB_OK ? movement_look_up(l) : result;
+	l->batch.read_seq++;
+	result = reservations_look_up(l);
+	return result == DB_OK ? movements_look_up(l) : result;
+}
+
+/* What was remembered is of another past, or of a connection that is gone. */
+static void lane_forget(struct lane *l)
+{
+	hints_forget(l);
+	reclaim_forget(l);
+	if (l->past != catalogue_past(l->catalogue))
+		memset(l->recents, 0, RECENTS * sizeof(*l->recents));
+	l->past = catalogue_past(l->catalogue);
+	l->reconnected = false;
 }
 
 static enum db_result batch_prepare(struct lane *l)
 {
 	enum db_result result;
 
-	if (l->past != catalogue_past(l->catalogue))
-		lane_forget(l); /* another lane found that the database is another one */
-	result = balances_resolve(l);
-	l->batch.moment = 0;
-	batch_mark_suspects(l);
+	if (l->reconnected || l->past != catalogue_past(l->catalogue))
+		lane_forget(l); /* perhaps another lane found that the database is another one */
+	result = codes_resolve(l);
+	l->batch.read_seq = 0;
+	batch_mark_known(l);
 	if (result == DB_OK)
 		result = batch_look_up(l);
 	batch_trim(l);
 	if (result == DB_OK)
-		result = balances_make_codes(l);
+		result = codes_make(l);
 	balances_find(l);
 	return result == DB_OK ? balances_load(l, WANTED) : result;
 }
@@ -86,7 +113,7 @@ static bool batch_doubt(struct lane *l)
 
 		if (!is_uncertain(op, b))
 			continue;
-		any = op->look_up = true;
+		any = op->lookup_due = true;
 		op->looks++;
 		lines_doubt(b, op->lines, op->lines_count);
 		if (op->found)
@@ -105,14 +132,14 @@ static enum db_result batch_make_sure(struct lane *l)
 	for (int round = 0; result == DB_OK && batch_doubt(l); round++) {
 		if (round == DOUBT_ROUNDS)
 			return DB_RETRY; /* the stock moves faster than we read it */
-		result = reservation_sweep(l);
+		result = reclaim_run(l);
 		if (result == DB_OK)
 			result = balances_load(l, DOUBTED);
 		if (result == DB_OK)
 			result = batch_look_up(l);
 		balances_meet(l); /* what was found anew has lines without a balance */
 		decide(&l->batch);
-		if (result == DB_OK && l->walk.skus.count > 0) {
+		if (result == DB_OK && reclaim_goes_on(l)) {
 			batch_postpone(l, is_uncertain);
 			decide(&l->batch);
 		}
@@ -128,22 +155,13 @@ static bool batch_writes(const struct batch *b)
 	return false;
 }
 
-static unsigned batch_tries(const struct batch *b)
-{
-	unsigned tries = 0;
-
-	for (size_t i = 0; i < b->count; i++)
-		tries = b->ops[i]->tries > tries ? b->ops[i]->tries : tries;
-	return tries;
-}
-
 /* How often a guard missed units for one of these. */
-static unsigned batch_shorts(const struct batch *b)
+static unsigned batch_guard_misses(const struct batch *b)
 {
 	unsigned shorts = 0;
 
 	for (size_t i = 0; i < b->count; i++)
-		shorts = b->ops[i]->shorts > shorts ? b->ops[i]->shorts : shorts;
+		shorts = b->ops[i]->guard_misses > shorts ? b->ops[i]->guard_misses : shorts;
 	return shorts;
 }
 
@@ -160,17 +178,16 @@ static bool batch_gathers(const struct batch *b)
 static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	struct batch  *b = &l->batch;
-	bool           gathers = batch_gathers(b), inside = gathers && batch_shorts(b) >= 2;
+	bool           gathers = batch_gathers(b), inside = gathers && batch_guard_misses(b) >= 2;
 	enum db_result result = gathers ? stock_gather(l, !inside) : DB_OK;
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
 	lane_begin(l, READ_COMMITTED);
-	reservation_change(l);
+	reservations_change(l);
 	stock_write(l, inside);
-	reservation_insert(l);
-	key_hold_insert(l);
-	movement_insert(l);
+	reservations_insert(l);
+	movements_insert(l);
 	return lane_commit(l, verdict, now);
 }
 
@@ -179,7 +196,7 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	struct op     *op = l->batch.ops[0];
-	enum db_result result = movement_alone(l, op, verdict, now);
+	enum db_result result = stocktake_run(l, op, verdict, now);
 
 	if (result != DB_OK || *verdict != TXN_DONE || op->outcome != SHORT)
 		return result;
@@ -187,11 +204,11 @@ static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int
 		l->batch.balances[i].doubted = true;
 		l->batch.balances[i].swept = false;
 	}
-	result = reservation_sweep(l);
-	if (result == DB_OK && l->walk.skus.count > 0)
+	result = reclaim_run(l);
+	if (result == DB_OK && reclaim_goes_on(l))
 		batch_put_back(l); /* the look for expired holds goes on with the next batch */
 	else if (result == DB_OK)
-		return movement_alone(l, op, verdict, now);
+		return stocktake_run(l, op, verdict, now);
 	return result == DB_UNKNOWN ? DB_AWAY : result;
 }
 
@@ -203,7 +220,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 	*verdict = TXN_DONE;
 	if (result == DB_OK)
 		decide(b);
-	if (result == DB_OK && lane_is_wary(l))
+	if (result == DB_OK && clock_before(&l->shared->wary_until_ms))
 		result = lane_look_out(l);
 	if (result == DB_OK)
 		result = batch_make_sure(l);
@@ -213,7 +230,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		return DB_OK;
 	if (l->past != catalogue_past(l->catalogue))
 		return DB_RETRY; /* the numbers of this batch are of another past */
-	return b->ops[0]->alone ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
+	return b->ops[0]->exclusive ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
 }
 
 /* ---- what comes of a round */
@@ -233,28 +250,7 @@ static void batch_answer(struct lane *l, int64_t now)
 			reservation_answer(op, now);
 		lane_answer(l, op, op->outcome);
 	}
-	l->last = l->batch.count;
-	l->batch.count = 0;
-	l->limit = l->limit * 2 < BATCH_OPS ? l->limit * 2 : BATCH_OPS;
-}
-
-/* Again, in smaller batches as it goes on; an operation that had its share of tries is told so. */
-void batch_retry(struct lane *l)
-{
-	struct batch *b = &l->batch;
-	size_t        kept = 0;
-
-	counter_add(COUNT_RETRIES, 1);
-	if (batch_tries(b) > 0)
-		l->limit = b->count > 1 ? b->count / 2 : 1;
-	for (size_t i = 0; i < b->count; i++) {
-		if (++b->ops[i]->tries > TRIES_MAX)
-			lane_answer(l, b->ops[i], BUSY);
-		else
-			b->ops[kept++] = b->ops[i];
-	}
-	b->count = kept;
-	batch_put_back(l);
+	batch_answered(l);
 }
 
 static void batch_unknown(struct lane *l)
@@ -279,11 +275,11 @@ static void batch_undone(struct lane *l, enum txn_verdict verdict)
 		break;
 	case TXN_LIMIT:
 		for (size_t i = 0; i < l->batch.count; i++)
-			l->batch.ops[i]->alone |= l->batch.ops[i]->kind == OP_MOVE;
+			l->batch.ops[i]->exclusive |= l->batch.ops[i]->kind == OP_MOVE;
 		break;
 	case TXN_SHORT:
 		for (size_t i = 0; i < l->batch.count; i++)
-			l->batch.ops[i]->shorts++;
+			l->batch.ops[i]->guard_misses++;
 		balances_forget(l);
 		break;
 	default:
@@ -301,7 +297,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 	                    * lane whose number is the same modulo 1,024: not again */
 		random_bytes(&l->id_maker.owner, sizeof(l->id_maker.owner));
 		for (size_t i = 0; i < b->count; i++)
-			b->ops[i]->suspect = true;
+			b->ops[i]->may_exist = true;
 		batch_retry(l);
 		break;
 	case DB_RETRY:
@@ -331,10 +327,10 @@ static void batch_failed(struct lane *l, enum db_result result)
 	}
 }
 
-static void figures_count(struct lane *l, size_t requests, int64_t began_us)
+static void round_count(struct lane *l, size_t requests, int64_t began_us)
 {
-	struct engine_figures *f = &l->engine->figures;
-	size_t                 bucket = 0;
+	struct lane_metrics *f = &l->shared->metrics;
+	size_t               bucket = 0;
 
 	while (bucket < LENGTH(f->batch_requests_bucket) - 1 && (size_t)1 << bucket < requests)
 		bucket++;
@@ -353,10 +349,11 @@ static void lane_round(struct lane *l)
 
 	lane_hurry(l);
 	result = batch_run(l, &verdict, &now);
-	figures_count(l, requests, began_us);
+	round_count(l, requests, began_us);
 	if (clock_us() - began_us > STUCK_MS * 1000)
-		lane_beware(l, SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
-	l->careful = result != DB_OK || verdict != TXN_DONE;
+		clock_extend(&l->shared->wary_until_ms,
+		             SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
+	l->last_failed = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);
 	else if (verdict != TXN_DONE)
@@ -400,21 +397,25 @@ bool lane_connected(struct lane *l)
 	return atomic_load(&l->connected) && (since_ms == 0 || clock_ms() - since_ms < HUNG_MS);
 }
 
-struct lane *lane_open(struct engine *e, unsigned slot)
+struct queue *lane_queue(struct lane *l)
+{
+	return &l->queue;
+}
+
+struct lane *lane_open(struct shared *shared, unsigned slot)
 {
 	struct lane *l = mem_alloc(sizeof(*l));
 	int          error;
 
-	l->engine = e;
-	l->catalogue = e->catalogue;
+	l->shared = shared;
+	l->catalogue = shared->catalogue;
 	l->slot = slot;
-	l->limit = l->look_ups = BATCH_OPS;
-	l->pending_last = &l->pending;
-	l->answered_last = &l->answered;
-	l->batch.ops = l->ops;
-	l->batch.balances = mem_alloc(BALANCES_MAX * sizeof(*l->batch.balances));
-	l->batch.order = mem_alloc(BALANCES_MAX * sizeof(*l->batch.order));
-	l->db = db_new(&e->options.target);
+	l->recents = mem_alloc(RECENTS * sizeof(*l->recents));
+	batch_open(l);
+	balances_open(l);
+	reclaim_open(l);
+	blocked_open(l);
+	l->db = db_new(&shared->target);
 	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
 	error = pthread_create(&l->thread, NULL, lane_main, l);
@@ -428,11 +429,13 @@ void lane_close(struct lane *l)
 	pthread_join(l->thread, NULL);
 	queue_fini(&l->queue);
 	db_free(l->db);
+	batch_close(l);
+	balances_close(l);
+	reclaim_close(l);
+	blocked_close(l);
+	free(l->recents);
 	txn_fini(&l->txn);
 	values_fini(&l->fence.values);
-	values_fini(&l->walk.skus);
 	values_fini(&l->rows);
-	free(l->batch.balances);
-	free(l->batch.order);
 	free(l);
 }

@@ -1,12 +1,16 @@
-/* sweep.c - expired holds that still occupy a sku: before an order is told `short`, their units are given back.
+/* reclaim.c - expired holds that still occupy a sku: before an order is told `short`, their units are given back.
  *
  * Found by the claim index, those that nobody else has locked, claimed or not: the worker that claimed one may be dead.
  * Holds have no index by sku, which every order would pay for, so a look walks those that are past their time. A lane
  * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
+#include "engine/lane/reclaim.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/counters.h"
-#include "engine/lane/lane.h"
+#include "engine/lane/blocked.h"
+#include "engine/lane/fence.h"
+#include "engine/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +24,50 @@ enum {
 	OTHERS_PAUSE_US = 4000, /* .. and how often it looks */
 	TELL_MS = 60000,        /* how often the log names a hold that cannot be given back */
 	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed that much after its time */
-	CLOCK_MS = 2000,        /* a database's clock that went otherwise than ours by more than this was set */
+	SWEPT = 1 << 12,
+	CLOCK_MS = 2000, /* a database's clock that went otherwise than ours by more than this was set */
 };
+
+/* When a sku was looked at for expired holds. Direct-mapped: one that is pushed out is looked at anew. */
+struct swept {
+	uint32_t sku_id;
+	int64_t  at_ms;      /* clock_ms when the last look began */
+	int64_t  to_ms;      /* holds that were due by then (the database's clock) are given back; 0: not known */
+	int64_t  clock;      /* the database's clock minus clock_ms at that time */
+	int64_t  started_at; /* of the lane's row, as it read then */
+	bool     follow;     /* it took several batches: one that follows at once goes on from to_ms */
+};
+
+/* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each
+ * batch, whoever asks. */
+struct walk {
+	struct values skus;        /* that are looked for; empty: none is under way */
+	struct swept  look;        /* what will be known of them; it ends at look.to_ms */
+	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
+	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	int64_t       told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
+};
+
+struct reclaim {
+	struct swept swept[SWEPT];
+	struct walk  walk;
+};
+
+void reclaim_open(struct lane *l)
+{
+	l->reclaim = mem_alloc(sizeof(*l->reclaim));
+}
+
+void reclaim_close(struct lane *l)
+{
+	values_fini(&l->reclaim->walk.skus);
+	free(l->reclaim);
+}
+
+bool reclaim_goes_on(const struct lane *l)
+{
+	return l->reclaim->walk.skus.count > 0;
+}
 
 /* In a transaction without the lane's fence: it changes only rows that are held and expired, so that one that lands
  * late does no harm. */
@@ -47,9 +93,9 @@ static enum db_result expire_write(struct db *db, struct reservation **list, siz
 
 static void hold_stays(struct lane *l, const struct reservation *r)
 {
-	if (l->walk.told_ms && clock_ms() - l->walk.told_ms < TELL_MS)
+	if (l->reclaim->walk.told_ms && clock_ms() - l->reclaim->walk.told_ms < TELL_MS)
 		return;
-	l->walk.told_ms = clock_ms();
+	l->reclaim->walk.told_ms = clock_ms();
 	log_event(LOG_ERROR, "hold_not_given_back", "order_id=%s errno=%u why=\"%s\"", r->order_id, db_errno(l->db),
 	          db_error(l->db));
 }
@@ -106,7 +152,7 @@ static void id_read(void *arg, const struct db_row *row)
 
 static struct swept *swept_place(struct lane *l, uint32_t sku_id)
 {
-	return &l->swept[sku_id % SWEPT];
+	return &l->reclaim->swept[sku_id % SWEPT];
 }
 
 static bool looked_since(struct lane *l, uint32_t sku_id, int64_t since_ms)
@@ -160,12 +206,12 @@ static bool is_due(struct lane *l, const struct balance *p, int64_t since_ms)
 	return p->doubted && !p->swept && !looked_since(l, p->sku_id, since_ms);
 }
 
-/* Begins a walk for the skus of the balances in doubt that were not looked at since. l->walk.skus stays empty where
- * there is nothing to look for: no such sku, or no hold at all that is past its time. */
+/* Begins a walk for the skus of the balances in doubt that were not looked at since. l->reclaim->walk.skus stays empty
+ * where there is nothing to look for: no such sku, or no hold at all that is past its time. */
 static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 {
 	struct lapsed  lapsed = {0};
-	struct walk   *w = &l->walk;
+	struct walk   *w = &l->reclaim->walk;
 	enum db_result result;
 
 	values_begin(&l->rows, 1);
@@ -203,7 +249,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 /* Its skus were looked at. A sku whose hold stays is looked at from where it was. */
 static void walk_end(struct lane *l)
 {
-	struct walk *w = &l->walk;
+	struct walk *w = &l->reclaim->walk;
 
 	if (w->left) { /* it may have waited for that */
 		w->look.to_ms = 0;
@@ -227,7 +273,7 @@ static void place_read(void *arg, const struct db_row *row)
  * locked ones too. */
 static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
-	const struct walk *w = &l->walk;
+	const struct walk *w = &l->reclaim->walk;
 	struct values      all = {.columns = 1};
 	struct fill        fill = {.rows = &w->skus,
 	                           .after_at = w->from_ms,
@@ -266,7 +312,7 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, swept);
 	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.count == 0 && clock_ms() < until_ms)));
-	l->walk.left |= found > 0;
+	l->reclaim->walk.left |= found > 0;
 	values_fini(&ids);
 	return result;
 }
@@ -274,7 +320,7 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 /* As far as one batch goes. *full: it is not at its end. */
 static enum db_result walk_go(struct lane *l, bool *full)
 {
-	struct walk *w = &l->walk;
+	struct walk *w = &l->reclaim->walk;
 	struct place end = {0};
 	struct fill fill = {.after_at = w->from_ms, .after_id = w->id, .until_at = w->look.to_ms, .offset = SWEEP_WALK};
 	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
@@ -294,13 +340,13 @@ static enum db_result walk_go(struct lane *l, bool *full)
 	return DB_OK;
 }
 
-void sweep_forget(struct lane *l)
+void reclaim_forget(struct lane *l)
 {
-	memset(l->swept, 0, sizeof(l->swept));
-	values_begin(&l->walk.skus, 1);
+	memset(l->reclaim->swept, 0, sizeof(l->reclaim->swept));
+	values_begin(&l->reclaim->walk.skus, 1);
 }
 
-/* After each walk, because two skus may share a place in l->swept, which names the later one. */
+/* After each walk, because two skus may share a place in l->reclaim->swept, which names the later one. */
 static void balances_mark(struct lane *l, int64_t since_ms)
 {
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
@@ -310,7 +356,7 @@ static void balances_mark(struct lane *l, int64_t since_ms)
 	}
 }
 
-enum db_result reservation_sweep(struct lane *l)
+enum db_result reclaim_run(struct lane *l)
 {
 	int64_t        since_ms = clock_ms() - SWEEP_AGAIN_MS;
 	bool           full = false;
@@ -318,16 +364,16 @@ enum db_result reservation_sweep(struct lane *l)
 
 	lane_rush(l, false);
 	do {
-		if (l->walk.skus.count == 0)
+		if (l->reclaim->walk.skus.count == 0)
 			result = walk_begin(l, since_ms);
-		if (result != DB_OK || l->walk.skus.count == 0)
+		if (result != DB_OK || l->reclaim->walk.skus.count == 0)
 			break;
 		result = walk_go(l, &full);
 		balances_mark(l, since_ms);
 	} while (result == DB_OK && !full);
 	balances_mark(l, since_ms);
 	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
-		values_begin(&l->walk.skus, 1);
+		values_begin(&l->reclaim->walk.skus, 1);
 	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);

@@ -1,19 +1,10 @@
-/* stock.c - what is done to slots: gather, give back, add, deduct, settle. */
-#include "engine/base/memory.h"
-#include "engine/lane/lane.h"
+/* stock.c - see stock.h. */
+#include "engine/lane/stock.h"
+#include "engine/lane/balance.h"
+#include "engine/lane/fence.h"
+#include "engine/shares.h"
 
 #include <stdlib.h>
-
-/* (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
-void stock_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
-               int64_t reserved)
-{
-	values_int(rows, sku_id);
-	values_int(rows, location_id);
-	values_int(rows, slot);
-	values_int(rows, available);
-	values_int(rows, reserved);
-}
 
 /* ---- gather */
 
@@ -29,7 +20,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 
 		p->gathers = p->take > p->own + p->add && p->take <= p->total + p->add;
 		if (!p->own_row && (p->gathers || (all && p->take > 0))) {
-			stock_row(&l->rows, p->sku_id, p->location_id, l->slot, 0, 0);
+			share_row(&l->rows, p->sku_id, p->location_id, l->slot, 0, 0);
 			p->own_row = true;
 		}
 	}
@@ -60,7 +51,7 @@ static void gather_run(struct lane *l)
 {
 	txn_run(&l->txn, STOCK_GATHER, &(struct fill){.rows = &l->rows, .slot = l->slot});
 	if (txn_goes_on(&l->txn))
-		atomic_fetch_add(&l->engine->figures.gathers, 1);
+		atomic_fetch_add(&l->shared->metrics.gathers, 1);
 }
 
 enum db_result stock_gather(struct lane *l, bool commits)
@@ -81,133 +72,6 @@ enum db_result stock_gather(struct lane *l, bool commits)
 }
 
 /* ---- what the batch writes to slots */
-
-struct share { /* units of one slot row */
-	uint32_t sku_id, location_id;
-	uint16_t slot;
-	int64_t  qty;
-};
-
-struct shares {
-	struct share *list;
-	size_t        count, max;
-};
-
-static void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty)
-{
-	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
-	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty};
-}
-
-static int share_order(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	if (x->location_id != y->location_id)
-		return x->location_id < y->location_id ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-/* In the order of locks, one for each slot row: an upsert that met the same row twice would count two rows. */
-static void shares_sum(struct shares *s)
-{
-	size_t kept = 0;
-
-	if (s->count > 0)
-		qsort(s->list, s->count, sizeof(s->list[0]), share_order);
-	for (size_t i = 0; i < s->count; i++) {
-		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0)
-			s->list[kept - 1].qty += s->list[i].qty;
-		else
-			s->list[kept++] = s->list[i];
-	}
-	s->count = kept;
-}
-
-static void shares_of(struct shares *s, const struct reservation *r)
-{
-	for (size_t k = 0; k < r->lines_count; k++)
-		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot,
-		          r->lines[k].qty);
-}
-
-/* The units of these slots go the way of the statement, or `verdict` where a slot has them not. */
-static void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
-                         enum txn_verdict verdict)
-{
-	if (s->count == 0)
-		return;
-	values_begin(rows, 5);
-	for (size_t i = 0; i < s->count; i++)
-		stock_row(rows, s->list[i].sku_id, s->list[i].location_id, s->list[i].slot,
-		          name == STOCK_GIVE_BACK ? s->list[i].qty : 0, s->list[i].qty);
-	txn_run(t, name, &(struct fill){.rows = rows});
-	txn_expect(t, 2 * s->count, verdict);
-}
-
-static struct shares shares_of_all(struct reservation **list, size_t count)
-{
-	struct shares s = {0};
-
-	for (size_t i = 0; i < count; i++)
-		shares_of(&s, list[i]);
-	shares_sum(&s);
-	return s;
-}
-
-void stock_give_back(struct txn *t, struct reservation **list, size_t count)
-{
-	struct shares s = shares_of_all(list, count);
-	struct values rows = {0};
-
-	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
-	values_fini(&rows);
-	free(s.list);
-}
-
-static void settlement_movement(struct txn *t, const struct settlement *settlement)
-{
-	static const uint8_t no_hash[16];
-	struct text          id = {0}, reference = {0};
-	struct values        rows = {.columns = 7};
-
-	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
-	            (unsigned long long)settlement->part);
-	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
-	values_int(&rows, (int64_t)settlement->movement_no);
-	values_bytes(&rows, id.data, id.len);
-	values_int(&rows, SETTLEMENT);
-	values_bytes(&rows, no_hash, sizeof(no_hash));
-	values_now(&rows);
-	values_text(&rows, NULL);
-	values_bytes(&rows, reference.data, reference.len);
-	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
-	values_fini(&rows);
-	text_fini(&id);
-	text_fini(&reference);
-}
-
-void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
-{
-	struct shares s = shares_of_all(list, count);
-	struct values rows = {0};
-
-	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
-	settlement_movement(t, settlement);
-	values_begin(&rows, 5);
-	for (size_t i = 0; i < s.count; i++) {
-		values_int(&rows, (int64_t)settlement->movement_no);
-		values_int(&rows, s.list[i].sku_id);
-		values_int(&rows, s.list[i].location_id);
-		values_int(&rows, s.list[i].slot);
-		values_int(&rows, -s.list[i].qty);
-	}
-	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
-	values_fini(&rows);
-	free(s.list);
-}
 
 static void slots_lock(struct lane *l, const struct shares *given)
 {
@@ -247,7 +111,7 @@ static void adds_write(struct lane *l)
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (p->add > 0) {
-			stock_row(&l->rows, p->sku_id, p->location_id, l->slot, p->add, 0);
+			share_row(&l->rows, p->sku_id, p->location_id, l->slot, p->add, 0);
 			values_int(&skus, p->sku_id);
 		}
 	}

@@ -1,7 +1,5 @@
 /* cursor.c - see cursor.h. What was read is written again and has to be the same text. */
 #include "engine/read/cursor.h"
-#include "engine/base/codes.h"
-#include "engine/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #ifndef CURSOR_H
 #define CURSOR_H
 
-#include "engine/base/base.h"
-#include "engine/engine.h"
+#include "engine/op.h"
 
 enum { CURSOR_SIZE = sizeof(((struct page *)0)->cursor) };
 

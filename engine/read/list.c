@@ -1,21 +1,16 @@
-/* list.c - lists: what the reader answers. One statement for the page's keys in the order of an index, one for
+/* list.c - see list.h. One statement for the page's keys in the order of an index, one for
  * the rows. */
 #include "engine/read/list.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/lane.h"
+#include "engine/db/txn.h"
 #include "engine/read/cursor.h"
+#include "engine/read/totals.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DUE_MAX_MS INT64_C(253402300799999) /* the last moment of the year 9999 */
-
-struct op *the_one(struct op **ops, size_t count)
-{
-	assert(count == 1);
-	return ops[0];
-}
+#define DUE_MAX_MS INT64_C(253402300799999)
 
 /* ---- reservations by their ids */
 
@@ -45,9 +40,8 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 
 /* ---- movements of a sku */
 
-enum db_result list_movements(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct op             *op = the_one(ops, count);
 	struct movement_reader in = {.catalogue = c};
 	int64_t                low = INT64_MAX, none[2];
 	const struct sku      *sku;
@@ -57,23 +51,24 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op **op
 		return result;
 	sku = catalogue_sku(c, op->lines[0].sku_code);
 	op->outcome = sku ? OUTCOME_OK : NO_SKU;
-	if (sku && op->page.cursor[0] && !cursor_read(op->page.cursor, 'm', sku_id(sku), &low, &none[0], &none[1]))
+	if (sku && op->query->page.cursor[0] &&
+	    !cursor_read(op->query->page.cursor, 'm', sku_id(sku), &low, &none[0], &none[1]))
 		op->outcome = BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
 	result = txn_ask(db, MOVEMENT_LIST,
-	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->page.limit + 1},
+	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1},
 	                 movement_read, &in);
 	movements_join(&in);
-	op->movements = in.list;
-	op->items = in.count;
+	op->query->movements = in.list;
+	op->query->items = in.count;
 	if (result != DB_OK)
 		return result;
-	op->page.cursor[0] = '\0';
-	if (op->items > op->page.limit) {
-		movement_free(op->movements[--op->items]);
-		cursor_write(op->page.cursor, 'm', sku_id(sku), (int64_t)op->movements[op->items - 1]->movement_no, 0,
-		             0);
+	op->query->page.cursor[0] = '\0';
+	if (op->query->items > op->query->page.limit) {
+		movement_free(op->query->movements[--op->query->items]);
+		cursor_write(op->query->page.cursor, 'm', sku_id(sku),
+		             (int64_t)op->query->movements[op->query->items - 1]->movement_no, 0, 0);
 	}
 	return DB_OK;
 }
@@ -84,22 +79,22 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op **op
 enum { WALK_MAX = 10000 };
 
 /* A key of the page: where the row stands in the index. */
-struct key {
+struct list_key {
 	int64_t id, task, due_ms, part;
 };
 
-struct keys {
-	struct key *list;
-	size_t      count, max, part;
-	size_t      walked; /* rows looked at, in the list or not */
-	struct key  last;   /* the last of them */
+struct list_keys {
+	struct list_key *list;
+	size_t           count, max, part;
+	size_t           walked; /* rows looked at, in the list or not */
+	struct list_key  last;   /* the last of them */
 };
 
 static void key_read(void *arg, const struct db_row *row)
 {
-	struct keys *keys = arg;
+	struct list_keys *keys = arg;
 
-	keys->last = (struct key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
+	keys->last = (struct list_key){db_int(row, 0), db_int(row, 1), time_parse(row->col[2]), (int64_t)keys->part};
 	keys->walked++;
 	if (db_int(row, 3) && keys->count < keys->max)
 		keys->list[keys->count++] = keys->last;
@@ -119,8 +114,8 @@ static const struct part {
 };
 
 /* The rows behind `after`, `count` at most. part NULL: of all states. */
-static enum db_result rows_walk(struct db *db, const struct part *part, const struct key *after, size_t count,
-                                struct keys *keys)
+static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
+                                struct list_keys *keys)
 {
 	enum statement name = RESERVATION_LIST;
 	struct fill    fill = {.after_at = after->due_ms,
@@ -139,7 +134,7 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
 
 /* Until the page is full, the part ends or the walk is long enough. As many rows as the page lacks come first, because
  * nearly always all of them belong to it. */
-static enum db_result part_read(struct db *db, const struct part *part, struct key after, struct keys *keys)
+static enum db_result part_read(struct db *db, const struct part *part, struct list_key after, struct list_keys *keys)
 {
 	size_t         count = keys->max - keys->count;
 	bool           more = true;
@@ -157,18 +152,19 @@ static enum db_result part_read(struct db *db, const struct part *part, struct k
 	return result;
 }
 
-static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *keys)
+static enum db_result keys_of_state(struct db *db, struct op *op, struct list_keys *keys)
 {
-	struct key     after = {.task = 0, .due_ms = 0};
-	size_t         first = 0;
-	enum db_result result = DB_OK;
+	struct list_key after = {.task = 0, .due_ms = 0};
+	size_t          first = 0;
+	enum db_result  result = DB_OK;
 
-	if (op->page.cursor[0]) {
+	if (op->query->page.cursor[0]) {
 		int64_t place;
 
-		if (!cursor_read(op->page.cursor, 'r', op->page.state, &place, &after.due_ms, &after.id) || place < 0 ||
-		    place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 || after.due_ms > DUE_MAX_MS ||
-		    after.id < 0) {
+		if (!cursor_read(op->query->page.cursor, 'r', op->query->page.state, &place, &after.due_ms,
+		                 &after.id) ||
+		    place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
+		    after.due_ms > DUE_MAX_MS || after.id < 0) {
 			op->outcome = BAD_CURSOR;
 			return DB_OK;
 		}
@@ -176,21 +172,21 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct keys *k
 		after.task = place / 100;
 	}
 	for (size_t i = first; result == DB_OK && i < LENGTH(parts); i++) {
-		if (parts[i].reads == op->page.state) {
+		if (parts[i].reads == op->query->page.state) {
 			keys->part = i;
 			result = part_read(db, &parts[i], after, keys);
 		}
-		after = (struct key){.due_ms = 0};
+		after = (struct list_key){.due_ms = 0};
 	}
 	return result;
 }
 
-static enum db_result keys_of_all(struct db *db, struct op *op, struct keys *keys)
+static enum db_result keys_of_all(struct db *db, struct op *op, struct list_keys *keys)
 {
-	struct key after = {.id = INT64_MAX};
-	int64_t    place, due_ms;
+	struct list_key after = {.id = INT64_MAX};
+	int64_t         place, due_ms;
 
-	if (op->page.cursor[0] && !cursor_read(op->page.cursor, 'r', 0, &place, &due_ms, &after.id)) {
+	if (op->query->page.cursor[0] && !cursor_read(op->query->page.cursor, 'r', 0, &place, &due_ms, &after.id)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
@@ -198,7 +194,7 @@ static enum db_result keys_of_all(struct db *db, struct op *op, struct keys *key
 }
 
 /* The rows of the keys, in the keys' order; one that left the state in between is left out. */
-static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct keys *keys)
+static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct list_keys *keys)
 {
 	struct reservation_reader in = {.catalogue = c};
 	struct values             ids = {.columns = 1};
@@ -208,12 +204,12 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 		values_int(&ids, keys->list[i].id);
 	result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
 	reservations_join(&in);
-	op->reservations = mem_alloc(keys->count * sizeof(*op->reservations));
+	op->query->reservations = mem_alloc(keys->count * sizeof(*op->query->reservations));
 	for (size_t i = 0; i < keys->count; i++)
 		for (size_t k = 0; k < in.count; k++)
 			if (in.list[k] && (int64_t)in.list[k]->reservation_id == keys->list[i].id &&
-			    (!op->page.state || reservation_reads(in.list[k]) == op->page.state)) {
-				op->reservations[op->items++] = in.list[k];
+			    (!op->query->page.state || reservation_reads(in.list[k]) == op->query->page.state)) {
+				op->query->reservations[op->query->items++] = in.list[k];
 				in.list[k] = NULL;
 				break;
 			}
@@ -224,27 +220,26 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	return result;
 }
 
-enum db_result list_reservations(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct op     *op = the_one(ops, count);
-	struct keys    keys = {.max = op->page.limit + 1};
-	enum db_result result;
+	struct list_keys keys = {.max = op->query->page.limit + 1};
+	enum db_result   result;
 
 	op->outcome = OUTCOME_OK;
 	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
-	result = op->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
+	result = op->query->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
-		bool              full = keys.count > op->page.limit, more = full || keys.walked >= WALK_MAX;
-		const struct key *last = full ? &keys.list[op->page.limit - 1] : &keys.last;
+		bool full = keys.count > op->query->page.limit, more = full || keys.walked >= WALK_MAX;
+		const struct list_key *last = full ? &keys.list[op->query->page.limit - 1] : &keys.last;
 
 		keys.count -= full;
 		if (keys.count > 0)
 			result = rows_read(db, c, op, &keys);
 		if (result == DB_OK)
-			op->page.cursor[0] = '\0';
+			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_write(op->page.cursor, 'r', op->page.state, last->task * 100 + last->part, last->due_ms,
-			             last->id);
+			cursor_write(op->query->page.cursor, 'r', op->query->page.state, last->task * 100 + last->part,
+			             last->due_ms, last->id);
 	}
 	free(keys.list);
 	return result;

@@ -1,47 +1,52 @@
 /* reader.c - a thread that runs other things than batches, on a connection of its own: one answers totals, reservations
  * and lists, another (the background reader) does what jobs have it do, a third (the census) counts, so that none of
  * them holds up a reservation, and no read and no lease waits behind a count. */
+#include "engine/read/reader.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
-#include "engine/lane/lane.h"
+#include "engine/loop.h"
+#include "engine/read/census.h"
 #include "engine/read/list.h"
+#include "engine/read/totals.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-enum { DESK_OPS = 64 };
+enum {
+	READER_OPS = 64, /* taken together */
+	COUNT_S = 30,    /* the silence that jobs and counts may take; the others SILENCE_S */
+};
 
 struct reader {
-	struct engine *engine;
+	struct shared *shared;
+	enum answerer  by;
 	pthread_t      thread;
 	struct queue   queue;
 	struct db     *db;
 	_Atomic bool   connected;
+	struct outbox  outbox;
 };
 
-static enum db_result run_op(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+static enum db_result job_run(struct db *db, struct catalogue *c, struct op *op)
 {
-	(void)count;
-	ops[0]->outcome = OUTCOME_OK;
-	return ops[0]->run(db, c, ops[0]->run_arg);
+	op->outcome = OUTCOME_OK;
+	return op->job.run(db, c, op->job.arg);
 }
 
-/* Those that stand first are answered together, as many as were taken; the others one by one. */
+/* Kinds that stand first are answered first: `all` as many as were taken, `one` one by one. */
 static const struct {
 	enum op_kind kind;
-	bool         together;
-	enum db_result (*answer)(struct db *db, struct catalogue *c, struct op **ops, size_t count);
+	enum db_result (*all)(struct db *db, struct catalogue *c, struct op **ops, size_t count);
+	enum db_result (*one)(struct db *db, struct catalogue *c, struct op *op);
 } answers[] = {
-	{OP_GET, true, list_found},
-	{OP_TOTALS, true, list_totals},
-	{OP_LIST_SKUS, false, list_skus},
-	{OP_LIST_MOVEMENTS, false, list_movements},
-	{OP_LIST_RESERVATIONS, false, list_reservations},
-	{OP_COUNTS, true, list_counts},
-	{OP_TALLY, false, run_op},
-	{OP_RUN, false, run_op},
+	{OP_GET, list_found, NULL},
+	{OP_TOTALS, totals_answer, NULL},
+	{OP_LIST_SKUS, NULL, totals_page},
+	{OP_LIST_MOVEMENTS, NULL, list_movements},
+	{OP_LIST_RESERVATIONS, NULL, list_reservations},
+	{OP_COUNTS, census_answer, NULL},
+	{OP_TALLY, NULL, job_run},
+	{OP_RUN, NULL, job_run},
 };
 
 /* What could not be done: nothing, unless it may have been done and is not only read. */
@@ -52,17 +57,17 @@ static enum outcome reader_outcome(const struct op *op, enum db_result result, b
 	return result == DB_AWAY || result == DB_UNKNOWN ? DATABASE_AWAY : BUSY;
 }
 
-static bool reader_connect(struct reader *d)
+static bool reader_connect(struct reader *r)
 {
-	if (!db_connect(d->db))
+	if (!db_connect(r->db))
 		return false;
-	if (past_check(&d->engine->past, d->db, d->engine->catalogue) != DB_OK)
-		db_close(d->db);
-	return db_connected(d->db);
+	if (past_check(&r->shared->past, r->db, r->shared->catalogue) != DB_OK)
+		db_close(r->db);
+	return db_connected(r->db);
 }
 
 /* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
-static void reader_answer(struct reader *d, size_t how, struct op **ops, size_t count)
+static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t count)
 {
 	struct retry   retry = {.results = RETRY_ALL, .until_ms = ops[0]->arrived_ms + WAIT_MS};
 	enum db_result result;
@@ -72,34 +77,35 @@ static void reader_answer(struct reader *d, size_t how, struct op **ops, size_t 
 		for (size_t i = 0; i < count && retry.tries > 0; i++)
 			op_forget(ops[i]);
 		result = DB_AWAY;
-		if (db_connected(d->db) || reader_connect(d))
-			result = answers[how].answer(d->db, d->engine->catalogue, ops, count);
-		atomic_store(&d->connected, db_connected(d->db));
+		if (db_connected(r->db) || reader_connect(r))
+			result = answers[how].all ? answers[how].all(r->db, r->shared->catalogue, ops, count)
+			                          : answers[how].one(r->db, r->shared->catalogue, ops[0]);
+		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
 	} while (retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
-		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(d->db), db_error(d->db));
+		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(r->db), db_error(r->db));
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
 			ops[i]->outcome = reader_outcome(ops[i], result, unknown);
-		loop_give(ops[i]);
+		outbox_put(&r->outbox, ops[i]);
 	}
+	outbox_send(&r->outbox);
 }
 
-static bool reader_takes(struct op *op)
+static bool reader_takes(struct reader *r, struct op *op)
 {
-	int queued = STAGE_QUEUED;
-
-	if (atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN))
+	if (op_take(op))
 		return true;
 	op->outcome = DATABASE_AWAY;
-	loop_give(op);
+	outbox_put(&r->outbox, op);
+	outbox_send(&r->outbox);
 	return false;
 }
 
-static void reader_serve(struct reader *d, struct op **taken, size_t count)
+static void reader_serve(struct reader *r, struct op **taken, size_t count)
 {
-	struct op *same[DESK_OPS];
+	struct op *same[READER_OPS];
 
 	for (size_t how = 0; how < LENGTH(answers); how++) {
 		size_t n = 0;
@@ -107,74 +113,76 @@ static void reader_serve(struct reader *d, struct op **taken, size_t count)
 		for (size_t i = 0; i < count; i++) {
 			if (!taken[i] || taken[i]->kind != answers[how].kind)
 				continue;
-			if (reader_takes(taken[i]))
+			if (reader_takes(r, taken[i]))
 				same[n++] = taken[i];
 			taken[i] = NULL;
-			if (n > 0 && !answers[how].together) {
-				reader_answer(d, how, same, 1);
+			if (n > 0 && answers[how].one) {
+				reader_answer(r, how, same, 1);
 				n = 0;
 			}
 		}
 		if (n > 0)
-			reader_answer(d, how, same, n);
+			reader_answer(r, how, same, n);
 	}
 }
 
 /* Readiness should tell the truth when nobody asks for lists. It does not rest on the census. */
-static void reader_idle(struct reader *d)
+static void reader_idle(struct reader *r)
 {
-	if (d == d->engine->census)
+	if (r->by == BY_CENSUS)
 		return;
-	if (!db_connected(d->db) || db_text(d->db, "DO 1", NULL, NULL) != DB_OK)
-		atomic_store(&d->connected, reader_connect(d));
+	if (!db_connected(r->db) || db_text(r->db, "DO 1", NULL, NULL) != DB_OK)
+		atomic_store(&r->connected, reader_connect(r));
 }
 
 static void *reader_main(void *arg)
 {
-	struct reader *d = arg;
-	struct op     *taken[DESK_OPS];
+	struct reader *r = arg;
+	struct op     *taken[READER_OPS];
 
-	atomic_store(&d->connected, reader_connect(d));
+	atomic_store(&r->connected, reader_connect(r));
 	for (;;) {
-		size_t count = queue_take(&d->queue, taken, DESK_OPS, IDLE_MS);
+		size_t count = queue_take(&r->queue, taken, READER_OPS, IDLE_MS);
 
-		if (count == 0 && queue_closed(&d->queue))
+		if (count == 0 && queue_closed(&r->queue))
 			return NULL;
 		if (count == 0)
-			reader_idle(d);
-		reader_serve(d, taken, count);
+			reader_idle(r);
+		reader_serve(r, taken, count);
 	}
 }
 
-struct reader *reader_open(struct engine *e, unsigned silence_s)
+struct reader *reader_open(struct shared *shared, enum answerer by)
 {
-	struct reader *d = mem_alloc(sizeof(*d));
+	struct reader *r = mem_alloc(sizeof(*r));
 	int            error;
 
-	d->engine = e;
-	d->db = db_new(&e->options.target);
-	db_silence_set(d->db, silence_s);
-	queue_init(&d->queue);
-	error = pthread_create(&d->thread, NULL, reader_main, d);
+	r->shared = shared;
+	r->by = by;
+	r->db = db_new(&shared->target);
+	db_silence_set(r->db, by == BY_READER ? SILENCE_S : COUNT_S);
+	queue_init(&r->queue);
+	outbox_init(&r->outbox);
+	error = pthread_create(&r->thread, NULL, reader_main, r);
 	assert(error == 0);
-	return d;
+	return r;
 }
 
-void reader_close(struct reader *d)
+void reader_close(struct reader *r)
 {
-	queue_close(&d->queue);
-	pthread_join(d->thread, NULL);
-	queue_fini(&d->queue);
-	db_free(d->db);
-	free(d);
+	queue_close(&r->queue);
+	pthread_join(r->thread, NULL);
+	queue_fini(&r->queue);
+	db_free(r->db);
+	free(r);
 }
 
-bool reader_connected(struct reader *d)
+bool reader_connected(struct reader *r)
 {
-	return atomic_load(&d->connected);
+	return atomic_load(&r->connected);
 }
 
-struct queue *reader_queue(struct reader *d)
+struct queue *reader_queue(struct reader *r)
 {
-	return &d->queue;
+	return &r->queue;
 }

@@ -1,10 +1,9 @@
-/* totals.c - what skus have: asked for by code, or page by page; and how many reservations there are. */
+/* totals.c - see totals.h. */
+#include "engine/read/totals.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/txn.h"
 #include "engine/read/cursor.h"
-#include "engine/read/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +88,12 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 }
 
 /* The totals of one operation's skus, from the catalogue, where they were put a moment ago. */
-static void totals_answer(struct catalogue *c, struct op *op)
+static void totals_give(struct catalogue *c, struct op *op)
 {
 	size_t used = 0, max = op->lines_count;
 
-	op->totals = mem_alloc(max * sizeof(*op->totals));
-	op->totals_of = mem_alloc(op->lines_count * sizeof(*op->totals_of));
+	op->query->totals = mem_alloc(max * sizeof(*op->query->totals));
+	op->query->totals_of = mem_alloc(op->lines_count * sizeof(*op->query->totals_of));
 	for (size_t k = 0; k < op->lines_count; k++) {
 		struct line *line = &op->lines[k];
 		struct sku  *sku = catalogue_sku(c, line->sku_code);
@@ -102,13 +101,13 @@ static void totals_answer(struct catalogue *c, struct op *op)
 		int64_t      age_ms;
 
 		line->sku = sku;
-		while (sku &&
-		       !(catalogue_totals_get(c, sku, INT64_MAX, op->totals + used, max - used, &count, &age_ms) &&
-		         count <= max - used)) {
+		while (sku && !(catalogue_totals_get(c, sku, INT64_MAX, op->query->totals + used, max - used, &count,
+		                                     &age_ms) &&
+		                count <= max - used)) {
 			max = max * 2 + count;
-			op->totals = mem_resize(op->totals, max * sizeof(*op->totals));
+			op->query->totals = mem_resize(op->query->totals, max * sizeof(*op->query->totals));
 		}
-		op->totals_of[k] = count;
+		op->query->totals_of[k] = count;
 		used += count;
 	}
 	op->outcome = OUTCOME_OK;
@@ -132,7 +131,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 	return result;
 }
 
-enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct values  ids = {.columns = 1};
 	unsigned       past = catalogue_past(c);
@@ -148,7 +147,7 @@ enum db_result list_totals(struct db *db, struct catalogue *c, struct op **ops, 
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
-		totals_answer(c, ops[i]);
+		totals_give(c, ops[i]);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* forgotten meanwhile */
 	values_fini(&ids);
@@ -174,9 +173,8 @@ static void listed_read(void *arg, const struct db_row *row)
 	values_int(in->ids, db_int(row, 1));
 }
 
-enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct op         *op = the_one(ops, count);
 	struct values      ids = {.columns = 1};
 	struct page_reader in = {c, op, &ids};
 	char               code[SKU_MAX + 1];
@@ -184,14 +182,14 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 	unsigned           past = catalogue_past(c);
 	enum db_result     result;
 
-	if (!cursor_read_code(op->page.cursor, code, &len)) {
+	if (!cursor_read_code(op->query->page.cursor, code, &len)) {
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
 	code[len] = '\0';
 	op->lines_count = 0;
-	result = txn_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->page.limit + 1}, listed_read,
-	                 &in);
+	result = txn_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
+	                 listed_read, &in);
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
 	values_fini(&ids);
@@ -199,58 +197,13 @@ enum db_result list_skus(struct db *db, struct catalogue *c, struct op **ops, si
 		result = DB_RETRY;
 	if (result != DB_OK)
 		return result;
-	op->page.cursor[0] = '\0';
-	if (op->lines_count > op->page.limit) {
-		op->lines_count = op->page.limit;
-		cursor_write_code(op->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
+	op->query->page.cursor[0] = '\0';
+	if (op->lines_count > op->query->page.limit) {
+		op->lines_count = op->query->page.limit;
+		cursor_write_code(op->query->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
 	}
 	for (size_t i = 0; i < op->lines_count; i++)
 		op->lines[i].sku_code = sku_code(op->lines[i].sku);
-	totals_answer(c, op);
-	return DB_OK;
-}
-
-/* ---- counts */
-
-static void count_read(void *arg, const struct db_row *row)
-{
-	struct counts *counts = arg;
-	int64_t        state = db_int(row, 0);
-
-	assert(state > 0 && state < STATES);
-	counts->by_state[state] += db_int(row, 2);
-	if (db_int(row, 1)) {
-		counts->claimed[state] = db_int(row, 2);
-	} else {
-		counts->ready[state] = db_int(row, 3);
-		counts->oldest_ready_ms[state] = db_int(row, 3) ? db_int(row, 4) : 0;
-	}
-}
-
-static void tasks_count_read(void *arg, const struct db_row *row)
-{
-	struct counts *counts = arg;
-
-	counts->tasks_open = db_int(row, 0);
-	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
-}
-
-bool engine_count(struct db *db, struct counts *out)
-{
-	*out = (struct counts){.counted_ms = clock_boot_ms()};
-	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
-	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK;
-}
-
-enum db_result list_counts(struct db *db, struct catalogue *c, struct op **ops, size_t count)
-{
-	(void)c;
-	if (!engine_count(db, &ops[0]->counts))
-		return DB_AWAY;
-	counters_take(db);
-	for (size_t i = 0; i < count; i++) {
-		ops[i]->counts = ops[0]->counts;
-		ops[i]->outcome = OUTCOME_OK;
-	}
+	totals_give(c, op);
 	return DB_OK;
 }

@@ -55,14 +55,14 @@ static void path_check(const char *path)
 	}
 }
 
-static bool within(const struct query *q, const char *s)
+static bool within(const struct query_string *q, const char *s)
 {
 	return s >= q->text && s < q->text + sizeof(q->text) && s + strlen(s) < q->text + sizeof(q->text);
 }
 
 static void query_check(const char *text)
 {
-	struct query q, again;
+	struct query_string q, again;
 	struct text  encoded = {0};
 	const char  *wrong;
 

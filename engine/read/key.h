@@ -1,9 +1,8 @@
 /* key.h - keys as the database knows them: their names, and the units that those with a limit hold open. Who has a key
  * and what it may is a matter of api/keys.h. */
-#ifndef KEY_H
-#define KEY_H
+#ifndef READ_KEY_H
+#define READ_KEY_H
 
-#include "engine/base/codes.h"
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
@@ -25,7 +24,7 @@ struct key_count {
 	} keys[];
 };
 
-/* Counts, and removes some of the holds that are over. For op->run of an OP_TALLY; `arg` is a struct key_count. */
+/* Counts, and removes some of the holds that are over. For op->job.run of an OP_TALLY; `arg` is a struct key_count. */
 enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg);
 
 #endif

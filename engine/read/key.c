@@ -1,39 +1,19 @@
-/* key.c - see key.h; and the holds that a batch writes for keys with a limit. */
-#include "engine/key.h"
+/* key.c - see key.h. */
+#include "engine/read/key.h"
 #include "engine/base/clock.h"
-#include "engine/lane/lane.h"
-
-#include <string.h>
+#include "engine/db/txn.h"
 
 enum { OVER_PAGE = 1000, OVER_PAGES = 5, OPEN_PAGE = 5000 };
 
-void key_hold_insert(struct lane *l)
-{
-	values_begin(&l->rows, 3);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-		int64_t    units = 0;
-
-		if (!op->writes || op->kind != OP_RESERVE || op->held_units == 0)
-			continue;
-		for (size_t k = 0; k < op->lines_count; k++)
-			units += op->lines[k].granted;
-		values_int(&l->rows, (int64_t)op->new_id);
-		values_int(&l->rows, op->key_id);
-		values_int(&l->rows, units);
-	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
-}
-
 static enum db_result names_note(struct db *db, const struct key_count *k)
 {
-	struct values  rows = {.columns = 2};
+	struct values  rows = {.columns = 3};
 	enum db_result result;
 
 	for (size_t i = 0; i < k->count; i++) {
 		values_int(&rows, k->keys[i].key_id);
 		values_text(&rows, k->keys[i].name);
+		values_clock(&rows);
 	}
 	result = txn_ask(db, KEY_NOTE, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);

@@ -3,9 +3,8 @@
 -- clock that was ahead is open again when the clock is back; the walk over open holds enters it again.
 
 -- name: key_note
--- The names of keys. Rows: (key_id, name). A name that stands there already stays.
-INSERT IGNORE INTO api_key (key_id, name, created_at)
-  WITH fresh(key_id, name) AS (VALUES {rows}) SELECT key_id, name, UTC_TIMESTAMP(3) FROM fresh;
+-- The names of keys. Rows: (key_id, name, now). A name that stands there already stays.
+INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
 -- name: key_hold_add (never_waits)
 -- With the reservations of the same transaction. Rows: (reservation_id, key_id, units).

@@ -1,0 +1,211 @@
+/* codes.c - see codes.h. The catalogue comes first, the database is asked for what it lacks. */
+#include "engine/lane/codes.h"
+#include "engine/lane/fence.h"
+
+#include <string.h>
+
+struct finder {
+	struct catalogue *catalogue;
+	bool              locations;
+};
+
+static void code_read(void *arg, const struct db_row *row)
+{
+	struct finder *f = arg;
+
+	if (f->locations)
+		catalogue_location_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	else
+		catalogue_sku_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+}
+
+/* Enters what the catalogue has into the lines; the codes that it lacks are listed in l->rows. */
+static void lines_resolve(struct lane *l, bool locations)
+{
+	values_begin(&l->rows, 1);
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct line *line = &l->batch.ops[i]->lines[k];
+			const char  *code = locations ? line->location_code : line->sku_code;
+
+			if (locations ? (void *)line->location : (void *)line->sku)
+				continue;
+			if (locations)
+				line->location = catalogue_location(l->catalogue, code);
+			else
+				line->sku = catalogue_sku(l->catalogue, code);
+			if (!(locations ? (void *)line->location : (void *)line->sku))
+				values_text(&l->rows, code);
+		}
+}
+
+/* Numbers of another past, and what was read there. */
+static void numbers_forget(struct op *op, unsigned past)
+{
+	for (size_t k = 0; k < op->lines_count; k++) {
+		op->lines[k].sku = NULL;
+		op->lines[k].location = NULL;
+	}
+	reservation_free(op->found);
+	op->found = NULL;
+	if (op->kind == OP_MOVE) {
+		movement_free(op->move.found);
+		op->move.found = NULL;
+	}
+	op->past = past;
+}
+
+enum db_result codes_resolve(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->past != l->past)
+			numbers_forget(l->batch.ops[i], l->past);
+	for (int locations = 0; locations <= 1; locations++) {
+		struct finder  f = {l->catalogue, locations};
+		enum statement name = locations ? LOCATION_FIND : SKU_FIND;
+		enum db_result result;
+
+		lines_resolve(l, locations);
+		if (l->rows.count == 0)
+			continue;
+		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, code_read, &f);
+		if (result != DB_OK)
+			return result;
+		lines_resolve(l, locations);
+	}
+	return DB_OK;
+}
+
+static bool makes_sku(const struct op *op, const struct line *line)
+{
+	return op->kind == OP_MOVE && op->move.kind == RECEIPT && !line->sku;
+}
+
+static bool makes_location(const struct op *op, const struct line *line)
+{
+	return op->kind == OP_MOVE && line->qty >= 0 && !line->location;
+}
+
+/* Only of movements that the look-up found to be new; one that is refused later may leave a name behind, which is no
+ * stock. */
+static size_t list_new(struct lane *l, bool locations)
+{
+	values_begin(&l->rows, locations ? 1 : 2);
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct op   *op = l->batch.ops[i];
+			struct line *line = &op->lines[k];
+			const char  *code = locations ? line->location_code : line->sku_code;
+
+			if (!(locations ? makes_location(op, line) : makes_sku(op, line)) || op->move.found ||
+			    op->move.over_limit)
+				continue;
+			values_text(&l->rows, code);
+			if (!locations)
+				values_clock(&l->rows);
+		}
+	return l->rows.count;
+}
+
+bool op_makes_codes(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (makes_sku(op, &op->lines[k]) || makes_location(op, &op->lines[k]))
+			return true;
+	return false;
+}
+
+static void total_add(void *arg, const struct db_row *row)
+{
+	struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+			struct line *line = &l->batch.ops[i]->lines[k];
+
+			if (line->sku && sku_id(line->sku) == (uint32_t)db_int(row, 0))
+				line->reserved += db_int(row, 3) + db_int(row, 4);
+		}
+}
+
+static bool passes_limit(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++) {
+		int64_t total = op->lines[k].reserved;
+
+		for (size_t i = 0; i < op->lines_count && op->lines[k].sku; i++)
+			if (op->lines[i].sku == op->lines[k].sku)
+				total += op->lines[i].qty;
+		if (total > QTY_MAX)
+			return true;
+	}
+	return false;
+}
+
+static bool makes_skus(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (makes_sku(op, &op->lines[k]))
+			return true;
+	return false;
+}
+
+/* Totals are summed in line->reserved, which is scratch here. */
+static enum db_result receipts_sum(struct lane *l)
+{
+	values_begin(&l->rows, 1);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; makes_skus(op) && !op->move.found && k < op->lines_count; k++) {
+			op->lines[k].reserved = 0;
+			if (op->lines[k].sku)
+				values_int(&l->rows, sku_id(op->lines[k].sku));
+		}
+	}
+	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
+}
+
+/* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
+ * never received is not known. It is refused when two looks say so, as every refusal (decide.h). */
+static enum db_result receipts_limit(struct lane *l)
+{
+	enum db_result result = DB_OK;
+	bool           over = true;
+
+	for (int look = 0; look < 2 && over && result == DB_OK; look++) {
+		result = receipts_sum(l);
+		over = false;
+		for (size_t i = 0; i < l->batch.count; i++) {
+			struct op *op = l->batch.ops[i];
+
+			if (op->kind != OP_MOVE)
+				continue;
+			op->move.over_limit = makes_skus(op) && passes_limit(op) && (look == 0 || op->move.over_limit);
+			over |= op->move.over_limit;
+		}
+	}
+	return result;
+}
+
+enum db_result codes_make(struct lane *l)
+{
+	bool           made = false;
+	enum db_result checked = receipts_limit(l);
+
+	if (checked != DB_OK)
+		return checked;
+
+	for (int locations = 0; locations <= 1; locations++) {
+		enum statement name = locations ? LOCATION_MAKE : SKU_MAKE;
+		enum db_result result;
+
+		if (list_new(l, locations) == 0)
+			continue;
+		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, NULL, NULL);
+		if (result != DB_OK)
+			return result;
+		made = true;
+	}
+	return made ? codes_resolve(l) : DB_OK;
+}

@@ -1,0 +1,186 @@
+/* stocktake.c - see stocktake.h.
+ *
+ * A stocktake must see every slot of its skus at one moment, and so must an addition that comes near the limit of a
+ * total: the transaction locks the slots, lets C think, and writes. */
+#include "engine/lane/stocktake.h"
+#include "engine/base/memory.h"
+#include "engine/lane/fence.h"
+#include "engine/lane/movement.h"
+#include "engine/shares.h"
+
+#include <stdlib.h>
+
+struct slot_row {
+	uint32_t sku_id, location_id;
+	uint16_t slot;
+	int64_t  available, reserved;
+	int64_t  change; /* of available */
+};
+
+struct slot_rows {
+	struct slot_row *list;
+	size_t           count, max;
+};
+
+static void slot_read(void *arg, const struct db_row *row)
+{
+	struct slot_rows *s = arg;
+
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = (struct slot_row){
+		.sku_id = (uint32_t)db_int(row, 0),
+		.location_id = (uint32_t)db_int(row, 1),
+		.slot = (uint16_t)db_int(row, 2),
+		.available = db_int(row, 3),
+		.reserved = db_int(row, 4),
+	};
+}
+
+static bool row_is_of(const struct slot_row *r, const struct line *line)
+{
+	return r->sku_id == sku_id(line->sku) && line->location && r->location_id == line->location->location_id;
+}
+
+/* What a line will change, now that its slots are locked. */
+static enum outcome line_decide(const struct op *op, struct line *line, const struct slot_rows *s)
+{
+	int64_t on_hand;
+
+	line->available = line->reserved = 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (row_is_of(&s->list[i], line)) {
+			line->available += s->list[i].available;
+			line->reserved += s->list[i].reserved;
+		}
+	on_hand = line->available + line->reserved;
+	line->granted = op->move.kind == STOCKTAKE ? line->qty - on_hand : line->qty;
+	line->fault = true;
+	if (op->move.kind == STOCKTAKE && line->expected >= 0 && line->expected != on_hand)
+		return COUNT_MISMATCH;
+	if (line->available + line->granted < 0)
+		return SHORT;
+	line->fault = false;
+	return OUTCOME_OK;
+}
+
+static bool passes_limit(const struct op *op, const struct slot_rows *s)
+{
+	for (size_t k = 0; k < op->lines_count; k++) {
+		int64_t total = 0;
+
+		for (size_t i = 0; i < s->count; i++)
+			if (s->list[i].sku_id == sku_id(op->lines[k].sku))
+				total += s->list[i].available + s->list[i].reserved;
+		for (size_t i = 0; i < op->lines_count; i++)
+			if (op->lines[i].sku == op->lines[k].sku)
+				total += op->lines[i].granted;
+		if (total > QTY_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* The outcome that stands first in outcome.def; the lines keep their fault only where it is theirs. */
+static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t k = 0; k < op->lines_count; k++) {
+		enum outcome of_line = line_decide(op, &op->lines[k], s);
+
+		if (of_line != OUTCOME_OK && (out == OUTCOME_OK || of_line < out))
+			out = of_line;
+	}
+	for (size_t k = 0; out == COUNT_MISMATCH && k < op->lines_count; k++)
+		op->lines[k].fault = line_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
+	if (out == OUTCOME_OK && passes_limit(op, s))
+		out = LIMIT;
+	return out;
+}
+
+static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t units)
+{
+	share_row(&l->rows, r->sku_id, r->location_id, r->slot, units, 0);
+}
+
+/* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
+static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
+                        struct values *lines)
+{
+	int64_t left = -line->granted;
+
+	if (left <= 0) {
+		struct slot_row own = {sku_id(line->sku), line->location->location_id, (uint16_t)l->slot, 0, 0, 0};
+
+		movement_line_row(lines, op, line, l->slot, line->granted);
+		if (left < 0)
+			slot_change_row(l, &own, -left);
+		return;
+	}
+	for (size_t i = 0; i < s->count && left > 0; i++) {
+		struct slot_row *r = &s->list[i];
+
+		if (!row_is_of(r, line) || r->available == 0)
+			continue;
+		r->change = r->available < left ? -r->available : -left;
+		left += r->change;
+		movement_line_row(lines, op, line, r->slot, r->change);
+	}
+	assert(left == 0);
+}
+
+static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
+{
+	struct values lines = {.columns = 5};
+
+	op->new_id = lane_new_id(l);
+	values_begin(&l->rows, 5);
+	for (size_t k = 0; k < op->lines_count; k++)
+		line_spread(l, op, &op->lines[k], s, &lines);
+	if (l->rows.count > 0)
+		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+	values_begin(&l->rows, 5);
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].change < 0)
+			slot_change_row(l, &s->list[i], -s->list[i].change);
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
+		txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
+	}
+	values_begin(&l->rows, 7);
+	movement_row(&l->rows, op);
+	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
+	values_fini(&lines);
+}
+
+/* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
+static void stocktake_look_again(struct lane *l, struct op *op)
+{
+	op->lookup_due = true;
+	txn_fail(&l->txn, movements_look_up(l));
+	if (txn_goes_on(&l->txn) && op->move.found)
+		op->outcome = movement_outcome(op);
+}
+
+enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now)
+{
+	struct slot_rows s = {0};
+
+	lane_begin(l, REPEATABLE_READ);
+	values_begin(&l->rows, 1);
+	for (size_t k = 0; k < op->lines_count; k++)
+		values_int(&l->rows, sku_id(op->lines[k].sku));
+	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
+	op->writes = false;
+	if (txn_goes_on(&l->txn)) {
+		op->outcome = stocktake_decide(op, &s);
+		op->writes = op->outcome == OUTCOME_OK;
+		if (op->writes)
+			stocktake_write(l, op, &s);
+		else
+			stocktake_look_again(l, op);
+	}
+	free(s.list);
+	return lane_commit(l, verdict, now);
+}

@@ -1,0 +1,10 @@
+/* stocktake.h - a movement by itself, decided under locks on every slot of its skus. */
+#ifndef STOCKTAKE_H
+#define STOCKTAKE_H
+
+#include "engine/lane/state.h"
+
+/* The batch is `op` alone. Decides, and writes as lane_commit does. */
+enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now) MUST_CHECK;
+
+#endif

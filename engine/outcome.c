@@ -1,0 +1,26 @@
+/* outcome.c - see outcome.h. */
+#include "engine/outcome.h"
+
+static const struct {
+	const char *code, *detail;
+	enum outcome_class class;
+} outcomes[OUTCOMES] = {
+#define X(name, code, class, detail) [name] = {code, detail, class},
+#include "engine/outcome.def"
+#undef X
+};
+
+const char *outcome_code(enum outcome o)
+{
+	return outcomes[o].code;
+}
+
+const char *outcome_detail(enum outcome o)
+{
+	return outcomes[o].detail;
+}
+
+enum outcome_class outcome_class(enum outcome o)
+{
+	return outcomes[o].class;
+}

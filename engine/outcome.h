@@ -1,0 +1,16 @@
+/* outcome.h - what may come of an operation; outcome.def lists them in the order of their precedence. */
+#ifndef OUTCOME_H
+#define OUTCOME_H
+
+enum outcome {
+#define X(name, code, class, detail) name,
+#include "engine/outcome.def"
+#undef X
+	OUTCOMES
+};
+enum outcome_class { DONE, REPEATED, STRANGER, DENIED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
+const char        *outcome_code(enum outcome o);   /* as answers and metrics name it; "" of a good one */
+const char        *outcome_detail(enum outcome o); /* a sentence for people */
+enum outcome_class outcome_class(enum outcome o);
+
+#endif

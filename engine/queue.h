@@ -1,0 +1,39 @@
+/* queue.h - the bounded queue between loops and whoever answers.
+ *
+ * Whoever waits to take is woken when the pusher has no more for now, or has pushed a good batch: a batch of what came
+ * first alone costs as much as one of all. */
+#ifndef QUEUE_H
+#define QUEUE_H
+
+#include "engine/op.h"
+
+#include <pthread.h>
+
+enum {
+	QUEUE_OPS = 4096, /* one more is refused: BUSY */
+	WAKE_OPS = 128,   /* as many are not kept waiting for more */
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t  filled;
+	struct op      *ring[QUEUE_OPS];
+	size_t          head, count;
+	size_t          held; /* taken, but parked: they count as if they were still here */
+	bool            closed;
+	_Atomic bool    news; /* pushed since the last wake */
+};
+void queue_init(struct queue *q);
+void queue_fini(struct queue *q); /* empty */
+/* All or none, linked by `next`; false: there is no room, or the queue is closed. Any thread, as queue_wake. */
+bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
+void queue_wake(struct queue *q);
+/* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
+size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
+/* So many of the operations that were taken are parked: as many fewer are let in. */
+void   queue_hold(struct queue *q, size_t held);
+void   queue_close(struct queue *q);
+bool   queue_closed(struct queue *q);
+size_t queue_depth(struct queue *q); /* parked ones, too */
+
+#endif

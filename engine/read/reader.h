@@ -1,0 +1,14 @@
+/* reader.h - a thread that runs other things than batches, on a connection of its own. */
+#ifndef READER_H
+#define READER_H
+
+#include "engine/queue.h"
+#include "engine/shared.h"
+
+struct reader;
+struct reader *reader_open(struct shared *shared, enum answerer by);
+void           reader_close(struct reader *r); /* waits for the thread; the queue must be empty */
+struct queue  *reader_queue(struct reader *r);
+bool           reader_connected(struct reader *r); /* any thread */
+
+#endif

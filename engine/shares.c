@@ -1,0 +1,131 @@
+/* shares.c - see shares.h. */
+#include "engine/shares.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+
+void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty)
+{
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty};
+}
+
+static int share_order(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	if (x->location_id != y->location_id)
+		return x->location_id < y->location_id ? -1 : 1;
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* An upsert that met the same row twice would count two rows. */
+void shares_sum(struct shares *s)
+{
+	size_t kept = 0;
+
+	if (s->count > 0)
+		qsort(s->list, s->count, sizeof(s->list[0]), share_order);
+	for (size_t i = 0; i < s->count; i++) {
+		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0)
+			s->list[kept - 1].qty += s->list[i].qty;
+		else
+			s->list[kept++] = s->list[i];
+	}
+	s->count = kept;
+}
+
+void shares_of(struct shares *s, const struct reservation *r)
+{
+	for (size_t k = 0; k < r->lines_count; k++)
+		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot,
+		          r->lines[k].qty);
+}
+
+void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
+               int64_t reserved)
+{
+	values_int(rows, sku_id);
+	values_int(rows, location_id);
+	values_int(rows, slot);
+	values_int(rows, available);
+	values_int(rows, reserved);
+}
+
+void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
+                  enum txn_verdict verdict)
+{
+	if (s->count == 0)
+		return;
+	assert(name == STOCK_GIVE_BACK || name == STOCK_SETTLE);
+	values_begin(rows, 5);
+	for (size_t i = 0; i < s->count; i++)
+		share_row(rows, s->list[i].sku_id, s->list[i].location_id, s->list[i].slot,
+		          name == STOCK_GIVE_BACK ? s->list[i].qty : 0, s->list[i].qty);
+	txn_run(t, name, &(struct fill){.rows = rows});
+	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
+}
+
+static struct shares shares_of_all(struct reservation **list, size_t count)
+{
+	struct shares s = {0};
+
+	for (size_t i = 0; i < count; i++)
+		shares_of(&s, list[i]);
+	shares_sum(&s);
+	return s;
+}
+
+void stock_give_back(struct txn *t, struct reservation **list, size_t count)
+{
+	struct shares s = shares_of_all(list, count);
+	struct values rows = {0};
+
+	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
+	values_fini(&rows);
+	free(s.list);
+}
+
+static void settlement_movement(struct txn *t, const struct settlement *settlement)
+{
+	static const uint8_t no_hash[16];
+	struct text          id = {0}, reference = {0};
+	struct values        rows = {.columns = 7};
+
+	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
+	            (unsigned long long)settlement->part);
+	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
+	values_int(&rows, (int64_t)settlement->movement_no);
+	values_bytes(&rows, id.data, id.len);
+	values_int(&rows, SETTLEMENT);
+	values_bytes(&rows, no_hash, sizeof(no_hash));
+	values_now(&rows);
+	values_text(&rows, NULL);
+	values_bytes(&rows, reference.data, reference.len);
+	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
+	text_fini(&id);
+	text_fini(&reference);
+}
+
+void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
+{
+	struct shares s = shares_of_all(list, count);
+	struct values rows = {0};
+
+	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
+	settlement_movement(t, settlement);
+	values_begin(&rows, 5);
+	for (size_t i = 0; i < s.count; i++) {
+		values_int(&rows, (int64_t)settlement->movement_no);
+		values_int(&rows, s.list[i].sku_id);
+		values_int(&rows, s.list[i].location_id);
+		values_int(&rows, s.list[i].slot);
+		values_int(&rows, -s.list[i].qty);
+	}
+	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
+	free(s.list);
+}
