@@ -13,6 +13,7 @@ struct engine {
 	unsigned       lanes_count;
 	struct lane  **lanes;
 	struct reader *readers[ANSWERERS]; /* all but BY_LANE */
+	struct queue **queues;             /* of the lanes, then of the readers */
 };
 
 struct engine *engine_open(const struct engine_options *options)
@@ -23,10 +24,15 @@ struct engine *engine_open(const struct engine_options *options)
 	e->shared.catalogue = catalogue_new();
 	e->lanes_count = options->lanes;
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
-	for (unsigned i = 0; i < options->lanes; i++)
+	e->queues = mem_alloc((options->lanes + ANSWERERS) * sizeof(struct queue *));
+	for (unsigned i = 0; i < options->lanes; i++) {
 		e->lanes[i] = lane_open(&e->shared, options->slot + i);
-	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
+		e->queues[i] = lane_queue(e->lanes[i]);
+	}
+	for (enum answerer by = BY_READER; by < ANSWERERS; by++) {
 		e->readers[by] = reader_open(&e->shared, by);
+		e->queues[e->lanes_count + by - BY_READER] = reader_queue(e->readers[by]);
+	}
 	return e;
 }
 
@@ -38,6 +44,7 @@ void engine_close(struct engine *e)
 		reader_close(e->readers[by]);
 	catalogue_free(e->shared.catalogue);
 	free(e->lanes);
+	free(e->queues);
 	free(e);
 }
 
@@ -51,7 +58,7 @@ static struct queue *queue_of(struct engine *e, const struct op *op)
 {
 	enum answerer by = op_answerer(op);
 
-	return by == BY_LANE ? lane_queue(e->lanes[(op->id_hash >> 1) % e->lanes_count]) : reader_queue(e->readers[by]);
+	return e->queues[by == BY_LANE ? (op->id_hash >> 1) % e->lanes_count : e->lanes_count + by - BY_READER];
 }
 
 static void op_begin(struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg,
@@ -85,10 +92,8 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 
 void engine_wake(struct engine *e)
 {
-	for (unsigned i = 0; i < e->lanes_count; i++)
-		queue_wake(lane_queue(e->lanes[i]));
-	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
-		queue_wake(reader_queue(e->readers[by]));
+	for (unsigned i = 0; i < e->lanes_count + ANSWERERS - BY_READER; i++)
+		queue_wake(e->queues[i]);
 }
 
 bool engine_ready(struct engine *e)
@@ -111,5 +116,5 @@ unsigned engine_lanes(struct engine *e)
 
 size_t engine_queue_depth(struct engine *e, unsigned lane)
 {
-	return queue_depth(lane_queue(e->lanes[lane]));
+	return queue_depth(e->queues[lane]);
 }

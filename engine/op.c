@@ -174,7 +174,8 @@ void op_seal(struct op *op, size_t *twins)
 {
 	size_t summed;
 
-	lines_sort(op->lines, op->lines_count);
+	if (op->lines_count > 1)
+		lines_sort(op->lines, op->lines_count);
 	summed = lines_sum(op);
 	if (twins)
 		*twins = summed;

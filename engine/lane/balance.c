@@ -61,7 +61,7 @@ static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location
 	return h->known && h->sku_id == sku_id && h->location_id == location_id ? h : NULL;
 }
 
-/* The place in the map of a balance, or where it would go. The map is never more than half full. */
+/* Where the map has a balance, or would have it. The map is never more than half full. */
 static uint32_t *balance_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
 	uint32_t mask = LENGTH(l->hints->map) - 1,

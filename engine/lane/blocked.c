@@ -1,8 +1,8 @@
-/* blocked.c - rows that somebody outside has locked.
+/* blocked.c - see blocked.h.
  *
- * A lane that has waited for one in vain makes all lanes wary for a while: before a batch writes, they look at its rows
- * without waiting, park the operations whose rows are locked, and go on with the others. What the looks do not find (a
- * gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+ * A lane that has waited for a row in vain makes all lanes wary for a while: before a batch writes, they look at its
+ * rows without waiting, park the operations whose rows are locked, and go on with the others. A lock that the looks do
+ * not find (a gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -70,7 +70,7 @@ static void release_needs(struct lane *l, const struct reservation *r)
 	}
 }
 
-/* Does it need whatever slot there is? What is refused does where expired holds are given back first. */
+/* Does the operation need every slot? A refused one does where expired holds are given back first. */
 static bool op_needs_every(const struct op *op, bool sweeps)
 {
 	return (op->writes && op->exclusive) || (sweeps && op_is_refused(op));
@@ -118,7 +118,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 
 /* ---- the looks */
 
-/* All go in one trip. The rows of the last may be many, so nothing is sent behind it. */
+/* All looks go in one trip. The rows of the last may be many, so nothing is sent behind it. */
 enum { LOOKS = 9 };
 
 struct looks {
@@ -148,7 +148,7 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 	k->sent[k->count++].arg = arg;
 }
 
-/* The locks that they took go. */
+/* Ends the looks, and with them the locks that they took. */
 static enum db_result looks_end(struct looks *k)
 {
 	if (k->count > 0)
@@ -204,8 +204,8 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
-/* Ids that are to be new and are there: somebody has written them and not committed, or
- * committed a moment ago, which the next look-up tells. */
+/* An id that is to be new and is there: somebody has written it and not committed, or committed a moment ago, which the
+ * next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
 	values_begin(&l->rows, 1);
@@ -237,7 +237,7 @@ struct slots_seen {
 	size_t            count, max;
 };
 
-/* By what they are; of one slot the open one comes first. */
+/* By sku, location and slot; of one slot the open one comes first. */
 static int slot_order(const void *a, const void *b)
 {
 	const struct slot_seen *x = a, *y = b;
@@ -271,7 +271,7 @@ static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
 }
 
 /* A row that many write, one after the other, may be locked at every look; waiting for it is right, because everybody's
- * turn comes. What stands in it tells it from a row that somebody keeps: it has changed since the last look. */
+ * turn comes. Such a row has changed since the last look, a row that somebody keeps has not. */
 static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
 {
 	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
@@ -324,7 +324,7 @@ static void own_slots_look(struct lane *l, struct looks *k)
 		look_send(k, STOCK_PROBE, own_read, l);
 }
 
-/* Own slots that the first look found locked, and all of those of which every slot is needed. */
+/* Looks at own slots that the first look found locked, and at all slots of balances of which every slot is needed. */
 static enum db_result slots_look(struct lane *l)
 {
 	struct slots_seen s = {0};
@@ -460,8 +460,8 @@ enum db_result lane_look_out(struct lane *l)
 
 /* ---- locks that the looks do not find */
 
-/* The next round looks for the rows. Where it does not find them it fails at once, and so do its halves, until one
- * operation is left that cannot have its lock. */
+/* The next round looks for the locked rows. Where it does not find them it fails at once, and so do its halves, until
+ * one operation is left that cannot have its lock. */
 void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;

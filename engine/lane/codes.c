@@ -19,7 +19,7 @@ static void code_read(void *arg, const struct db_row *row)
 		catalogue_sku_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
 }
 
-/* Enters what the catalogue has into the lines; the codes that it lacks are listed in l->rows. */
+/* Lines get the numbers that the catalogue has; the codes that it lacks are listed in l->rows. */
 static void lines_resolve(struct lane *l, bool locations)
 {
 	values_begin(&l->rows, 1);
@@ -39,7 +39,7 @@ static void lines_resolve(struct lane *l, bool locations)
 		}
 }
 
-/* Numbers of another past, and what was read there. */
+/* The numbers of another past, and the rows that were read there, are void. */
 static void numbers_forget(struct op *op, unsigned past)
 {
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -86,8 +86,8 @@ static bool makes_location(const struct op *op, const struct line *line)
 	return op->kind == OP_MOVE && line->qty >= 0 && !line->location;
 }
 
-/* Only of movements that the look-up found to be new; one that is refused later may leave a name behind, which is no
- * stock. */
+/* Lists in l->rows the codes that new movements make. A movement that is refused later may leave a name behind, which
+ * is no stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
 	values_begin(&l->rows, locations ? 1 : 2);
@@ -150,7 +150,7 @@ static bool makes_skus(const struct op *op)
 	return false;
 }
 
-/* Totals are summed in line->reserved, which is scratch here. */
+/* line->reserved is scratch here: the total of the line's sku. */
 static enum db_result receipts_sum(struct lane *l)
 {
 	values_begin(&l->rows, 1);
@@ -166,8 +166,8 @@ static enum db_result receipts_sum(struct lane *l)
 	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
 }
 
-/* A receipt that names new skus and would pass the limit with another one is refused before it makes them: what was
- * never received is not known. It is refused when two looks say so, as every refusal (decide.h). */
+/* A receipt that names new skus, and would pass the limit with a known one, is refused before it makes them: a sku that
+ * was never received is not known. Two reads have to say so, as for every refusal (decide.h). */
 static enum db_result receipts_limit(struct lane *l)
 {
 	enum db_result result = DB_OK;

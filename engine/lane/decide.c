@@ -1,5 +1,5 @@
-/* decide.c - see decide.h. One function per operation, in the order of outcome.def: facts first, then refusals, then
- * what to write. */
+/* decide.c - see decide.h. One function per kind, in the order of outcome.def: facts first, then refusals, then the
+ * units that move. */
 #include "engine/lane/decide.h"
 
 #include <string.h>
@@ -9,8 +9,7 @@ static bool hash_equal(const uint8_t *a, const uint8_t *b)
 	return memcmp(a, b, 16) == 0;
 }
 
-/* What is left for an operation that takes from one balance more than once is looked at line by line, because its lines
- * are summed: each balance stands in one line. */
+/* op_seal merged equal lines, so no balance occurs twice in an operation and each line is judged alone. */
 static struct balance *line_balance(struct batch *b, const struct line *line)
 {
 	return line->sku && line->location ? &b->balances[line->balance] : NULL;
@@ -124,8 +123,8 @@ static enum outcome state_outcome(enum reservation_state s)
 	return outcomes[s];
 }
 
-/* Expired, and wanted all the same. An unswept hold still has its units; a swept one takes them anew, all or nothing.
- */
+/* The reservation has expired and is wanted all the same. An unswept hold still has its units; a swept one takes them
+ * anew, all or nothing. */
 static enum outcome reacquire_decide(struct batch *b, struct op *op)
 {
 	struct reservation *f = op->found;
@@ -211,6 +210,15 @@ static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op)
 	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
 };
 
+/* Nothing is granted twice: what leaves was there or came in before it, and what is reserved has left. */
+static void balance_check(const struct balance *p)
+{
+	assert(p->left >= 0 || p->left == p->total);
+	assert(p->hold >= 0 && p->hold <= p->take && p->add >= 0);
+	assert(p->take <= p->total + p->add || p->take == 0);
+	assert(p->left == p->total + p->add - p->take);
+}
+
 void decide(struct batch *b)
 {
 	for (size_t i = 0; i < b->balances_count; i++) {
@@ -225,6 +233,8 @@ void decide(struct batch *b)
 		op->outcome = decisions[op->kind](b, op);
 		op->writes = op->outcome == OUTCOME_OK;
 	}
+	for (size_t i = 0; i < b->balances_count; i++)
+		balance_check(&b->balances[i]);
 }
 
 bool op_is_refused(const struct op *op)
@@ -239,8 +249,8 @@ bool op_is_refused(const struct op *op)
 	return false;
 }
 
-/* A refusal names every line that fell short, so every line's balance has to be new, and where it fell short swept and
- * looked at twice. */
+/* A refusal names every line that fell short: every line's balance has to be newer than the operation, and where the
+ * line fell short swept and read twice. */
 static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
 {
 	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&

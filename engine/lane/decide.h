@@ -1,9 +1,9 @@
 /* decide.h - who gets what. Pure: no database, no clock, no memory of its own.
  *
- * A batch is operations in the order of their arrival, the balances (balances) that their lines touch, and for each
- * operation what the look-up of its id found. decide() gives every operation its outcome and adds up what the batch
- * will write. It may be run again after the balances or the look-ups were refreshed. Nothing it refuses is told to
- * anybody before the lane has made sure of it: op_is_certain. */
+ * A batch is operations in the order of their arrival, the balances that their lines touch, and for each operation the
+ * row that the look-up of its id found. decide() gives every operation its outcome and adds up what the batch will
+ * write. It may be run again after balances or look-ups were refreshed. A refusal is told to nobody before the lane has
+ * made sure of it: op_is_certain. */
 #ifndef DECIDE_H
 #define DECIDE_H
 
@@ -20,7 +20,7 @@ struct balance {
 	bool     wanted;        /* somebody in the batch needs to know the balance */
 	bool     known;         /* own and total were read, some time ago perhaps */
 	int64_t  before;        /* total as it was known before it was read again; -1: it was not known */
-	unsigned read_seq;      /* the moment of the batch when they were read; 0: before it began */
+	unsigned read_seq;      /* read_seq of the batch when own and total were read; 0: before it began */
 	bool     agreed;        /* the last look gave the total that was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* a refusal rests on it that is not certain yet */
@@ -39,7 +39,7 @@ enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
 enum { LOOKS_ENOUGH = 4 };
 
 struct batch {
-	unsigned        read_seq; /* counts the reads of the batch, so that it is known which came later */
+	unsigned        read_seq; /* counts the reads of the batch: of two, the later has the larger one */
 	struct op     **ops;
 	size_t          count;
 	struct balance *balances; /* in the order in which they were met */
@@ -48,15 +48,15 @@ struct batch {
 };
 
 void decide(struct batch *b);
-/* Of a movement whose id was found: replayed, or used for something else. */
+/* The outcome of a movement whose id was found: replayed, or used for something else. */
 enum outcome movement_outcome(const struct op *op);
-/* Does the refusal or partial grant stand on balances that are newer than the operation, and on a look-up of its id
- * that is newer still? In this order: a twin that takes the last units in between is either in the balances or found.
- * A sum of slots that was read once may be one that never was: InnoDB's view can hold a transaction without another one
- * that ended before it, so that a unit that moved between two slots is in neither. Two looks have to agree, of which
- * what the lane knew before may be one; where stock moves faster than that, LOOKS_ENOUGH of them were all short. */
+/* Does the refusal or partial grant stand on balances newer than the op, and on a look-up of its id newer than these? A
+ * twin that took the last units is then seen in one of the two. A sum of slots that was read once may never have been
+ * true: InnoDB's view can hold one transaction without another that ended before it, so that a unit that moved between
+ * two slots is in neither. Two reads have to agree, of which the hint may be one; where stock moves faster than that,
+ * LOOKS_ENOUGH reads were all short. */
 bool op_is_certain(const struct op *op, const struct batch *b);
-/* Is this the answer to a refused or partial grant, that needs op_is_certain before it is told? */
+/* Is the outcome a refusal for want of units, or a partial grant? Both need op_is_certain before they are told. */
 bool op_is_refused(const struct op *op);
 
 /* How many lines of the reservation that it found need balances: a release writes the slots of its lines, a
