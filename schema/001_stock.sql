@@ -1,5 +1,5 @@
--- Stock: what is kept where, in which slot, and every change of it.
--- Codes and ids are bytes (VARBINARY): compared byte by byte, whatever the collation of the database.
+-- Stock: what is kept where, in which slot, and every change of it. Codes and ids are bytes (VARBINARY): compared byte
+-- by byte, whatever the collation of the database.
 
 CREATE TABLE IF NOT EXISTS sku (
   sku_id      INT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -51,9 +51,9 @@ CREATE TABLE IF NOT EXISTS movement_line (
   KEY sku_history (sku_id, movement_no)
 ) ENGINE=InnoDB;
 
--- A row for each run of a lane. Its lock keeps the lane's transactions in line, its epoch shuts out a connection that was
--- given up, and batch_no says which batch was committed last: that answers every unknown outcome.
--- It grows by the operations of each batch, so that workers see how busy the lanes are.
+-- A row for each run of a lane. Its lock keeps the lane's transactions in line, its epoch shuts out a connection that
+-- was given up, and batch_no says which batch was committed last: that answers every unknown outcome. It grows by the
+-- operations of each batch, so that workers see how busy the lanes are.
 CREATE TABLE IF NOT EXISTS lane (
   lane_id     INT UNSIGNED NOT NULL AUTO_INCREMENT,
   slot        SMALLINT UNSIGNED NOT NULL,

@@ -1,7 +1,7 @@
 -- Reservations: units promised to orders. state: 1 held, 2 confirmed, 3 settled, 4 released, 5 expired, 6 buried.
 -- due_at is when a job may act: expires_at while held, then the time of the confirmation or of the next attempt.
--- task_id is NULL while nobody has it, 0 for a hold that failed to expire and waits, otherwise the task that has or had it.
--- One composite index serves claims and lists; it is the only one with these columns, so that no plan merges two.
+-- task_id is NULL while nobody has it, 0 for a hold that failed to expire and waits, otherwise the task that has or had
+-- it. One composite index serves claims and lists; it is the only one with these columns, so that no plan merges two.
 
 CREATE TABLE IF NOT EXISTS reservation (
   reservation_id BIGINT UNSIGNED NOT NULL,

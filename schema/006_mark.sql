@@ -1,5 +1,6 @@
--- Which database this is, and which lane: what a process remembers (numbers of skus, balances, its own lane's row) is worth nothing in
--- another one, or in another past of this one. Numbers alone do not tell: another server, or a restored one, gives them anew.
+-- Which database this is, and which lane: what a process remembers (numbers of skus, balances, its own lane's row) is
+-- worth nothing in another one, or in another past of this one. Numbers alone do not tell: another server, or a
+-- restored one, gives them anew.
 
 CREATE TABLE IF NOT EXISTS identity (
   one   TINYINT UNSIGNED NOT NULL,

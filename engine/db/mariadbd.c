@@ -201,7 +201,8 @@ static bool pid_write(const struct mariadbd *m)
 	return fd >= 0 && write(fd, at, (size_t)(end - at)) == end - at;
 }
 
-/* As above. A session of its own keeps a Ctrl-C that is meant for us from the server. */
+/* Calls async-signal-safe functions alone, as pid_write. A session of its own keeps a Ctrl-C that is meant for us from
+ * the server. */
 static _Noreturn void child_run(const struct mariadbd *m, int home, char *const argv[], bool server)
 {
 	sigset_t none;
@@ -275,8 +276,8 @@ static int leftover_remove(const char *path, const struct stat *st, int type, st
 	return 0;
 }
 
-/* What a kill in the middle of mariadbd_make left behind. If its mariadb-install-db still runs, that fails now, and may
- * leave something to the next time. */
+/* Removes the leftovers of a mariadbd_make that was killed. If its mariadb-install-db still runs, that fails now, and
+ * may leave something to the next time. */
 static void leftovers_remove(const struct mariadbd *m)
 {
 	DIR           *dir = opendir(m->dir);
@@ -485,6 +486,7 @@ bool mariadbd_stop(struct mariadbd *m, int wait_ms)
 
 void mariadbd_leave(struct mariadbd *m)
 {
+	assert(m->pidfd < 0 || m->pid > 0);
 	if (m->pidfd >= 0)
 		close(m->pidfd);
 	m->pidfd = -1;

@@ -74,7 +74,7 @@ static void column_fill(struct column *to, const struct values *v, size_t column
 	}
 }
 
-/* One row is bound by itself, several as arrays of pointers, or of numbers. */
+/* A single row is bound by itself, several rows as arrays of pointers, or of numbers. */
 static MYSQL_BIND bind_of(struct column *c, enum value_type type, bool many)
 {
 	MYSQL_BIND bind = {0};
@@ -106,8 +106,8 @@ bool prepared_send(MYSQL_STMT *stmt, const struct values *v)
 	return sent;
 }
 
-/* The library has no call of its own for the second half of mysql_stmt_execute; this is what the first half leaves out
- * with MARIADB_OPT_SKIP_READ_RESPONSE. */
+/* The library has no call for the second half of mysql_stmt_execute, which MARIADB_OPT_SKIP_READ_RESPONSE leaves out:
+ * this is its private function. The Makefile checks the version. */
 bool prepared_read(MYSQL_STMT *stmt)
 {
 	bool ok = stmt->mysql->methods->db_read_execute_response(stmt) == 0;

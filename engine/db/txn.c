@@ -73,7 +73,7 @@ static void compound_commit(struct txn *t)
 
 /* ---- with a fence */
 
-/* All that was sent is answered, and the first answer that is not as it should be says what becomes of it all. */
+/* Reads the answers to all steps that were sent. The first one that is not as it should be decides. */
 static void steps_settle(struct txn *t)
 {
 	t->fence->waits(t->fence->arg);
@@ -96,8 +96,8 @@ static void steps_settle(struct txn *t)
 	t->waits = false;
 }
 
-/* A statement that may wait for a row, 2 s of it in vain, is sent when no other such is outstanding: behind the first
- * in vain it would only wait as long again. */
+/* A statement that may wait for a row lock (up to 2 s) is sent when no other such statement is outstanding: behind one
+ * that waits in vain it would wait as long again. */
 static void step_send(struct txn *t, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -130,7 +130,7 @@ void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fenc
 	db_begin(db);
 	if (isolation == REPEATABLE_READ) {
 		fence->waits(fence->arg);
-		t->result = db_text(db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
+		t->result = txn_ask(db, TXN_REPEATABLE, NULL, NULL, NULL);
 	}
 	txn_run(t, fence->enter, &(struct fill){.rows = &fence->values});
 	txn_expect(t, 1, TXN_FENCED);
@@ -141,7 +141,7 @@ void txn_wait(struct txn *t)
 	steps_settle(t);
 }
 
-/* Nothing was committed, whatever became of the connection: a new one waits for the end of the old one's transaction.
+/* Nothing was committed, whatever became of the connection: a new one waits until the old one's transaction has ended.
  */
 static void steps_undo(struct txn *t)
 {

@@ -1,6 +1,10 @@
 -- The frame of a transaction without a fence, which goes in one trip: a compound that ends in COMMIT or in a verdict. A
 -- compound that lands late must be harmless by its own guards. @t is the time of the transaction.
 
+-- name: txn_repeatable
+-- The next transaction with a fence reads repeatably.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+
 -- name: txn_frame
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
 -- transaction open, and the next START TRANSACTION would commit half of it.
