@@ -35,7 +35,7 @@ const struct command commands[] = {
          "  holdfast import delivery.csv\n"
          "  holdfast import delivery.csv --id monday --skip-bad\n",
          import_run},
-	{"audit", AUDIT, "", "checks every invariant; 1 and the rows that break it if one does not hold",
+	{"audit", AUDIT, "", "checks every invariant; exits with 1 and prints the rows that break one",
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
          audit_run},
@@ -47,7 +47,7 @@ const struct command commands[] = {
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
          "  holdfast work expire --every 1\n"
-         "--once ends when nothing is ready: 0, or 1 if the database would not have some order completed.\n",
+         "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",
          "  holdfast reap --dry-run --json\n"
@@ -60,20 +60,22 @@ const struct command commands[] = {
 	{"purge", PURGE, "", "removes reservations and tasks that ended long ago; their ids may be used anew",
          "  holdfast purge --keep 90\n"
          "  holdfast purge --keep 90 --json\n"
-         "Refused with 1 while the database's clock and this machine's are more than 5 minutes apart: what is old by "
-         "a\n"
-         "clock that is wrong may be young.\n",
+         "Exits with 1 while the clocks of the database and of this machine are more than 5 minutes apart: by a wrong\n"
+         "clock a young row may look old.\n",
          purge_run},
-	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots on a scratch sku: what each is worth here",
+	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
          "  holdfast tune\n"
-         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n",
+         "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n"
+         "The database is NAME_tune beside NAME. An account that may make it makes it and removes it at the end:\n"
+         "its comment is `made by holdfast tune`. Otherwise the exit is 78 with the SQL by which an administrator\n"
+         "makes it. Tune fills one that is empty and removes the tables at the end; other tables in it: 78.\n",
          tune_run},
 	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"
          "  holdfast key new packers worker --keys /etc/holdfast/keys --json\n"
-         "Roles: order (reservations and reads), worker (tasks and reads), read, admin (all). Limits are written "
-         "behind the\n"
-         "line: rps=N requests a second, held=N units held open. A running service reads the file again at SIGHUP.\n",
+         "Roles: order (reservations and reads), worker (tasks and reads), read, admin (all). Limits stand at the\n"
+         "end of the line: rps=N requests a second, held=N units held open. A running service reads the file again\n"
+         "at SIGHUP.\n",
          key_run},
 	{"help", 0, "[COMMAND]", "this, or the flags and examples of a command", "  holdfast help serve\n", help_run},
 	{"version", 0, "", "the version of this program", "  holdfast version\n", version_run},

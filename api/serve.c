@@ -8,6 +8,7 @@
 #include "engine/base/memory.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/stop.h"
 #include "schema/migrate.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* status.c - how the service is: livez, readyz, metrics, and its contract. */
 #include "api/http.h"
 #include "engine/base/clock.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

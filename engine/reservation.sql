@@ -133,17 +133,16 @@ UNION
 {state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
 
 -- name: reservation_list
--- A walk over {limit} ids, newest first, and whether each belongs to the list. An order with a slash is no client's
--- (jobs/tune.sql): lists leave it out, and it counts for nothing.
+-- A walk over {limit} ids, newest first, and whether each belongs to the list.
 SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id < {before_id} AND order_id NOT LIKE '%/%' ORDER BY reservation_id DESC LIMIT {limit};
+ WHERE reservation_id < {before_id} ORDER BY reservation_id DESC LIMIT {limit};
 
 -- name: reservation_list_waiting
 -- A walk over {limit} ids in {state} that no task has, in the order of the index. A hold is not due before expires_at,
 -- so the index is walked up to this moment or from it on, and never through the other kind.
 SELECT r.reservation_id, 0, r.due_at, {is_of_the_list}
   FROM reservation r FORCE INDEX (claim)
- WHERE r.state = {state} AND r.task_id IS NULL AND r.order_id NOT LIKE '%/%' AND {stands_behind}
+ WHERE r.state = {state} AND r.task_id IS NULL AND {stands_behind}
    AND r.due_at > IF({state} = {held} AND {lapsed} = 0, UTC_TIMESTAMP(3), TIMESTAMP'1000-01-01 00:00:00')
    AND r.due_at <= IF({state} = {held} AND {lapsed} = 1, UTC_TIMESTAMP(3), TIMESTAMP'9999-12-31 23:59:59.999')
  ORDER BY r.due_at, r.reservation_id LIMIT {limit};
@@ -152,16 +151,9 @@ SELECT r.reservation_id, 0, r.due_at, {is_of_the_list}
 -- A walk over {limit} ids in {state} that a task has or had.
 SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
   FROM reservation r FORCE INDEX (claim)
- WHERE r.state = {state} AND r.task_id >= {after_task} AND r.order_id NOT LIKE '%/%'
+ WHERE r.state = {state} AND r.task_id >= {after_task}
    AND (r.task_id > {after_task} OR r.due_at > {after_at} OR (r.due_at = {after_at} AND r.reservation_id > {after_id}))
  ORDER BY r.task_id, r.due_at, r.reservation_id LIMIT {limit};
-
--- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. The statement walks the
--- index once, so it is run every few seconds at most.
-SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
-       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
-  FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
 
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.

@@ -1,15 +1,12 @@
 /* audit.c - the command `audit`: every invariant of schema/invariants.sql, also while the service is at work.
  *
- * Each statement is a snapshot of its own, so what is in flight raises no alarm, and none is held longer than that: a
- * long one makes the server keep old rows, which slows down everybody's claims. InnoDB makes a snapshot without
- * stopping commits, and now and then one has a transaction without another that was committed before it. So no alarm
- * rests on one snapshot: where a statement finds rows, it is run again, and a row counts that is found by both.
- * Invariants of one row, one order, one task or one sku are checked range by range over the keys of a table, a range
- * being as long as a quarter of a second allows. One is not: what slots have promised against the lines of live
- * reservations, because lines have no index by sku. One more entry for every line is paid by each order, a walk over
- * the live ones by the audit alone; sums that were put together from several moments would be wrong on every busy sku.
- * So that is one statement: 1.0 s with 200,000 live reservations of two lines among 1,000,000, 4 s with all of them
- * live. Sums are made by the database, which keeps them by slot; memory here does not grow with anything. */
+ * Each statement is a snapshot of its own: a transaction under way raises no alarm, and no snapshot lasts long enough
+ * to slow down claims. InnoDB makes a snapshot without stopping commits, and now and then one has a transaction without
+ * another that was committed before. So a statement that finds rows is run again, and a row counts that both find.
+ * Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One invariant is
+ * a single statement: the units that slots have promised against the lines of live reservations, which have no index by
+ * sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two lines among
+ * 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with anything. */
 #include "jobs/audit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -34,7 +31,7 @@ static const struct {
 #include "invariants.h"
 };
 
-/* Over what a block goes in ranges. */
+/* The keys over which a block goes in ranges. */
 static const struct walk {
 	const char    *word;
 	enum statement page;   /* where a range ends */
@@ -47,7 +44,7 @@ static const struct walk {
 	{"task", AUDIT_PAGE_TASK, true},
 };
 
-/* One invariant. */
+/* An invariant. */
 struct block {
 	char               name[48];
 	const struct walk *walk;
@@ -57,6 +54,7 @@ struct block {
 	struct json_writer w;           /* into shown */
 };
 
+/* One audit. */
 struct audit {
 	struct db   *db;
 	struct block blocks[BLOCKS_MAX];
@@ -141,8 +139,9 @@ static void block_sql(struct text *sql, const struct audit *a, const struct bloc
 	}
 }
 
-/* ---- what breaks it */
+/* ---- findings */
 
+/* The rows of one look at a block. */
 struct finding {
 	const struct audit *audit;
 	struct block       *block;
@@ -151,7 +150,7 @@ struct finding {
 	bool                many; /* more than are kept: no snapshot is so wrong, and the second look is believed */
 };
 
-/* What a row is about, which two looks at it have in common: numbers may have changed between them. */
+/* The columns that say which thing a row is about: two looks at it agree in them, while numbers may have changed. */
 static const char *const about[] = {"sku",         "sku_id",         "location", "location_id", "slot",   "order_id",
                                     "movement_id", "reservation_id", "task_id",  "movement_no", "key_id", NULL};
 
@@ -233,7 +232,7 @@ static void finding_read(void *arg, const struct db_row *row)
 	text_char(&b->shown, '\n');
 }
 
-/* One block over one range: a look, and a second one at what it found. */
+/* Looks at one range for one block, and a second time where the first look found rows. */
 static enum db_result block_check(struct audit *a, struct block *b, const struct text *sql)
 {
 	struct finding f = {.audit = a, .block = b};
@@ -248,7 +247,7 @@ static enum db_result block_check(struct audit *a, struct block *b, const struct
 	return result;
 }
 
-/* Each block of the walk, over one range; each look in a snapshot of its own. */
+/* Checks each block of the walk over one range. */
 static enum db_result range_check(struct audit *a, const struct walk *walk, int64_t low, int64_t high)
 {
 	struct text    sql = {0};
@@ -286,7 +285,7 @@ static void progress(const struct audit *a, const struct walk *walk, int64_t key
 		fprintf(stderr, "\r%-12s %-12lld", walk->word, (long long)keys);
 }
 
-/* The last range has no end, so that a line is looked at even if what it belongs to is gone. */
+/* The last range has no end, so that lines whose parent is gone are looked at, too. */
 static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 {
 	struct page    page = {0};

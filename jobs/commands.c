@@ -1,11 +1,13 @@
-/* commands.c - the commands work, reap, kick and purge. */
+/* commands.c - the commands work, reap, kick and purge: options in, one run, a few lines out. */
 #include "jobs/commands.h"
+#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/db/checks.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
+#include "jobs/claim.h"
 #include "jobs/database.h"
-#include "jobs/jobs.h"
+#include "jobs/work.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,38 +17,10 @@
 
 enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 
-/* ---- signals: the first one ends the work in order, the second one at once. */
+/* ---- work and reap */
 
-static void *signals_main(void *arg)
-{
-	sigset_t set;
-	int      sig;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigwait(&set, &sig);
-	stop_now(arg);
-	sigwait(&set, &sig);
-	exec_kill_all();
-	_exit(128 + sig);
-}
-
-void signals_watch(struct stop *stop)
-{
-	pthread_t thread;
-	sigset_t  set;
-	int       error;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	error = pthread_create(&thread, NULL, signals_main, stop);
-	assert(error == 0);
-	pthread_detach(thread);
-}
+_Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
+               "options.h has the limits of claim.h and work.h");
 
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
@@ -58,7 +32,7 @@ static int workers_run(struct work *work, unsigned count)
 	int                     status;
 
 	stop_init(&stop);
-	signals_watch(&stop);
+	stop_on_signals(&stop, exec_kill_all);
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
@@ -100,10 +74,48 @@ int work_run(const struct command *self, int argc, char **argv)
 	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 }
 
+/* The print-out of `reap`. */
+struct reaped {
+	bool    json, dry, once;
+	int64_t tasks; /* freed, or to be freed */
+};
+
+static void reaped_json(const struct task *task, int64_t orders, bool freed)
+{
+	struct text        out = {0};
+	struct json_writer w = {.to = &out};
+
+	json_open_object(&w, NULL);
+	json_put_int(&w, "task_id", (int64_t)task->task_id);
+	json_put_string(&w, "kind", task_kind_name(task->kind));
+	json_put_string(&w, "worker", task->worker);
+	json_put_int(&w, "orders", orders);
+	json_put_bool(&w, "freed", freed);
+	json_close_object(&w);
+	puts(out.data);
+	text_fini(&out);
+}
+
+/* A person is told that there was nothing; a program reads no line as none. */
+static void reaped_print(void *arg, const struct task *task, int64_t orders)
+{
+	struct reaped *r = arg;
+
+	r->tasks += task != NULL;
+	if (task && r->json)
+		reaped_json(task, orders, !r->dry);
+	else if (task)
+		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
+		       task_kind_name(task->kind), (long long)orders, r->dry ? "would be freed" : "freed");
+	else if (r->once && !r->json && r->tasks == 0)
+		puts("nothing to free");
+}
+
 int reap_run(const struct command *self, int argc, char **argv)
 {
-	struct work work = {.kind = TASK_NO_KIND, .tells = true};
-	int         status = options_read(self, argc, argv, NULL, 0);
+	struct reaped reaped = {0};
+	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
+	int           status = options_read(self, argc, argv, NULL, 0);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -111,12 +123,12 @@ int reap_run(const struct command *self, int argc, char **argv)
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* whoever reads it through a pipe sees each task when it is freed */
+	reaped.json = option_given(OPTION_json);
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
-	work.dry = option_given(OPTION_dry_run);
-	work.json = option_given(OPTION_json);
-	work.once = !option_given(OPTION_every);
+	work.dry = reaped.dry = option_given(OPTION_dry_run);
+	work.once = reaped.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
 	return workers_run(&work, 1);
 }
@@ -241,9 +253,10 @@ int kick_run(const struct command *self, int argc, char **argv)
 
 /* ---- purge */
 
+/* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
 	int64_t       days, last, seen, removed;
-	struct values ids; /* that may go */
+	struct values ids; /* of a page: rows that may go */
 };
 
 static void purge_read(void *arg, const struct db_row *row)
@@ -320,7 +333,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	return result;
 }
 
-/* What is old by a clock that is wrong may be young. */
+/* A row that is old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;
@@ -353,8 +366,6 @@ static int purge_act(struct db *db, void *arg)
 		result = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	if (result == DB_OK)
 		result = purge_batch(db, p, purge_lanes);
-	if (result == DB_OK)
-		result = tune_clean(db);
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed\n",
 	       (long long)reservations, (long long)p->removed);

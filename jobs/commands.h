@@ -1,10 +1,10 @@
-/* commands.h - the commands of workers and operators that need no file of their own. */
+/* commands.h - the commands work, reap, kick and purge. */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
 #include "engine/base/options.h"
 
-/* Each returns an exit status. */
+/* Each reads its options, does all of it, and returns the exit status. */
 int work_run(const struct command *self, int argc, char **argv);
 int reap_run(const struct command *self, int argc, char **argv);
 int kick_run(const struct command *self, int argc, char **argv);

@@ -1,33 +1,32 @@
-/* complete.c - orders of a task that are done, or failed: one transaction each, written again from rows that are read
- * anew whenever it was undone. The count of changed rows is the fence.
+/* complete.c - orders of a task that are done, or failed, each list in one transaction. A transaction that was
+ * undone is written again from rows read anew. The count of changed rows is the fence.
  *
  * A list that is too much for one transaction, or that the database refuses, is halved until it fits or one order is
- * alone: that one fails, with the reason, and its neighbours are done. So is a list with rows that somebody else has
- * locked. */
+ * alone: that order fails, with the reason, and its neighbours are done. A list with locked rows is halved likewise. */
+#include "jobs/complete.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/hash.h"
 #include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/retry.h"
 #include "engine/shares.h"
-#include "jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MAX: so many orders are found locked one by one, further ones by the part, because each look takes 2 s.
- * LOCKED_MS: so long it is tried anew. RELEASE_MAX: orders that a reaper frees in one transaction. ALONE_MAX: so many
- * orders refused, one by one, and none that was done: it is not the orders. */
+/* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
+ * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
 /* ---- complete */
 
-/* Of an expiry: brings those whose time has passed to the front; how many they are. Others are among them when the
- * clock that claimed them was ahead. */
+/* Brings the holds whose time has passed to the front; returns how many. Others are among them when the clock that
+ * claimed them was ahead. */
 static size_t past_first(struct reservation **list, size_t count)
 {
 	size_t past = 0;
@@ -42,10 +41,10 @@ static size_t past_first(struct reservation **list, size_t count)
 	return past;
 }
 
-/* Orders that are put aside, so that the others of their task go on. */
+/* Orders put aside, so that the others of their task go on. */
 struct aside {
 	struct reservation **list;
-	int64_t             *completed; /* how many were when it was put aside */
+	int64_t             *completed; /* orders completed by then */
 	size_t               count;
 };
 
@@ -54,12 +53,12 @@ struct parts {
 	struct db          *db;
 	const struct task  *task;
 	struct ids          ids;      /* of settlements */
-	struct task_answer *a;        /* what is completed is counted there .. */
-	struct task_answer  gone;     /* .. and here, however often it is begun anew: what failed or was given back */
+	struct task_answer *a;        /* counts the completed orders */
+	struct task_answer  gone;     /* orders that failed or were given back, however often the list is begun anew */
 	struct aside        alone;    /* refused, perhaps by a database that refuses all */
-	struct aside        locked;   /* somebody else has locked what they need */
-	bool                puts_off; /* nothing was done outside: what is locked may go back */
-	bool                last;     /* those refused are tried for the last time .. */
+	struct aside        locked;   /* their rows are locked by somebody else */
+	bool                puts_off; /* nothing was done outside: locked orders may go back */
+	bool                last;     /* refused orders are tried for the last time .. */
 	bool                buries;   /* .. and others were done since */
 	bool                left;     /* one of them stays as it is */
 };
@@ -121,7 +120,7 @@ static void task_count(struct txn *t, enum statement name, const struct task *ta
 		txn_expect(t, 1, TXN_CLOSED);
 }
 
-/* One transaction: rows, units, movement, task. The first *done of the list are completed, the others given back. */
+/* Writes rows, units, movement and task. The first *done of the list are completed, the others given back. */
 static enum db_result complete_write(struct parts *p, struct reservation **list, size_t count, size_t *done,
                                      enum txn_verdict *verdict)
 {
@@ -129,8 +128,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	struct txn         t = {0};
 
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
+	assert(count > 0 && *done <= count);
 	txn_begin(&t, p->db);
-	rows_run(&t, task_kind_statement(task->kind), task, list, *done);
+	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
 		settle_run(&t, p, list, *done);
@@ -140,9 +140,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	return txn_commit(&t, verdict);
 }
 
-/* Nothing of what was named is left: the task is done if nothing else is. Without a guard: a task that was closed
- * meanwhile stays as it is. It is looked at afterwards: a reaper marks the task before it takes its rows, so they were
- * lost to one if it is marked by now. */
+/* None of the orders named is left: the task is done if it has no other. A task that was closed meanwhile stays as it
+ * is, without a guard. The task is read afterwards: a reaper marks it before taking its rows, so the mark says whether
+ * the orders were lost to a reaper. */
 static enum db_result nothing_write(struct db *db, struct task *task, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
@@ -160,15 +160,14 @@ static void expired_count(const struct task *task, int64_t orders)
 		counter_add(COUNT_EXPIRED, orders);
 }
 
-/* So many refused in a row, and none that was done between them. */
+/* ALONE_MAX orders were refused in a row, none was done between them. */
 static bool all_are_refused(const struct parts *p)
 {
 	return p->alone.count >= ALONE_MAX && p->alone.completed[p->alone.count - ALONE_MAX] == p->a->completed;
 }
 
-/* The order alone cannot be completed: it fails with the reason, a settlement for good. Unless it may be the database,
- * and nothing is wrong with the order: the row is not to blame, none was done since, and it has attempts left. Then it
- * is put aside until that is known. */
+/* An order that cannot be completed alone fails with the reason, a settlement for good. It is put aside first where the
+ * database may be to blame: the error names no row, no order was done since, and the order has attempts left. */
 static enum db_result refused_alone(struct parts *p, struct reservation *r, enum txn_verdict *verdict)
 {
 	bool           slots = *verdict == TXN_MISPLACED, bury = slots || db_refused_row(p->db) || p->buries;
@@ -202,7 +201,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	return result;
 }
 
-/* All of it at once, or where that is too much, refused or locked, each half. Ends at the first trouble of another
+/* Completes the list at once; where it is too much, refused or locked, each half. Ends at the first trouble of another
  * kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
@@ -231,7 +230,7 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	return result == DB_OK && *verdict == TXN_DONE ? part_complete(p, list + half, count - half, verdict) : result;
 }
 
-/* Somebody else has locked what they need: they go back for a while. */
+/* Orders whose rows are locked by somebody else go back for a while. */
 static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
@@ -252,7 +251,7 @@ static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 	return result;
 }
 
-/* Those refused, once more: each fails if others were done since. Otherwise it stays as it is. */
+/* Tries refused orders once more: each fails if others were done since, otherwise it stays as it is. */
 static enum db_result alone_complete(struct parts *p, enum txn_verdict *verdict)
 {
 	enum db_result result = DB_OK;
@@ -266,7 +265,7 @@ static enum db_result alone_complete(struct parts *p, enum txn_verdict *verdict)
 	return result == DB_OK && *verdict == TXN_DONE && p->left ? DB_ERROR : result;
 }
 
-/* The whole list; then what was put aside. */
+/* Completes the list, then the orders put aside. */
 static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	enum db_result result;
@@ -286,7 +285,7 @@ static enum db_result list_complete(struct parts *p, struct reservation **list, 
 	return result;
 }
 
-/* What is gone is lost; where it was read anew since, that was noticed. */
+/* Orders that failed or were given back count as lost, once: rows read anew since may have shown them lost already. */
 static void gone_add(struct parts *p)
 {
 	int64_t seen = p->a->lost;
@@ -304,7 +303,7 @@ static void gone_add(struct parts *p)
 	task_answer_fini(&p->gone);
 }
 
-/* For whoever reads anew before every try. */
+/* For a writer that reads anew before every try. */
 static struct retry conflicts(void)
 {
 	return (struct retry){.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + LOCKED_MS};
@@ -389,7 +388,7 @@ static int64_t backoff_ms(unsigned attempts)
 	return (s < 600 ? s : 600) * (900 + 200 * chance / 255);
 }
 
-/* What is kept as last_error. */
+/* The text of last_error. */
 static const char *reason_of(const struct report *report)
 {
 	return report->error && *report->error ? report->error : "no reason was given";
@@ -417,7 +416,7 @@ static const struct report *report_of(const struct reservation *r, const struct 
 	return NULL;
 }
 
-/* A step for each of the task's rows that a report names; counts them. */
+/* Adds a step for each of the task's rows that a report names; counts them. */
 static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
                       unsigned attempts_max, struct task_answer *a)
 {
@@ -430,7 +429,7 @@ static void fail_rows(struct txn *t, const struct reservation_reader *open, cons
 	}
 }
 
-/* In one transaction; the task's row is written too while it is open. */
+/* Fails orders in one transaction; the task's row is written too while it is open. */
 static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
                                  size_t count, unsigned attempts_max, struct task_answer *a, enum txn_verdict *verdict)
 {
@@ -444,7 +443,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	return txn_commit(&t, verdict);
 }
 
-/* An order that failed bears the reason: it is found again by whoever repeats the call. */
+/* An order that failed bears the reason: a repeated call finds it by that. */
 static bool fail_is_repeated(const struct reservation *r, const struct report *report, struct task_answer *a)
 {
 	bool repeated = r && (r->state == BURIED || r->state == task_kind_from(a->task.kind)) && r->last_error &&
@@ -455,7 +454,7 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 	return repeated;
 }
 
-/* Orders that the task did not have: those that failed before count as they did, the others are lost. */
+/* Orders that the task did not have: one that failed before counts as it did then, another is lost. */
 static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
@@ -508,7 +507,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	return result;
 }
 
-/* These orders go back, in parts that are no long transactions. */
+/* Frees the orders in parts, so that no transaction is long. */
 static enum db_result release_write(struct db *db, const struct reservation_reader *open, const char *error,
                                     unsigned attempts_max, struct task_answer *a, enum txn_verdict *verdict)
 {

@@ -1,4 +1,4 @@
-/* database.c - see database.h. */
+/* database.c - see database.h. A command waits for its database, and refuses one whose schema is not its own. */
 #include "jobs/database.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -15,7 +15,7 @@
 
 enum { START_WAIT_MS = 30000 };
 
-/* What systemd hands over as a credential is shut to others by an ACL, which shows as the bits of the group. */
+/* A credential of systemd is shut to others by an ACL, which shows as the bits of the group. */
 static bool is_credential(const char *file)
 {
 	const char *vault = getenv("CREDENTIALS_DIRECTORY");
@@ -41,32 +41,32 @@ static bool password_read(struct db_target *target, const char *file)
 	return ok;
 }
 
-static int target_open(struct database *h, const struct database_options *options)
+static int target_open(struct database *database, const struct database_options *options)
 {
 	char why[512];
 	int  status;
 
 	if (options->db) {
-		if (!db_target_parse(&h->target, options->db, why, sizeof(why))) {
+		if (!db_target_parse(&database->target, options->db, why, sizeof(why))) {
 			say("--db: %s", why);
 			return EXIT_CONFIG;
 		}
-		if (options->password_file && !password_read(&h->target, options->password_file)) {
+		if (options->password_file && !password_read(&database->target, options->password_file)) {
 			say("--db-password-file: cannot read %s", options->password_file);
 			return EXIT_CONFIG;
 		}
 		return EXIT_DONE;
 	}
-	status = embedded_open(&h->embedded, options->data, options->use, why, sizeof(why));
+	status = embedded_open(&database->embedded, options->data, options->use, why, sizeof(why));
 	if (status != EXIT_DONE) {
 		say("%s", why);
 		return status;
 	}
-	h->target = *embedded_target(h->embedded);
+	database->target = *embedded_target(database->embedded);
 	return EXIT_DONE;
 }
 
-/* The service blocks the signals while it starts: one that came meanwhile waits. */
+/* The service blocks signals while it starts: one that came meanwhile is pending. */
 static bool asked_to_end(void)
 {
 	sigset_t pending;
@@ -86,7 +86,7 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
-/* Again when the connection broke meanwhile. */
+/* Tries again when the connection broke meanwhile. */
 static bool version_read(struct db *db, int *version)
 {
 	while (!schema_version(db, version))
@@ -95,14 +95,14 @@ static bool version_read(struct db *db, int *version)
 	return true;
 }
 
-static int schema_look(struct database *h, struct db *db, const struct database_options *options)
+static int schema_look(struct database *database, struct db *db, const struct database_options *options)
 {
 	char why[512];
 	int  version;
 
 	if (options->migrates)
 		return EXIT_DONE;
-	if (h->embedded && !schema_migrate(db, why, sizeof(why))) {
+	if (database->embedded && !schema_migrate(db, why, sizeof(why))) {
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
@@ -118,42 +118,42 @@ static int schema_look(struct database *h, struct db *db, const struct database_
 	return EXIT_CONFIG;
 }
 
-int database_open(struct database *h, const struct database_options *options)
+int database_open(struct database *database, const struct database_options *options)
 {
 	struct db *db;
 	int        status;
 
-	*h = (struct database){0};
-	status = target_open(h, options);
+	*database = (struct database){0};
+	status = target_open(database, options);
 	if (status != EXIT_DONE)
 		return status;
-	db = db_new(&h->target);
+	db = db_new(&database->target);
 	if (!wait_for(db)) {
 		say("%s: %s",
 		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
 		    db_error(db));
 		status = EXIT_UNAVAILABLE;
 	} else {
-		db_doctor(db, &h->findings);
-		status = schema_look(h, db, options);
+		db_doctor(db, &database->findings);
+		status = schema_look(database, db, options);
 	}
 	db_free(db);
 	if (status != EXIT_DONE)
-		database_close(h);
+		database_close(database);
 	return status;
 }
 
-void database_close(struct database *h)
+void database_close(struct database *database)
 {
-	if (h->embedded)
-		embedded_close(h->embedded);
-	text_fini(&h->findings);
-	*h = (struct database){0};
+	if (database->embedded)
+		embedded_close(database->embedded);
+	text_fini(&database->findings);
+	*database = (struct database){0};
 }
 
-struct db *database_connect(const struct database *h)
+struct db *database_connect(const struct database *database)
 {
-	struct db *db = db_new(&h->target);
+	struct db *db = db_new(&database->target);
 
 	if (db_connect(db))
 		return db;

@@ -8,7 +8,7 @@
 struct database {
 	struct embedded *embedded; /* NULL with --db */
 	struct db_target target;
-	struct text      findings; /* what is not as it should be, a line each */
+	struct text      findings; /* settings that are not as they should be, a line each */
 };
 
 struct database_options {
@@ -17,18 +17,18 @@ struct database_options {
 	bool              migrates;                  /* `migrate` itself: any schema is fine */
 };
 
-/* What --data, --db and their like say. After options_read. */
+/* The options --data, --db and --db-password-file. After options_read. */
 struct database_options option_database(enum embedded_use use);
 
-/* Opens it, waits for it (30 s with --db), looks at version, durability and schema. A private one is made, if it is to
- * be, and migrated; yours must have the schema of this program. Returns EXIT_DONE or the exit status, after saying why.
- */
-int  database_open(struct database *h, const struct database_options *options) MUST_CHECK;
-void database_close(struct database *h);
+/* Opens the database, waits for it (30 s with --db), looks at its version, durability and schema. A private one is made
+ * where `use` says so, and migrated; yours must have the schema of this program. EXIT_DONE, or the exit status after
+ * saying why. */
+int  database_open(struct database *database, const struct database_options *options) MUST_CHECK;
+void database_close(struct database *database);
 /* The whole of a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE,
  * closes. Returns the exit status. */
 int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
 /* A connection for a command; NULL after saying why. */
-struct db *database_connect(const struct database *h) MUST_CHECK;
+struct db *database_connect(const struct database *database) MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@ struct delivery {
 	const char *file;
 	void (*each)(void *arg, const struct delivery_row *row);
 	void   *arg;
-	int64_t line, row_line; /* where we are, from 1; where the row that is being read began */
+	int64_t line, row_line; /* from 1: the line being read; the line on which its row began */
 	bool    row_open;
 	int     column, columns, header[COLUMNS_MAX]; /* what stands in each of the header's columns: an enum field */
 	char    field[FIELDS][FIELD_MAX];
@@ -40,6 +40,7 @@ static void row_take(const struct delivery *d)
 	struct delivery_row row = {.line = d->row_line, .sku = sku, .location = *location ? location : NULL};
 	char                wrong[120] = "";
 
+	assert(d->headed && !d->unheaded && d->row_line <= d->line);
 	if (d->column > d->columns)
 		why_write(wrong, sizeof(wrong), "it has more fields than the first line");
 	else if (d->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
@@ -113,8 +114,8 @@ static void row_came(int end, void *arg)
 	row_begin(d);
 }
 
-/* Line by line, so that a bad row is named by the line on which it began, whatever its fields contain. `at` ends in a
- * NUL. */
+/* Parses line by line, so that a bad row is named by the line on which it began, whatever its fields contain. `at` ends
+ * in a NUL. */
 static bool lines_parse(struct delivery *d, struct csv_parser *parser, const char *at, size_t left)
 {
 	while (left > 0) {
@@ -134,7 +135,7 @@ static bool lines_parse(struct delivery *d, struct csv_parser *parser, const cha
 	return true;
 }
 
-/* The byte order mark that some programs write before UTF-8. */
+/* Some programs write a byte order mark before UTF-8. */
 static size_t mark_length(const char *bytes, size_t n)
 {
 	static const char mark[] = "\xEF\xBB\xBF";

@@ -1,20 +1,21 @@
 /* exec.c - a program in any language settles the batch: one `/bin/sh -c CMD` per claim.
  *
- * It reads one line of JSON per order, then the end of its input, and answers one line per order: `ORDER_ID done`,
- * `ORDER_ID retry REASON` or `ORDER_ID bury REASON`. Whatever else it prints is passed over. What is answered is
- * written to the database a few times per lease, which renews it; an order without an answer is retried.
+ * The program reads one line of JSON per order, then the end of its input, and answers one line per order (see
+ * exec_output.h). Answers are written to the database a few times per lease, which renews it.
  *
- * What was answered has been done outside and must not be done again, whatever becomes of the database meanwhile. So
- * the worker connects anew and holds the answers until they are written; the time that it waits for the database is no
- * silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting
- * itself gives it more time (reap.c), and where one has freed the orders all the same, the worker takes them up again
- * under a new task. They wait some seconds before anybody else can have claimed them. */
+ * An order that was answered has been done outside and must not be done again, whatever becomes of the database. So the
+ * worker connects anew and holds the answers until they are written; waiting for the database is no silence of the
+ * program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting itself gives
+ * it more time (reap.c). Where a reaper has freed the orders all the same, the worker takes them up again under a new
+ * task: they wait some seconds before anybody else can have claimed them. */
+#include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
 #include "jobs/exec_output.h"
-#include "jobs/jobs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,35 +27,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end where one prints for
- * ever; REFUSED_MS: so long the database may refuse what it is told at the end; LAST_MS: so long a worker that is to
- * stop tries to write what was answered. */
+/* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end for a program that
+ * prints for ever. REFUSED_MS: how long the database may refuse the answers at the end. LAST_MS: how long a worker that
+ * is to stop tries to write them. */
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
-	const struct work *work;
-	struct task        task;
-	struct db         *db;
-	struct answers     answers;
-	struct text        input; /* what is still to be written to the program */
-	size_t             written;
-	int                to, from; /* pipes; -1 once closed */
-	pid_t              pid;
-	int64_t            heard_ms; /* when an answer last came, or later by what the database kept us waiting since */
-	bool               news;     /* one came since the lease was renewed */
-	bool               reaped;   /* the task is another's by now, or nobody's */
-	bool               ends;     /* orders that it may be at work on are another's: stop at once */
-	bool               lease_lost;
-	int64_t            lost;    /* orders that are not its own any more */
-	int64_t            refused; /* orders that the database would not have completed */
+	const struct exec_options *options;
+	struct task                task;
+	struct db                 *db;
+	struct answers             answers;
+	struct text                input; /* what is still to be written to the program */
+	size_t                     written;
+	int                        to, from; /* pipes; -1 once closed */
+	pid_t                      pid;
+	int64_t heard_ms; /* clock_ms of the last answer, plus the time since then that the database kept us waiting */
+	bool    news;     /* an answer came since the lease was renewed */
+	bool    reaped;   /* the task is another's by now, or nobody's */
+	bool    ends;     /* the program may be at work on another's orders: stop at once */
+	bool    lease_lost;
+	int64_t lost;    /* orders that are not its own any more */
+	int64_t refused; /* orders that the database would not have completed */
 };
 
-/* ---- the programs that run, each with a group of its own */
+/* ---- running programs, each with a process group of its own */
 
 static struct {
 	pthread_mutex_t lock;
-	pid_t           group[WORKERS_MAX]; /* 0: a free place */
-	bool            over;               /* none is started any more */
+	pid_t           group[PROGRAMS_MAX]; /* 0: a free place */
+	bool            over;                /* no program is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is kept: no worker takes the end of its program for an answer before the process is gone. */
@@ -62,7 +63,7 @@ void exec_kill_all(void)
 {
 	pthread_mutex_lock(&running.lock);
 	running.over = true;
-	for (size_t i = 0; i < WORKERS_MAX; i++)
+	for (size_t i = 0; i < PROGRAMS_MAX; i++)
 		if (running.group[i])
 			kill(-running.group[i], SIGKILL);
 }
@@ -71,9 +72,9 @@ static size_t running_place(pid_t pid)
 {
 	size_t i = 0;
 
-	while (i < WORKERS_MAX && running.group[i] != pid)
+	while (i < PROGRAMS_MAX && running.group[i] != pid)
 		i++;
-	assert(i < WORKERS_MAX);
+	assert(i < PROGRAMS_MAX);
 	return i;
 }
 
@@ -90,7 +91,7 @@ static bool running_spawn(pid_t *pid, const posix_spawn_file_actions_t *files, c
 	return ok;
 }
 
-/* Ends what is left of a group whose leader was not waited for yet: its number is still its own. */
+/* Ends the rest of a group. Its leader was not waited for yet, so the number is still its own. */
 static void running_end(pid_t pid)
 {
 	pthread_mutex_lock(&running.lock);
@@ -131,13 +132,13 @@ static void pipe_close(int *fd)
 	*fd = -1;
 }
 
-/* A group of its own, so that what the shell started can be ended with it. */
+/* Starts the program in a group of its own, so that its children can be ended with it. */
 static bool program_start(struct exec *x)
 {
 	int                        in[2], out[2];
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
-	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
+	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->options->command, NULL};
 	sigset_t                   none, pipes;
 	bool                       ok;
 
@@ -193,9 +194,9 @@ static void output_flow(struct exec *x)
 	}
 }
 
-/* ---- what was answered goes to the database */
+/* ---- answers go to the database */
 
-static bool is_due(enum verdict said, bool done)
+static bool is_due(enum said said, bool done)
 {
 	return done ? said == SAID_DONE : said == SAID_RETRY || said == SAID_BURY;
 }
@@ -232,9 +233,9 @@ static enum db_result answers_write(struct exec *x)
 		struct report     *reports = reports_of(&x->answers, done, &count);
 
 		if (count > 0)
-			result = done ? task_complete(x->db, x->work->catalogue, x->task.task_id, reports, count, &a)
-			              : task_fail(x->db, x->work->catalogue, x->task.task_id, reports, count,
-			                          x->work->attempts_max, &a);
+			result = done ? task_complete(x->db, x->options->catalogue, x->task.task_id, reports, count, &a)
+			              : task_fail(x->db, x->options->catalogue, x->task.task_id, reports, count,
+			                          x->options->attempts_max, &a);
 		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
 		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
@@ -263,7 +264,7 @@ static enum db_result lease_renew(struct exec *x)
 
 	if (!is_open(&x->answers))
 		return DB_OK;
-	result = task_heartbeat(x->db, x->task.task_id, x->work->lease_s, &a);
+	result = task_heartbeat(x->db, x->task.task_id, x->options->lease_s, &a);
 	x->reaped = result == DB_OK && a.task.state != TASK_OPEN && a.task.state != TASK_DONE;
 	task_answer_fini(&a);
 	return result;
@@ -283,8 +284,9 @@ static bool is_anothers(const struct reservation *r, uint64_t of)
 	return r && r->task_id > 0 && r->task_id != of && r->state != RELEASED;
 }
 
-/* An answer to what did not come along is of no use any more, unless it was written before. Where there is none yet and
- * it is another's, the program may be at work on what somebody else has begun. `now`: the orders as they are. */
+/* An answer for an order that did not come along into the new task is dropped, unless it was written before. An order
+ * without an answer that is another's by now ends the program, which may be at work on it. `now`: the orders as they
+ * are. */
 static void others_give_up(struct exec *x, uint64_t of, struct reservation **now, size_t count)
 {
 	struct answers *a = &x->answers;
@@ -294,7 +296,7 @@ static void others_give_up(struct exec *x, uint64_t of, struct reservation **now
 		bool                      written = r && r->state == SETTLED && r->task_id == of;
 
 		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
-			a->orders[i]->attempts = r->attempts; /* as they may be found the next time */
+			a->orders[i]->attempts = r->attempts; /* for the next time */
 		else if (a->said[i] != WRITTEN) {
 			x->ends |= a->said[i] == SILENT && is_anothers(r, of);
 			a->said[i] = WRITTEN;
@@ -314,10 +316,11 @@ static enum db_result task_go_on(struct exec *x)
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
 			open[open_count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, open_count, &now, &count);
+	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, open_count, &now,
+	                      &count);
 	if (result == DB_OK) {
 		if (x->from >= 0)
-			output_flow(x); /* what it has said while the database kept us waiting */
+			output_flow(x); /* answers that came while the database kept us waiting */
 		others_give_up(x, of, now, count);
 		if (x->task.task_id > 0)
 			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
@@ -333,7 +336,7 @@ static enum db_result task_go_on(struct exec *x)
 	return result;
 }
 
-/* What was answered is written, or known to be another's, and the lease is renewed. */
+/* Writes the answers, except for orders known to be another's, and renews the lease. */
 static enum db_result answers_bring(struct exec *x)
 {
 	enum db_result result = DB_OK;
@@ -367,11 +370,11 @@ static void input_flow(struct exec *x)
 		pipe_close(&x->to);
 }
 
-/* Until the program closes its output, falls silent for a lease, or the lease is lost. Trouble with the database is no
- * reason to stop reading: the next write tries again. */
+/* Follows the program until it closes its output, falls silent for a lease, or the lease is lost. Reading goes on in
+ * trouble with the database: the next write tries again. */
 static void program_follow(struct exec *x)
 {
-	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
+	int64_t lease_ms = x->options->lease_s * 1000, renewed_ms = clock_ms();
 
 	x->heard_ms = clock_ms();
 	while (x->from >= 0 && !x->ends && clock_ms() - x->heard_ms < lease_ms) {
@@ -397,8 +400,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* A program that closed its output has a moment to end by itself; then its whole group is ended. What it had said by
- * then stands in the pipe. */
+/* A program that closed its output has a moment to end by itself; then its whole group is ended. Its last answers stand
+ * in the pipe. */
 static void program_end(struct exec *x)
 {
 	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
@@ -412,7 +415,7 @@ static void program_end(struct exec *x)
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	until = clock_ms() + END_MS; /* for what left the group and holds the pipe */
+	until = clock_ms() + END_MS; /* for a child that left the group and holds the pipe */
 	do {
 		struct pollfd from = {x->from, POLLIN, 0};
 
@@ -425,8 +428,8 @@ static void program_end(struct exec *x)
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* The program has ended: what it said is held until it is written, however long the database is away, unless the
- * worker is to stop. What cannot be written is told to whoever reads the log. */
+/* The program has ended: its answers are held until they are written, however long the database is away, unless the
+ * worker is to stop. The log names answers that cannot be written. */
 static enum db_result answers_end(struct exec *x)
 {
 	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: since when, without a break */
@@ -437,7 +440,7 @@ static enum db_result answers_end(struct exec *x)
 			refused_ms = 0;
 		else if (refused_ms == 0)
 			refused_ms = clock_ms();
-		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
+		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
 		    (stops_ms && clock_ms() - stops_ms > LAST_MS))
@@ -453,10 +456,10 @@ static enum db_result answers_end(struct exec *x)
 	return result;
 }
 
-enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
-                        size_t count, int64_t *refused)
+enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
+                        struct reservation **orders, size_t count, int64_t *refused)
 {
-	struct exec    x = {.work = work, .task = *task, .db = db, .to = -1, .from = -1};
+	struct exec    x = {.options = options, .task = *task, .db = db, .to = -1, .from = -1};
 	enum db_result result;
 
 	x.task.mark = 0;

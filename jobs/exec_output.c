@@ -1,4 +1,4 @@
-/* answers.c - see answers.h. */
+/* exec_output.c - see exec_output.h. */
 #include "jobs/exec_output.h"
 #include "engine/base/escape.h"
 #include "engine/base/memory.h"
@@ -23,8 +23,7 @@ void answers_fini(struct answers *a)
 	free(a->said);
 }
 
-/* As UTF-8, whatever the program wrote: bytes that are none become question marks; whole characters, 500 bytes at most.
- */
+/* A copy in UTF-8: other bytes become question marks. Whole characters, 500 bytes at most. */
 static char *reason_copy(const char *reason)
 {
 	char  *copy = mem_alloc(ANSWER_REASON_MAX + 1);
@@ -74,6 +73,7 @@ bool answers_take(struct answers *a, const char *bytes, size_t len)
 	bool answered = false;
 
 	for (size_t i = 0; i < len; i++) {
+		assert(a->line_len < sizeof(a->line));
 		if (bytes[i] == '\n') {
 			a->line[a->line_len] = '\0';
 			a->line[strcspn(a->line, "\r")] = '\0';

@@ -1,17 +1,17 @@
-/* answers.h - what a program that settles says of its orders, line by line: `ORDER_ID done`, `ORDER_ID retry REASON` or
- * `ORDER_ID bury REASON`. Whatever else it prints is passed over. Pure. */
-#ifndef ANSWERS_H
-#define ANSWERS_H
+/* exec_output.h - the output of a program that settles, line by line: `ORDER_ID done`, `ORDER_ID retry REASON` or
+ * `ORDER_ID bury REASON`. Other lines are passed over. Pure. */
+#ifndef EXEC_OUTPUT_H
+#define EXEC_OUTPUT_H
 
 #include "engine/rows.h"
 
-enum verdict { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
+enum said { SILENT, SAID_DONE, SAID_RETRY, SAID_BURY, WRITTEN };
 enum { ANSWER_LINE_MAX = 4096, ANSWER_REASON_MAX = 500 };
 
 struct answers {
 	struct reservation **orders; /* the caller's */
 	size_t               count;
-	enum verdict        *said;    /* of each order; owned. The first answer counts */
+	enum said           *said;    /* of each order; owned. The first answer counts; WRITTEN: the database has it */
 	char               **reasons; /* likewise: UTF-8 of at most ANSWER_REASON_MAX bytes; NULL: none */
 	char                 line[ANSWER_LINE_MAX];
 	size_t               line_len;

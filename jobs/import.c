@@ -25,7 +25,7 @@ struct import {
 	char           name[48]; /* the first part of every movement_id */
 	struct engine *engine;   /* NULL on the first pass */
 	struct loop   *loop;
-	/* ---- what came of it */
+	/* ---- the outcome */
 	int64_t    rows, bad, units, lines_sent, replayed;
 	unsigned   parts;
 	int        flying; /* parts that have not come back */

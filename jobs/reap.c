@@ -3,20 +3,21 @@
  * First the task is marked, if it is still open and overdue: from then on its worker changes nothing. Then its orders
  * go back by primary key. Many reapers may run; one that dies between the two steps is finished by the next, which
  * finds orders of tasks that are not open. */
+#include "jobs/reap.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/txn.h"
-#include "jobs/task.h"
+#include "jobs/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* AWAY_MS: how much longer than the pause nobody was seen to be away; DRIFT: a clock that is set right bit by bit goes
- * wrong by less than this part of the time; GRACE_S: what leases get that ran out meanwhile,
- * enough to connect anew and for a renewal by whoever renews at a third of a lease of 90 s. */
+/* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
+ * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect
+ * anew and to renew at a third of a lease of 90 s. */
 enum { TASKS = 100, ERROR_MAX = 160, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
 
 struct tasks {
@@ -37,8 +38,7 @@ static void task_row(void *arg, const struct db_row *row)
 	memcpy(t->worker, row->col[2], row->len[2]);
 }
 
-/* The orders of a task that is closed: each waits and is tried again, or is buried when it had its share of attempts.
- */
+/* Frees the orders of a closed task: each waits and is tried again, or is buried after its share of attempts. */
 static enum db_result orders_free(struct db *db, struct catalogue *c, const struct task *task, unsigned attempts_max,
                                   int64_t *freed)
 {
@@ -102,11 +102,11 @@ static enum db_result reap_one(struct reap *r, const struct task *task, bool mar
 		result = orders_free(r->db, r->catalogue, task, r->attempts_max, &orders);
 	if (result == DB_OK && r->each && (r->dry || ours))
 		r->each(r->arg, task, orders);
-	/* Somebody else has locked some of its rows: the next pass finds them, and the others do not wait for it. */
+	/* Rows locked by somebody else are for the next pass: the other tasks do not wait for them. */
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
-/* A page of tasks, each done. */
+/* Reads a page of tasks and frees each. */
 static enum db_result reap_page(struct reap *r, enum statement name, const struct fill *fill, bool marked,
                                 struct tasks *found)
 {
@@ -119,7 +119,7 @@ static enum db_result reap_page(struct reap *r, enum statement name, const struc
 	return result;
 }
 
-/* Page by page, so that tasks that somebody else holds up do not end the pass. */
+/* Reaps page by page, so that tasks with locked rows do not end the pass. */
 static enum db_result reap_overdue(struct reap *r, struct tasks *found)
 {
 	struct fill    fill = {.stale_s = r->stale_s, .looked_at = r->reaper->looked_at, .limit = TASKS};
@@ -155,7 +155,7 @@ static void clock_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
-/* A row that somebody else has locked is passed over: nobody can free that task, either. */
+/* A row locked by somebody else is passed over: nobody can free that task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
 	enum db_result result = txn_ask(
@@ -167,8 +167,8 @@ static enum db_result leases_prolong(struct reap *r)
 	return result;
 }
 
-/* Looks at both clocks. The end of a pass is the last moment at which everybody could renew his lease; the time that
- * the pass itself took does not count, or one that has much to do would never find anybody overdue. */
+/* Looks at both clocks. The end of a pass is the last moment at which every worker could renew its lease. The time that
+ * the pass itself took does not count, or a pass that has much to do would never find a task overdue. */
 static enum db_result reaper_look(struct reap *r)
 {
 	struct reaper *reaper = r->reaper;
@@ -204,7 +204,7 @@ static enum db_result ahead_page(struct db *db, enum statement find, struct valu
 	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, id_read, found);
 }
 
-/* All that `find` finds, page by page. What somebody else has locked is for the next pass. */
+/* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */
 static enum db_result ahead_change(struct db *db, enum statement find, enum statement change, int64_t *changed)
 {
 	struct values  found = {0};
@@ -237,7 +237,7 @@ enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
 	return result;
 }
 
-/* What a clock that was ahead left behind would wait until that time comes again. */
+/* Times given by a clock that was ahead would be waited for until they come again. */
 static enum db_result ahead_bring_back(struct db *db)
 {
 	int64_t        leases = 0, orders = 0;
@@ -265,7 +265,7 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
 		result = reap_overdue(&r, found);
 	for (int k = 1; result == DB_OK && k < TASK_KINDS; k++)
 		result = reap_orphans(&r, (enum task_kind)k, found);
-	if (looked && result != DB_AWAY && result != DB_UNKNOWN) /* what it refuses is no time that it was away */
+	if (looked && result != DB_AWAY && result != DB_UNKNOWN) /* a database that refuses is not away */
 		reaper->ended_ms = clock_ms();
 	free(found);
 	return result;

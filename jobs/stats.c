@@ -4,7 +4,7 @@
 #include "engine/db/txn.h"
 #include "engine/read/census.h"
 #include "jobs/database.h"
-#include "jobs/task.h"
+#include "jobs/reap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct stock_row {
 	int64_t skus, locations, slots, slot_rows, available, reserved;
 };
 
-/* What got its time from a clock that was ahead and waits for a reaper. */
+/* Rows with a time of a clock that was ahead; a reaper brings them back. */
 struct ahead {
 	int64_t orders, leases;
 };

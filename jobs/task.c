@@ -1,16 +1,12 @@
 /* task.c - see task.h. */
 #include "jobs/task.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* LOCKED_MS: how long a claimer remembers that it met a lock, which cost it a second. */
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, FRESH_MS = 1500, LOCKED_MS = 10000 };
 
 static const struct {
 	const char            *word;
@@ -35,7 +31,7 @@ enum task_kind task_kind_find(const char *word)
 	return TASK_NO_KIND;
 }
 
-enum statement task_kind_statement(enum task_kind k)
+enum statement task_kind_complete(enum task_kind k)
 {
 	return kinds[k].complete;
 }
@@ -112,7 +108,6 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 	return result;
 }
 
-/* What the task has in `state`, by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
@@ -124,7 +119,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	return result;
 }
 
-/* ---- what a task has */
+/* ---- the orders of a task */
 
 void task_id_rows(struct values *rows, struct reservation **list, size_t count)
 {
@@ -147,7 +142,7 @@ void task_lost_add(struct task_answer *a, const char *order_id)
 	strcpy(a->lost_orders[a->lost++], order_id);
 }
 
-/* Keeps the rows that are named, by their order; the others are freed. */
+/* Keeps the rows that are named; frees the others. */
 static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
 {
 	size_t kept = 0;
@@ -192,7 +187,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	result = task_read(db, task_id, &a->task);
 	if (result != DB_OK || a->task.task_id == 0)
 		return result;
-	/* In this order: what is completed between the two reads is found in both, and the write tries anew. */
+	/* In this order: an order completed between the two reads is found in both, and the write tries anew. */
 	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
 		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);
@@ -206,170 +201,6 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	if (result == DB_OK && !a->lease_lost && count == 0)
 		result = released_read(db, c, a);
 	reservations_free(done.list, done.count);
-	return result;
-}
-
-/* ---- claim */
-
-static void claim_read(void *arg, const struct db_row *row)
-{
-	struct task *task = arg;
-
-	task->task_id = (uint64_t)db_int(row, 0);
-	task->claimed = db_int(row, 1);
-	task->lease_until = time_parse(row->col[2]);
-	task->met_lock = row->columns > 3 && db_int(row, 3) != 0;
-}
-
-/* What became of a claim with this mark, whose answer was lost. */
-static enum db_result claim_look(struct db *db, struct task *task)
-{
-	task->task_id = 0;
-	return txn_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
-}
-
-static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
-                                int64_t lease_s, int64_t low_ms)
-{
-	struct fill    fill = {.worker = task->worker,
-	                       .mark = task->mark,
-	                       .kind = task->kind,
-	                       .state = kinds[task->kind].from,
-	                       .limit = limit,
-	                       .met_lock = clock_ms() < claimer->locked_until_ms,
-	                       .lease_s = lease_s,
-	                       .from_at = low_ms};
-	enum db_result result;
-
-	task->task_id = 0;
-	task->met_lock = false;
-	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
-	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
-		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
-	return result == DB_DUPLICATE ? claim_look(db, task) : result;
-}
-
-static int64_t mark_new(void)
-{
-	int64_t mark;
-
-	random_bytes(&mark, sizeof(mark));
-	return mark & INT64_MAX ? mark & INT64_MAX : 1;
-}
-
-/* Moves the low-water mark to the last one that was claimed, the walk being in the order of due_at. A full batch of old
- * ones: more wait, so the next claim is of the fresh ones. */
-static void claimer_note(struct claimer *claimer, const struct task *task, const struct reservation_reader *in,
-                         int64_t limit, int64_t lease_s)
-{
-	int64_t last = 0, fresh = task->lease_until - lease_s * 1000 - FRESH_MS;
-
-	for (size_t i = 0; i < in->count; i++)
-		if (in->list[i]->due_at > last)
-			last = in->list[i]->due_at;
-	if (last - LOW_MARGIN_MS > claimer->low_ms)
-		claimer->low_ms = last - LOW_MARGIN_MS;
-	if (claimer->both_ends && (int64_t)in->count == limit && last < fresh)
-		claimer->fresh_ms = fresh;
-}
-
-/* Where the claimer thinks that the oldest are; then from the beginning, because something older may have come back. */
-static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
-                                 int64_t lease_s, bool *fresh)
-{
-	enum db_result result = DB_OK;
-	int64_t        fresh_ms = claimer->fresh_ms;
-
-	if (clock_ms() >= claimer->full_at_ms) {
-		claimer->low_ms = 0;
-		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
-	}
-	claimer->fresh_ms = 0;
-	if (fresh_ms > 0)
-		result = claim_run(db, claimer, task, limit, lease_s, fresh_ms);
-	*fresh = task->task_id > 0;
-	if (result == DB_OK && !*fresh)
-		result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
-	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
-		claimer->low_ms = 0;
-		result = claim_run(db, claimer, task, limit, lease_s, 0);
-	}
-	return result;
-}
-
-enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
-                          int64_t lease_s, struct reservation ***orders, size_t *count)
-{
-	struct reservation_reader in = {0};
-	enum db_result            result;
-	bool                      again = task->mark != 0, fresh;
-
-	*orders = NULL;
-	*count = 0;
-	task->task_id = 0;
-	if (!again)
-		task->mark = mark_new();
-	result = claim_walk(db, claimer, task, limit, lease_s, &fresh);
-	/* Nothing is due, perhaps because the claim that was not heard of has taken it. */
-	if (result == DB_OK && task->task_id == 0 && again)
-		result = claim_look(db, task);
-	if (result != DB_OK || task->task_id == 0)
-		return result;
-	task->state = TASK_OPEN;
-	result = task_rows(db, c, task->task_id, kinds[task->kind].from, &in);
-	*orders = in.list;
-	*count = in.count;
-	if (!fresh)
-		claimer_note(claimer, task, &in, limit, lease_s);
-	return result;
-}
-
-/* The orders as they are now, whoever has them. */
-static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
-                               struct reservation_reader *in)
-{
-	struct values  rows = {.columns = 1};
-	enum db_result result;
-
-	for (size_t i = 0; i < count; i++)
-		values_text(&rows, mine[i]->order_id);
-	in->catalogue = c;
-	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
-	reservations_join(in);
-	values_fini(&rows);
-	return result;
-}
-
-enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
-{
-	struct reservation_reader in = {0};
-	struct values             rows = {.columns = 2};
-	enum db_result            result;
-	int64_t                   of = (int64_t)task->task_id;
-
-	if (task->mark == 0)
-		task->mark = mark_new();
-	for (size_t i = 0; i < mine_count; i++) {
-		values_int(&rows, (int64_t)mine[i]->reservation_id);
-		values_int(&rows, mine[i]->attempts);
-	}
-	result = txn_ask(db, TASK_TAKE_UP,
-	                 &(struct fill){.rows = &rows,
-	                                .mark = task->mark,
-	                                .task = of,
-	                                .state = kinds[task->kind].from,
-	                                .lease_s = lease_s},
-	                 claim_read, task);
-	values_fini(&rows);
-	if (result == DB_DUPLICATE)
-		result = claim_look(db, task);
-	if (result == DB_OK)
-		result = rows_now(db, c, mine, mine_count, &in);
-	if (result != DB_OK)
-		task->task_id = (uint64_t)of; /* to be asked again */
-	*now = in.list;
-	*count = in.count;
 	return result;
 }
 

@@ -277,11 +277,6 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  WHERE r.state = {state} AND r.task_id > {after_id} AND k.state <> {open} AND k.kind = {kind}
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
--- name: task_figures
--- Open tasks, and the age in ms of the oldest: none is younger than now, whatever clock it was made by.
-SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM task FORCE INDEX (open_lease) WHERE state = {open};
-
 -- name: buried_page
 SELECT reservation_id FROM reservation FORCE INDEX (claim) WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
 

@@ -1,13 +1,12 @@
-/* tune.c - the command `tune`: a short load on a scratch sku with 1, 2, 4 and 8 slots, so that the number of lanes can
- * be chosen by measuring.
+/* tune.c - the command `tune`: a short load with 1, 2, 4 and 8 slots, so that the number of lanes can be chosen by
+ * measuring.
  *
- * The load goes through the engine as the service's own orders do, into the tables that are there. All that it writes
- * is named tune/.., which no client can name, lies in slots that no service has, and is removed at the end; what a
- * killed tune leaves is removed by the next tune or by purge. The audit holds at every moment in between: units are
- * received, held and given back as anybody's. Nobody's other rows are touched. */
+ * The load goes through an engine as the service's own orders do, in a database of its own beside the live one:
+ * NAME_tune, on the same server. Tune makes the database where its account may, and otherwise uses one that an
+ * administrator has made. At the end it goes again, also after a signal; the next tune removes what a killed one left.
+ */
 #include "jobs/tune.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
@@ -15,34 +14,34 @@
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/database.h"
-#include "jobs/jobs.h"
+#include "jobs/stop.h"
+#include "schema/migrate.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TUNE_SKU "tune/sku"
+#define TUNE_SKU "tune"
 
 enum {
-	TUNE_SLOT = 65000,   /* the first one; those of a service end at 60063 */
 	FLYING = 256,        /* orders under way at any time, as of so many buyers */
 	UNITS = 1000000000,  /* received once; far more than can be reserved */
-	TTL_S = 86400,       /* longer than the load, so that nothing of it is swept meanwhile */
+	TTL_S = 86400,       /* longer than the load, so that no hold is swept meanwhile */
 	WARM_MS = 500,       /* lanes gather units into their slots first */
 	START_MS = 10000,    /* for lanes to connect */
-	REMOVE_BATCH = 1000, /* reservations removed in one transaction */
+	DROP_TRIES = 5,      /* 2 s each for what a killed tune still has under way */
 	NEARLY_PERCENT = 95, /* fewer slots that reach this share of the best are preferred */
 };
 
 static const unsigned sizes[] = {1, 2, 4, 8};
 
-/* The server's row locks since it was started. */
+/* Row locks of the server since it was started. */
 struct waits {
 	int64_t count, ms;
 };
 
-/* What one number of slots gave. */
+/* The measurement of one number of slots. */
 struct trial {
 	unsigned     slots;
 	int64_t      reservations, batches, us; /* of the window */
@@ -50,75 +49,19 @@ struct trial {
 };
 
 struct tune {
-	struct db       *db;
-	struct db_target target;
+	struct db       *db;     /* to the live database */
+	struct db_target target; /* of NAME_tune */
 	struct stop     *stop;
 	struct engine   *engine;
 	struct loop     *loop;
-	char             run[17]; /* a part of every id, so that no run meets another's */
 	int64_t          orders, answered;
 	int              flying;
-	bool             ends;   /* nothing is started any more */
-	enum outcome     failed; /* OUTCOME_OK: nothing did */
+	bool             ends;   /* no order is started any more */
+	enum outcome     failed; /* OUTCOME_OK: none did */
 	struct trial     trials[LENGTH(sizes)];
 };
 
-/* ---- removing */
-
-static void id_read(void *arg, const struct db_row *row)
-{
-	values_int(arg, db_int(row, 0));
-}
-
-static enum db_result ids_find(struct db *db, enum statement name, const struct fill *fill, struct values *ids)
-{
-	values_begin(ids, 1);
-	return txn_ask(db, name, fill, id_read, ids);
-}
-
-static enum db_result lanes_fence(struct db *db)
-{
-	struct values  ids = {0};
-	enum db_result result = ids_find(db, TUNE_LANES, &(struct fill){.slot = TUNE_SLOT}, &ids);
-
-	if (result == DB_OK && ids.count > 0)
-		result = txn_ask(db, TUNE_FENCE, &(struct fill){.rows = &ids}, NULL, NULL);
-	values_fini(&ids);
-	return result;
-}
-
-static enum db_result batch_remove(struct db *db, const struct values *ids)
-{
-	const struct fill fill = {.rows = ids};
-	struct retry      retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum txn_verdict  verdict;
-	enum db_result    result;
-
-	do {
-		struct txn t = {0};
-
-		txn_begin(&t, db);
-		txn_run(&t, TUNE_GIVE_BACK, &fill);
-		txn_run(&t, PURGE_LINES, &fill);
-		txn_run(&t, TUNE_FORGET, &fill);
-		result = txn_commit(&t, &verdict);
-	} while (retry_again(&retry, result));
-	return result;
-}
-
-static enum db_result reservations_remove(struct db *db)
-{
-	struct values  ids = {0};
-	enum db_result result;
-
-	do {
-		result = ids_find(db, TUNE_PAGE, &(struct fill){.limit = REMOVE_BATCH}, &ids);
-		if (result == DB_OK && ids.count > 0)
-			result = batch_remove(db, &ids);
-	} while (result == DB_OK && ids.count > 0);
-	values_fini(&ids);
-	return result;
-}
+/* ---- the database of its own */
 
 static void number_read(void *arg, const struct db_row *row)
 {
@@ -131,41 +74,71 @@ static enum db_result number_find(struct db *db, enum statement name, int64_t *n
 	return txn_ask(db, name, NULL, number_read, number);
 }
 
-/* With the lock held and no engine at work. */
-static enum db_result scratch_remove(struct db *db)
+static void lines_print(void *arg, const struct db_row *row)
 {
-	struct retry     retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum txn_verdict verdict = TXN_MOVED;
-	int64_t          sku;
-	enum db_result   result = lanes_fence(db);
+	(void)arg;
+	fprintf(stderr, "%s\n%s\n", row->col[0], row->col[1]);
+}
 
-	if (result == DB_OK)
-		result = number_find(db, TUNE_SKU_FIND, &sku);
-	while (result == DB_OK && sku && verdict != TXN_DONE) {
-		result = reservations_remove(db);
-		while (result == DB_OK) {
-			struct txn t = {0};
+static int trouble(struct db *db)
+{
+	say("the database did not do it: %s", db_error(db));
+	return EXIT_UNAVAILABLE;
+}
 
-			txn_begin(&t, db);
-			txn_run(&t, TUNE_EMPTY, &(struct fill){.sku = sku, .verdict = TXN_MOVED});
-			result = txn_commit(&t, &verdict);
-			if (!retry_again(&retry, result))
-				break;
-			result = DB_OK;
-		}
-	}
+/* Prints the SQL by which an administrator makes the database for this account. */
+static int grants_print(struct tune *t, const char *why)
+{
+	int status = EXIT_CONFIG;
+
+	say("tune works in a database of its own, which this account may not make (%s). An administrator runs:", why);
+	if (txn_ask(t->db, TUNE_GRANTS, NULL, lines_print, NULL) != DB_OK)
+		status = trouble(t->db);
+	return status;
+}
+
+static enum db_result scratch_drop(struct tune *t)
+{
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = DROP_TRIES};
+	enum db_result result;
+	int64_t        none;
+
+	do
+		result = number_find(t->db, TUNE_DROP, &none);
+	while (retry_again(&retry, result));
 	return result;
 }
 
-enum db_result tune_clean(struct db *db)
+/* Makes the tables of a new installation. */
+static int schema_make(struct tune *t)
 {
-	int64_t        locked, unlocked;
-	enum db_result result = number_find(db, TUNE_LOCK, &locked);
+	struct db *db = db_new(&t->target);
+	char       why[512];
+	int        status = EXIT_DONE;
 
-	if (result != DB_OK || !locked)
-		return result;
-	result = scratch_remove(db);
-	return result == DB_OK ? number_find(db, TUNE_UNLOCK, &unlocked) : result;
+	if (!db_connect(db))
+		status = db_refused(db) ? grants_print(t, db_error(db)) : trouble(db);
+	else if (!schema_migrate(db, why, sizeof(why)))
+		status = db_denied(db) ? grants_print(t, why) : trouble(db);
+	db_free(db);
+	return status;
+}
+
+static int scratch_make(struct tune *t)
+{
+	int64_t        ours = 0;
+	enum db_result result = scratch_drop(t);
+
+	if (result == DB_OK)
+		result = number_find(t->db, TUNE_MAKE, &ours);
+	if (result == DB_ERROR && db_denied(t->db))
+		return grants_print(t, db_error(t->db));
+	if (result != DB_OK)
+		return trouble(t->db);
+	if (ours)
+		return schema_make(t);
+	say("%s has tables that tune did not make; tune needs it empty, or not there", t->target.database);
+	return EXIT_CONFIG;
 }
 
 /* ---- the load */
@@ -189,6 +162,7 @@ static void op_send(struct tune *t, struct op *op)
 {
 	bool sent;
 
+	assert(t->flying < FLYING);
 	op_line(op, TUNE_SKU, strlen(TUNE_SKU), NULL, 0, op->kind == OP_MOVE ? UNITS : 1);
 	op_seal(op, NULL);
 	sent = engine_start(t->engine, op, t->loop, order_done, t);
@@ -211,12 +185,12 @@ static void order_start(struct tune *t)
 	if (t->ends || t->failed != OUTCOME_OK)
 		return;
 	op = op_make(OP_RESERVE);
-	snprintf(op->id, sizeof(op->id), "tune/%s/%lld", t->run, (long long)t->orders++);
+	snprintf(op->id, sizeof(op->id), "%lld", (long long)t->orders++);
 	op->reserve.ttl_s = TTL_S;
 	op_send(t, op);
 }
 
-/* Until the time has come, or nothing is under way any more. */
+/* Runs until the time has come, or no order is under way any more. */
 static void loop_until(struct tune *t, int64_t until_us)
 {
 	struct pollfd ready = {loop_fd(t->loop), POLLIN, 0};
@@ -235,7 +209,7 @@ static void units_receive(struct tune *t)
 {
 	struct op *op = op_make(OP_MOVE);
 
-	snprintf(op->id, sizeof(op->id), "tune/%s", t->run);
+	snprintf(op->id, sizeof(op->id), "receipt");
 	op->move.kind = RECEIPT;
 	t->ends = true;
 	op_send(t, op);
@@ -258,7 +232,7 @@ static bool waits_find(struct tune *t, struct waits *w)
 	return txn_ask(t->db, TUNE_WAITS, NULL, waits_read, w) == DB_OK;
 }
 
-/* The window, between a warm-up and the answers that are still to come. */
+/* Measures a window between a warm-up and the answers that are still to come. */
 static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	const struct lane_metrics *figures = engine_metrics(t->engine);
@@ -284,14 +258,13 @@ static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 	return known;
 }
 
-/* EXIT_DONE, or why there is no figure. */
+/* Measures one number of slots. EXIT_DONE, or the exit status without a figure. */
 static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	int64_t until_ms = clock_ms() + START_MS;
 	int     status = EXIT_DONE;
 
-	t->engine =
-		engine_open(&(struct engine_options){.target = t->target, .lanes = trial->slots, .slot = TUNE_SLOT});
+	t->engine = engine_open(&(struct engine_options){.target = t->target, .lanes = trial->slots});
 	while (!engine_ready(t->engine) && clock_ms() < until_ms && !stop_wait(t->stop, 20))
 		continue;
 	t->ends = stop_wait(t->stop, 0);
@@ -324,7 +297,7 @@ static void trial_print(const struct trial *trial)
 	fflush(stdout);
 }
 
-/* The fewest slots that come near to the best: fewer rows for each sku, and units that are less scattered. */
+/* The fewest slots that come near to the best: fewer rows for each sku, units less scattered. */
 static unsigned slots_best(const struct tune *t)
 {
 	int64_t most = 0;
@@ -393,45 +366,43 @@ static int trials_run(struct tune *t, int64_t seconds, bool json)
 
 /* ---- the command */
 
-/* With the lock held. What was there before is removed first. */
+/* The whole of a tune, with the lock held. */
 static int tune_locked(struct tune *t, int64_t seconds)
 {
-	unsigned char run[8];
-	struct text   hex = {0};
-	int           status;
+	int status = scratch_make(t);
 
-	if (scratch_remove(t->db) != DB_OK)
-		return EXIT_UNAVAILABLE;
-	random_bytes(run, sizeof(run));
-	text_hex(&hex, run, sizeof(run));
-	memcpy(t->run, hex.data, sizeof(t->run));
-	text_fini(&hex);
-	t->loop = loop_new();
-	status = trials_run(t, seconds, option_given(OPTION_json));
-	loop_free(t->loop);
-	if (scratch_remove(t->db) == DB_OK)
+	if (status == EXIT_DONE) {
+		t->loop = loop_new();
+		status = trials_run(t, seconds, option_given(OPTION_json));
+		loop_free(t->loop);
+		if (status == EXIT_UNAVAILABLE)
+			trouble(t->db);
+	}
+	if (scratch_drop(t) == DB_OK)
 		return status;
-	say("the scratch sku is still there: `holdfast purge` or the next tune removes it");
-	return EXIT_UNAVAILABLE;
+	say("%s is still there; the next tune removes it", t->target.database);
+	return trouble(t->db);
 }
 
 static int tune_on(struct database *database, struct stop *stop, int64_t seconds)
 {
 	struct tune t = {.target = database->target, .stop = stop, .failed = OUTCOME_OK};
+	size_t      len = strlen(t.target.database);
 	int64_t     locked = 0;
-	int         status = EXIT_UNAVAILABLE;
+	int         status;
 
+	snprintf(t.target.database + len, sizeof(t.target.database) - len, "_tune");
 	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
-	if (number_find(t.db, TUNE_LOCK, &locked) == DB_OK && !locked) {
-		say("another tune is at work on this database");
-		status = EXIT_TROUBLE;
+	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK) {
+		status = trouble(t.db);
 	} else if (locked) {
 		status = tune_locked(&t, seconds);
+	} else {
+		say("another tune is at work on this database");
+		status = EXIT_TROUBLE;
 	}
-	if (status == EXIT_UNAVAILABLE)
-		say("the database did not do it: %s", db_error(t.db));
 	db_free(t.db);
 	return status;
 }
@@ -449,7 +420,7 @@ int tune_run(const struct command *self, int argc, char **argv)
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
-	signals_watch(&stop);
+	stop_on_signals(&stop, NULL);
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;

@@ -1,12 +1,14 @@
-/* work.c - workers: claim a batch, complete it, again. The same loop serves the command `work`, the reaper, and serve
- * --jobs. */
+/* work.c - the loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command `work`, the
+ * command `reap` and serve --jobs run it. */
+#include "jobs/work.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/db/txn.h"
-#include "jobs/jobs.h"
+#include "engine/read/census.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
+#include "jobs/reap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,53 +21,6 @@
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
 
-/* ---- stopping */
-
-void stop_init(struct stop *s)
-{
-	pthread_condattr_t monotonic;
-
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->stopped, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	pthread_mutex_init(&s->lock, NULL);
-	s->stops = false;
-}
-
-void stop_fini(struct stop *s)
-{
-	pthread_cond_destroy(&s->stopped);
-	pthread_mutex_destroy(&s->lock);
-}
-
-void stop_now(struct stop *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->stops = true;
-	pthread_cond_broadcast(&s->stopped);
-	pthread_mutex_unlock(&s->lock);
-}
-
-bool stop_wait(struct stop *s, int64_t ms)
-{
-	struct timespec until;
-	bool            stops;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ms % 1000 * 1000000L;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	pthread_mutex_lock(&s->lock);
-	while (!s->stops && ms > 0 && pthread_cond_timedwait(&s->stopped, &s->lock, &until) == 0)
-		continue;
-	stops = s->stops;
-	pthread_mutex_unlock(&s->lock);
-	return stops;
-}
-
-/* ---- a worker */
-
 struct worker {
 	struct work    work;
 	struct db     *db;
@@ -74,16 +29,15 @@ struct worker {
 	struct reaper  reaper;
 	int64_t        mark; /* of a claim that failed, perhaps after its COMMIT; 0: none */
 	char           name[ID_MAX + 1];
-	int64_t        load_ops, load_ms; /* what the lanes had done, and when that was read */
-	bool           load;              /* they are busy */
+	int64_t        load_ops, load_ms; /* operations of the lanes so far, and clock_ms of that look */
+	bool           load;              /* the lanes are busy */
 	int64_t        since_ms;          /* when the database was last well */
 	int64_t        left_ms;           /* when the counters were last left in the database */
-	int64_t        reaped;            /* tasks that a reaper freed, or would free */
 	bool           refused;           /* the database would not have something completed */
 	int            status;
 };
 
-/* Host, process, thread; what does not fit the alphabet of names becomes a dash. */
+/* Host, process and thread; letters outside of the alphabet of names become dashes. */
 static void worker_name(struct worker *w, unsigned number)
 {
 	char host[32] = "";
@@ -98,13 +52,15 @@ static void worker_name(struct worker *w, unsigned number)
 static enum db_result orders_complete(struct worker *w, const struct task *task, struct reservation **orders,
                                       size_t count)
 {
-	struct task_answer a = {0};
-	enum db_result     result;
+	const struct work  *work = &w->work;
+	struct exec_options options = {work->exec, work->catalogue, work->stop, work->lease_s, work->attempts_max};
+	struct task_answer  a = {0};
+	enum db_result      result;
 
-	if (w->work.exec)
-		result = exec_run(w->db, &w->work, task, orders, count, &a.refused);
+	if (work->exec)
+		result = exec_run(w->db, &options, task, orders, count, &a.refused);
 	else
-		result = task_complete_claimed(w->db, w->work.catalogue, task, orders, count, &a);
+		result = task_complete_claimed(w->db, work->catalogue, task, orders, count, &a);
 	w->refused |= a.refused > 0 || result == DB_ERROR;
 	if (result == DB_OK && (a.lost > 0 || a.lease_lost))
 		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
@@ -113,7 +69,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
-/* It is time to stop, and nothing of the batch has begun: somebody else may have it at once. */
+/* A batch that was not begun when it is time to stop goes back: somebody else may have it at once. */
 static enum db_result orders_return(struct worker *w, const struct task *task)
 {
 	struct task_answer a = {0};
@@ -123,7 +79,7 @@ static enum db_result orders_return(struct worker *w, const struct task *task)
 	return result;
 }
 
-/* One batch. *busy: there was something to do. */
+/* Works one batch. *busy: there was something to do. */
 static enum db_result batch_work(struct worker *w, bool *busy)
 {
 	struct task          task = {.kind = w->work.kind};
@@ -136,7 +92,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
 	if (result != DB_OK)
-		w->mark = task.mark; /* until it has a task: what was sent may still be done */
+		w->mark = task.mark; /* until it has a task: the claim may still be committed */
 	else if (task.task_id > 0)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
@@ -151,43 +107,23 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	return result;
 }
 
-static void reaped_json(const struct task *task, int64_t orders, bool freed)
+static void reaped_log(void *arg, const struct task *task, int64_t orders)
 {
-	struct text        out = {0};
-	struct json_writer w = {.to = &out};
-
-	json_open_object(&w, NULL);
-	json_put_int(&w, "task_id", (int64_t)task->task_id);
-	json_put_string(&w, "kind", task_kind_name(task->kind));
-	json_put_string(&w, "worker", task->worker);
-	json_put_int(&w, "orders", orders);
-	json_put_bool(&w, "freed", freed);
-	json_close_object(&w);
-	puts(out.data);
-	text_fini(&out);
-}
-
-static void reaped_tell(void *arg, const struct task *task, int64_t orders)
-{
-	struct worker     *w = arg;
-	const struct work *work = &w->work;
-
-	w->reaped++;
-	if (work->tells && work->json)
-		reaped_json(task, orders, !work->dry);
-	else if (work->tells)
-		printf("task %llu of %s (%s): %lld orders %s\n", (unsigned long long)task->task_id, task->worker,
-		       task_kind_name(task->kind), (long long)orders, work->dry ? "would be freed" : "freed");
-	else
+	(void)arg;
+	if (task)
 		log_event(LOG_WARN, "reaped", "task=%llu worker=%s orders=%lld", (unsigned long long)task->task_id,
 		          task->worker, (long long)orders);
 }
 
-/* A person who asks for it is told that it was done; a program reads no line as none. */
-static void nothing_tell(const struct worker *w)
+static enum db_result reap_pass(struct worker *w)
 {
-	if (w->work.tells && !w->work.json && w->reaped == 0)
-		puts("nothing to free");
+	struct work   *work = &w->work;
+	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->stale_s, work->attempts_max,
+	                                  work->dry, work->reaped, work->reaped_arg);
+
+	if (result == DB_OK)
+		work->reaped(work->reaped_arg, NULL, 0);
+	return result;
 }
 
 static void load_read(void *arg, const struct db_row *row)
@@ -208,7 +144,8 @@ static void load_look(struct worker *w)
 	}
 }
 
-/* How long to rest after a batch that took worked_ms. */
+/* The rest after a batch that took worked_ms. Without it orders beside settling fall to less than half: measured with
+ * 256 connections and 4 workers, 8,600 to 13,700 a second instead of 21,500 to 30,500. */
 static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 {
 	int64_t ms = worked_ms * REST;
@@ -225,23 +162,19 @@ static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 static enum db_result pass(struct worker *w, bool *busy)
 {
 	*busy = false;
-	if (w->work.kind != TASK_NO_KIND)
-		return batch_work(w, busy);
-	w->reaper.pause_ms = w->work.pause_ms;
-	return task_reap(w->db, w->work.catalogue, &w->reaper, w->work.stale_s, w->work.attempts_max, w->work.dry,
-	                 reaped_tell, w);
+	return w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, busy);
 }
 
-/* What was counted is left in the database while nothing is to do, and every few seconds while something is. */
+/* Counters go to the database when there is nothing to do, and every few seconds while there is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
 	if (w->work.inside || !db_connected(w->db) || (!at_once && clock_ms() - w->left_ms < COUNTED_MS))
 		return;
-	counters_leave(w->db);
+	census_leave(w->db);
 	w->left_ms = clock_ms();
 }
 
-/* What was begun ends; a claim that a lost connection left behind is the reaper's. */
+/* A batch that was begun ends; a claim left behind by a lost connection is the reaper's. */
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
@@ -259,10 +192,8 @@ static void *worker_main(void *arg)
 		if (result == DB_OK) {
 			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
 			w->since_ms = clock_ms();
-			if (!busy && w->work.once) {
-				nothing_tell(w);
+			if (!busy && w->work.once)
 				break;
-			}
 			continue;
 		}
 		if (result != DB_RETRY && result != DB_LOCKED)
@@ -290,10 +221,11 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	int            error;
 
 	w->work = *work;
+	if (!w->work.reaped)
+		w->work.reaped = reaped_log;
+	w->reaper.pause_ms = work->pause_ms;
 	w->db = db_new(&work->target);
 	w->since_ms = clock_ms();
-	w->claimer.both_ends =
-		work->kind == TASK_EXPIRE; /* units come back soon after their time, whatever else waits */
 	worker_name(w, number);
 	error = pthread_create(&w->thread, NULL, worker_main, w);
 	assert(error == 0);
@@ -309,79 +241,4 @@ int worker_join(struct worker *w)
 	db_free(w->db);
 	free(w);
 	return status;
-}
-
-/* ---- inside serve */
-
-enum { JOBS_MAX = 3, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
-
-struct jobs {
-	struct stop    stop;
-	struct worker *workers[JOBS_MAX];
-	unsigned       count;
-};
-
-static const struct {
-	const char    *word;
-	enum task_kind kind;
-	int64_t        pause_ms;
-} inside[JOBS_MAX] = {
-	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS},
-	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS},
-	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
-};
-
-static bool list_has(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ','))
-		if (strcspn(list, ",") == len && strncmp(list, word, len) == 0)
-			return true;
-	return false;
-}
-
-bool jobs_list_valid(const char *list)
-{
-	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ',')) {
-		size_t i = 0, len = strcspn(list, ",");
-
-		while (i < JOBS_MAX && !(strlen(inside[i].word) == len && strncmp(inside[i].word, list, len) == 0))
-			i++;
-		if (i == JOBS_MAX)
-			return false;
-	}
-	return true;
-}
-
-struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c)
-{
-	struct jobs *j = mem_alloc(sizeof(*j));
-	struct work  work = {.target = *target,
-	                     .catalogue = c,
-	                     .batch = BATCH,
-	                     .lease_s = LEASE_S,
-	                     .attempts_max = ATTEMPTS_MAX,
-	                     .inside = true,
-	                     .stop = &j->stop};
-
-	stop_init(&j->stop);
-	for (unsigned i = 0; i < JOBS_MAX; i++)
-		if (!*list || list_has(list, inside[i].word)) {
-			work.kind = inside[i].kind;
-			work.pause_ms = inside[i].pause_ms;
-			j->workers[j->count++] = worker_start(&work, i);
-		}
-	return j;
-}
-
-void jobs_close(struct jobs *j)
-{
-	if (!j)
-		return;
-	stop_now(&j->stop);
-	for (unsigned i = 0; i < j->count; i++)
-		worker_join(j->workers[i]);
-	stop_fini(&j->stop);
-	free(j);
 }

@@ -52,8 +52,7 @@ CREATE TABLE IF NOT EXISTS movement_line (
 ) ENGINE=InnoDB;
 
 -- A row for each run of a lane. Its lock keeps the lane's transactions in line, its epoch shuts out a connection that
--- was given up, and batch_no says which batch was committed last: that answers every unknown outcome. It grows by the
--- operations of each batch, so that workers see how busy the lanes are.
+-- was given up, and batch_no says which batch was committed last: that answers every unknown outcome.
 CREATE TABLE IF NOT EXISTS lane (
   lane_id     INT UNSIGNED NOT NULL AUTO_INCREMENT,
   slot        SMALLINT UNSIGNED NOT NULL,

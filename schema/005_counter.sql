@@ -1,4 +1,5 @@
--- What is counted for good, over all processes that ever worked on this database: engine/counters.def has the names.
+-- What is counted for good, over all processes that ever worked on this database: engine/base/counters.def has the
+-- names.
 
 CREATE TABLE IF NOT EXISTS counter (
   name   VARBINARY(32) NOT NULL,

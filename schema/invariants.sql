@@ -19,7 +19,7 @@ SELECT k.code AS sku, s.sku_id, o.code AS location, s.location_id, s.slot, s.ava
  WHERE (k.sku_id IS NULL OR o.location_id IS NULL) {range s.sku_id};
 
 -- name: on_hand_is_moved by sku
--- Units in the house are the sum of the movements, for every sku and location.
+-- Units on hand are the sum of the movements, for every sku and location.
 SELECT k.code AS sku, o.code AS location, SUM(d.on_hand) AS on_hand, SUM(d.moved) AS moved
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available + s.reserved) AS on_hand, 0 AS moved
           FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {range s.sku_id} GROUP BY s.sku_id, s.location_id

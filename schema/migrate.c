@@ -1,5 +1,5 @@
-/* migrate.c - see migrate.h. A step is one file NNN_name.sql; its statements end with a semicolon at the end of a line
- * and may be run again. */
+/* migrate.c - see migrate.h. A step is one file NNN_name.sql. A semicolon before an empty line ends a statement, which
+ * may be run again. */
 #include "schema/migrate.h"
 #include "engine/base/log.h"
 
@@ -36,14 +36,13 @@ bool schema_version(struct db *db, int *version)
 	       db_text(db, "SELECT COALESCE(MAX(version), 0) FROM schema_version", number_read, version) == DB_OK;
 }
 
-/* One statement after the other, up to the semicolon that ends a line. */
 static bool step_run(struct db *db, const char *text)
 {
 	struct text statement = {0};
 	bool        ok = true;
 
 	while (ok && *text) {
-		const char *end = strstr(text, ";\n");
+		const char *end = strstr(text, ";\n\n");
 		size_t      len = end ? (size_t)(end - text) : strlen(text);
 
 		text_reset(&statement);
@@ -83,6 +82,7 @@ static bool steps_run(struct db *db)
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		int step = atoi(steps[i].name);
 
+		assert(step == (int)i + 1);
 		if (step <= version)
 			continue;
 		if (!step_run(db, steps[i].text) || !step_record(db, step))

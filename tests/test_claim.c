@@ -2,6 +2,7 @@
  * while somebody keeps a snapshot open. On the statements as the program has them. HOLDFAST_BACKLOG (100000) is how
  * many orders wait where the locks of a claim are counted. */
 #include "engine/db/statement.h"
+#include "jobs/claim.h"
 #include "jobs/task.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"

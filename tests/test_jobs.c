@@ -344,7 +344,7 @@ Test(jobs, settling_rests_while_the_lanes_are_busy)
 	flow_step("start A work settle --batch 1 --log-level debug");
 	for (int i = 0; i < 4; i++) {
 		usleep(400000);
-		flow_step("sql UPDATE lane SET batch_no = batch_no + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
+		flow_step("sql UPDATE lane SET ops = ops + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
 	}
 	flow_steps("signal A TERM", "end A                     -> 0 ~event=rests", "work settle               -> 0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE state <> 3 -> 0", "run audit -> 0");

@@ -375,6 +375,7 @@ Test(options, json_of_every_command)
 	           "sql UPDATE stock_slot SET reserved = reserved + 1", "run audit --json -> 1 whole=false",
 	           "sql UPDATE stock_slot SET reserved = reserved - 1", "run kick --all --json -> 0 kicked=0",
 	           "run purge --keep 0 --json -> 0 reservations=1 tasks=2",
+	           "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')",
 	           "run tune --seconds 1 --json -> 0 seconds=1");
 	flow_step("alone key new shop order --json --keys %s -> 0 name=shop role=order key=*", keys);
 	flow_end();

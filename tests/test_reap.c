@@ -194,53 +194,6 @@ Test(reap, serve_expires_behind_a_backlog)
 	flow_end();
 }
 
-/* n orders of one A each, held or confirmed, that came in `ago_s` seconds ago and are due since then. */
-static void backlog(int n, int state, int ago_s)
-{
-	flow_step("receipt A +%d -> 201", n);
-	flow_step(
-		"sql INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, %d, UTC_TIMESTAMP(3) - INTERVAL %d"
-		" SECOND, UTC_TIMESTAMP(3) - INTERVAL %d SECOND, NULL, 0, NULL, UTC_TIMESTAMP(3) - INTERVAL %d SECOND,"
-		" IF(%d = 2, UTC_TIMESTAMP(3), NULL), NULL, NULL FROM seq_1_to_%d",
-		state, ago_s, ago_s, ago_s, state, n);
-	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1 FROM stock_slot, seq_1_to_%d"
-	          " WHERE available >= %d",
-	          n, n);
-	flow_step(
-		"sql UPDATE stock_slot SET available = available - %d, reserved = reserved + %d WHERE available >= %d",
-		n, n, n);
-}
-
-/* Within 2 s of its end, while every other job has its hands full. */
-static void expires_in_time(int n, int state, const char *jobs)
-{
-	int64_t since;
-
-	flow_begin();
-	backlog(n, state, 9);
-	flow_step("serve --lanes 2 --jobs%s", jobs);
-	flow_step("receipt B +3 -> 201");
-	since = clock_ms();
-	flow_steps("reserve X1 B=1 ttl=1 -> 201", "reserve X2 B=1 ttl=2 -> 201", "reserve X3 B=1 ttl=3 -> 201");
-	for (int i = 1; i <= 3; i++) {
-		flow_step("wait:60 sql SELECT state FROM reservation WHERE order_id = 'X%d' -> 5", i);
-		cr_expect_leq(clock_ms() - since, (i + 2) * 1000, "X%d after %lld ms", i,
-		              (long long)(clock_ms() - since));
-	}
-	flow_step("sql SELECT COUNT(*) > 0 FROM reservation WHERE state IN (3, 5) AND order_id LIKE 'R%%' -> 1");
-	flow_end();
-}
-
-Test(reap, serve_expires_while_a_hundred_thousand_wait)
-{
-	expires_in_time(100000, 2, "");
-}
-
-Test(reap, serve_expires_behind_a_hundred_thousand)
-{
-	expires_in_time(100000, 1, "=expire");
-}
-
 Test(reap, serve_does_everything)
 {
 	flow(THREE, "claim    settle gone limit=1 lease=1 -> 201", "reserve  H A=1 ttl=60         -> 201",

@@ -1,57 +1,192 @@
-/* test_tune.c - the command tune: it tells what each number of slots is worth, and leaves nothing behind, whatever ends
- * it. The invariants hold beside it, after a kill, and at the end of every flow. */
+/* test_tune.c - the command tune: it tells what each number of slots is worth, in a database of its own beside the live
+ * one, and leaves nothing behind, whatever ends it. */
 #include "tests/flow.h"
+#include "tests/program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* clang-format off: the steps are tables */
 
-/* What a tune has written: orders, lines, slots, movements, lanes. */
-#define WRITTEN                                                                                                    \
-	"sql SELECT (SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%'),"                              \
-	" (SELECT COUNT(*) FROM reservation_line JOIN sku USING (sku_id) WHERE code LIKE 'tune/%'),"               \
-	" (SELECT COUNT(*) FROM stock_slot WHERE slot >= 65000),"                                                  \
-	" (SELECT COUNT(*) FROM movement JOIN movement_line USING (movement_no) WHERE movement_id LIKE 'tune/%')," \
-	" (SELECT COUNT(*) FROM lane WHERE slot >= 65000)"
-#define NOTHING_WRITTEN WRITTEN " -> 0,0,0,0,0"
-#define UNDER_WAY       "wait:16 sql SELECT COUNT(*) > 5000 FROM reservation WHERE order_id LIKE 'tune/%' -> 1"
-#define STOCK_OF_A      "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
+/* The program's account is named as the test's database, and may only read and write rows there. */
+#define MAY_MAKE \
+	"sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
+#define MADE       "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
+#define DROPPED    "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
+#define THERE \
+	"sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
+#define TABLES \
+	"sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
+#define UNDER_WAY \
+	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE" \
+	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
+#define STOCK_OF_A "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
 
 Test(tune, tells_and_leaves_nothing)
 {
-	flow(STOCK_OF_A, "run tune --seconds 1  -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
-	     NOTHING_WRITTEN,
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "mark",
+	     "run tune --seconds 1  -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
+	     THERE " -> 0",
 	     "run tune --seconds 1 --json -> 0 '~seconds:1,trials:[{slots:1,reservations_per_s:' ~slots:8 ~best:",
-	     NOTHING_WRITTEN, "sku A -> available=7 reserved=3", "get R1 -> held", "list -> items=R1 end",
-	     "skus -> items=A end", "run stats -> 0 '~skus                     1'");
+	     THERE " -> 0",
+	     "unchanged",
+	     "sku A -> available=7 reserved=3",
+	     "run stats -> 0 '~skus                     1'");
 }
 
-/* Lists and stock figures know nothing of the load; nobody can name what is its own. */
-Test(tune, unseen_while_it_runs)
+/* The live tables know nothing of the load. */
+Test(tune, beside_a_service)
 {
-	flow(STOCK_OF_A, "start T tune --seconds 60", UNDER_WAY, "run audit -> 0", "skus -> items=A end",
-	     "list -> items=R1 end", "list state=held -> items=R1 end",
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "mark",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "run audit -> 0",
+	     "skus -> items=A end",
+	     "list -> items=R1 end",
 	     "run stats --json -> 0 ~skus:1, ~available:7,reserved:3,on_hand:10,",
-	     "raw GET /v1/skus/tune%2Fsku -> 400 invalid_request", "run tune --seconds 1 -> 1",
-	     "run purge --keep 1 -> 0", UNDER_WAY, "reserve R2 A=7 -> 201", "signal T TERM", "end T -> 1",
-	     NOTHING_WRITTEN, "get R2 -> held");
+	     "run tune --seconds 1 -> 1 '~another tune'",
+	     "run purge --keep 1 -> 0",
+	     "unchanged",
+	     "reserve R2 A=7 -> 201",
+	     "signal T TERM",
+	     "end T -> 1",
+	     THERE " -> 0",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T INT",
+	     "end T -> 1",
+	     THERE " -> 0",
+	     "get R2 -> held");
 }
 
-Test(tune, killed_and_purged)
-{
-	flow(STOCK_OF_A, "start T tune --seconds 60", UNDER_WAY, "signal T KILL", "end T -> 137", "run audit -> 0",
-	     "skus -> items=A end", "list -> items=R1 end", "run purge --keep 1 -> 0", NOTHING_WRITTEN,
-	     "run audit -> 0", "sku A -> available=7 reserved=3", "get R1 -> held");
-}
-
-/* A day later its holds are past their time: somebody may have swept some of them before they are removed. */
 Test(tune, killed_and_tuned_again)
 {
-	flow(STOCK_OF_A, "start T tune --seconds 60", UNDER_WAY, "signal T KILL", "end T -> 137", "tick 90000",
-	     "run work expire --once --batch 100 -> 0", "run audit -> 0", "run tune --seconds 1 -> 0", NOTHING_WRITTEN,
-	     "sku A -> available=10 reserved=0");
+	flow(STOCK_OF_A,
+	     MAY_MAKE,
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T KILL",
+	     "end T -> 137",
+	     THERE " -> 1",
+	     "run tune --seconds 1 -> 0",
+	     THERE " -> 0");
+}
+
+/* ---- a database that an administrator has made */
+
+Test(tune, made_by_an_administrator)
+{
+	flow(STOCK_OF_A,
+	     MADE,
+	     MAY_MAKE,
+	     "run tune --seconds 1 -> 0 ~reservations/s",
+	     THERE " -> 1",
+	     TABLES " -> 0",
+	     "start T tune --seconds 60",
+	     UNDER_WAY,
+	     "signal T KILL",
+	     "end T -> 137",
+	     "run tune --seconds 1 -> 0",
+	     TABLES " -> 0",
+	     THERE " -> 1",
+	     DROPPED);
+}
+
+Test(tune, tables_of_others_stay)
+{
+	flow(MADE,
+	     MAY_MAKE,
+	     "sql EXECUTE IMMEDIATE CONCAT('CREATE TABLE ', DATABASE(), '_tune.theirs (n INT)')",
+	     "run tune --seconds 1 -> 78 '~tables that tune did not make'",
+	     TABLES " -> 1",
+	     DROPPED);
+}
+
+/* ---- an account that may not make it */
+
+/* The lines of `said` that are SQL, run by an administrator. */
+static int lines_run(char *said)
+{
+	int lines = 0;
+
+	for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+		if (line[strlen(line) - 1] == ';' && strncmp(line, "holdfast", 8) != 0) {
+			line[strlen(line) - 1] = '\0';
+			cr_expect(db_text(flow_scratch()->db, line, NULL, NULL) == DB_OK, "%s", line);
+			lines++;
+		}
+	return lines;
+}
+
+Test(tune, asks_an_administrator)
+{
+	char        log[300];
+	struct text said = {0};
+
+	flow_begin();
+	snprintf(log, sizeof(log), "%s/%s.said", scratch_dir(), flow_scratch()->name);
+	cr_expect_eq(program_run(log, flow_scratch()->url, "tune --seconds 1"), 78);
+	program_log_all(log, &said);
+	cr_assert_eq(lines_run(said.data), 2);
+	flow_steps(THERE " -> 1",
+	           "run tune --seconds 1 -> 0 ~reservations/s",
+	           TABLES " -> 0",
+	           DROPPED);
+	flow_end();
+	unlink(log);
+	text_fini(&said);
+}
+
+/* ---- an older program's tune was killed among the live tables */
+
+#define SKU       "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
+#define SLOT      "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
+#define MOVEMENT  "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
+#define MOVED     "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
+#define HOLDS \
+	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts," \
+	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)," \
+	" 0, UTC_TIMESTAMP(3) FROM seq_7_to_9"
+#define LINES \
+	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
+#define LANE \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES (65001, 1, 1, NOW(3), NOW(3))"
+#define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
+#define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
+
+Test(tune, left_by_an_older_program)
+{
+	flow(STOCK_OF_A,
+	     SKU,
+	     SLOT,
+	     MOVEMENT,
+	     MOVED,
+	     HOLDS,
+	     LINES,
+	     LANE,
+	     "run audit -> 0",
+	     OLDER,
+	     MAY_ALTER,
+	     "run migrate -> 0 ~010_tune",
+	     "sql SELECT COUNT(*) FROM lane WHERE slot >= 65000 -> 0",
+	     "run audit -> 0",
+	     "skus -> items=A end",
+	     "list -> items=R1 end",
+	     "sku A -> available=7 reserved=3",
+	     "run migrate -> 0",
+	     OLDER,
+	     "run migrate -> 0 ~010_tune");
 }
 
 Test(tune, usage)
 {
-	flow("run tune --seconds 0  -> 64", "run tune --seconds 61 -> 64", "run tune fast         -> 64",
-	     "run tune --help       -> 0 '~--seconds S'");
+	flow("run tune --seconds 0  -> 64",
+	     "run tune --seconds 61 -> 64",
+	     "run tune fast         -> 64",
+	     "run tune --help       -> 0 '~--seconds S' ~_tune");
 }

@@ -45,7 +45,7 @@ done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort 
 # What `make install` puts down is whole, and systemd can read the unit.
 root=$(mktemp -d)
 env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$root" > "$root/log" 2>&1 || wrong "make install:"$'\n'"$(cat "$root/log")"
-for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml}; do
+for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/{README.md,LICENSE,openapi.yaml,docs/{operator,shop,developer}.md}; do
 	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
 done
 "$root/usr/bin/holdfast" --version > /dev/null || wrong 'what is installed does not run'

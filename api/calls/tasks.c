@@ -2,7 +2,8 @@
  * background's connection; a call here is what it was asked and what came of it, carried by an operation. */
 #include "api/calls/members.h"
 #include "engine/base/memory.h"
-#include "jobs/task.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
 
 #include <stdio.h>
 #include <stdlib.h>

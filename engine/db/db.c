@@ -1,5 +1,6 @@
 /* db.c - see db.h. With prepared.c the only file that includes mysql.h. */
 #include "engine/db/db.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/prepared.h"
@@ -10,7 +11,6 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +34,6 @@ struct db {
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
 };
-
-static _Atomic int64_t deadlocks;
-
-int64_t db_deadlocks(void)
-{
-	return atomic_exchange(&deadlocks, 0);
-}
 
 /* ---- errors */
 
@@ -284,7 +277,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	error_keep(db, code, error);
 	result = sets ? DB_UNKNOWN : class_of(code);
 	if (result == DB_RETRY)
-		atomic_fetch_add(&deadlocks, 1);
+		counter_add(COUNT_DEADLOCKS, 1);
 	if (result == DB_UNKNOWN || result == DB_AWAY)
 		db_close(db);
 	return result;
@@ -492,6 +485,12 @@ bool db_refused_row(const struct db *db)
 {
 	return db->code == ER_CONSTRAINT_FAILED || db->code == ER_WARN_DATA_OUT_OF_RANGE ||
 	       db->code == ER_DATA_OUT_OF_RANGE;
+}
+
+bool db_denied(const struct db *db)
+{
+	return db->code == ER_DBACCESS_DENIED_ERROR || db->code == ER_TABLEACCESS_DENIED_ERROR ||
+	       db->code == ER_SPECIFIC_ACCESS_DENIED_ERROR;
 }
 
 unsigned db_errno(const struct db *db)

@@ -82,6 +82,8 @@ enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 /* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To try
  * again is no use. */
 bool db_refused(const struct db *db);
+/* Of the last statement: DB_ERROR, because the account may not do it. */
+bool db_denied(const struct db *db);
 /* Of the last statement: DB_ERROR, and a row is to blame, which breaks a rule of its table. Other errors may be of all
  * rows. */
 bool        db_refused_row(const struct db *db);
@@ -89,7 +91,5 @@ const char *db_error(const struct db *db); /* of the last db_connect or statemen
 unsigned    db_errno(const struct db *db);
 int64_t     db_changed(const struct db *db); /* rows, by the last statement */
 int64_t     db_last_id(const struct db *db); /* the LAST_INSERT_ID that the last prepared statement gave back */
-/* How many transactions the server undid to end a conflict (DB_RETRY) since the last call; any thread. */
-int64_t db_deadlocks(void);
 
 #endif

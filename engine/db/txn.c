@@ -1,15 +1,7 @@
 /* txn.c - see txn.h. */
 #include "engine/db/txn.h"
 #include "engine/base/clock.h"
-
-#include <stdatomic.h>
-
-static _Atomic int64_t undone;
-
-int64_t txn_undone(void)
-{
-	return atomic_exchange(&undone, 0);
-}
+#include "engine/base/counters.h"
 
 bool txn_goes_on(const struct txn *t)
 {
@@ -68,7 +60,7 @@ static void compound_commit(struct txn *t)
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;
 	if (t->result == DB_RETRY || t->result == DB_LOCKED || t->verdict != TXN_DONE)
-		atomic_fetch_add(&undone, 1);
+		counter_add(COUNT_RETRIES, 1);
 }
 
 /* ---- with a fence */

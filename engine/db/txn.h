@@ -86,7 +86,5 @@ void           txn_fini(struct txn *t); /* of one with a fence: memory that stay
 /* A statement by itself, outside of a transaction. */
 enum db_result txn_ask(struct db *db, enum statement name, const struct fill *fill,
                        void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
-/* How many transactions without a fence were undone since the last call; any thread. */
-int64_t txn_undone(void);
 
 #endif

@@ -5,8 +5,8 @@
  *               └──────────┴─▶ parked ─▶ pending */
 #include "engine/lane/batch.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 
 #include <stdlib.h>
 #include <string.h>

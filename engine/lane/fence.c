@@ -193,9 +193,10 @@ void lane_begin(struct lane *l, enum txn_isolation isolation)
 	struct values *values = &l->fence.values;
 
 	l->fence = (struct txn_fence){LANE_ENTER, *values, fence_waits, fence_entered, fence_outcome, l};
-	l->batch_no += l->batch.count > 0 ? (int64_t)l->batch.count : 1; /* so that it also says how busy the lane is */
-	values_begin(values, 4);
+	l->batch_no++;
+	values_begin(values, 5);
 	values_int(values, l->batch_no);
+	values_int(values, (int64_t)l->batch.count); /* workers see the load by it (jobs/work.c) */
 	values_int(values, l->lane_id);
 	values_int(values, l->epoch);
 	values_int(values, l->committed_no);

@@ -33,9 +33,9 @@ SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM loca
   FROM identity WHERE one = 1;
 
 -- name: lanes_work
--- How much the lanes have done so far: batch_no grows by the operations of a batch. A lane that ends takes its share
--- along. The statement walks all lanes, a handful of rows.
-SELECT COALESCE(SUM(batch_no), 0) FROM lane;
+-- How many operations the lanes have done so far. A lane that ends takes its share along. The statement walks all
+-- lanes, a handful of rows.
+SELECT COALESCE(SUM(ops), 0) FROM lane;
 
 -- name: lane_drop
 -- A lane that ends in order takes its row along.
@@ -50,7 +50,7 @@ DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {keep_
 -- The fence, first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number
 -- of the batch behind as proof of the commit, and tells @t, the time of the transaction. @t in ms since 1970 is also
 -- its LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the lane is shut out,
--- or where the row does not say what was committed last: the database is in another past. Values: (batch, lane, epoch,
--- batch committed last).
-UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, batch_at = @t := UTC_TIMESTAMP(3)
+-- or where the row does not say what was committed last: the database is in another past. Values: (batch, operations of
+-- it, lane, epoch, batch committed last).
+UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, ops = ops + ?, batch_at = @t := UTC_TIMESTAMP(3)
  WHERE lane_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;

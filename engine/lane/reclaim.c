@@ -5,9 +5,9 @@
  * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
 #include "engine/lane/reclaim.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/counters.h"
 #include "engine/lane/blocked.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"

@@ -1,8 +1,10 @@
 /* census.c - see census.h. */
 #include "engine/read/census.h"
 #include "engine/base/clock.h"
-#include "engine/counters.h"
+#include "engine/base/counters.h"
 #include "engine/db/txn.h"
+
+#include <string.h>
 
 static void count_read(void *arg, const struct db_row *row)
 {
@@ -34,12 +36,58 @@ bool census_read(struct db *db, struct census *out)
 	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK;
 }
 
+/* ---- counters of processes without /metrics */
+
+void census_leave(struct db *db)
+{
+	struct values  rows = {.columns = 2};
+	int64_t        left[COUNTERS];
+	enum db_result result = DB_OK;
+
+	for (int c = 0; c < COUNTERS; c++) {
+		const char *name = counter_name((enum counter)c);
+
+		left[c] = counter_take((enum counter)c);
+		if (left[c] == 0)
+			continue;
+		values_text(&rows, name);
+		values_int(&rows, left[c]);
+	}
+	if (rows.count > 0)
+		result = txn_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);
+	/* An unknown outcome counts as done: rather too little than twice. */
+	for (int c = 0; c < COUNTERS && result != DB_OK && result != DB_UNKNOWN; c++)
+		counter_add((enum counter)c, left[c]);
+	values_fini(&rows);
+}
+
+static void left_read(void *arg, const struct db_row *row)
+{
+	int64_t *taken = arg;
+
+	for (int c = 0; c < COUNTERS; c++)
+		if (strcmp(counter_name((enum counter)c), row->col[0]) == 0)
+			taken[c] += db_int(row, 1);
+}
+
+/* Where the database does not answer, they wait for the next time. */
+static void counters_take_over(struct db *db)
+{
+	int64_t taken[COUNTERS] = {0};
+
+	if (txn_ask(db, COUNTERS_TAKE, NULL, left_read, taken) == DB_OK)
+		for (int c = 0; c < COUNTERS; c++)
+			counter_add((enum counter)c, taken[c]);
+}
+
+/* ---- the answer */
+
 enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	(void)c;
 	if (!census_read(db, ops[0]->census))
 		return DB_AWAY;
-	counters_take(db);
+	counters_take_over(db);
 	for (size_t i = 0; i < count; i++) {
 		*ops[i]->census = *ops[0]->census;
 		ops[i]->outcome = OUTCOME_OK;

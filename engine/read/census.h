@@ -1,12 +1,20 @@
-/* census.h - how many reservations and tasks there are, counted by one walk over the claim index. */
+/* census.h - the figures that a database has, whichever process tells them: how many reservations and tasks there are,
+ * and what processes without /metrics (`work`, `reap`) have counted. On a connection of the caller's, without a
+ * transaction open, and on its thread. */
 #ifndef CENSUS_H
 #define CENSUS_H
 
 #include "engine/op.h"
 
-/* Counts on a connection of the caller's, which waits for it. false: the database did not answer. */
+/* Counts by one walk over the claim index. false: the database did not answer. */
 bool census_read(struct db *db, struct census *out) MUST_CHECK;
-/* Answers OP_COUNTS: one count for all of `ops`. */
+
+/* Leaves the counters of this process in the database, where one service takes them over: every event is among the
+ * figures of one process, and their sum over all services is right. Counters that could not be brought there stay for
+ * the next time; the last moments before a kill -9 are lost. Does nothing where nothing was counted. */
+void census_leave(struct db *db);
+
+/* Answers OP_COUNTS: one count for all of `ops`. Takes over the counters that others left. */
 enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 
 #endif

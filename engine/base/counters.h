@@ -1,0 +1,20 @@
+/* counters.h - events that a process counts for itself, in memory. /metrics tells them; counters of a process without
+ * /metrics go to a service by way of the database (engine/read/census.h). Any thread. */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+#include "engine/base/base.h"
+
+enum counter {
+#define X(name, word) name,
+#include "engine/base/counters.def"
+#undef X
+	COUNTERS
+};
+const char *counter_name(enum counter c);
+
+void    counter_add(enum counter c, int64_t n);
+int64_t counter_here(enum counter c); /* counted or taken over, and not taken away */
+int64_t counter_take(enum counter c); /* the same, and takes it away */
+
+#endif

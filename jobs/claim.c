@@ -1,0 +1,164 @@
+/* claim.c - see claim.h. The statements of task.sql make a claim in one trip; this file knows where in the index to
+ * begin. */
+#include "jobs/claim.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/db/txn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LOCKED_MS: how long a claimer remembers a lock. Meeting one costs a second. */
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCKED_MS = 10000 };
+
+static void claim_read(void *arg, const struct db_row *row)
+{
+	struct task *task = arg;
+
+	task->task_id = (uint64_t)db_int(row, 0);
+	task->claimed = db_int(row, 1);
+	task->lease_until = time_parse(row->col[2]);
+	task->met_lock = row->columns > 3 && db_int(row, 3) != 0;
+}
+
+/* The task of a claim with this mark, whose answer was lost; task_id 0: that claim was not committed. */
+static enum db_result claim_look(struct db *db, struct task *task)
+{
+	task->task_id = 0;
+	return txn_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
+}
+
+static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
+                                int64_t lease_s, int64_t low_ms)
+{
+	struct fill    fill = {.worker = task->worker,
+	                       .mark = task->mark,
+	                       .kind = task->kind,
+	                       .state = task_kind_from(task->kind),
+	                       .limit = limit,
+	                       .met_lock = clock_ms() < claimer->locked_until_ms,
+	                       .lease_s = lease_s,
+	                       .from_at = low_ms};
+	enum db_result result;
+
+	task->task_id = 0;
+	task->met_lock = false;
+	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
+	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
+		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
+	return result == DB_DUPLICATE ? claim_look(db, task) : result;
+}
+
+static int64_t mark_new(void)
+{
+	int64_t mark;
+
+	random_bytes(&mark, sizeof(mark));
+	return mark & INT64_MAX ? mark & INT64_MAX : 1;
+}
+
+/* Moves the low-water mark to the last order claimed: the walk follows due_at. */
+static void claimer_note(struct claimer *claimer, const struct reservation_reader *in)
+{
+	int64_t last = 0;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->due_at > last)
+			last = in->list[i]->due_at;
+	if (last - LOW_MARGIN_MS > claimer->low_ms)
+		claimer->low_ms = last - LOW_MARGIN_MS;
+}
+
+/* Begins at the low-water mark, then at the beginning: an older order may have come back. */
+static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
+                                 int64_t lease_s)
+{
+	enum db_result result;
+
+	if (clock_ms() >= claimer->full_at_ms) {
+		claimer->low_ms = 0;
+		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
+	}
+	result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
+	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
+		claimer->low_ms = 0;
+		result = claim_run(db, claimer, task, limit, lease_s, 0);
+	}
+	return result;
+}
+
+enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
+                          int64_t lease_s, struct reservation ***orders, size_t *count)
+{
+	struct reservation_reader in = {0};
+	enum db_result            result;
+	bool                      again = task->mark != 0;
+
+	assert(limit > 0 && limit <= CLAIM_MAX && lease_s > 0);
+	*orders = NULL;
+	*count = 0;
+	task->task_id = 0;
+	if (!again)
+		task->mark = mark_new();
+	result = claim_walk(db, claimer, task, limit, lease_s);
+	/* Nothing is due: the claim whose answer was lost may have taken it. */
+	if (result == DB_OK && task->task_id == 0 && again)
+		result = claim_look(db, task);
+	if (result != DB_OK || task->task_id == 0)
+		return result;
+	task->state = TASK_OPEN;
+	result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &in);
+	*orders = in.list;
+	*count = in.count;
+	claimer_note(claimer, &in);
+	return result;
+}
+
+/* Reads the orders as they are now, whoever has them. */
+static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
+                               struct reservation_reader *in)
+{
+	struct values  rows = {.columns = 1};
+	enum db_result result;
+
+	for (size_t i = 0; i < count; i++)
+		values_text(&rows, mine[i]->order_id);
+	in->catalogue = c;
+	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
+	reservations_join(in);
+	values_fini(&rows);
+	return result;
+}
+
+enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
+                            struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
+{
+	struct reservation_reader in = {0};
+	struct values             rows = {.columns = 2};
+	enum db_result            result;
+	int64_t                   of = (int64_t)task->task_id;
+
+	if (task->mark == 0)
+		task->mark = mark_new();
+	for (size_t i = 0; i < mine_count; i++) {
+		values_int(&rows, (int64_t)mine[i]->reservation_id);
+		values_int(&rows, mine[i]->attempts);
+	}
+	result = txn_ask(db, TASK_TAKE_UP,
+	                 &(struct fill){.rows = &rows,
+	                                .mark = task->mark,
+	                                .task = of,
+	                                .state = task_kind_from(task->kind),
+	                                .lease_s = lease_s},
+	                 claim_read, task);
+	values_fini(&rows);
+	if (result == DB_DUPLICATE)
+		result = claim_look(db, task);
+	if (result == DB_OK)
+		result = rows_now(db, c, mine, mine_count, &in);
+	if (result != DB_OK)
+		task->task_id = (uint64_t)of; /* to be asked again */
+	*now = in.list;
+	*count = in.count;
+	return result;
+}

@@ -1,0 +1,82 @@
+/* jobs.c - see jobs.h. Each job is one worker. */
+#include "jobs/jobs.h"
+#include "engine/base/memory.h"
+#include "jobs/complete.h"
+#include "jobs/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS_MAX = 3, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
+
+struct jobs {
+	struct stop    stop;
+	struct worker *workers[JOBS_MAX];
+	unsigned       count;
+};
+
+static const struct {
+	const char    *word;
+	enum task_kind kind;
+	int64_t        pause_ms;
+} inside[JOBS_MAX] = {
+	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS},
+	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS},
+	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
+};
+
+/* A bit for each job of the list, all of them for an empty one; 0: the list names a job that there is not. */
+static unsigned jobs_named(const char *list)
+{
+	unsigned named = 0;
+
+	for (size_t len, i; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		for (i = 0; i < JOBS_MAX; i++)
+			if (strlen(inside[i].word) == len && strncmp(inside[i].word, list, len) == 0)
+				break;
+		if (i == JOBS_MAX)
+			return 0;
+		named |= 1U << i;
+	}
+	return named ? named : (1U << JOBS_MAX) - 1;
+}
+
+bool jobs_list_valid(const char *list)
+{
+	return jobs_named(list) != 0;
+}
+
+struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c)
+{
+	unsigned     named = jobs_named(list);
+	struct jobs *j = mem_alloc(sizeof(*j));
+	struct work  work = {.target = *target,
+	                     .catalogue = c,
+	                     .batch = BATCH,
+	                     .lease_s = LEASE_S,
+	                     .attempts_max = ATTEMPTS_MAX,
+	                     .inside = true,
+	                     .stop = &j->stop};
+
+	assert(named);
+	stop_init(&j->stop);
+	for (unsigned i = 0; i < JOBS_MAX; i++)
+		if (named & 1U << i) {
+			work.kind = inside[i].kind;
+			work.pause_ms = inside[i].pause_ms;
+			j->workers[j->count++] = worker_start(&work, i);
+		}
+	return j;
+}
+
+void jobs_close(struct jobs *j)
+{
+	if (!j)
+		return;
+	stop_now(&j->stop);
+	for (unsigned i = 0; i < j->count; i++)
+		worker_join(j->workers[i]);
+	stop_fini(&j->stop);
+	free(j);
+}

@@ -1,0 +1,88 @@
+/* stop.c - see stop.h. The first signal ends the work in order, the second one ends it at once. */
+#include "jobs/stop.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+void stop_init(struct stop *s)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->stopped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&s->lock, NULL);
+	s->stops = false;
+}
+
+void stop_fini(struct stop *s)
+{
+	pthread_cond_destroy(&s->stopped);
+	pthread_mutex_destroy(&s->lock);
+}
+
+void stop_now(struct stop *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stops = true;
+	pthread_cond_broadcast(&s->stopped);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool stop_wait(struct stop *s, int64_t ms)
+{
+	struct timespec until;
+	bool            stops;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms % 1000 * 1000000L;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stops && ms > 0 && pthread_cond_timedwait(&s->stopped, &s->lock, &until) == 0)
+		continue;
+	stops = s->stops;
+	pthread_mutex_unlock(&s->lock);
+	return stops;
+}
+
+/* ---- signals */
+
+static struct {
+	struct stop *stop; /* NULL: nobody watches yet */
+	void (*at_once)(void);
+	sigset_t set;
+} watch;
+
+static void *signals_main(void *arg)
+{
+	int sig;
+
+	(void)arg;
+	sigwait(&watch.set, &sig);
+	stop_now(watch.stop);
+	sigwait(&watch.set, &sig);
+	if (watch.at_once)
+		watch.at_once();
+	_exit(128 + sig);
+}
+
+void stop_on_signals(struct stop *s, void (*at_once)(void))
+{
+	pthread_t thread;
+	int       error;
+
+	assert(!watch.stop);
+	watch.stop = s;
+	watch.at_once = at_once;
+	sigemptyset(&watch.set);
+	sigaddset(&watch.set, SIGTERM);
+	sigaddset(&watch.set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	error = pthread_create(&thread, NULL, signals_main, NULL);
+	assert(error == 0);
+	pthread_detach(thread);
+}

@@ -1,0 +1,23 @@
+/* stop.h - one stop for all threads that work together: a pause that it ends, and the signals that cause it. */
+#ifndef STOP_H
+#define STOP_H
+
+#include "engine/base/base.h"
+
+#include <pthread.h>
+
+struct stop {
+	pthread_mutex_t lock;
+	pthread_cond_t  stopped;
+	bool            stops; /* under the lock; never false again */
+};
+void stop_init(struct stop *s);
+void stop_fini(struct stop *s);
+void stop_now(struct stop *s);              /* ends every pause; any thread */
+bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: it is time to stop. Any thread */
+
+/* For a command, from its main thread and before any other: the first SIGTERM or SIGINT stops `s`, which must last as
+ * long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and ends the process. */
+void stop_on_signals(struct stop *s, void (*at_once)(void));
+
+#endif
