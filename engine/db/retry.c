@@ -9,10 +9,10 @@ void retry_pause(enum db_result result, unsigned tries)
 {
 	unsigned char chance;
 
-	if (result == DB_RETRY) {
+	if (result == DB_RETRY || result == DB_DUPLICATE) {
 		random_bytes(&chance, sizeof(chance));
 		usleep((tries < 6 ? 500u << tries : 32000u) * chance / 256);
-	} else if (result != DB_LOCKED && result != DB_DUPLICATE) {
+	} else if (result != DB_LOCKED) {
 		usleep(tries < 10 ? 10000u * tries : 100000u);
 	}
 }

@@ -21,8 +21,8 @@ struct retry {
 
 /* True: it waited, and the caller does it again. */
 bool retry_again(struct retry *r, enum db_result result) MUST_CHECK;
-/* The wait alone, behind the tries-th try: a deadlock up to 32 ms, by chance, so that both sides do not meet again; a
- * database that is away 10 to 100 ms. Who was kept waiting for a lock has waited already. */
+/* The wait alone, behind the tries-th try: after a conflict up to 32 ms, by chance, so that both sides do not meet
+ * again; while the database is away or refuses 10 to 100 ms. A try that met a lock has waited already. */
 void retry_pause(enum db_result result, unsigned tries);
 
 #endif

@@ -1,5 +1,5 @@
-# sql.awk - turns the named blocks of .sql files into C: an enum of statements, and a table of their texts and flags. Comment lines
-# are dropped, white space is folded. Usage: awk -v kind=statement -f words.awk -f sql.awk *.def *.sql
+# sql.awk - turns the named blocks of .sql files into C: an enum of statements, and a table of their texts and flags.
+# Comment lines are dropped, white space is folded. Usage: awk -v kind=statement -f words.awk -f sql.awk *.def *.sql
 #   -- name: NAME (flag, ..)    a statement, or a step of a transaction
 #   -- piece: NAME              a text that stands in others as {NAME}
 #   {word} {parameter}          words.awk, fill.def; {list} and {rows} take the values of the fill

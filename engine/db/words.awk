@@ -16,11 +16,11 @@ FILENAME ~ /\.def$/ {
 		sub(/ *\/\*.*$/, "", column)
 		sub(/\)$/, "", column)
 		sub(/^.*(CODE|NUMBER|HASH|TIME|TEXT), */, "", column)
-		name = FILENAME
-		sub(/.*\//, "", name)
-		sub(/\.def$/, "", name)
-		pieces["{" name "_columns}"] = pieces["{" name "_columns}"] (pieces["{" name "_columns}"] == "" ? "" : ", ") column
-		name = ""
+		list = FILENAME
+		sub(/.*\//, "", list)
+		sub(/\.def$/, "_columns", list)
+		list = "{" list "}"
+		pieces[list] = pieces[list] (pieces[list] == "" ? "" : ", ") column
 	}
 	next
 }
