@@ -58,7 +58,7 @@ check: install-packages
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(race|replay|batch|state|restart|contest)/*'
+	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
 
@@ -111,12 +111,7 @@ link    = @mkdir -p $(@D); echo 'LINK $@'; $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $
 
 $(B)/holdfast: $(B)/obj/main.o $(OBJECTS)
 	$(link)
-# Not for AddressSanitizer, which has an allocator of its own.
-ifeq (,$(findstring sanitize,$(CFLAGS)))
-$(B)/test: | $(B)/fault-memory.so
-endif
 $(B)/bench-holdfast: | $(B)/bench-trips.so
-$(B)/fault-memory.so: tests/fault/memory.c
 $(B)/bench-trips.so: tests/bench/preload/trips.c
 $(B)/%.so:
 	@mkdir -p $(@D)

@@ -1,5 +1,4 @@
-/* key.c - the command `key new`: makes a key and adds its line to the file of keys. The key itself is printed once and
- * kept nowhere. */
+/* key_command.c - see key_command.h. The key itself is printed once and kept nowhere. */
 #include "api/key_command.h"
 #include "api/keyfile.h"
 #include "engine/base/hash.h"
@@ -30,7 +29,7 @@ static bool folder_sync(const char *file)
 	return ok;
 }
 
-/* At the end of the file, on a line of its own, and on disk; or the file is as it was. */
+/* Adds the line at the end of the file, on a line of its own, and on disk; or the file is as it was. */
 static bool line_append(int fd, const char *file, const char *line)
 {
 	struct text add = {0};
@@ -49,7 +48,7 @@ static bool line_append(int fd, const char *file, const char *line)
 	return false;
 }
 
-/* One key: its hex digits, and the line for the file. */
+/* Makes a key: its hex digits, and the line for the file. */
 static void key_make(const char *name, enum role role, struct text *key, struct text *line)
 {
 	uint8_t random[KEY_BYTES], digest[DIGEST_SIZE];
@@ -79,7 +78,7 @@ static int key_print(const char *name, enum role role, const struct text *key)
 	return EXIT_TROUBLE;
 }
 
-/* The file is locked meanwhile, so that two of these do not take one name. */
+/* The file is locked meanwhile, so that two commands do not take one name. */
 static int key_add(int fd, const char *file, const char *name, enum role role)
 {
 	struct key_list list;

@@ -42,12 +42,12 @@ const char *role_name(enum role role)
 
 void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len)
 {
-	int ok = EVP_Digest(key, len, to, NULL, EVP_sha256(), NULL);
-
-	assert(ok);
+	if (!EVP_Digest(key, len, to, NULL, EVP_sha256(), NULL))
+		mem_end();
 }
 
-/* The same in every process and for ever, without asking anybody: the first four bytes of the name's digest. */
+/* The number of a name is the same in every process and for ever, without asking anybody: the first four bytes of the
+ * name's digest. */
 static uint32_t key_number(const char *name)
 {
 	uint8_t  digest[DIGEST_SIZE];
@@ -120,7 +120,7 @@ static bool line_read(struct key_line *to, char *word[], size_t words, char *why
 
 /* ---- a text */
 
-/* No two lines with one name or one key; nor with one number, which two names share once in four thousand million. */
+/* No two lines have one name, one key or one number. Two names share a number once in 4 * 10^9. */
 static bool line_is_new(const struct key_list *list, const struct key_line *line, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -156,6 +156,7 @@ static bool line_add(struct key_list *to, int number, const char *text, size_t l
 		return why_write(why, why_size, "line %d: %s", number, what);
 	if (to->count == KEYS_MAX)
 		return why_write(why, why_size, "line %d: there may be %d keys", number, KEYS_MAX);
+	assert(to->count < KEYS_MAX);
 	to->keys[to->count++] = key;
 	return true;
 }

@@ -1,6 +1,6 @@
 /* keyfile.h - the file of keys: a line `NAME ROLE SHA256 [rps=N] [held=N]` for each, blank lines and lines that begin
- * with # aside. It holds fingerprints only, so who reads it has no key. It is read as a whole or not at all, and what
- * is wrong with it is told by line number, never by its words: somebody may have put a key there. Any thread. */
+ * with # aside. The file holds fingerprints only, so its reader has no key. It is read as a whole or not at all. A
+ * wrong line is told by its number, never by its words: somebody may have put a key there. Any thread. */
 #ifndef KEYFILE_H
 #define KEYFILE_H
 
@@ -28,7 +28,7 @@ struct key_list {
 bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size) MUST_CHECK;
 /* Reads a regular file of at most 1 MiB, from `fd`, which stays the caller's; `name` is for `why`. */
 bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size) MUST_CHECK;
-/* The same by name; here no key at all is wrong, too. */
+/* Reads the file of this name likewise; a file without any key is wrong, too. */
 bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_size) MUST_CHECK;
 void key_list_fini(struct key_list *list);
 /* The key of this name, or NULL. */

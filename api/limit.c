@@ -1,17 +1,38 @@
-/* held.c - the limit of units that reservations of a key hold open.
+/* limit.c - see limit.h.
  *
- * What is held is counted in the database at the start and every two seconds; in between this process adds what it
- * holds for the key and takes off what it confirms or releases. What other processes and workers do meanwhile is seen
- * with the next count. A reservation that would pass the limit is not refused here: the lane looks whether it is there
- * already, and refuses it if it is new. */
-#include "api/http.h"
+ * The units are counted in the database at the start and every two seconds; in between this process adds the units that
+ * it holds for the key and takes off those that it confirms or releases. The next count sees what other processes and
+ * workers did meanwhile. A reservation that would pass the limit is not refused here: the lane looks whether it is
+ * there already, and refuses it if it is new. */
+#include "api/limit.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/loop.h"
+#include "engine/read/key.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_EVERY_MS = 2000, COUNT_SHARE = 20 /* at most a twentieth of the time is spent on counting */ };
+enum {
+	COUNT_EVERY_MS = 2000,
+	COUNT_SHARE = 20, /* at most a twentieth of the time is spent on counting */
+	COUNT_WAIT_MS = 10000,
+	POLL_MS = 100,
+};
+
+struct limit {
+	struct keys      *keys;
+	struct engine    *engine;
+	struct loop      *loop;
+	unsigned          reads;         /* of the keys' file, up to the count that noted their names */
+	bool              anew;          /* the next count notes names and enters all open holds */
+	struct hold_place next;          /* where the next count goes on with the holds otherwise */
+	bool              counting;      /* a count is under way */
+	int64_t           asked_ms;      /* when it was asked for */
+	int64_t           taken_ms;      /* when the last one came back */
+	int64_t           count_next_ms; /* when the next one is due; clock_ms */
+};
 
 static int64_t units_of(const struct line *lines, size_t count)
 {
@@ -22,7 +43,7 @@ static int64_t units_of(const struct line *lines, size_t count)
 	return units;
 }
 
-/* As far as this process knows. */
+/* The units that the key holds open, as far as this process knows. */
 static int64_t held_open(const struct key *key)
 {
 	return key->held + key->grown - key->shrunk;
@@ -42,25 +63,26 @@ static void op_judge(struct key *key, struct op *op)
 	key->flying += units;
 }
 
-void held_begin(struct request *r, struct op *first)
+void limit_begin(struct key *key, struct op *first)
 {
-	for (struct op *op = first; r->key && op; op = op->next)
+	for (struct op *op = first; key && op; op = op->next)
 		if (op->kind == OP_RESERVE)
-			op_judge(r->key, op);
+			op_judge(key, op);
 }
 
-/* ---- what came of it */
+/* ---- outcomes */
 
 static void reservation_ended(struct key *key, const struct op *op)
 {
 	key->flying -= op->reserve.held_units;
+	assert(key->flying >= 0);
 	if (op->outcome == OUTCOME_OK)
 		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
 		key->grown += op->reserve.held_units; /* the next count knows */
 }
 
-/* A hold was confirmed or released: not one that had expired, nor a confirmed or buried one. */
+/* A hold was confirmed or released: no hold that had expired, no confirmed or buried reservation. */
 static bool ends_hold(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))
@@ -76,27 +98,26 @@ static struct key *key_by_number(const struct keys *k, uint32_t key_id)
 	return NULL;
 }
 
-/* Any key that may may end a hold; the units are given back to the one that made it. */
-void held_end(struct request *r, const struct op *op)
+/* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
+void limit_end(struct limit *l, struct key *key, const struct op *op)
 {
-	struct keys *k = service_options(request_service(r))->keys;
-	struct key  *key;
-	int64_t      units;
+	struct key *holder;
+	int64_t     units;
 
 	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
-		reservation_ended(r->key, op);
-	if (!k || k->limited == 0 || !ends_hold(op) || op->arrived_ms <= k->taken_ms)
-		return; /* what was under way when a count came may be in it */
-	key = key_by_number(k, op->reservation->key_id);
+		reservation_ended(key, op);
+	if (!l || l->keys->limited == 0 || !ends_hold(op) || op->arrived_ms <= l->taken_ms)
+		return; /* an operation that was under way when a count came may be in it */
+	holder = key_by_number(l->keys, op->reservation->key_id);
 	units = units_of(op->reservation->lines, op->reservation->lines_count);
-	if (key) /* never below nothing: another process may have made it since the count */
-		key->shrunk += units < held_open(key) ? units : held_open(key);
+	if (holder) /* never below nothing: another process may have made the hold since the count */
+		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
 }
 
 /* ---- counting */
 
-/* What became held or free before the count was asked for is in it. What did since may be in it or not: until the next
- * count it is counted as held. */
+/* A count has the units that were held or given back before it was asked for. Those of since then it may have or not:
+ * until the next count they count as held. */
 static void count_take(struct keys *k, const struct key_count *count)
 {
 	for (size_t i = 0; i < count->count; i++) {
@@ -111,34 +132,34 @@ static void count_take(struct keys *k, const struct key_count *count)
 	}
 }
 
-static void held_count_done(void *arg, struct op *op)
+static void limit_count_done(void *arg, struct op *op)
 {
-	struct keys            *k = arg;
+	struct limit           *l = arg;
 	const struct key_count *count = op->job.arg;
-	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - k->asked_ms) * COUNT_SHARE;
+	int64_t                 now_ms = clock_ms(), pause_ms = (now_ms - l->asked_ms) * COUNT_SHARE;
 
-	k->counting = false;
-	k->taken_ms = now_ms;
+	l->counting = false;
+	l->taken_ms = now_ms;
 	if (op->outcome == OUTCOME_OK) {
-		count_take(k, count);
-		k->next = count->next;
+		count_take(l->keys, count);
+		l->next = count->next;
 	} else {
-		k->anew |= count->anew;
+		l->anew |= count->anew;
 	}
 	pause_ms = pause_ms < COUNT_EVERY_MS ? COUNT_EVERY_MS : pause_ms;
-	if (!k->anew && !count->more)
-		k->count_next_ms = now_ms + pause_ms;
+	if (!l->anew && !count->more)
+		l->count_next_ms = now_ms + pause_ms;
 	op_free(op);
 }
 
-static struct key_count *count_new(struct keys *k)
+static struct key_count *count_new(const struct limit *l)
 {
-	struct key_count *count = mem_alloc(sizeof(*count) + k->count * sizeof(count->keys[0]));
+	struct key_count *count = mem_alloc(sizeof(*count) + l->keys->count * sizeof(count->keys[0]));
 
-	count->anew = k->anew;
-	count->next = k->next;
-	for (size_t i = 0; i < k->count; i++) {
-		struct key         *key = k->all[i];
+	count->anew = l->anew;
+	count->next = l->next;
+	for (size_t i = 0; i < l->keys->count; i++) {
+		struct key         *key = l->keys->all[i];
 		struct counted_key *to = &count->keys[count->count];
 
 		if (!key->active)
@@ -152,21 +173,57 @@ static struct key_count *count_new(struct keys *k)
 	return count;
 }
 
-void held_count(struct keys *k)
+/* Asks for a count, unless one is under way. Where the engine does not take it the next tick asks again. */
+static void limit_count(struct limit *l)
 {
-	struct op *op = k->counting ? NULL : op_new(OP_TALLY, 0, 0);
+	struct op *op;
 
-	if (!op)
-		return; /* the next tick tries again */
+	if (l->counting)
+		return;
+	op = op_new(OP_TALLY, 0, 0);
 	op->job.run = key_count_run;
 	op->job.run_free = free;
-	op->job.arg = count_new(k);
-	k->asked_ms = clock_ms();
-	k->counting = engine_start(k->engine, op, k->loop, held_count_done, k);
-	if (!k->counting) {
+	op->job.arg = count_new(l);
+	l->asked_ms = clock_ms();
+	l->counting = engine_start(l->engine, op, l->loop, limit_count_done, l);
+	if (!l->counting) {
 		op_free(op);
 		return;
 	}
-	engine_wake(k->engine);
-	k->anew = false;
+	engine_wake(l->engine);
+	l->anew = false;
+}
+
+struct limit *limit_open(struct keys *k, struct engine *e, struct loop *loop)
+{
+	struct limit *l = mem_alloc(sizeof(*l));
+	int64_t       until = clock_ms() + COUNT_WAIT_MS;
+
+	*l = (struct limit){.keys = k, .engine = e, .loop = loop, .reads = k->reads, .anew = true};
+	limit_count(l);
+	while (l->counting && clock_ms() < until) {
+		struct pollfd p = {.fd = loop_fd(loop), .events = POLLIN};
+
+		poll(&p, 1, POLL_MS);
+		loop_run(loop);
+	}
+	return l;
+}
+
+void limit_tick(struct limit *l)
+{
+	if (!l)
+		return;
+	if (l->reads != l->keys->reads) {
+		l->reads = l->keys->reads;
+		l->anew = true;
+		l->count_next_ms = 0;
+	}
+	if ((l->anew || l->keys->limited) && clock_ms() >= l->count_next_ms)
+		limit_count(l);
+}
+
+void limit_free(struct limit *l)
+{
+	free(l);
 }

@@ -21,6 +21,7 @@ static void notify_send(const char *message)
 
 	if (!manager.sun_family)
 		return;
+	assert(manager_len <= sizeof(manager));
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || sendto(fd, message, strlen(message), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&manager,
 	                     manager_len) < 0)

@@ -1,21 +1,37 @@
-/* request.c - reading requests and writing answers, above the transport: bodies, queries, problems, operations. */
-#include "api/http.h"
+/* request.c - see request.h. Every answer of the service, whatever its call, goes through reply_as, and every header of
+ * it through head_write. */
+#include "api/request.h"
+#include "api/limit.h"
+#include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/busy.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <time.h>
 
-enum { PROBLEM_SIZE = 400 };
+enum { REQUEST_MAGIC = 0x48745265 };
 
-/* ---- the name of a request */
+static struct request *request_cast(void *arg)
+{
+	struct request *r = arg;
 
-/* Printable ASCII, at most 128 bytes; another one is replaced by ours. */
+	assert(r->magic == REQUEST_MAGIC);
+	return r;
+}
+
+/* ---- birth */
+
+/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
 static bool id_valid(const char *id)
 {
-	size_t len = strlen(id);
+	size_t len = id ? strlen(id) : 0;
 
 	for (size_t i = 0; i < len; i++)
 		if (id[i] < ' ' || id[i] > '~')
@@ -23,170 +39,50 @@ static bool id_valid(const char *id)
 	return len > 0 && len <= 128;
 }
 
-void request_id_make(char *id, size_t size)
+static void request_name(struct request *r, const char *sent)
 {
 	static uint64_t prefix, count;
 
 	if (!prefix)
 		random_bytes(&prefix, sizeof(prefix));
-	snprintf(id, size, "%012llx-%llx", (unsigned long long)(prefix >> 16), (unsigned long long)++count);
-}
-
-void request_name(struct request *r)
-{
-	const char *sent = request_header(r, HEADER_X_REQUEST_ID);
-
-	if (sent && id_valid(sent))
+	if (id_valid(sent))
 		strcpy(r->id, sent);
 	else
-		request_id_make(r->id, sizeof(r->id));
+		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(prefix >> 16),
+		         (unsigned long long)++count);
 }
 
-/* ---- answering */
-
-const char *status_reason(int status)
+static struct request *request_born(struct requests *all, struct handle from)
 {
-	static const struct {
-		int         status;
-		const char *reason;
-	} reasons[] = {{200, "OK"},
-	               {201, "Created"},
-	               {204, "No Content"},
-	               {400, "Bad Request"},
-	               {401, "Unauthorized"},
-	               {403, "Forbidden"},
-	               {404, "Not Found"},
-	               {405, "Method Not Allowed"},
-	               {409, "Conflict"},
-	               {413, "Content Too Large"},
-	               {415, "Unsupported Media Type"},
-	               {417, "Expectation Failed"},
-	               {422, "Unprocessable Content"},
-	               {429, "Too Many Requests"},
-	               {503, "Service Unavailable"}};
+	struct request *r = mem_alloc(sizeof(*r));
 
-	for (size_t i = 0; i < LENGTH(reasons); i++)
-		if (reasons[i].status == status)
-			return reasons[i].reason;
-	return "";
+	r->magic = REQUEST_MAGIC;
+	r->all = all;
+	r->from = from;
+	r->route = ROUTE_NONE;
+	r->began_us = clock_us();
+	all->count++;
+	return r;
 }
 
-void reply_plainly(struct request *r, int status, const char *code, const char *detail)
+struct request *request_new(struct requests *all, const struct asked *asked)
 {
-	char body[PROBLEM_SIZE];
-	int  len =
-		snprintf(body, sizeof(body),
-	                 "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\",\"code\":\"%s\"}",
-	                 code, status_reason(status), status, detail, code);
+	struct request *r = request_born(all, asked->from);
 
-	if (status == 503)
-		reply_header(r, "Retry-After", "1");
-	reply_as(r, status, "application/problem+json", body, (size_t)len);
-}
-
-static bool only_reads(const struct op *op)
-{
-	return op->kind >= OP_GET && op->kind < OP_RUN;
-}
-
-void reply_lost(struct request *r)
-{
-	bool done = r->ops && !(r->ops_count == 1 && only_reads(r->ops[0]));
-
-	if (done)
-		reply_plainly(r, 503, outcome_code(OUTCOME_UNKNOWN),
-		              "no memory for the answer; repeat the call with the same id");
-	else
-		reply_no_memory(r);
-}
-
-void reply(struct request *r, int status, const struct text *body)
-{
-	if (body->failed)
-		reply_lost(r);
-	else
-		reply_as(r, status, "application/json", body->data ? body->data : "", body->len);
-}
-
-void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg)
-{
-	struct text        body = {.tries = true};
-	struct json_writer w = {.to = &body};
-
-	json_open_object(&w, NULL);
-	write(&w, arg);
-	json_close_object(&w);
-	reply(r, status, &body);
-	text_fini(&body);
-}
-
-void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail)
-{
-	char type[80];
-
-	snprintf(type, sizeof(type), "/problems/%s", code);
-	json_put_string(w, "type", type);
-	json_put_string(w, "title", status_reason(status));
-	json_put_int(w, "status", status);
-	json_put_string(w, "detail", detail ? detail : "");
-	json_put_string(w, "code", code);
-	if (field && *field)
-		json_put_string(w, "field", field);
-}
-
-void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
-                   void (*members)(struct json_writer *w, void *arg), void *arg)
-{
-	struct text        body = {.tries = true};
-	struct json_writer w = {.to = &body};
-
-	json_open_object(&w, NULL);
-	problem_write(&w, status, code, field, detail);
-	if (members)
-		members(&w, arg);
-	json_close_object(&w);
-	if (body.failed) {
-		reply_lost(r);
-		return;
-	}
-	if (status == 503 || status == 429)
-		reply_header(r, "Retry-After", "1");
-	reply_as(r, status, "application/problem+json", body.data, body.len);
-	text_fini(&body);
-}
-
-void reply_invalid(struct request *r, const char *field, const char *detail)
-{
-	for (const char *c = field; c && *c && field; c++)
-		if (*c < ' ' || *c > '~')
-			field = NULL; /* the name of a query parameter may be anything */
-	refusal_count(r, INVALID);
-	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
-}
-
-void reply_no_memory(struct request *r)
-{
-	reply_plainly(r, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
-}
-
-int outcome_status(enum outcome outcome)
-{
-	static const int by_class[] = {
-		[DONE] = 200,   [REPEATED] = 200, [STRANGER] = 401,  [DENIED] = 403,  [IMPOSSIBLE] = 422,
-		[ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429, [UNAVAILABLE] = 503,
-	};
-
-	return by_class[outcome_class(outcome)];
-}
-
-void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
-                   void *arg)
-{
-	reply_problem(r, outcome_status(outcome), outcome_code(outcome), outcome == BAD_CURSOR ? "cursor" : NULL,
-	              outcome_detail(outcome), members, arg);
+	r->asked = asked;
+	r->last = asked->last;
+	r->is_10 = asked->http1->is_10;
+	r->is_head = strcmp(asked->method, "HEAD") == 0;
+	request_name(r, request_header(r, HEADER_X_REQUEST_ID));
+	return r;
 }
 
 /* ---- reading */
+
+const char *request_header(const struct request *r, enum header header)
+{
+	return http1_header(r->asked->http1, r->asked->bytes, header);
+}
 
 static bool body_is_json(struct request *r)
 {
@@ -198,8 +94,9 @@ static bool body_is_json(struct request *r)
 
 bool read_body(struct request *r, struct json_reader *in, struct json_fault *fault)
 {
-	size_t      len, len_max = service_options(r->service)->body_max;
-	const char *text = request_body(r, &len);
+	size_t      len, len_max = r->all->body_max;
+	const char *text = http1_body(r->asked->http1, r->asked->bytes, &len);
+	const char *encoding = request_header(r, HEADER_CONTENT_ENCODING);
 	char        detail[80];
 
 	*fault = (struct json_fault){{0}, {0}};
@@ -212,18 +109,14 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 		reply_problem(r, 415, "unsupported_media_type", NULL, "the body must be application/json", NULL, NULL);
 		return false;
 	}
-	if (len > 0 && request_header(r, HEADER_CONTENT_ENCODING) &&
-	    strcasecmp(request_header(r, HEADER_CONTENT_ENCODING), "identity") != 0) {
+	if (len > 0 && encoding && strcasecmp(encoding, "identity") != 0) {
 		reply_problem(r, 415, "unsupported_media_type", "Content-Encoding", "bodies are read as they are", NULL,
 		              NULL);
 		return false;
 	}
 	r->body = json_parse(text, len, fault);
 	if (!r->body) {
-		if (strcmp(fault->detail, JSON_NO_MEMORY) == 0)
-			reply_no_memory(r);
-		else
-			reply_invalid(r, fault->field, fault->detail);
+		reply_invalid(r, fault->field, fault->detail);
 		return false;
 	}
 	if (in)
@@ -234,7 +127,7 @@ bool read_body(struct request *r, struct json_reader *in, struct json_fault *fau
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault)
 {
 	if (json_end(in))
-		return query_end(r);
+		return true;
 	reply_invalid(r, fault->field, fault->detail);
 	return false;
 }
@@ -281,22 +174,62 @@ bool query_end(struct request *r)
 
 /* ---- operations */
 
-/* What the operations came to is told: the refusals of those that do more than read are counted. */
+static void waiting_leave(struct request *r)
+{
+	struct requests *all = r->all;
+
+	*(r->previous ? &r->previous->next : &all->oldest) = r->next;
+	*(r->next ? &r->next->previous : &all->newest) = r->previous;
+	r->next = r->previous = NULL;
+}
+
+static void waiting_join(struct request *r)
+{
+	struct requests *all = r->all;
+
+	event_active(all->wake, 0, 0);
+	r->asked = NULL; /* its bytes are gone */
+	r->previous = all->newest;
+	*(all->newest ? &all->newest->next : &all->oldest) = r;
+	all->newest = r;
+}
+
+/* The death of a request. */
+static void request_free(struct request *r)
+{
+	assert(r->answered && r->ops_left == 0 && r->all->count > 0);
+	r->all->count--;
+	for (size_t i = 0; i < r->ops_count; i++)
+		op_free(r->ops[i]);
+	free(r->ops);
+	free(r->query);
+	free(r->more);
+	json_free(r->body);
+	r->magic = 0;
+	free(r);
+}
+
+enum outcome request_outcome(struct request *r, size_t i)
+{
+	return r->ops[i]->ended ? r->ops[i]->outcome : r->ops[i]->given_up;
+}
+
+/* Refusals of operations that only read are not counted. */
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
 		if (r->ops[i] && op_answerer(r->ops[i]) == BY_LANE)
-			refusal_count(r, request_outcome(r, i));
+			metrics_refused(&r->all->metrics, request_outcome(r, i));
 	r->answer(r);
 }
 
 static void request_op_done(void *arg, struct op *op)
 {
-	struct request *r = arg;
+	struct request *r = request_cast(arg);
 
-	assert(r->magic == REQUEST_MAGIC);
+	assert(!op->ended && r->ops_left > 0);
 	op->ended = true;
-	held_end(r, op);
+	limit_end(r->all->limit, r->key, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -304,13 +237,21 @@ static void request_op_done(void *arg, struct op *op)
 		request_free(r);
 		return;
 	}
-	request_waits(r, false);
+	waiting_leave(r);
 	request_answer(r);
 }
 
-enum outcome request_outcome(struct request *r, size_t i)
+/* The engine's queue is full: nothing was begun. */
+static void request_busy(struct request *r, struct op *first)
 {
-	return r->ops[i]->ended ? r->ops[i]->outcome : r->ops[i]->given_up;
+	r->ops_left = 0;
+	for (struct op *op = first; op; op = op->next) {
+		op->outcome = BUSY;
+		busy_count(op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
+		metrics_refused(&r->all->metrics, BUSY);
+		limit_end(r->all->limit, r->key, op);
+	}
+	reply_refused(r, BUSY, NULL, NULL);
 }
 
 static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
@@ -322,53 +263,39 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 		request_answer(r);
 		return;
 	}
-	held_begin(r, first);
-	if (engine_start_batch(request_engine(r), first, r->ops_left, request_loop(r), request_op_done, r)) {
-		request_waits(r, true);
-		return;
-	}
-	r->ops_left = 0;
-	for (; first; first = first->next) {
-		first->outcome = BUSY;
-		refusal_count(r, BUSY);
-		held_end(r, first);
-	}
-	reply_refused(r, BUSY, NULL, NULL);
+	limit_begin(r->key, first);
+	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
+		waiting_join(r);
+	else
+		request_busy(r, first);
 }
 
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
 {
-	r->ops = mem_try(sizeof(*r->ops));
-	if (!r->ops) {
-		op_free(op);
-		reply_no_memory(r);
-		return;
-	}
+	r->ops = mem_alloc(sizeof(*r->ops));
 	r->ops[0] = op;
-	r->ops_count = r->ops_left = 1;
+	r->ops_count = 1;
+	if (!query_end(r))
+		return;
+	r->ops_left = 1;
 	op->next = NULL;
 	request_begin(r, op, answer);
 }
 
-void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in, bool *no_memory),
+void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r))
 {
 	struct json_reader in;
 	struct json_fault  fault;
 	struct op         *op;
-	bool               no_memory;
 
 	if (!read_body(r, &in, &fault))
 		return;
-	op = read(&in, &no_memory);
-	if (no_memory)
-		reply_no_memory(r);
-	else if (!op)
-		reply_invalid(r, fault.field, fault.detail);
-	else if (query_end(r))
+	op = read(&in);
+	if (op)
 		request_start(r, op, answer);
 	else
-		op_free(op);
+		reply_invalid(r, fault.field, fault.detail);
 }
 
 void request_start_batch(struct request *r, void (*answer)(struct request *r))
@@ -384,14 +311,239 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 	request_begin(r, first, answer);
 }
 
-void request_give_up(struct request *r)
+/* Past the deadline: operations that have not begun never will; of the others nobody knows. All come back later. */
+static void request_give_up(struct request *r)
 {
-	request_waits(r, false);
+	waiting_leave(r);
 	for (size_t i = 0; i < r->ops_count; i++) {
-		struct op *op = r->ops[i];
+		struct op    *op = r->ops[i];
+		enum answerer by = op ? op_answerer(op) : BY_READER;
 
-		if (op && !op->ended)
-			op->given_up = op_cancel(op) || only_reads(op) ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+		if (op && !op->ended) /* a read that nobody waits for has done nothing */
+			op->given_up =
+				op_cancel(op) || by == BY_READER || by == BY_CENSUS ? DATABASE_AWAY : OUTCOME_UNKNOWN;
 	}
 	request_answer(r);
+}
+
+/* ---- answering */
+
+static const char *status_reason(int status)
+{
+	static const struct {
+		int         status;
+		const char *reason;
+	} reasons[] = {{200, "OK"},
+	               {201, "Created"},
+	               {204, "No Content"},
+	               {400, "Bad Request"},
+	               {401, "Unauthorized"},
+	               {403, "Forbidden"},
+	               {404, "Not Found"},
+	               {405, "Method Not Allowed"},
+	               {409, "Conflict"},
+	               {413, "Content Too Large"},
+	               {415, "Unsupported Media Type"},
+	               {417, "Expectation Failed"},
+	               {422, "Unprocessable Content"},
+	               {429, "Too Many Requests"},
+	               {503, "Service Unavailable"}};
+
+	for (size_t i = 0; i < LENGTH(reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "";
+}
+
+static void header_write(struct text *to, const char *name, const char *value)
+{
+	text_add(to, name);
+	text_bytes(to, ": ", 2);
+	text_add(to, value);
+	text_bytes(to, "\r\n", 2);
+}
+
+void reply_header(struct request *r, const char *name, const char *value)
+{
+	header_write(&r->all->extra, name, value);
+}
+
+/* A header that every answer carries is made here. */
+static void head_write(struct request *r, int status, const char *content_type, size_t len)
+{
+	struct text *head = &r->all->head, *extra = &r->all->extra;
+
+	text_reset(head);
+	text_add(head, "HTTP/1.1 ");
+	text_int(head, status);
+	text_char(head, ' ');
+	text_add(head, status_reason(status));
+	text_add(head, "\r\n");
+	header_write(head, "Date", r->all->date);
+	if (status != 204) {
+		header_write(head, "Content-Type", content_type);
+		text_add(head, "Content-Length: ");
+		text_int(head, (int64_t)len);
+		text_add(head, "\r\n");
+	}
+	header_write(head, "X-Request-Id", r->id);
+	if (status == 503 || status == 429)
+		header_write(head, "Retry-After", "1");
+	if (extra->len > 0)
+		text_bytes(head, extra->data, extra->len);
+	text_reset(extra);
+	if (r->last)
+		header_write(head, "Connection", "close");
+	else if (r->is_10)
+		header_write(head, "Connection", "keep-alive");
+	text_add(head, "\r\n");
+}
+
+/* The answer in the metrics and the log; a change by an admin key is a line at level info. */
+static void answer_note(const struct request *r, int status)
+{
+	int64_t     took_us = clock_us() - r->began_us;
+	const char *id = r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param;
+
+	metrics_answered(&r->all->metrics, r->route, status, took_us);
+	log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_label(r->route), status,
+	          (long long)took_us);
+	if (r->audited)
+		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->line.name,
+		          route_label(r->route), id, status);
+}
+
+void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
+{
+	struct iovec parts[2];
+
+	assert(!r->answered);
+	r->answered = true;
+	r->last |= r->all->draining;
+	head_write(r, status, content_type, len);
+	parts[0] = (struct iovec){r->all->head.data, r->all->head.len};
+	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
+	answer_note(r, status);
+	connection_answer(r->from, parts, LENGTH(parts), r->last);
+	if (r->ops_left == 0)
+		request_free(r);
+}
+
+void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg)
+{
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
+
+	json_open_object(&w, NULL);
+	write(&w, arg);
+	json_close_object(&w);
+	reply_as(r, status, "application/json", body.data, body.len);
+	text_fini(&body);
+}
+
+void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg))
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, write, r->ops[0]);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail)
+{
+	char type[80];
+
+	snprintf(type, sizeof(type), "/problems/%s", code);
+	json_put_string(w, "type", type);
+	json_put_string(w, "title", status_reason(status));
+	json_put_int(w, "status", status);
+	json_put_string(w, "detail", detail ? detail : "");
+	json_put_string(w, "code", code);
+	if (field && *field)
+		json_put_string(w, "field", field);
+}
+
+void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
+                   void (*members)(struct json_writer *w, void *arg), void *arg)
+{
+	struct text        body = {0};
+	struct json_writer w = {.to = &body};
+
+	json_open_object(&w, NULL);
+	problem_write(&w, status, code, field, detail);
+	if (members)
+		members(&w, arg);
+	json_close_object(&w);
+	reply_as(r, status, "application/problem+json", body.data, body.len);
+	text_fini(&body);
+}
+
+void reply_invalid(struct request *r, const char *field, const char *detail)
+{
+	for (const char *c = field; c && *c && field; c++)
+		if (*c < ' ' || *c > '~')
+			field = NULL; /* the name of a query parameter may be anything */
+	metrics_refused(&r->all->metrics, INVALID);
+	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
+}
+
+int outcome_status(enum outcome outcome)
+{
+	static const int by_class[] = {
+		[DONE] = 200,   [REPEATED] = 200, [STRANGER] = 401,  [DENIED] = 403,  [IMPOSSIBLE] = 422,
+		[ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429, [UNAVAILABLE] = 503,
+	};
+
+	return by_class[outcome_class(outcome)];
+}
+
+void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+                   void *arg)
+{
+	reply_problem(r, outcome_status(outcome), outcome_code(outcome), outcome == BAD_CURSOR ? "cursor" : NULL,
+	              outcome_detail(outcome), members, arg);
+}
+
+/* No handler sees this request: what came cannot be read, or there is no room for it. */
+void request_refused(struct requests *all, struct handle from, int status, const char *detail)
+{
+	struct request *r = request_born(all, from);
+	const char     *code = status == 413   ? "too_large"
+	                       : status == 417 ? "expectation_failed"
+	                                       : outcome_code(status == 503 ? BUSY : INVALID);
+
+	r->last = true;
+	request_name(r, NULL);
+	if (status == 503)
+		busy_count(BUSY_BUFFERS_FULL, r->id);
+	reply_problem(r, status, code, NULL, detail, NULL, NULL);
+}
+
+/* ---- all requests */
+
+void requests_tick(struct requests *all)
+{
+	time_t    now = time(NULL);
+	struct tm tm;
+	int64_t   now_us = clock_us();
+
+	strftime(all->date, sizeof(all->date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
+	while (all->oldest && now_us - all->oldest->began_us > REQUEST_DEADLINE_MS * INT64_C(1000))
+		request_give_up(all->oldest);
+}
+
+void requests_close(struct requests *all)
+{
+	while (all->oldest) {
+		struct request *r = all->oldest;
+
+		waiting_leave(r);
+		r->answered = true;
+	}
+}
+
+void requests_fini(struct requests *all)
+{
+	text_fini(&all->head);
+	text_fini(&all->extra);
 }

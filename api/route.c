@@ -1,29 +1,70 @@
-/* route.c - which call is meant: by method and path, after the key was looked at. */
-#include "api/http.h"
+/* route.c - see route.h. The key is looked at before anything else of the request. */
+#include "api/route.h"
+#include "api/calls/reservations.h"
+#include "api/calls/stock.h"
+#include "api/calls/tasks.h"
+#include "api/health.h"
+#include "api/http/uri.h"
+#include "api/keys.h"
+#include "api/request.h"
 #include "engine/base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct route_entry {
-	const char *method, *path, *name;
+static const struct {
+	const char *method, *path;
 	void (*handler)(struct request *r);
 	enum callers callers;
 } routes[] = {
-#define X(method, path, handler, callers) {#method, path, #method " " path, handler, callers},
+#define X(method, path, handler, callers) {#method, path, handler, callers},
 #include "api/routes.def"
 #undef X
 };
 
-const char *route_name(enum route route)
+/* ---- 401, 403, 429 */
+
+/* A page of another origin than this service, shown by a browser, made the request: the browser says so itself (Fetch
+ * Metadata), an older one names the page's origin (RFC 6454). */
+static bool from_another_site(struct request *r)
 {
-	return route < ROUTE_NONE ? routes[route].name : "none";
+	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
+	const char *host = request_header(r, HEADER_HOST);
+
+	if (site)
+		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+	if (!origin)
+		return false;
+	origin = strstr(origin, "://");
+	return !origin || !host || strcmp(origin + 3, host) != 0;
 }
 
-static bool method_fits(const struct request *r, const char *method)
+static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 {
-	return strcmp(r->asked->method, method) == 0 || (r->is_head && strcmp(method, "GET") == 0);
+	metrics_refused(&r->all->metrics, outcome);
+	if (outcome == UNAUTHORIZED)
+		reply_header(r, "WWW-Authenticate", "Bearer");
+	reply_problem(r, outcome_status(outcome), outcome_code(outcome), NULL, detail, NULL, NULL);
+	return false;
 }
+
+/* Without keys whoever reaches the service may call it, but no page may use a person's browser to change something. */
+static bool admit(struct request *r, enum callers callers)
+{
+	bool         changes = callers != ANYBODY && callers != READERS;
+	enum outcome verdict;
+
+	if (!r->all->keys)
+		return !changes || !from_another_site(r) ||
+		       refuse(r, FORBIDDEN, "a page of another origin changes nothing here");
+	verdict = keys_verdict(r->all->keys, request_header(r, HEADER_AUTHORIZATION), callers, &r->key);
+	if (verdict != OUTCOME_OK)
+		return refuse(r, verdict, outcome_detail(verdict));
+	r->audited = changes && r->key->line.role == ROLE_ADMIN;
+	return true;
+}
+
+/* ---- 400, 404, 405 */
 
 /* The code in the path, decoded once; what it is called stands in the route's pattern. */
 static bool read_param(struct request *r, const char *param, size_t len)
@@ -47,18 +88,14 @@ static bool read_query(struct request *r, const char *query)
 
 	if (!query || !*query)
 		return true;
-	r->query = mem_try(sizeof(*r->query));
-	if (!r->query) {
-		reply_no_memory(r);
-		return false;
-	}
+	r->query = mem_alloc(sizeof(*r->query));
 	if (query_parse(r->query, query, &wrong))
 		return true;
 	reply_invalid(r, wrong, "is not a readable query parameter");
 	return false;
 }
 
-static void method_not_allowed(struct request *r, const char *path)
+static void no_such_call(struct request *r, const char *path)
 {
 	char        allow[64] = "";
 	const char *param;
@@ -80,21 +117,27 @@ static void method_not_allowed(struct request *r, const char *path)
 	reply_problem(r, 405, "method_not_allowed", NULL, "the path is there, the method is not", NULL, NULL);
 }
 
+static bool method_fits(const struct request *r, const char *method)
+{
+	return strcmp(r->asked->method, method) == 0 || (r->is_head && strcmp(method, "GET") == 0);
+}
+
 void route_dispatch(struct request *r)
 {
 	const char *param;
 	char       *path, *query;
 	size_t      len, i = 0;
 
+	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
 	target_split(r->asked->target, &path, &query);
 	while (i < LENGTH(routes) &&
 	       !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, &param, &len)))
 		i++;
 	r->route = (enum route)i;
-	if (!keys_admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
-		return; /* what is not there is told to those who have a key */
+	if (!admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
+		return; /* that a path is not there is told to those who have a key */
 	if (r->route == ROUTE_NONE)
-		method_not_allowed(r, path);
+		no_such_call(r, path);
 	else if (read_param(r, param, len) && read_query(r, query))
 		routes[i].handler(r);
 }

@@ -1,11 +1,16 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
  * order. */
 #include "api/serve.h"
-#include "api/http.h"
+#include "api/http/listen.h"
+#include "api/http/tls.h"
+#include "api/keys.h"
 #include "api/notify.h"
+#include "api/service.h"
 #include "engine/base/clock.h"
+#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
 #include "jobs/stop.h"
@@ -40,7 +45,7 @@ static void check_write(struct json_writer *w, const char *name, bool ok, const 
 	json_close_object(w);
 }
 
-/* Findings at the start do not make the service unready: they are what an operator should mend. */
+/* Findings at the start do not make the service unready: they are for an operator to mend. */
 static bool serve_ready(void *arg, struct text *checks)
 {
 	struct serve      *s = arg;
@@ -65,7 +70,7 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* The first place is the one that the examples name. */
+/* The examples name the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
@@ -133,7 +138,7 @@ static int doors_open(struct serve *s)
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* of a service that did not open */
 	if (!s->service) {
 		say("%s", why);
-		return EXIT_UNAVAILABLE; /* all was well with the addresses when they were bound */
+		return EXIT_UNAVAILABLE; /* the addresses could be bound before */
 	}
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
@@ -183,8 +188,8 @@ struct closing {
 	int64_t     until_ms;
 };
 
-/* Everybody has been answered. What is still in the database is not waited for when the database hangs: as after a
- * kill -9, it is committed as a whole or not at all. A private server is left to the next command. */
+/* Everybody has been answered. A database that hangs is not waited for: as after a kill -9, a transaction that it still
+ * has is committed as a whole or not at all. A private server is left to the next command. */
 static void *end_anyway(void *arg)
 {
 	struct closing *c = arg;
@@ -211,7 +216,7 @@ static void work_close(struct serve *s)
 	stop_fini(&closing.closed);
 }
 
-/* Before a database is made or started: what is wrong here is said at once, and leaves nothing behind. */
+/* Before a database is made or started: a wrong option is told at once, and leaves nothing behind. */
 static int serve_configure(struct serve *s)
 {
 	char why[512], served[512];

@@ -29,8 +29,7 @@ long attack_rss(int pid);
 /* A thread that reserves a unit of A again and again on a connection of its own. */
 struct decent;
 struct decent *decent_start(int port); /* returns when the first is done */
-/* Goes on until there were a hundred, prints how long they took, and fails the test if an answer was not 201 or a
- * percent of them took more than a second. */
+/* Goes on until there were a hundred, for 20 s at most, and fails the test if an answer was not 201. */
 void decent_finish(struct decent *d, const char *beside);
 
 #endif

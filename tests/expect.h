@@ -7,7 +7,7 @@
 #include "engine/base/text.h"
 #include "tests/http.h"
 
-/* The rules of interface.md for every answer: the type of its body, the members of a problem, X-Request-Id,
+/* The rules of api/openapi.yaml for every answer: the type of its body, the members of a problem, X-Request-Id,
  * Retry-After, numbers written as integers, times in RFC 3339 with milliseconds, on_hand = available + reserved. */
 bool expect_form(const struct call *call, const struct answer *a, struct text *why);
 /* One expectation. For a batch its parts, divided by `|`, are held against the results in their order. */

@@ -8,10 +8,12 @@
  * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. HOLDFAST_TEST_TIMEOUT_S is what a test may
  * take at most: drills of many rounds need more than the usual. */
 #include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/db/embedded.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>
+#include <criterion/hooks.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,6 +86,25 @@ static int supervise(char **argv)
 	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
 		say("%s is left", dir);
 	return (int)child;
+}
+
+/* A skipped test has proved nothing, and Criterion's last line does not tell it from one that has passed. Tests that a
+ * filter leaves out are disabled, and no matter here. */
+ReportHook(POST_ALL)(struct criterion_global_stats *all)
+{
+	size_t      skipped = 0;
+	struct text why = {0};
+
+	for (const struct criterion_suite_stats *s = all->suites; s; s = s->next)
+		for (const struct criterion_test_stats *t = s->tests; t; t = t->next)
+			if (t->test_status == CR_STATUS_SKIPPED && !t->test->data->disabled) {
+				text_format(&why, "    %s/%s: %s\n", t->test->category, t->test->name,
+				            t->message ? t->message : "no reason given");
+				skipped++;
+			}
+	printf("%zu skipped\n%s", skipped, why.data ? why.data : "");
+	fflush(stdout);
+	text_fini(&why);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* model.h - what the service has to answer, in the simplest words: full tables in memory, one request after the other.
  *
- * Written from interface.md alone and sharing nothing with the engine. There are no slots, no lanes and no sweeps here:
- * a hold gives its units back at the moment it expires. The service may sweep later, so only the split of on_hand into
- * available and reserved is uncertain by what is expired and perhaps not swept yet (`unswept`); no decision is. */
+ * Written from api/openapi.yaml alone and sharing nothing with the engine. There are no slots, no lanes and no sweeps
+ * here: a hold gives its units back at the moment it expires. The service may sweep later, so only the split of on_hand
+ * into available and reserved is uncertain by what is expired and perhaps not swept yet (`unswept`); no decision is. */
 #ifndef TESTS_MODEL_H
 #define TESTS_MODEL_H
 

@@ -138,6 +138,19 @@ void scratch_close(struct scratch *s)
 	unlink(s->link);
 }
 
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+int64_t scratch_number(struct db *db, const char *sql)
+{
+	int64_t n = -1;
+
+	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s: %s", sql, db_error(db));
+	return n;
+}
+
 /* All of it in one transaction, so that no row is ever seen between two ages. */
 void scratch_tick(struct scratch *s, int seconds)
 {

@@ -29,6 +29,8 @@ const char *scratch_dir(void);
  * more. */
 void scratch_account(struct scratch *s);
 
+/* The first column of the first row. */
+int64_t scratch_number(struct db *db, const char *sql);
 /* Every stored time of every table `seconds` back: for the service that much time has passed. */
 void scratch_tick(struct scratch *s, int seconds);
 /* Locks every row of every table until scratch_unlock. */

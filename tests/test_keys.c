@@ -147,7 +147,8 @@ Test(keys, every_call_and_every_role)
 	int            n;
 
 	flow_begin();
-	flow_steps(EVERYBODY, "serve --lanes 1");
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1");
 	snprintf(bearer, sizeof(bearer), BEARER, "eyes");
 	ask(bearer, "GET", "/openapi.yaml", &yaml);
 	n = document_read(yaml.body.data, document);
@@ -170,20 +171,32 @@ Test(keys, every_call_and_every_role)
 
 Test(keys, what_is_not_there_needs_a_key_too)
 {
-	flow(EVERYBODY, "serve --lanes 1", "raw GET /nowhere -> 401 unauthorized WWW-Authenticate:Bearer",
-	     "raw DELETE /v1/skus/A -> 401 unauthorized", "raw GET /livez/x -> 401 unauthorized", "key eyes",
-	     "raw GET /nowhere -> 404 not_found", "raw DELETE /v1/skus/A -> 405 method_not_allowed",
-	     "raw POST /livez -> 405 method_not_allowed", "raw GET /v1/skus/a%2fb -> 400 invalid_request");
+	flow(EVERYBODY,
+	     "serve --lanes 1",
+	     "raw GET /nowhere -> 401 unauthorized WWW-Authenticate:Bearer",
+	     "raw DELETE /v1/skus/A -> 401 unauthorized",
+	     "raw GET /livez/x -> 401 unauthorized",
+	     "key eyes",
+	     "raw GET /nowhere -> 404 not_found",
+	     "raw DELETE /v1/skus/A -> 405 method_not_allowed",
+	     "raw POST /livez  -> 405 method_not_allowed",
+	     "raw GET /v1/skus/a%2fb -> 400 invalid_request");
 }
 
 /* The key is looked at before anything else is. */
 Test(keys, before_the_body)
 {
-	flow(EVERYBODY, "serve --lanes 1", "raw POST /v1/reservations {{{ -> 401 unauthorized",
+	flow(EVERYBODY,
+	     "serve --lanes 1",
+	     "raw POST /v1/reservations {{{ -> 401 unauthorized",
 	     "raw POST /v1/reservations Content-Type:text/plain x -> 401 unauthorized",
-	     "raw GET /v1/skus?x=%zz -> 401 unauthorized", "raw GET /v1/skus/a%2fb -> 401 unauthorized", "key eyes",
-	     "raw POST /v1/reservations {{{ -> 403 forbidden", "raw POST /v1/movements?x=%zz {} -> 403 forbidden",
-	     "key shop", "raw POST /v1/reservations {{{ -> 400 invalid_request");
+	     "raw GET /v1/skus?x=%zz        -> 401 unauthorized",
+	     "raw GET /v1/skus/a%2fb        -> 401 unauthorized",
+	     "key eyes",
+	     "raw POST /v1/reservations {{{ -> 403 forbidden",
+	     "raw POST /v1/movements?x=%zz {} -> 403 forbidden",
+	     "key shop",
+	     "raw POST /v1/reservations {{{ -> 400 invalid_request");
 }
 
 Test(keys, other_forms_of_authorization)
@@ -192,11 +205,14 @@ Test(keys, other_forms_of_authorization)
 	char          bearer[1000];
 
 	flow_begin();
-	flow_steps(EVERYBODY, "serve --lanes 1", "raw GET /v1/skus Authorization: -> 401",
-	           "raw GET /v1/skus Authorization:Bearer -> 401",
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1",
+	           "raw GET /v1/skus Authorization:             -> 401",
+	           "raw GET /v1/skus Authorization:Bearer       -> 401",
 	           "raw GET /v1/skus Authorization:the-key-of-eyes -> 401",
 	           "raw GET /v1/skus Authorization:Bearerthe-key-of-eyes -> 401",
-	           "raw GET /v1/skus Cookie:key=the-key-of-eyes -> 401", "raw GET /v1/skus?key=the-key-of-eyes -> 401");
+	           "raw GET /v1/skus Cookie:key=the-key-of-eyes -> 401",
+	           "raw GET /v1/skus?key=the-key-of-eyes        -> 401");
 	memset(bearer, 'x', sizeof(bearer));
 	for (size_t len = 0; len < sizeof(bearer); len += 37) {
 		bearer[len] = '\0';
@@ -218,15 +234,20 @@ Test(keys, other_forms_of_authorization)
 
 Test(keys, a_wrong_file_is_no_start)
 {
-	flow("run serve --keys /nowhere/keys -> 78 '~cannot read /nowhere/keys'", "run serve --keys /tmp -> 78 ~/tmp",
-	     "run serve --keys /dev/null -> 78 ~/dev/null", "run serve --keys README.md -> 78 '~line 3:'");
+	flow("run serve --keys /nowhere/keys -> 78 '~cannot read /nowhere/keys'",
+	     "run serve --keys /tmp      -> 78 ~/tmp",
+	     "run serve --keys /dev/null -> 78 ~/dev/null",
+	     "run serve --keys README.md -> 78 '~line 3:'");
 }
 
 Test(keys, others_may_reach_it)
 {
-	flow("run serve --listen 0.0.0.0:0 -> 78 ~--keys", EVERYBODY, "start S serve --lanes 1 --listen 0.0.0.0:0",
-	     "wait sql SELECT COUNT(*) FROM api_key -> 4", "signal S TERM",
-	     "end S -> 0 '~event=clear_text address=0.0.0.0:0' ~event=listening");
+	flow("run serve --listen 0.0.0.0:0          -> 78 ~--keys",
+	     EVERYBODY,
+	     "start S serve --lanes 1 --listen 0.0.0.0:0",
+	     "wait sql SELECT COUNT(*) FROM api_key -> 4",
+	     "signal S TERM",
+	     "end S                                 -> 0 '~event=clear_text address=0.0.0.0:0' ~event=listening");
 }
 
 Test(keys, are_read_again)
@@ -234,12 +255,25 @@ Test(keys, are_read_again)
 	struct text said = {0};
 
 	flow_begin();
-	flow_steps(EVERYBODY, "serve --lanes 1", "key eyes", "skus -> 200", "key late", "skus -> 401 unauthorized",
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1",
+	           "key eyes",
+	           "skus -> 200",
+	           "key late",
+	           "skus -> 401 unauthorized",
 	           /* one comes, one goes, one may more */
-	           "keys late read | eyes order | boss admin", "hangup", "wait skus -> 200", "key eyes",
-	           "reserve R1 A=1 -> 422 unknown_sku", "key shop", "skus -> 401", "key boss", "receipt A +1 -> 201",
+	           "keys late read | eyes order | boss admin",
+	           "hangup",
+	           "wait skus -> 200",
+	           "key eyes",
+	           "reserve R1 A=1 -> 422 unknown_sku",
+	           "key shop",
+	           "skus -> 401",
+	           "key boss",
+	           "receipt A +1 -> 201",
 	           /* a wrong one changes nothing */
-	           "keys late nobody | shop order", "hangup");
+	           "keys late nobody | shop order",
+	           "hangup");
 	for (int i = 0; i < 100 && !(said.data && strstr(said.data, "event=keys_kept")); i++) {
 		usleep(50000);
 		text_reset(&said);
@@ -247,8 +281,17 @@ Test(keys, are_read_again)
 	}
 	cr_expect(strstr(said.data, "level=error event=keys_kept"));
 	cr_expect(strstr(said.data, "line 1: ROLE must be one of: order, worker, read, admin"));
-	flow_steps("key late", "skus -> 200", "key shop", "skus -> 401", "keys shop order", "hangup",
-	           "wait skus -> 200", "key late", "skus -> 401", "key boss", "skus -> 401");
+	flow_steps("key late",
+	           "skus -> 200",
+	           "key shop",
+	           "skus -> 401",
+	           "keys shop order",
+	           "hangup",
+	           "wait skus -> 200",
+	           "key late",
+	           "skus -> 401",
+	           "key boss",
+	           "skus -> 401");
 	text_fini(&said);
 	flow_end();
 }
@@ -256,9 +299,17 @@ Test(keys, are_read_again)
 /* A terminal that is closed, or a reload of a service that has nothing to read again. */
 Test(keys, a_hangup_without_keys_ends_nothing)
 {
-	flow("start S serve --lanes 1 --listen 127.0.0.1:0", "wait sql SELECT COUNT(*) FROM lane -> 1", "signal S HUP",
-	     "signal S HUP", "signal S TERM", "end S -> 0 ~event=hangup ~event=draining", "receipt A +1 -> 201",
-	     "hangup", "wait sku A -> available=1", "hangup", "receipt A +1 -> 201");
+	flow("start S serve --lanes 1 --listen 127.0.0.1:0",
+	     "wait sql SELECT COUNT(*) FROM lane -> 1",
+	     "signal S HUP",
+	     "signal S HUP",
+	     "signal S TERM",
+	     "end S        -> 0 ~event=hangup ~event=draining",
+	     "receipt A +1 -> 201",
+	     "hangup",
+	     "wait sku A   -> available=1",
+	     "hangup",
+	     "receipt A +1 -> 201");
 }
 
 #define OTHER "Origin:http://shop.example "
@@ -266,19 +317,28 @@ Test(keys, a_hangup_without_keys_ends_nothing)
 /* A page in somebody's browser reaches a service on the loopback address. It may ask, but change nothing. */
 Test(keys, without_keys_no_page_changes_anything)
 {
-	flow("receipt A +10 -> 201", "reserve R1 A=1 -> 201", "mark",
+	flow("receipt A +10                      -> 201",
+	     "reserve R1 A=1                     -> 201",
+	     "mark",
 	     "raw POST /v1/reservations/R1/release " OTHER "-> 403 forbidden",
 	     "raw POST /v1/reservations/R1/release Origin:null -> 403 forbidden",
 	     "raw POST /v1/reservations/R1/release Origin:http://127.0.0.1 -> 403 forbidden",
 	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:cross-site -> 403 forbidden",
 	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:same-site -> 403 forbidden",
-	     "raw POST /v1/movements " OTHER "{} -> 403", "raw POST /v1/tasks/1/return " OTHER "-> 403", "unchanged",
-	     "raw GET /v1/skus/A " OTHER "-> 200", "raw POST /v1/availability " OTHER "{'skus':['A']} -> 200",
-	     "raw GET /livez " OTHER "-> 200", "raw POST /nowhere " OTHER "-> 404",
+	     "raw POST /v1/movements " OTHER "{} -> 403",
+	     "raw POST /v1/tasks/1/return " OTHER "-> 403",
+	     "unchanged",
+	     "raw GET /v1/skus/A " OTHER "-> 200",
+	     "raw POST /v1/availability " OTHER "{'skus':['A']} -> 200",
+	     "raw GET /livez " OTHER "-> 200",
+	     "raw POST /nowhere " OTHER "-> 404",
 	     "raw POST /v1/reservations/R1/confirm Sec-Fetch-Site:same-origin " OTHER "-> 200",
 	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:none -> 200",
 	     /* a key is not something that a browser sends by itself */
-	     EVERYBODY, "restart", "raw POST /v1/reservations/R1/release " OTHER "-> 401", "key shop",
+	     EVERYBODY,
+	     "restart",
+	     "raw POST /v1/reservations/R1/release " OTHER "-> 401",
+	     "key shop",
 	     "raw POST /v1/reservations/R1/release " OTHER "-> 200 released replayed");
 }
 
@@ -320,9 +380,13 @@ Test(keys, requests_a_second)
 	rate_expect("few", 7, 40);
 	rate_expect("many", 1000000, 400);
 	rate_expect("any", 1000000, 400);
-	flow_steps("key one", "raw GET /livez -> 200", "wait skus -> 200", "key other",
+	flow_steps("key one",
+	           "raw GET /livez        -> 200",
+	           "wait skus             -> 200",
+	           "key other",
 	           /* what is not allowed costs nothing; a key's limit is its own */
-	           "race 4*5 claim settle -> 20x 403 forbidden", "skus -> 200");
+	           "race 4*5 claim settle -> 20x 403 forbidden",
+	           "skus                  -> 200");
 	flow_end();
 }
 
@@ -333,8 +397,14 @@ Test(keys, refusals_are_counted)
 	int          count, limited = 0;
 
 	flow_begin();
-	flow_steps("keys one read rps=1 | boss admin", "serve --lanes 1", "skus -> 401 unauthorized", "key stranger",
-	           "skus -> 401 unauthorized", "claim settle -> 401", "key one", "receipt A +1 -> 403 forbidden");
+	flow_steps("keys one read rps=1 | boss admin",
+	           "serve --lanes 1",
+	           "skus -> 401 unauthorized",
+	           "key stranger",
+	           "skus -> 401 unauthorized",
+	           "claim settle -> 401",
+	           "key one",
+	           "receipt A +1 -> 403 forbidden");
 	race = flow_race("4*12", "skus");
 	for (const struct answer *a = race_finish(race, &count), *end = a + count; a < end; a++)
 		limited += a->status == 429;
@@ -354,9 +424,21 @@ Test(keys, what_admins_change_is_said)
 	struct text said = {0};
 
 	flow_begin();
-	flow_steps(EVERYBODY, "serve --lanes 1 --log-level debug", "key boss", "receipt M1 A +10 -> 201",
-	           "receipt M1 A +11 -> 422", "kick R1 -> 404", "sku A -> 200", "key shop", "reserve R1 A=1 -> 201",
-	           "receipt A +1 -> 403", "key", "skus -> 401", "key stranger", "skus -> 401", "restart");
+	flow_steps(EVERYBODY,
+	           "serve --lanes 1 --log-level debug",
+	           "key boss",
+	           "receipt M1 A +10 -> 201",
+	           "receipt M1 A +11 -> 422",
+	           "kick R1          -> 404",
+	           "sku A            -> 200",
+	           "key shop",
+	           "reserve R1 A=1   -> 201",
+	           "receipt A +1     -> 403",
+	           "key",
+	           "skus             -> 401",
+	           "key stranger",
+	           "skus             -> 401",
+	           "restart");
 	flow_said(&said);
 	cr_expect(strstr(said.data, "event=admin key=boss route=\"POST /v1/movements\" id=M1 status=201"));
 	cr_expect(strstr(said.data, "event=admin key=boss route=\"POST /v1/movements\" id=M1 status=422"));

@@ -3,15 +3,21 @@
 
 Test(list, empty)
 {
-	flow("list                        -> 200 items= end", "list     state=held         -> 200 items= end",
-	     "skus                        -> 200 items= end", "movements A                 -> 404 unknown_sku");
+	flow("list                        -> 200 items= end",
+	     "list     state=held         -> 200 items= end",
+	     "skus                        -> 200 items= end",
+	     "movements A                 -> 404 unknown_sku");
 }
 
 Test(list, reservations_newest_first)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=60      -> 201",
-	     "reserve  R2 A=2             -> 201", "reserve  R3 A=3             -> 201",
-	     "confirm  R2                 -> 200", "release  R3                 -> 200", "tick     61",
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1 ttl=60      -> 201",
+	     "reserve  R2 A=2             -> 201",
+	     "reserve  R3 A=3             -> 201",
+	     "confirm  R2                 -> 200",
+	     "release  R3                 -> 200",
+	     "tick     61",
 	     "list                        -> 200 items=R3,R2,R1 end items[0].lines[0].qty=3 items[0].lines[0].sku=A"
 	     "                               R3 state=released released_at=* attempts=0 created_at=* expires_at=*"
 	     "                               R2 state=confirmed confirmed_at=* R1 state=expired",
@@ -20,14 +26,21 @@ Test(list, reservations_newest_first)
 
 Test(list, pages)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1             -> 201",
-	     "reserve  R2 A=1             -> 201", "reserve  R3 A=1             -> 201",
-	     "list     limit=2            -> items=R3,R2 more", "reserve  R4 A=1             -> 201",
-	     "list     limit=2 next       -> items=R1 end", "list     limit=4            -> items=R4,R3,R2,R1",
-	     "list     limit=3            -> items=R4,R3,R2 more", "release  R1                 -> 200",
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1             -> 201",
+	     "reserve  R2 A=1             -> 201",
+	     "reserve  R3 A=1             -> 201",
+	     "list     limit=2            -> items=R3,R2 more",
+	     "reserve  R4 A=1             -> 201",
+	     "list     limit=2 next       -> items=R1 end",
+	     "list     limit=4            -> items=R4,R3,R2,R1",
+	     "list     limit=3            -> items=R4,R3,R2 more",
+	     "release  R1                 -> 200",
 	     "list     limit=1000 next    -> items=R1 end R1 state=released",
-	     "list     limit=1            -> items=R4 more", "list     limit=1 next       -> items=R3 more",
-	     "list     limit=1 next       -> items=R2 more", "list     next               -> items=R1 end");
+	     "list     limit=1            -> items=R4 more",
+	     "list     limit=1 next       -> items=R3 more",
+	     "list     limit=1 next       -> items=R2 more",
+	     "list     next               -> items=R1 end");
 }
 
 Test(list, default_limit_is_a_hundred)
@@ -35,98 +48,131 @@ Test(list, default_limit_is_a_hundred)
 	flow_begin();
 	flow_steps("receipt A +1000 -> 201");
 	flow_repeat("batch R0 A=1", " | Q# A=1", 100, " -> 201 | ...");
-	flow_steps("list       -> items=100 more", "list next  -> items=1 end",
-	           "list state=held      -> items=100 more", "list state=held next -> items=1 end");
+	flow_steps("list       -> items=100 more",
+	           "list next  -> items=1 end",
+	           "list state=held -> items=100 more",
+	           "list state=held next -> items=1 end");
 	flow_repeat("receipt", " S# +1", 100, " -> 201");
-	flow_steps("skus       -> items=100 more", "skus next  -> items=1 end");
+	flow_steps("skus       -> items=100 more",
+	           "skus next  -> items=1 end");
 	for (int i = 0; i < 100; i++)
 		flow_step("receipt A +1 -> 201");
-	flow_steps("movements A      -> items=100 more", "movements A next -> items=1 end");
+	flow_steps("movements A      -> items=100 more",
+	           "movements A next -> items=1 end");
 	flow_end();
 }
 
 /* By the time at which something is next due: for holds that is their end. */
 Test(list, by_state)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=300     -> 201",
-	     "reserve  R2 A=1 ttl=100     -> 201", "reserve  R3 A=1 ttl=200     -> 201",
-	     "reserve  R4 A=1             -> 201", "reserve  R5 A=1             -> 201",
-	     "confirm  R4                 -> 200", "release  R5                 -> 200",
-	     "list     state=held         -> set=R1,R2,R3 end", "list     state=held limit=2 -> items=R2,R3 more",
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1 ttl=300     -> 201",
+	     "reserve  R2 A=1 ttl=100     -> 201",
+	     "reserve  R3 A=1 ttl=200     -> 201",
+	     "reserve  R4 A=1             -> 201",
+	     "reserve  R5 A=1             -> 201",
+	     "confirm  R4                 -> 200",
+	     "release  R5                 -> 200",
+	     "list     state=held         -> set=R1,R2,R3 end",
+	     "list     state=held limit=2 -> items=R2,R3 more",
 	     "list     state=held limit=2 next -> items=R1 end",
 	     "list     state=confirmed    -> items=R4 end R4 state=confirmed",
 	     "list     state=released     -> items=R5 end R5 state=released",
-	     "list     state=expired      -> items= end", "list     state=settled      -> items= end",
+	     "list     state=expired      -> items= end",
+	     "list     state=settled      -> items= end",
 	     "list     state=buried       -> items= end");
 }
 
 /* A held reservation past expires_at reads expired in every answer, swept or not. */
 Test(list, by_state_reads_expired)
 {
-	flow("receipt  A +10 B +1         -> 201", "reserve  R1 A=1 ttl=60      -> 201",
-	     "reserve  R2 A=1 ttl=600     -> 201", "reserve  R3 B=1 ttl=60      -> 201", "tick     61",
+	flow("receipt  A +10 B +1         -> 201",
+	     "reserve  R1 A=1 ttl=60      -> 201",
+	     "reserve  R2 A=1 ttl=600     -> 201",
+	     "reserve  R3 B=1 ttl=60      -> 201",
+	     "tick     61",
 	     "list     state=held         -> items=R2 end",
 	     "list     state=expired      -> set=R1,R3 end R1 state=expired R3 state=expired",
-	     "reserve  R4 B=1             -> 201", "list     state=expired      -> set=R1,R3 end",
+	     "reserve  R4 B=1             -> 201",
+	     "list     state=expired      -> set=R1,R3 end",
 	     "list     state=held         -> set=R2,R4 end",
 	     "list                        -> items=R4,R3,R2,R1 R1 state=expired R2 state=held R3 state=expired");
 }
 
 Test(list, by_state_reads_expired_in_pages)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=60      -> 201",
-	     "reserve  R2 A=1 ttl=70      -> 201", "reserve  R3 A=10            -> 409 short", "tick     80",
-	     "reserve  R4 A=10 ttl=90     -> 201", "tick     100", "release  R4                 -> 409 expired",
-	     "list     state=expired limit=1      -> items=1 more",
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1 ttl=60      -> 201",
+	     "reserve  R2 A=1 ttl=70      -> 201",
+	     "reserve  R3 A=10            -> 409 short",
+	     "tick     80",
+	     "reserve  R4 A=10 ttl=90     -> 201",
+	     "tick     100",
+	     "release  R4                 -> 409 expired",
+	     "list     state=expired limit=1 -> items=1 more",
 	     "list     state=expired limit=1 next -> items=1 more",
 	     "list     state=expired limit=1 next -> items=1 end",
-	     "list     state=expired limit=3      -> set=R1,R2,R4 end");
+	     "list     state=expired limit=3 -> set=R1,R2,R4 end");
 }
 
 /* A page looks at 10,000 rows at most, however few of them belong to it; the cursor goes on behind the last of them. */
 Test(list, bounded_pages)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1 ttl=600     -> 201",
-	     "reserve  R2 A=1 ttl=600     -> 201", "release  R2                 -> 200",
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1 ttl=600     -> 201",
+	     "reserve  R2 A=1 ttl=600     -> 201",
+	     "release  R2                 -> 200",
 	     /* past their time, and waiting for another attempt to expire */
 	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1 "
 	     "HOUR,"
 	     " UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM seq_1_to_25000 "
 	     "-> ",
-	     "list     state=held limit=7 -> items=R1 more", "list     state=held limit=7 next -> items= more",
-	     "list     state=held limit=7 next -> items= end", "list     state=held limit=1 -> items=R1 more",
-	     "list     state=expired limit=7 -> items=7 more", "list     state=released limit=7 -> items=R2 end",
+	     "list     state=held limit=7 -> items=R1 more",
+	     "list     state=held limit=7 next -> items= more",
+	     "list     state=held limit=7 next -> items= end",
+	     "list     state=held limit=1 -> items=R1 more",
+	     "list     state=expired limit=7 -> items=7 more",
+	     "list     state=released limit=7 -> items=R2 end",
 	     "list     limit=1000         -> items=1000 more",
-	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ", "list     state=held         -> items=R1 end",
+	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
+	     "list     state=held         -> items=R1 end",
 	     "list     state=expired      -> items= end");
 }
 
 Test(list, skus_by_code)
 {
-	flow("receipt  b +1 B +2 a +3 A@paris +4 10 +5 9 +6 -> 201", "reserve  R1 b=1             -> 201",
+	flow("receipt  b +1 B +2 a +3 A@paris +4 10 +5 9 +6 -> 201",
+	     "reserve  R1 b=1             -> 201",
 	     "skus                        -> items=10,9,A,B,a,b end A available=4 reserved=0 on_hand=4"
 	     "                               b available=0 reserved=1 on_hand=1",
-	     "skus     limit=4            -> items=10,9,A,B more", "receipt  AA +1 c +1         -> 201",
+	     "skus     limit=4            -> items=10,9,A,B more",
+	     "receipt  AA +1 c +1         -> 201",
 	     "skus     limit=4 next       -> items=a,b,c end",
 	     "skus     limit=1000         -> items=10,9,A,AA,B,a,b,c end");
 }
 
 Test(list, movements_newest_first)
 {
-	flow("receipt  M1 A +10 B +1 reason=first -> 201", "adjust   M2 A -2 reference=x -> 201",
-	     "return   M3 B +1            -> 201", "count    M4 A=5 B=7         -> 201",
+	flow("receipt  M1 A +10 B +1 reason=first -> 201",
+	     "adjust   M2 A -2 reference=x -> 201",
+	     "return   M3 B +1            -> 201",
+	     "count    M4 A=5 B=7         -> 201",
 	     "reserve  R1 A=1             -> 201",
 	     "movements A                 -> 200 items=M4,M2,M1 end items[0].lines[0].qty=-3 items[1].lines[0].qty=-2"
 	     "       M4 kind=count created_at=~0 M2 kind=adjustment reference=x M1 kind=receipt reason=first",
-	     "movements B                 -> items=M4,M3,M1", "movements A limit=2         -> items=M4,M2 more",
-	     "receipt  M5 A +1            -> 201", "movements A limit=2 next    -> items=M1 end",
+	     "movements B                 -> items=M4,M3,M1",
+	     "movements A limit=2         -> items=M4,M2 more",
+	     "receipt  M5 A +1            -> 201",
+	     "movements A limit=2 next    -> items=M1 end",
 	     "movements GHOST             -> 404 unknown_sku");
 }
 
 Test(list, limit)
 {
-	flow("receipt  A +10              -> 201", "list     limit=1000         -> 200",
-	     "list     limit=1            -> 200", "list     limit=0            -> 400 invalid_request field=limit",
+	flow("receipt  A +10              -> 201",
+	     "list     limit=1000         -> 200",
+	     "list     limit=1            -> 200",
+	     "list     limit=0            -> 400 invalid_request field=limit",
 	     "list     limit=1001         -> 400 invalid_request field=limit",
 	     "list     limit=-1           -> 400 invalid_request field=limit",
 	     "list     limit=+1           -> 400 invalid_request field=limit",
@@ -150,21 +196,27 @@ Test(list, limit)
 
 Test(list, cursor_from_elsewhere)
 {
-	flow("receipt  A +10 B +10        -> 201", "receipt  A +10 B +10        -> 201",
-	     "reserve  R1 A=1             -> 201", "reserve  R2 A=1             -> 201",
+	flow("receipt  A +10 B +10        -> 201",
+	     "receipt  A +10 B +10        -> 201",
+	     "reserve  R1 A=1             -> 201",
+	     "reserve  R2 A=1             -> 201",
 	     "list     cursor=            -> 400 invalid_request field=cursor",
 	     "list     cursor=x           -> 400 invalid_request field=cursor",
 	     "list     cursor=1           -> 400 invalid_request field=cursor",
 	     "list     cursor=%00         -> 400 invalid_request field=cursor",
 	     "list     cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA -> 400 invalid_request field=cursor",
 	     "skus     cursor=x           -> 400 invalid_request field=cursor",
-	     "movements A cursor=x        -> 400 invalid_request field=cursor", "skus     limit=1            -> more",
+	     "movements A cursor=x        -> 400 invalid_request field=cursor",
+	     "skus     limit=1            -> more",
 	     "list     next               -> 400 invalid_request field=cursor",
-	     "movements A next            -> 400 invalid_request field=cursor", "list     limit=1            -> more",
+	     "movements A next            -> 400 invalid_request field=cursor",
+	     "list     limit=1            -> more",
 	     "skus     next               -> 400 invalid_request field=cursor",
-	     "list     state=held next    -> 400 invalid_request field=cursor", "list     state=held limit=1 -> more",
+	     "list     state=held next    -> 400 invalid_request field=cursor",
+	     "list     state=held limit=1 -> more",
 	     "list     next               -> 400 invalid_request field=cursor",
-	     "list     state=confirmed next -> 400 invalid_request field=cursor", "movements A limit=1         -> more",
+	     "list     state=confirmed next -> 400 invalid_request field=cursor",
+	     "movements A limit=1         -> more",
 	     "movements B next            -> 400 invalid_request field=cursor",
 	     "movements A next            -> items=1 end");
 }
@@ -172,7 +224,21 @@ Test(list, cursor_from_elsewhere)
 /* A cursor is text for the client to keep: it outlives the process, and another process takes it. */
 Test(list, cursor_goes_anywhere)
 {
-	flow("receipt  A +10              -> 201", "reserve  R1 A=1             -> 201",
-	     "reserve  R2 A=1             -> 201", "list     limit=1            -> items=R2 more", "restart",
-	     "list     next               -> items=R1 end", "second", "@2 list  next               -> items=R1 end");
+	flow("receipt  A +10              -> 201",
+	     "reserve  R1 A=1             -> 201",
+	     "reserve  R2 A=1             -> 201",
+	     "list     limit=1            -> items=R2 more",
+	     "restart",
+	     "list     next               -> items=R1 end",
+	     "second",
+	     "@2 list  next               -> items=R1 end");
+}
+
+/* Its check is no secret, so a cursor may hold anything. */
+Test(list, cursors_made_by_hand)
+{
+	flow("raw GET /v1/reservations?state=held&cursor=r.1.0.-5.0.562563c8  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.99.0.0.5b932e50  -> 400 invalid_request field=cursor",
+	     "raw GET /v1/reservations?state=held&cursor=r.1.0.0.-7.b5d88d36  -> 400 invalid_request field=cursor",
+	     "raw GET /livez                                                  -> 200");
 }

@@ -7,8 +7,8 @@
 #include <arpa/inet.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -318,4 +318,27 @@ Test(listen, a_second_serve_of_a_folder)
 	nftw(data, path_remove, 16, FTW_DEPTH | FTW_PHYS);
 	text_fini(&why);
 	flow_end();
+}
+
+/* MariaDB is installed by halves: its own program said what it lacks, and was passed on as if it gave no reason. */
+Test(listen, private_database_that_cannot_be_made)
+{
+	char        home[300], path[1000], log[340], command[340];
+	struct text said = {0};
+	FILE       *maker;
+
+	snprintf(home, sizeof(home), "%s/half-XXXXXX", scratch_dir());
+	cr_assert(mkdtemp(home) && chmod(home, 0755) == 0);
+	snprintf(path, sizeof(path), "%s/mariadb-install-db", home);
+	maker = fopen(path, "w");
+	cr_assert(maker && fputs("#!/bin/sh\necho; echo 'FATAL ERROR: Could not find it'; exit 1\n", maker) > 0);
+	cr_assert(fclose(maker) == 0 && chmod(path, 0755) == 0);
+	snprintf(path, sizeof(path), "%s:%s", home, getenv("PATH"));
+	setenv("PATH", path, 1);
+	snprintf(log, sizeof(log), "%s/log", home);
+	snprintf(command, sizeof(command), "migrate --data %s/var", home);
+	cr_expect_eq(program_run(log, NULL, command), 69);
+	program_log_all(log, &said);
+	cr_expect(strstr(said.data, "failed (status 1): Could not find it (see"), "%s", said.data);
+	text_fini(&said);
 }

@@ -49,7 +49,7 @@ static void fill_tables(void)
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
 }
 
-/* "(1,2),(3,4)", "1,2" or "a,b" as rows of a statement; the letters stay in `text`. */
+/* "(1,2),(3,4)", "1,2" or "A,B" as rows of a statement. */
 static void rows_parse(struct values *rows, const char *text)
 {
 	static char letters[] = "ABCDEFGHIJ";
@@ -58,11 +58,14 @@ static void rows_parse(struct values *rows, const char *text)
 	for (const char *at = text; *text == '(' && *at != ')'; at++)
 		columns += *at == ',';
 	values_begin(rows, columns);
-	for (const char *at = text; *at; at++)
+	for (char *at = strdupa(text); *at;) {
 		if (*at >= 'A' && *at <= 'J')
 			values_bytes(rows, &letters[*at - 'A'], 1);
-		else if (*at >= '0' && *at <= '9')
-			values_int(rows, strtol(at, (char **)&at, 10)), at--;
+		if (*at >= '0' && *at <= '9')
+			values_int(rows, strtol(at, &at, 10));
+		else
+			at++;
+	}
 }
 
 /* ---- plans */
@@ -306,19 +309,6 @@ Test(plan, on_a_server_that_is_set_against_us)
 
 /* ---- locks */
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
-static int64_t number(struct db *db, const char *sql)
-{
-	int64_t n = -1;
-
-	cr_assert_eq(db_text(db, sql, number_read, &n), DB_OK, "%s", db_error(db));
-	return n;
-}
-
 /* How many of these rows another connection can lock right now. */
 static int64_t free_rows(struct db *other, const char *where)
 {
@@ -329,7 +319,7 @@ static int64_t free_rows(struct db *other, const char *where)
 	            "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
 	            " FOR UPDATE SKIP LOCKED) x",
 	            where);
-	n = number(other, sql.data);
+	n = scratch_number(other, sql.data);
 	text_fini(&sql);
 	return n;
 }
@@ -387,11 +377,12 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
 	cr_expect_eq(free_rows(other, "sku_id = 3"), 4);
 	usleep(150000); /* innodb_trx is read through a cache of 100 ms */
-	cr_expect_eq(number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
-	                          " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
+	cr_expect_eq(scratch_number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	                                  " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
 	             2);
-	cr_expect_eq(number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 2 AND slot = 1"),
-	             708);
+	cr_expect_eq(
+		scratch_number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 2 AND slot = 1"),
+		708);
 	run(s.db, "ROLLBACK");
 	db_free(other);
 	scratch_close(&s);
@@ -407,8 +398,9 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 	cr_expect_eq(db_changed(s.db), 1);
 	cr_expect_eq(free_rows(other, "TRUE"), 11);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
-	cr_expect_eq(number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 1 AND slot = 1"),
-	             708);
+	cr_expect_eq(
+		scratch_number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 1 AND slot = 1"),
+		708);
 	run(s.db, "ROLLBACK");
 	for (int take = 9; take < 13; take++) { /* again and again: the plan is made once */
 		char row[40];
@@ -450,8 +442,9 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
 	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
 	cr_expect_eq(db_changed(s.db), 20);
-	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                           "SKIP LOCKED) x"),
+	cr_expect_eq(scratch_number(other,
+	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                            "SKIP LOCKED) x"),
 	             180);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -470,8 +463,9 @@ Test(plan, entering_holds_of_keys_locks_no_reservation)
 	          " due_at = expires_at");
 	in_transaction(KEY_HOLD_ENTER, "5");
 	cr_expect_eq(db_changed(s.db), 200);
-	cr_expect_eq(number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                           "SKIP LOCKED) x"),
+	cr_expect_eq(scratch_number(other,
+	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
+	                            "SKIP LOCKED) x"),
 	             200);
 	run(s.db, "ROLLBACK");
 	db_free(other);
@@ -484,14 +478,14 @@ Test(plan, a_gather_moves_and_loses_nothing)
 	fill_tables();
 	in_transaction(STOCK_GATHER, "(1,1,25),(2,1,41)");
 	run(s.db, "COMMIT");
-	cr_expect_eq(number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
 	             "25 and a share of 15");
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
-	cr_expect_eq(number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
+	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
 	             "40 is not 41");
-	cr_expect_eq(number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
 	scratch_close(&s);
 }

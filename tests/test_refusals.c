@@ -20,42 +20,105 @@
 #define HOLD_WITH(m)  ORDER("{'order_id':'X'," LINE "," m "}")
 
 /* What stands before every table and after it. */
-#define BEFORE "receipt A +10 -> 201", "reserve R1 A=4 -> 201", "mark"
-#define AFTER                                                                                         \
-	"unchanged", "sku A -> available=6 reserved=4", "list -> items=R1", "movements A -> items=1", \
-		"get X -> 404 unknown_order", "receipt X A +1 -> 201", "reserve X A=1 -> 201"
+/* clang-format off */
+#define BEFORE \
+	"receipt A +10    -> 201", \
+	"reserve R1 A=4   -> 201", \
+	"mark"
+#define AFTER \
+	"unchanged", \
+	"sku A            -> available=6 reserved=4", \
+	"list             -> items=R1", \
+	"movements A      -> items=1", \
+	"get X            -> 404 unknown_order", \
+	"receipt X A +1   -> 201", \
+	"reserve X A=1    -> 201"
+/* clang-format on */
 
 Test(refusals, not_json)
 {
-	flow(BEFORE, MOVE("{"), MOVE("}"), MOVE("{}}"), MOVE("{'movement_id'}"), MOVE("{'movement_id':}"),
-	     MOVE("{movement_id:1}"), MOVE("{'movement_id':'X',}"), MOVE("{'a':1 'b':2}"), MOVE("{,}"),
-	     MOVE("{'movement_id':'X"), MOVE("{'movement_id':'X'"), MOVE("nonsense"), MOVE("[]"), MOVE("'X'"),
-	     MOVE("1"), MOVE("null"), MOVE("true"), MOVE("NaN"), MOVE("{} {}"), MOVE("{} x"), MOVE("/**/{}"),
-	     MOVE("{'movement_id':'\\x'}"), MOVE("{'movement_id':'\\u12'}"), MOVE("{'movement_id':'a\tb'}"),
-	     MOVE("{'movement_id':TRUE}"), RECEIPT("{'sku':'A','qty':1},"), RECEIPT("{'sku':'A','qty':01}"),
-	     RECEIPT("{'sku':'A','qty':+1}"), RECEIPT("{'sku':'A','qty':.5}"), RECEIPT("{'sku':'A','qty':1.}"),
-	     RECEIPT("{'sku':'A','qty':0x1}"), RECEIPT("{'sku':'A','qty':1e}"), RECEIPT("{'sku':'A','qty':-}"),
-	     RECEIPT("{'sku':'A','qty':1-2}"), RECEIPT("{'sku':'A','qty':Infinity}"), ORDER("{"), ORDER("[]"),
-	     ORDER("7"), ASK("{"), ASK("['A']"), ASK("'A'"), "raw POST /v1/reservations/R1/confirm {" BAD,
-	     "raw POST /v1/reservations/R1/confirm []" BAD, "raw POST /v1/reservations/R1/release x" BAD,
-	     "raw POST /v1/reservations/R1/extend ''" BAD, AFTER);
+	flow(BEFORE,
+	     MOVE("{"),
+	     MOVE("}"),
+	     MOVE("{}}"),
+	     MOVE("{'movement_id'}"),
+	     MOVE("{'movement_id':}"),
+	     MOVE("{movement_id:1}"),
+	     MOVE("{'movement_id':'X',}"),
+	     MOVE("{'a':1 'b':2}"),
+	     MOVE("{,}"),
+	     MOVE("{'movement_id':'X"),
+	     MOVE("{'movement_id':'X'"),
+	     MOVE("nonsense"),
+	     MOVE("[]"),
+	     MOVE("'X'"),
+	     MOVE("1"),
+	     MOVE("null"),
+	     MOVE("true"),
+	     MOVE("NaN"),
+	     MOVE("{} {}"),
+	     MOVE("{} x"),
+	     MOVE("/**/{}"),
+	     MOVE("{'movement_id':'\\x'}"),
+	     MOVE("{'movement_id':'\\u12'}"),
+	     MOVE("{'movement_id':'a\tb'}"),
+	     MOVE("{'movement_id':TRUE}"),
+	     RECEIPT("{'sku':'A','qty':1},"),
+	     RECEIPT("{'sku':'A','qty':01}"),
+	     RECEIPT("{'sku':'A','qty':+1}"),
+	     RECEIPT("{'sku':'A','qty':.5}"),
+	     RECEIPT("{'sku':'A','qty':1.}"),
+	     RECEIPT("{'sku':'A','qty':0x1}"),
+	     RECEIPT("{'sku':'A','qty':1e}"),
+	     RECEIPT("{'sku':'A','qty':-}"),
+	     RECEIPT("{'sku':'A','qty':1-2}"),
+	     RECEIPT("{'sku':'A','qty':Infinity}"),
+	     ORDER("{"),
+	     ORDER("[]"),
+	     ORDER("7"),
+	     ASK("{"),
+	     ASK("['A']"),
+	     ASK("'A'"),
+	     "raw POST /v1/reservations/R1/confirm {" BAD,
+	     "raw POST /v1/reservations/R1/confirm []" BAD,
+	     "raw POST /v1/reservations/R1/release x" BAD,
+	     "raw POST /v1/reservations/R1/extend ''" BAD,
+	     AFTER);
 }
 
 Test(refusals, not_utf8)
 {
 #define REASON(bytes) MOVE_WITH("'reason':'" bytes "'")
-	flow(BEFORE, REASON("\xff"), REASON("\x80"), REASON("\xc3"), REASON("\xc3("), REASON("\xe2\x82"),
-	     REASON("\xc0\xaf"), REASON("\xe0\x80\xaf"), REASON("\xed\xa0\x80"), REASON("\xf4\x90\x80\x80"),
-	     REASON("\xf8\x88\x80\x80\x80"), REASON("\\ud800"), REASON("\\udc00"), REASON("\\ud800\\u0041"),
-	     REASON("\\u0000"), REASON("a\\u0000b"), RECEIPT("{'sku':'\xff','qty':1}"),
-	     RECEIPT("{'sku':'A','\xff':1,'qty':1}"), HOLD("{'sku':'A\\u0000','qty':1}"),
-	     ORDER("{'order_id':'X\\u0000'," LINE "}"), AFTER);
+	flow(BEFORE,
+	     REASON("\xff"),
+	     REASON("\x80"),
+	     REASON("\xc3"),
+	     REASON("\xc3("),
+	     REASON("\xe2\x82"),
+	     REASON("\xc0\xaf"),
+	     REASON("\xe0\x80\xaf"),
+	     REASON("\xed\xa0\x80"),
+	     REASON("\xf4\x90\x80\x80"),
+	     REASON("\xf8\x88\x80\x80\x80"),
+	     REASON("\\ud800"),
+	     REASON("\\udc00"),
+	     REASON("\\ud800\\u0041"),
+	     REASON("\\u0000"),
+	     REASON("a\\u0000b"),
+	     RECEIPT("{'sku':'\xff','qty':1}"),
+	     RECEIPT("{'sku':'A','\xff':1,'qty':1}"),
+	     HOLD("{'sku':'A\\u0000','qty':1}"),
+	     ORDER("{'order_id':'X\\u0000'," LINE "}"),
+	     AFTER);
 }
 
 Test(refusals, movement_members)
 {
-	flow(BEFORE, MOVE("") "field=movement_id", MOVE("{}") "field=movement_id",
-	     MOVE("{'kind':'receipt'," LINE "}") "field=movement_id", MOVE("{'movement_id':'X'," LINE "}") "field=kind",
+	flow(BEFORE,
+	     MOVE("") "field=movement_id",
+	     MOVE("{}") "field=movement_id",
+	     MOVE("{'kind':'receipt'," LINE "}") "field=movement_id",
+	     MOVE("{'movement_id':'X'," LINE "}") "field=kind",
 	     MOVE("{'movement_id':'X','kind':'receipt'}") "field=lines",
 	     MOVE("{'movement_id':7,'kind':'receipt'," LINE "}") "field=movement_id",
 	     MOVE("{'movement_id':null,'kind':'receipt'," LINE "}") "field=movement_id",
@@ -67,13 +130,22 @@ Test(refusals, movement_members)
 	     MOVE("{'movement_id':'X','kind':'receipt','lines':{}}") "field=lines",
 	     MOVE("{'movement_id':'X','kind':'receipt','lines':null}") "field=lines",
 	     MOVE("{'movement_id':'X','kind':'receipt','lines':[]}") "field=lines",
-	     MOVE_WITH("'reason':1") "field=reason", MOVE_WITH("'reference':{}") "field=reference",
-	     MOVE_WITH("'colour':1") "field=colour", MOVE_WITH("'Reason':''") "field=Reason",
-	     MOVE_WITH("'movement_id':'X'") "field=movement_id", MOVE_WITH("'kind':'return'") "field=kind",
-	     MOVE_WITH(LINE) "field=lines", MOVE_WITH("'':1"), RECEIPT("{}") "field=lines[0].sku",
-	     RECEIPT("null") "field=lines[0]", RECEIPT("'A'") "field=lines[0]", RECEIPT("[]") "field=lines[0]",
-	     RECEIPT("1") "field=lines[0]", RECEIPT("{'qty':1}") "field=lines[0].sku",
-	     RECEIPT("{'sku':'A'}") "field=lines[0].qty", RECEIPT("{'sku':1,'qty':1}") "field=lines[0].sku",
+	     MOVE_WITH("'reason':1") "field=reason",
+	     MOVE_WITH("'reference':{}") "field=reference",
+	     MOVE_WITH("'colour':1") "field=colour",
+	     MOVE_WITH("'Reason':''") "field=Reason",
+	     MOVE_WITH("'movement_id':'X'") "field=movement_id",
+	     MOVE_WITH("'kind':'return'") "field=kind",
+	     MOVE_WITH(LINE) "field=lines",
+	     MOVE_WITH("'':1"),
+	     RECEIPT("{}") "field=lines[0].sku",
+	     RECEIPT("null") "field=lines[0]",
+	     RECEIPT("'A'") "field=lines[0]",
+	     RECEIPT("[]") "field=lines[0]",
+	     RECEIPT("1") "field=lines[0]",
+	     RECEIPT("{'qty':1}") "field=lines[0].sku",
+	     RECEIPT("{'sku':'A'}") "field=lines[0].qty",
+	     RECEIPT("{'sku':1,'qty':1}") "field=lines[0].sku",
 	     RECEIPT("{'sku':null,'qty':1}") "field=lines[0].sku",
 	     RECEIPT("{'sku':'A','qty':1,'location':1}") "field=lines[0].location",
 	     RECEIPT("{'sku':'A','qty':1,'location':null}") "field=lines[0].location",
@@ -82,7 +154,8 @@ Test(refusals, movement_members)
 	     RECEIPT("{'sku':'A','qty':1,'qty':1}") "field=lines[0].qty",
 	     RECEIPT("{'sku':'A','sku':'B','qty':1}") "field=lines[0].sku",
 	     RECEIPT("{'sku':'A','s\\u006bu':'A','qty':1}") "field=lines[0].sku",
-	     RECEIPT("{'sku':'A','qty':1},{'sku':'A','qty':0}") "field=lines[1].qty", AFTER);
+	     RECEIPT("{'sku':'A','qty':1},{'sku':'A','qty':0}") "field=lines[1].qty",
+	     AFTER);
 }
 
 #define RECEIVED(qty) RECEIPT("{'sku':'A','qty':" qty "}") "field=lines[0].qty"
@@ -92,76 +165,159 @@ Test(refusals, movement_members)
 
 Test(refusals, quantities)
 {
-	flow(BEFORE, RECEIVED("0"), RECEIVED("-0"), RECEIVED("-1"), RECEIVED("1000000001"),
-	     RECEIVED("9000000000000001"), RECEIVED("2147483648"), RECEIVED("4294967297"),
-	     RECEIVED("9223372036854775807"), RECEIVED("9223372036854775808"), RECEIVED("18446744073709551617"),
-	     RECEIVED("-9223372036854775809"), RECEIVED("100000000000000000000000000000000000000001"),
-	     RECEIVED("1e400"), RECEIVED("1.0"), RECEIVED("1.5"), RECEIVED("0.1"), RECEIVED("1e0"), RECEIVED("1E0"),
-	     RECEIVED("1e3"), RECEIVED("10e-1"), RECEIVED("1.0e1"), RECEIVED("'1'"), RECEIVED("''"), RECEIVED("null"),
-	     RECEIVED("true"), RECEIVED("[1]"), RECEIVED("{}"), RETURNED("0"), RETURNED("-1"), RETURNED("1000000001"),
-	     ADJUSTED("0"), ADJUSTED("-0"), ADJUSTED("1000000001"), ADJUSTED("-1000000001"), ADJUSTED("-1.0"),
-	     ADJUSTED("'-1'"), ADJUSTED("1e1"), RESERVED("0"), RESERVED("-1"), RESERVED("1000000001"),
-	     RESERVED("9223372036854775808"), RESERVED("1.0"), RESERVED("1e0"), RESERVED("'1'"), RESERVED("null"),
-	     RESERVED("true"), RESERVED("[1]"), COUNT_OF("'counted':-1") "field=lines[0].counted",
+	flow(BEFORE,
+	     RECEIVED("0"),
+	     RECEIVED("-0"),
+	     RECEIVED("-1"),
+	     RECEIVED("1000000001"),
+	     RECEIVED("9000000000000001"),
+	     RECEIVED("2147483648"),
+	     RECEIVED("4294967297"),
+	     RECEIVED("9223372036854775807"),
+	     RECEIVED("9223372036854775808"),
+	     RECEIVED("18446744073709551617"),
+	     RECEIVED("-9223372036854775809"),
+	     RECEIVED("100000000000000000000000000000000000000001"),
+	     RECEIVED("1e400"),
+	     RECEIVED("1.0"),
+	     RECEIVED("1.5"),
+	     RECEIVED("0.1"),
+	     RECEIVED("1e0"),
+	     RECEIVED("1E0"),
+	     RECEIVED("1e3"),
+	     RECEIVED("10e-1"),
+	     RECEIVED("1.0e1"),
+	     RECEIVED("'1'"),
+	     RECEIVED("''"),
+	     RECEIVED("null"),
+	     RECEIVED("true"),
+	     RECEIVED("[1]"),
+	     RECEIVED("{}"),
+	     RETURNED("0"),
+	     RETURNED("-1"),
+	     RETURNED("1000000001"),
+	     ADJUSTED("0"),
+	     ADJUSTED("-0"),
+	     ADJUSTED("1000000001"),
+	     ADJUSTED("-1000000001"),
+	     ADJUSTED("-1.0"),
+	     ADJUSTED("'-1'"),
+	     ADJUSTED("1e1"),
+	     RESERVED("0"),
+	     RESERVED("-1"),
+	     RESERVED("1000000001"),
+	     RESERVED("9223372036854775808"),
+	     RESERVED("1.0"),
+	     RESERVED("1e0"),
+	     RESERVED("'1'"),
+	     RESERVED("null"),
+	     RESERVED("true"),
+	     RESERVED("[1]"),
+	     COUNT_OF("'counted':-1") "field=lines[0].counted",
 	     COUNT_OF("'counted':9000000000000001") "field=lines[0].counted",
 	     COUNT_OF("'counted':9223372036854775808") "field=lines[0].counted",
-	     COUNT_OF("'counted':1.0") "field=lines[0].counted", COUNT_OF("'counted':'1'") "field=lines[0].counted",
-	     COUNT_OF("'counted':null") "field=lines[0].counted", COUNT_OF("'expected':1") "field=lines[0].counted",
+	     COUNT_OF("'counted':1.0") "field=lines[0].counted",
+	     COUNT_OF("'counted':'1'") "field=lines[0].counted",
+	     COUNT_OF("'counted':null") "field=lines[0].counted",
+	     COUNT_OF("'expected':1") "field=lines[0].counted",
 	     COUNT_OF("'counted':1,'expected':-1") "field=lines[0].expected",
 	     COUNT_OF("'counted':1,'expected':9000000000000001") "field=lines[0].expected",
 	     COUNT_OF("'counted':1,'expected':1e0") "field=lines[0].expected",
 	     COUNT_OF("'counted':1,'expected':'1'") "field=lines[0].expected",
-	     COUNT_OF("'counted':1,'qty':1") "field=lines[0].qty", COUNT_OF("'counted':1},{'sku':'A','counted':1"),
-	     COUNT_OF("'counted':1},{'sku':'B','counted':1},{'sku':'A','location':'main','counted':2"), AFTER);
+	     COUNT_OF("'counted':1,'qty':1") "field=lines[0].qty",
+	     COUNT_OF("'counted':1},{'sku':'A','counted':1"),
+	     COUNT_OF("'counted':1},{'sku':'B','counted':1},{'sku':'A','location':'main','counted':2"),
+	     AFTER);
 }
 
 #define SIXTEEN    "0123456789abcdef"
 #define SIXTY_FIVE SIXTEEN SIXTEEN SIXTEEN SIXTEEN "x"
-#define SKU(code)                                                                      \
-	RECEIPT("{'sku':'" code "','qty':1}")                                          \
-	"field=lines[0].sku", HOLD("{'sku':'" code "','qty':1}") "field=lines[0].sku", \
-		ASK("{'skus':['A','" code "']}") "field=skus[1]"
-#define PLACE(code)                                          \
-	RECEIPT("{'sku':'A','qty':1,'location':'" code "'}") \
-	"field=lines[0].location", HOLD("{'sku':'A','qty':1,'location':'" code "'}") "field=lines[0].location"
-#define ID(code)                                                     \
-	MOVE("{'movement_id':'" code "','kind':'receipt'," LINE "}") \
-	"field=movement_id", ORDER("{'order_id':'" code "'," LINE "}") "field=order_id"
-#define EVERY(code) SKU(code), PLACE(code), ID(code)
+/* clang-format off */
+#define SKU(code) \
+	RECEIPT("{'sku':'" code "','qty':1}") "field=lines[0].sku", \
+	HOLD("{'sku':'" code "','qty':1}") "field=lines[0].sku", \
+	ASK("{'skus':['A','" code "']}") "field=skus[1]"
+#define PLACE(code) \
+	RECEIPT("{'sku':'A','qty':1,'location':'" code "'}") "field=lines[0].location", \
+	HOLD("{'sku':'A','qty':1,'location':'" code "'}") "field=lines[0].location"
+#define ID(code) \
+	MOVE("{'movement_id':'" code "','kind':'receipt'," LINE "}") "field=movement_id", \
+	ORDER("{'order_id':'" code "'," LINE "}") "field=order_id"
+#define EVERY(code) \
+	SKU(code), \
+	PLACE(code), \
+	ID(code)
+/* clang-format on */
 
 Test(refusals, codes)
 {
-	flow(BEFORE, EVERY(""), EVERY(" "), EVERY("a b"), EVERY(" a"), EVERY("a/b"), EVERY("a?"), EVERY("a#b"),
-	     EVERY("100%"), EVERY("."), EVERY(".."), EVERY("\\t"), EVERY("a\\n"), EVERY("\\u007f"),
-	     EVERY("caf\xc3\xa9"), EVERY("\\u00e9"), EVERY(SIXTY_FIVE), PLACE(SIXTEEN SIXTEEN "x"), AFTER);
+	flow(BEFORE,
+	     EVERY(""),
+	     EVERY(" "),
+	     EVERY("a b"),
+	     EVERY(" a"),
+	     EVERY("a/b"),
+	     EVERY("a?"),
+	     EVERY("a#b"),
+	     EVERY("100%"),
+	     EVERY("."),
+	     EVERY(".."),
+	     EVERY("\\t"),
+	     EVERY("a\\n"),
+	     EVERY("\\u007f"),
+	     EVERY("caf\xc3\xa9"),
+	     EVERY("\\u00e9"),
+	     EVERY(SIXTY_FIVE),
+	     PLACE(SIXTEEN SIXTEEN "x"),
+	     AFTER);
 }
 
 Test(refusals, reservation_members)
 {
-	flow(BEFORE, ORDER("") "field=order_id", ORDER("{" LINE "}") "field=order_id",
-	     ORDER("{'order_id':1," LINE "}") "field=order_id", ORDER("{'order_id':'X'}") "field=lines",
-	     ORDER("{'order_id':'X','lines':[]}") "field=lines", ORDER("{'order_id':'X','lines':'A'}") "field=lines",
-	     HOLD("{'sku':'A'}") "field=lines[0].qty", HOLD("{'qty':1}") "field=lines[0].sku",
+	flow(BEFORE,
+	     ORDER("") "field=order_id",
+	     ORDER("{" LINE "}") "field=order_id",
+	     ORDER("{'order_id':1," LINE "}") "field=order_id",
+	     ORDER("{'order_id':'X'}") "field=lines",
+	     ORDER("{'order_id':'X','lines':[]}") "field=lines",
+	     ORDER("{'order_id':'X','lines':'A'}") "field=lines",
+	     HOLD("{'sku':'A'}") "field=lines[0].qty",
+	     HOLD("{'qty':1}") "field=lines[0].sku",
 	     HOLD("{'sku':'A','qty':1,'price':1}") "field=lines[0].price",
 	     HOLD("{'sku':'A','qty':1,'qty':2}") "field=lines[0].qty",
 	     HOLD("{'sku':'A','qty':1},{'sku':'B','qty':-1}") "field=lines[1].qty",
-	     HOLD("{'sku':'A','qty':1},7") "field=lines[1]", HOLD_WITH("'customer':1") "field=customer",
-	     HOLD_WITH("'order_id':'X'") "field=order_id", HOLD_WITH("'ttl':60") "field=ttl",
-	     HOLD_WITH("'ttl_s':0") "field=ttl_s", HOLD_WITH("'ttl_s':-1") "field=ttl_s",
-	     HOLD_WITH("'ttl_s':86401") "field=ttl_s", HOLD_WITH("'ttl_s':1.5") "field=ttl_s",
-	     HOLD_WITH("'ttl_s':6e1") "field=ttl_s", HOLD_WITH("'ttl_s':'60'") "field=ttl_s",
-	     HOLD_WITH("'ttl_s':null") "field=ttl_s", HOLD_WITH("'ttl_s':9223372036854775808") "field=ttl_s",
-	     HOLD_WITH("'mode':'some'") "field=mode", HOLD_WITH("'mode':''") "field=mode",
-	     HOLD_WITH("'mode':1") "field=mode", HOLD_WITH("'mode':null") "field=mode",
-	     HOLD_WITH("'mode':'ALL_OR_NOTHING'") "field=mode", AFTER);
+	     HOLD("{'sku':'A','qty':1},7") "field=lines[1]",
+	     HOLD_WITH("'customer':1") "field=customer",
+	     HOLD_WITH("'order_id':'X'") "field=order_id",
+	     HOLD_WITH("'ttl':60") "field=ttl",
+	     HOLD_WITH("'ttl_s':0") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':-1") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':86401") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':1.5") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':6e1") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':'60'") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':null") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':9223372036854775808") "field=ttl_s",
+	     HOLD_WITH("'mode':'some'") "field=mode",
+	     HOLD_WITH("'mode':''") "field=mode",
+	     HOLD_WITH("'mode':1") "field=mode",
+	     HOLD_WITH("'mode':null") "field=mode",
+	     HOLD_WITH("'mode':'ALL_OR_NOTHING'") "field=mode",
+	     AFTER);
 }
 
 Test(refusals, availability_members)
 {
-	flow(BEFORE, ASK("") "field=skus", ASK("{'skus':[]}") "field=skus", ASK("{'skus':'A'}") "field=skus",
-	     ASK("{'skus':{}}") "field=skus", ASK("{'skus':[1]}") "field=skus[0]",
-	     ASK("{'skus':['A',null]}") "field=skus[1]", ASK("{'skus':['A'],'max_age_ms':1}") "field=max_age_ms",
-	     ASK("{'skus':['A'],'skus':['A']}") "field=skus", AFTER);
+	flow(BEFORE,
+	     ASK("") "field=skus",
+	     ASK("{'skus':[]}") "field=skus",
+	     ASK("{'skus':'A'}") "field=skus",
+	     ASK("{'skus':{}}") "field=skus",
+	     ASK("{'skus':[1]}") "field=skus[0]",
+	     ASK("{'skus':['A',null]}") "field=skus[1]",
+	     ASK("{'skus':['A'],'max_age_ms':1}") "field=max_age_ms",
+	     ASK("{'skus':['A'],'skus':['A']}") "field=skus",
+	     AFTER);
 }
 
 #define OPEN   "[[[[[[[[[[[[[[[["
@@ -177,7 +333,8 @@ Test(refusals, deep_nesting)
 	flow_repeat(POST_ORDER "{'order_id':", OPEN, 1000, BAD);
 	flow_repeat("raw POST /v1/reservations/batch {'reservations':[", "[", 100000, BAD);
 	flow_repeat(POST_MOVEMENT "{'movement_id':'X','kind':'receipt','lines':[{'sku':", "[", 500, BAD);
-	flow_steps(MOVE("{'movement_id':" OPEN OPEN OPEN CLOSED CLOSED CLOSED "}"), AFTER);
+	flow_steps(MOVE("{'movement_id':" OPEN OPEN OPEN CLOSED CLOSED CLOSED "}"),
+	           AFTER);
 	flow_end();
 }
 

@@ -3,7 +3,8 @@
 
 Test(replay, same_lines_in_any_form)
 {
-	flow("receipt  A +10 B +10 A@paris +5     -> 201", "reserve  R1 A=4 B=2 A@paris=1       -> 201 held",
+	flow("receipt  A +10 B +10 A@paris +5     -> 201",
+	     "reserve  R1 A=4 B=2 A@paris=1       -> 201 held",
 	     "reserve  R1 A=4 B=2 A@paris=1       -> 200 held replayed A=4 B=2 A@paris=1 lines=3",
 	     "reserve  R1 A@paris=1 B=2 A=4       -> 200 held replayed",
 	     "reserve  R1 B=1 A=3 A@paris=1 B=1 A=1 -> 200 held replayed",
@@ -15,7 +16,9 @@ Test(replay, same_lines_in_any_form)
 
 Test(replay, other_lines_are_refused)
 {
-	flow("receipt  A +10 B +10 A@paris +5     -> 201", "reserve  R1 A=4 B=2                 -> 201 held", "mark",
+	flow("receipt  A +10 B +10 A@paris +5     -> 201",
+	     "reserve  R1 A=4 B=2                 -> 201 held",
+	     "mark",
 	     "reserve  R1 A=4                     -> 422 order_id_reused",
 	     "reserve  R1 A=4 B=3                 -> 422 order_id_reused",
 	     "reserve  R1 A=2 B=4                 -> 422 order_id_reused",
@@ -24,7 +27,8 @@ Test(replay, other_lines_are_refused)
 	     "reserve  R1 a=4 B=2                 -> 422 order_id_reused",
 	     "reserve  R1 A=400 B=2               -> 422 order_id_reused",
 	     "reserve  R1 GHOST=1                 -> 422 order_id_reused",
-	     "get      R1                         -> held A=4 B=2 lines=2", "unchanged",
+	     "get      R1                         -> held A=4 B=2 lines=2",
+	     "unchanged",
 	     "release  R1                         -> released",
 	     "reserve  R1 A=4                     -> 422 order_id_reused",
 	     "reserve  r1 A=4                     -> 201");
@@ -32,14 +36,17 @@ Test(replay, other_lines_are_refused)
 
 Test(replay, shows_the_state_of_now)
 {
-	flow("receipt  A +10                      -> 201", "reserve  R1 A=1                     -> 201 held",
+	flow("receipt  A +10                      -> 201",
+	     "reserve  R1 A=1                     -> 201 held",
 	     "confirm  R1                         -> confirmed",
 	     "reserve  R1 A=1                     -> 200 confirmed replayed confirmed_at=*",
 	     "release  R1                         -> released",
 	     "reserve  R1 A=1                     -> 200 released replayed released_at=*",
 	     "sku      A                          -> available=10 reserved=0",
-	     "reserve  R2 A=1 ttl=60              -> 201 held", "extend   R2 ttl=600                 -> held",
-	     "reserve  R2 A=1 ttl=60              -> 200 held replayed expires_at=~600", "tick     601",
+	     "reserve  R2 A=1 ttl=60              -> 201 held",
+	     "extend   R2 ttl=600                 -> held",
+	     "reserve  R2 A=1 ttl=60              -> 200 held replayed expires_at=~600",
+	     "tick     601",
 	     "reserve  R2 A=1                     -> 200 expired replayed",
 	     "confirm  R2 reacquire               -> confirmed reacquired",
 	     "reserve  R2 A=1                     -> 200 confirmed replayed !reacquired");
@@ -48,12 +55,15 @@ Test(replay, shows_the_state_of_now)
 /* The commonest replay on the day of a sale: the order was held, the stock is gone. */
 Test(replay, sold_out)
 {
-	flow("receipt  A +10                      -> 201", "reserve  R1 A=10                    -> 201 held",
+	flow("receipt  A +10                      -> 201",
+	     "reserve  R1 A=10                    -> 201 held",
 	     "reserve  R1 A=10                    -> 200 held replayed",
 	     "reserve  R2 A=1                     -> 409 short A requested=1 available=0",
-	     "reserve  R1 A=10                    -> 200 held replayed", "restart",
 	     "reserve  R1 A=10                    -> 200 held replayed",
-	     "release  R1                         -> released", "reserve  R2 A=10                    -> 201",
+	     "restart",
+	     "reserve  R1 A=10                    -> 200 held replayed",
+	     "release  R1                         -> released",
+	     "reserve  R2 A=10                    -> 201",
 	     "reserve  R1 A=10                    -> 200 released replayed");
 }
 
@@ -73,41 +83,50 @@ Test(replay, movements)
 	flow("receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 201",
 	     "receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 200 replayed movement_id=M1 kind=receipt"
 	     "                                       A=10 B=2 A@paris=1 reason=r reference=f created_at=~0",
-	     "receipt  M1 A@paris +1 B@main +2 A +4 A +6 reason=r reference=f -> 200 replayed", "mark",
-	     "receipt  M1 A +10 B +2 A@paris +1               -> 422 movement_id_reused",
-	     "receipt  M1 A +10 B +2 A@paris +1 reason=r      -> 422 movement_id_reused",
+	     "receipt  M1 A@paris +1 B@main +2 A +4 A +6 reason=r reference=f -> 200 replayed",
+	     "mark",
+	     "receipt  M1 A +10 B +2 A@paris +1                      -> 422 movement_id_reused",
+	     "receipt  M1 A +10 B +2 A@paris +1 reason=r             -> 422 movement_id_reused",
 	     "receipt  M1 A +10 B +2 A@paris +1 reason=r reference=g -> 422 movement_id_reused",
 	     "receipt  M1 A +10 B +2 A@paris +1 reason=f reference=r -> 422 movement_id_reused",
 	     "receipt  M1 A +11 B +2 A@paris +1 reason=r reference=f -> 422 movement_id_reused",
-	     "receipt  M1 A +10 B +2 reason=r reference=f     -> 422 movement_id_reused",
+	     "receipt  M1 A +10 B +2 reason=r reference=f            -> 422 movement_id_reused",
 	     "return   M1 A +10 B +2 A@paris +1 reason=r reference=f -> 422 movement_id_reused",
 	     "adjust   M1 A +10 B +2 A@paris +1 reason=r reference=f -> 422 movement_id_reused",
 	     "count    M1 A=10 B=2 A@paris=1 reason=r reference=f    -> 422 movement_id_reused",
-	     "receipt  M1 GHOST +1                            -> 422 movement_id_reused", "unchanged",
-	     "sku      A                          -> available=11",
-	     "sku      GHOST                      -> 404 unknown_sku");
+	     "receipt  M1 GHOST +1                                   -> 422 movement_id_reused",
+	     "unchanged",
+	     "sku      A                                             -> available=11",
+	     "sku      GHOST                                         -> 404 unknown_sku");
 }
 
 /* A replay is judged by its id, before the stock: it is right even where it could not be done any more. */
 Test(replay, movements_that_could_not_be_done_again)
 {
-	flow("receipt  A +10                      -> 201", "adjust   M1 A -8                    -> 201 A=-8",
+	flow("receipt  A +10                      -> 201",
+	     "adjust   M1 A -8                    -> 201 A=-8",
 	     "adjust   M1 A -8                    -> 200 replayed A=-8",
 	     "count    M2 A=9 expected=2          -> 201 A=7",
-	     "count    M2 A=9 expected=2          -> 200 replayed A=7", "adjust   A -4                       -> 201",
+	     "count    M2 A=9 expected=2          -> 200 replayed A=7",
+	     "adjust   A -4                       -> 201",
 	     "count    M2 A=9 expected=2          -> 200 replayed A=7",
 	     "count    M2 A=5 expected=2          -> 422 movement_id_reused",
 	     "count    M2 A=9                     -> 422 movement_id_reused",
-	     "sku      A                          -> available=5", "count    M3 A=9000000000000000      -> 201",
-	     "return   M4 A +1                    -> 409 limit", "adjust   A -1                       -> 201",
-	     "return   M4 A +1                    -> 201", "return   M4 A +1                    -> 200 replayed",
+	     "sku      A                          -> available=5",
+	     "count    M3 A=9000000000000000      -> 201",
+	     "return   M4 A +1                    -> 409 limit",
+	     "adjust   A -1                       -> 201",
+	     "return   M4 A +1                    -> 201",
+	     "return   M4 A +1                    -> 200 replayed",
 	     "sku      A                          -> available=9000000000000000");
 }
 
 Test(replay, survives_a_restart)
 {
-	flow("receipt  M1 A +10                   -> 201", "reserve  R1 A=4                     -> 201",
-	     "confirm  R1                         -> confirmed", "restart",
+	flow("receipt  M1 A +10                   -> 201",
+	     "reserve  R1 A=4                     -> 201",
+	     "confirm  R1                         -> confirmed",
+	     "restart",
 	     "receipt  M1 A +10                   -> 200 replayed",
 	     "receipt  M1 A +11                   -> 422 movement_id_reused",
 	     "reserve  R1 A=4                     -> 200 confirmed replayed",
@@ -132,14 +151,15 @@ Test(replay, twins)
 
 Test(replay, twins_of_other_content)
 {
-	flow("receipt  A +10                      -> 201",
-	     "race 2   reserve R1 A=1 || reserve R1 A=2 -> 1x 201 held | 1x 422 order_id_reused",
+	flow("receipt  A +10                              -> 201",
+	     "race 2   reserve R1 A=1 || reserve R1 A=2   -> 1x 201 held | 1x 422 order_id_reused",
 	     "race 2   receipt M1 A +1 || receipt M1 A +2 -> 1x 201 | 1x 422 movement_id_reused");
 }
 
 Test(replay, twins_through_four_lanes)
 {
-	flow("serve    --lanes 4", "receipt  A +4                       -> 201",
+	flow("serve    --lanes 4",
+	     "receipt  A +4                       -> 201",
 	     "race 32  reserve R1 A=1 || reserve R2 A=1 || reserve R3 A=1 || reserve R4 A=1 ->"
 	     "                                       4x 201 held | 28x 200 held replayed",
 	     "reserve  R5 A=1                     -> 409 short A requested=1 available=0",
@@ -151,7 +171,8 @@ Test(replay, twins_through_four_lanes)
 
 Test(replay, twins_on_two_processes)
 {
-	flow("receipt  A +1                       -> 201", "second",
+	flow("receipt  A +1                       -> 201",
+	     "second",
 	     "race 2   reserve R1 A=1             -> 1x 201 held | 1x 200 held replayed",
 	     "race 16  reserve R1 A=1             -> 16x 200 held replayed",
 	     "release  R1                         -> released",
@@ -167,7 +188,8 @@ Test(replay, twins_on_two_processes)
 /* Equal slot numbers cost speed only. */
 Test(replay, twins_on_two_processes_of_one_slot)
 {
-	flow("receipt  A +1                       -> 201", "second   --lanes 2",
+	flow("receipt  A +1                       -> 201",
+	     "second   --lanes 2",
 	     "race 16  reserve R1 A=1             -> 1x 201 held | 15x 200 held replayed",
 	     "race 16  receipt M1 A +1 NEW +1     -> 1x 201 | 15x 200 replayed",
 	     "race 16  reserve R2 A=1 NEW=1       -> 1x 201 held | 15x 200 held replayed",
@@ -178,7 +200,9 @@ Test(replay, twins_on_two_processes_of_one_slot)
 /* Pairs of twins, many at a time, so that some meet within one transaction and some do not. */
 Test(replay, many_twins)
 {
-	flow("serve    --lanes 4", "receipt  A +400                     -> 201", "second   --lanes 4 --slot 4",
+	flow("serve    --lanes 4",
+	     "receipt  A +400                     -> 201",
+	     "second   --lanes 4 --slot 4",
 	     "race 32*10 reserve R# A=1           -> 320x 201 held",
 	     "race 32*10 reserve R# A=1           -> 320x 200 held replayed",
 	     "race 32*10 reserve R# A=2           -> 320x 422 order_id_reused",
@@ -186,4 +210,13 @@ Test(replay, many_twins)
 	     "race 32*10 release R# || release R# -> 320x 200 released",
 	     "race 32*10 release R# || confirm R# -> 160x 200 released replayed | 160x 409 released",
 	     "sku      A                          -> available=400 reserved=0");
+}
+
+/* The id was looked up before the locks, and the twin came in between. */
+Test(replay, twins_of_a_count)
+{
+	flow("second   --slot 1",
+	     "receipt  A +5                 -> 201",
+	     "race 8   count M1 A=7 expected=5 -> 1x 201 | 7x 200 replayed",
+	     "sku      A                    -> on_hand=7");
 }

@@ -404,39 +404,3 @@ Test(scan, knows_utf8)
 	cr_expect_eq(accepted[3], 0x10000 - 0x800 - 2048);
 	cr_expect_eq(accepted[4], (0x110000 - 0x10000) / 64 / 64 * 2);
 }
-
-/* ---- no memory. cJSON's header is json.c's alone, so its hooks are declared here as they are there. */
-
-struct cJSON_Hooks {
-	void *(*malloc_fn)(size_t size);
-	void (*free_fn)(void *p);
-};
-void cJSON_InitHooks(struct cJSON_Hooks *hooks);
-
-static int allocations_left;
-
-static void *malloc_sometimes(size_t size)
-{
-	return allocations_left-- > 0 ? malloc(size) : NULL;
-}
-
-Test(scan, says_no_memory)
-{
-	const char        *text = "{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}";
-	struct cJSON_Hooks hooks = {malloc_sometimes, free};
-	struct json_doc   *doc = NULL;
-	struct json_fault  fault;
-	int                n = 0;
-
-	cJSON_InitHooks(&hooks);
-	for (; !doc && n < 100; n++) {
-		allocations_left = n;
-		doc = json_parse(text, strlen(text), &fault);
-		if (!doc) {
-			cr_expect_str_eq(fault.detail, JSON_NO_MEMORY);
-			cr_expect_str_empty(fault.field);
-		}
-	}
-	cr_expect(doc && n > 10, "%d", n);
-	json_free(doc);
-}

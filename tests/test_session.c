@@ -1,8 +1,7 @@
 /* test_session.c - a session is what we make it, whatever the server's own settings are: the same flows on servers that
- * an operator has set against us, and what interrupts and closed connections leave behind. */
-#include "tests/proxy.h"
+ * an operator has set against us, and connections that the server closes. */
+#include "tests/flow.h"
 #include "tests/server.h"
-#include "tests/trap.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,87 +20,6 @@ static void teardown(void)
 }
 
 TestSuite(session, .init = setup, .fini = teardown, .timeout = 90);
-
-/* ---- what breaks off, on the server of all tests */
-
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg += db_int(row, 0);
-}
-
-/* Half a set is nothing, whoever reads it. */
-Test(torn, rows_of_half_a_set)
-{
-	struct scratch s;
-	struct proxy  *proxy;
-	struct db     *db;
-	int64_t        sum = 0;
-
-	scratch_open(&s);
-	proxy = proxy_open(&s);
-	snprintf(s.target.socket, sizeof(s.target.socket), "%s", s.link);
-	db = db_new(&s.target);
-	cr_assert(db_connect(db), "%s", db_error(db));
-	proxy_arm(proxy, BREACH_TORN, "seq_1_to_1000");
-	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_UNKNOWN && sum == 0,
-	          "rows were given, their sum is %d", (int)sum);
-	proxy_let_in(proxy);
-	cr_assert(db_connect(db), "%s", db_error(db));
-	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_OK && sum == 500500);
-	db_free(db);
-	proxy_close(proxy);
-	scratch_close(&s);
-}
-
-/* What was read of a sku before the answer broke off is not remembered. */
-Test(torn, totals)
-{
-	struct proxy *proxy;
-	struct race  *first, *second;
-
-	flow_begin();
-	proxy = proxy_open(flow_scratch());
-	flow_repeat("receipt", " A@L# +100", 50, " -> 201");
-	proxy_arm(proxy, BREACH_TORN, "FROM stock_slot s");
-	first = flow_race("1", "sku A");
-	cr_expect(proxy_struck(proxy));
-	usleep(300000);
-	second = flow_race("1", "sku A max_age=60000");
-	usleep(300000);
-	proxy_let_in(proxy);
-	trap_raced(first, "1x 200 available=5000");
-	trap_raced(second, "1x 200 available=5000");
-	flow_end();
-	proxy_close(proxy);
-}
-
-/* Where what begins a transaction is interrupted time and again, nothing of the transaction stands by itself. */
-Test(torn, what_begins_a_transaction)
-{
-	static const char *const steps[] = {
-		"release  R1                -> 200 released",
-		"adjust   A -1              -> 201",
-		"confirm  R2                -> 200 confirmed",
-		"reserve  R3 A=1            -> 201 held",
-	};
-	struct proxy *proxy;
-
-	flow_begin();
-	proxy = proxy_open(flow_scratch());
-	flow_step("serve --lanes 1");
-	flow_steps("receipt  A +10             -> 201", "reserve  R1 A=2            -> 201",
-	           "reserve  R2 A=3            -> 201");
-	for (size_t i = 0; i < LENGTH(steps); i++) {
-		flow_step("cut");
-		flow_step("reserve R1 A=2 -> 200 replayed"); /* a new connection, which has not begun anything yet */
-		proxy_arm(proxy, BREACH_WRONG, "SET autocommit = 0");
-		flow_step("%s", steps[i]);
-		cr_expect(proxy_struck(proxy), "%s", steps[i]);
-	}
-	flow_step("sku      A                 -> available=5 reserved=4");
-	flow_end();
-	proxy_close(proxy);
-}
 
 /* ---- servers that are set against us */
 
@@ -138,28 +56,37 @@ static void orders_live(void)
 	orders("R");
 	orders("S");
 	orders("E");
-	flow_steps("race 30*2 release R#             -> 60x 200 released lines=9",
-	           "race 30*2 release R#             -> 60x 200 released replayed lines=9", "confirm S0 -> 200",
-	           "confirm S1 -> 200", "confirm S2 -> 200", "confirm S3 -> 200",
-	           "race 30*2 confirm S#             -> 56x 200 confirmed lines=9 | 4x 200 confirmed replayed lines=9",
-	           "availability A B C                -> items=A,B,C",
-	           "sku A -> available=240 reserved=360 locations=3",
-	           "list limit=100                    -> 200 more items[0].order_id=E59 items[99].lines=9",
-	           "list limit=100 next               -> 200 end items=80", "skus limit=2 -> items=A,B more",
-	           "skus limit=2 next                 -> items=C end");
+	flow_steps("race 30*2 release R# -> 60x 200 released lines=9",
+	           "race 30*2 release R# -> 60x 200 released replayed lines=9",
+	           "confirm S0           -> 200",
+	           "confirm S1           -> 200",
+	           "confirm S2           -> 200",
+	           "confirm S3           -> 200",
+	           "race 30*2 confirm S# -> 56x 200 confirmed lines=9 | 4x 200 confirmed replayed lines=9",
+	           "availability A B C   -> items=A,B,C",
+	           "sku A                -> available=240 reserved=360 locations=3",
+	           "list limit=100       -> 200 more items[0].order_id=E59 items[99].lines=9",
+	           "list limit=100 next  -> 200 end items=80",
+	           "skus limit=2         -> items=A,B more",
+	           "skus limit=2 next    -> items=C end");
 }
 
 static void orders_end(void)
 {
 	flow_steps("claim settle w limit=20           -> 201 orders=20 orders[19].lines=9",
 	           "complete 1 S0 S1                  -> 200 completed=2",
-	           "fail 1 S2=retry S3=bury -> 200 retried=1 buried=1",
-	           "give-back 1                       -> 200 returned", "kick S3 -> 200 confirmed",
-	           "work settle --batch 50            -> 0", "wait work settle -> 0",
+	           "fail 1 S2=retry S3=bury           -> 200 retried=1 buried=1",
+	           "give-back 1                       -> 200 returned",
+	           "kick S3                           -> 200 confirmed",
+	           "work settle --batch 50            -> 0",
+	           "wait work settle                  -> 0",
 	           "sql SELECT SUM(qty) FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> -531",
-	           "tick 61                           ", "work expire --batch 25 -> 0",
-	           "get E0                            -> expired lines=9", "get S59 -> settled lines=9",
-	           "list state=expired limit=50       -> more", "list state=expired limit=50 next -> end items=10",
+	           "tick 61                           ",
+	           "work expire --batch 25            -> 0",
+	           "get E0                            -> expired lines=9",
+	           "get S59                           -> settled lines=9",
+	           "list state=expired limit=50       -> more",
+	           "list state=expired limit=50 next  -> end items=10",
 	           "confirm E0 reacquire              -> 200 confirmed reacquired lines=9");
 }
 
@@ -169,14 +96,21 @@ static void stock_moves(void)
 
 	delivery_write(path, sizeof(path));
 	flow_step("run import %s -> 0 '~5 rows, 20 units in 1 movements'", path);
-	flow_steps("count C1 A@l1=100 B@l2=90         -> 201 lines=2", "adjust J1 A@l1 -10 A@l2 +10 -> 201",
-	           "movements A limit=3               -> 200 items=3 more", "movements A limit=3 next -> 200",
-	           "serve --lanes 4", "second --lanes 2 --slot 4",
-	           "race 20*5 reserve X# F=1 ttl=1  -> 7x 201 held | 93x 409 short", "tick 2",
+	flow_steps("count C1 A@l1=100 B@l2=90         -> 201 lines=2",
+	           "adjust J1 A@l1 -10 A@l2 +10       -> 201",
+	           "movements A limit=3               -> 200 items=3 more",
+	           "movements A limit=3 next          -> 200",
+	           "serve --lanes 4",
+	           "second --lanes 2 --slot 4",
+	           "race 20*5 reserve X# F=1 ttl=1    -> 7x 201 held | 93x 409 short",
+	           "tick 2",
 	           "race 20*2 reserve Y# F=1 || reserve Z# F=1 D=9 mode=best_effort -> *x 201 held | *x 409 short",
 	           "sku F                             -> available=0 reserved=7",
-	           "run purge --keep 0                -> 0", "run reap -> 0", "run kick --all -> 0",
-	           "run stats                         -> 0", "run audit -> 0 '~all hold'");
+	           "run purge --keep 0                -> 0",
+	           "run reap                          -> 0",
+	           "run kick --all                    -> 0",
+	           "run stats                         -> 0",
+	           "run audit                         -> 0 '~all hold'");
 }
 
 /* Reservations, movements, tasks, lists, jobs and commands, on a server with these settings. */
@@ -232,21 +166,29 @@ Test(session, batched_key_access)
  */
 Test(session, connections_that_the_server_closes)
 {
+	/* clang-format off */
 	static const char *const steps[] = {
-		"reserve R1 A=1 -> 201 held",  "get R1 -> held",
-		"confirm R1 -> 200 confirmed", "sku A -> 200",
-		"claim settle w -> 201",       "list state=held -> 200 end",
-		"receipt M1 B +1 -> 201",      "release R1 -> 200",
-		"skus -> items=A,B",           "tasks -> 200",
-		"movements B -> 200 end",
+		"reserve R1 A=1    -> 201 held",
+		"get R1            -> held",
+		"confirm R1        -> 200 confirmed",
+		"sku A             -> 200",
+		"claim settle w    -> 201",
+		"list state=held   -> 200 end",
+		"receipt M1 B +1   -> 201",
+		"release R1        -> 200",
+		"skus              -> items=A,B",
+		"tasks             -> 200",
+		"movements B       -> 200 end",
 	};
+	/* clang-format on */
 
 	server_start(&server, (const char *const[]){"--wait-timeout=1", "--interactive-timeout=1",
 	                                            "--secure-timestamp=YES", NULL});
 	server_use(&server);
 	flow_begin();
-	flow_steps("serve --lanes 2 --jobs=expire,reap", "receipt A +100 B +1 -> 201",
-	           "start W work expire --every 2     -> 0");
+	flow_steps("serve --lanes 2 --jobs=expire,reap",
+	           "receipt A +100 B +1           -> 201",
+	           "start W work expire --every 2 -> 0");
 	for (size_t i = 0; i < LENGTH(steps); i += 4) {
 		flow_signal(SIGSTOP);
 		usleep(1500000);
@@ -254,6 +196,7 @@ Test(session, connections_that_the_server_closes)
 		for (size_t k = i; k < i + 4 && k < LENGTH(steps); k++)
 			flow_step("%s", steps[k]);
 	}
-	flow_steps("signal W TERM", "end W -> 0");
+	flow_steps("signal W TERM",
+	           "end W -> 0");
 	flow_end();
 }

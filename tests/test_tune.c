@@ -10,15 +10,12 @@
 /* clang-format off: the steps are tables */
 
 /* The program's account is named as the test's database, and may only read and write rows there. */
-#define MAY_MAKE \
-	"sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
-#define MADE       "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
-#define DROPPED    "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
-#define THERE \
-	"sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
-#define TABLES \
-	"sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
-#define UNDER_WAY \
+#define MAY_MAKE "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '_tune.* TO ', DATABASE(), '@localhost')"
+#define MADE     "sql EXECUTE IMMEDIATE CONCAT('CREATE DATABASE ', DATABASE(), '_tune')"
+#define DROPPED  "sql EXECUTE IMMEDIATE CONCAT('DROP DATABASE ', DATABASE(), '_tune')"
+#define THERE    "sql SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = CONCAT(DATABASE(), '_tune')"
+#define TABLES   "sql SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = CONCAT(DATABASE(), '_tune')"
+#define UNDER_WAY                                                                                    \
 	"wait:16 sql BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1146 SELECT 0; EXECUTE IMMEDIATE" \
 	" CONCAT('SELECT COUNT(*) > 5000 FROM ', DATABASE(), '_tune.reservation'); END -> 1"
 #define STOCK_OF_A "receipt A +10 -> 201", "reserve R1 A=3 -> 201"
@@ -28,13 +25,13 @@ Test(tune, tells_and_leaves_nothing)
 	flow(STOCK_OF_A,
 	     MAY_MAKE,
 	     "mark",
-	     "run tune --seconds 1  -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
+	     "run tune --seconds 1        -> 0 ~reservations/s '~lock waits' '~holdfast serve --lanes'",
 	     THERE " -> 0",
 	     "run tune --seconds 1 --json -> 0 '~seconds:1,trials:[{slots:1,reservations_per_s:' ~slots:8 ~best:",
 	     THERE " -> 0",
 	     "unchanged",
-	     "sku A -> available=7 reserved=3",
-	     "run stats -> 0 '~skus                     1'");
+	     "sku A                       -> available=7 reserved=3",
+	     "run stats                   -> 0 '~skus                     1'");
 }
 
 /* The live tables know nothing of the load. */
@@ -45,23 +42,23 @@ Test(tune, beside_a_service)
 	     "mark",
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
-	     "run audit -> 0",
-	     "skus -> items=A end",
-	     "list -> items=R1 end",
-	     "run stats --json -> 0 ~skus:1, ~available:7,reserved:3,on_hand:10,",
+	     "run audit            -> 0",
+	     "skus                 -> items=A end",
+	     "list                 -> items=R1 end",
+	     "run stats --json     -> 0 ~skus:1, ~available:7,reserved:3,on_hand:10,",
 	     "run tune --seconds 1 -> 1 '~another tune'",
-	     "run purge --keep 1 -> 0",
+	     "run purge --keep 1   -> 0",
 	     "unchanged",
-	     "reserve R2 A=7 -> 201",
+	     "reserve R2 A=7       -> 201",
 	     "signal T TERM",
-	     "end T -> 1",
+	     "end T                -> 1",
 	     THERE " -> 0",
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
 	     "signal T INT",
-	     "end T -> 1",
+	     "end T                -> 1",
 	     THERE " -> 0",
-	     "get R2 -> held");
+	     "get R2               -> held");
 }
 
 Test(tune, killed_and_tuned_again)
@@ -71,7 +68,7 @@ Test(tune, killed_and_tuned_again)
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
 	     "signal T KILL",
-	     "end T -> 137",
+	     "end T                -> 137",
 	     THERE " -> 1",
 	     "run tune --seconds 1 -> 0",
 	     THERE " -> 0");
@@ -90,7 +87,7 @@ Test(tune, made_by_an_administrator)
 	     "start T tune --seconds 60",
 	     UNDER_WAY,
 	     "signal T KILL",
-	     "end T -> 137",
+	     "end T                -> 137",
 	     "run tune --seconds 1 -> 0",
 	     TABLES " -> 0",
 	     THERE " -> 1",
@@ -144,18 +141,20 @@ Test(tune, asks_an_administrator)
 
 /* ---- an older program's tune was killed among the live tables */
 
-#define SKU       "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
-#define SLOT      "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
-#define MOVEMENT  "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
-#define MOVED     "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
-#define HOLDS \
-	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts," \
+#define SKU      "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
+#define SLOT     "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
+#define MOVEMENT "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
+#define MOVED    "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
+#define HOLDS                                                                                                          \
+	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"      \
 	" created_at) SELECT seq, CONCAT('tune/ab/', seq), '', IF(seq = 9, 5, 1), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)," \
 	" 0, UTC_TIMESTAMP(3) FROM seq_7_to_9"
-#define LINES \
-	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = 'tune/sku'"
-#define LANE \
-	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES (65001, 1, 1, NOW(3), NOW(3))"
+#define LINES                                                                                                 \
+	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
+	"'tune/sku'"
+#define LANE                                                                        \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
+	" (65001, 1, 1, NOW(3), NOW(3))"
 #define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
 
@@ -169,15 +168,15 @@ Test(tune, left_by_an_older_program)
 	     HOLDS,
 	     LINES,
 	     LANE,
-	     "run audit -> 0",
+	     "run audit   -> 0",
 	     OLDER,
 	     MAY_ALTER,
 	     "run migrate -> 0 ~010_tune",
 	     "sql SELECT COUNT(*) FROM lane WHERE slot >= 65000 -> 0",
-	     "run audit -> 0",
-	     "skus -> items=A end",
-	     "list -> items=R1 end",
-	     "sku A -> available=7 reserved=3",
+	     "run audit   -> 0",
+	     "skus        -> items=A end",
+	     "list        -> items=R1 end",
+	     "sku A       -> available=7 reserved=3",
 	     "run migrate -> 0",
 	     OLDER,
 	     "run migrate -> 0 ~010_tune");

@@ -12,19 +12,6 @@
 
 static struct scratch s;
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
-static int64_t number(const char *sql)
-{
-	int64_t n = -1;
-
-	cr_assert_eq(db_text(s.db, sql, number_read, &n), DB_OK, "%s", db_error(s.db));
-	return n;
-}
-
 static void open_tables(void)
 {
 	char why[300];
@@ -69,9 +56,9 @@ Test(txn, changes_what_it_expects_or_nothing)
 	enum txn_verdict verdict;
 
 	cr_expect(add(2, 4, &verdict) == DB_OK && verdict == TXN_DONE, "an upsert counts two for each row");
-	cr_expect_eq(number("SELECT SUM(available) FROM stock_slot"), 22);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"), 22);
 	cr_expect(add(2, 3, &verdict) == DB_OK && verdict == TXN_SHORT);
-	cr_expect_eq(number("SELECT SUM(available) FROM stock_slot"), 22, "undone");
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"), 22, "undone");
 	cr_expect_eq(counter_here(COUNT_RETRIES), 1);
 }
 
@@ -93,7 +80,7 @@ Test(txn, ends_at_its_first_trouble)
 	txn_run(&t, STOCK_ADD, &(struct fill){.rows = &rows});
 	txn_refuse(&t, TXN_SHORT);
 	cr_expect(txn_commit(&t, &verdict) == DB_OK && verdict == TXN_LIMIT, "the first verdict stands");
-	cr_expect_eq(number("SELECT SUM(available) FROM stock_slot"), 20);
+	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"), 20);
 	values_fini(&rows);
 }
 
@@ -102,7 +89,7 @@ Test(txn, is_not_sent_where_it_is_too_large)
 	enum txn_verdict verdict;
 
 	cr_expect(add(TXN_BYTES_MAX / 10, 1, &verdict) == DB_OK && verdict == TXN_TOO_LARGE);
-	cr_expect_eq(number("SELECT COUNT(*) FROM stock_slot"), 2);
+	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM stock_slot"), 2);
 	cr_expect_eq(counter_here(COUNT_RETRIES), 0);
 }
 

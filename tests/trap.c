@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UNTIL_MS = 10000, PAUSE_US = 10000, QUEUE_US = 300000 };
+enum { UNTIL_MS = 10000, PAUSE_US = 10000, QUEUE_US = 300000, GATE_US = 500000 };
 
 static struct db *holder; /* has the locks; NULL: there are none */
 
@@ -120,6 +120,17 @@ struct race *trap_race_of_waiters(const char *shape, const char *steps)
 	usleep(QUEUE_US);
 	trap_sql("COMMIT");
 	return race;
+}
+
+/* ---- gates */
+
+void trap_gate(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file && fclose(file) == 0, "%s", path);
+	usleep(GATE_US);
+	unlink(path);
 }
 
 /* ---- figures */

@@ -1,5 +1,7 @@
-/* reservations.c - the calls about reservations: read, start, answer. */
-#include "api/calls/members.h"
+/* reservations.c - see reservations.h. Each call is read, started, answered. */
+#include "api/calls/reservations.h"
+#include "api/calls/page.h"
+#include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
@@ -127,8 +129,8 @@ static void reservation_answer_request(struct request *r)
 
 static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
 
-/* The object of one reservation. NULL after a fault, or without memory (*no_memory). */
-static struct op *read_reservation(struct json_reader *in, bool *no_memory)
+/* The object of one reservation. NULL after a fault. */
+static struct op *read_reservation(struct json_reader *in)
 {
 	const char        *order_id = "", *sku = "", *location;
 	size_t             id_len = 0, sku_len = 0, location_len;
@@ -144,8 +146,7 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = op_new(OP_RESERVE, count, count * (SKU_MAX + LOCATION_MAX + 2));
-	*no_memory = !op;
-	for (size_t i = 0; op && i < count && !in->failed; i++) {
+	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
 		location = NULL;
 		location_len = 0;
@@ -155,7 +156,7 @@ static struct op *read_reservation(struct json_reader *in, bool *no_memory)
 		if (json_leave(&line, in))
 			op_line(op, sku, sku_len, location, location_len, qty);
 	}
-	if (!op || !json_end(in)) {
+	if (!json_end(in)) {
 		op_free(op);
 		return NULL;
 	}
@@ -173,7 +174,7 @@ void post_reservation(struct request *r)
 
 /* ---- many at once */
 
-/* What the answer to a malformed item needs, since it has no operation. */
+/* A malformed item: it has no operation. */
 struct malformed {
 	struct json_fault fault;
 	char              order_id[ID_MAX + 1];
@@ -227,37 +228,32 @@ static void batch_answer_request(struct request *r)
 	reply_object(r, 200, results_write, r);
 }
 
-/* Fills r->ops[i], or for a malformed item the place in r->more, an array that the first of them makes. false: no
- * memory. */
-static bool read_item(struct request *r, struct json_reader *items, size_t i)
+/* Fills r->ops[i], or for a malformed item element i of r->more, an array that the first of them makes. */
+static void read_item(struct request *r, struct json_reader *items, size_t i)
 {
 	struct malformed   m = {0}, *malformed;
 	struct json_reader in;
 	const char        *order_id;
-	bool               no_memory;
 
 	json_item(items, i, &in, &m.fault);
 	order_id = json_peek_code(&in, "order_id", ID_MAX);
 	if (order_id)
 		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
-	r->ops[i] = read_reservation(&in, &no_memory);
-	if (r->ops[i] || no_memory)
-		return !no_memory;
+	r->ops[i] = read_reservation(&in);
+	if (r->ops[i])
+		return;
 	if (!r->more)
-		r->more = mem_try(r->ops_count * sizeof(*malformed));
-	if (!r->more)
-		return false;
+		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
 	malformed = r->more;
 	malformed[i] = m;
-	refusal_count(r, INVALID);
-	return true;
+	metrics_refused(&r->all->metrics, INVALID);
 }
 
 void post_reservations_batch(struct request *r)
 {
 	struct json_reader items;
 	struct json_fault  fault;
-	size_t             count, i = 0;
+	size_t             count;
 
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
@@ -266,14 +262,11 @@ void post_reservations_batch(struct request *r)
 		reply_invalid(r, fault.field, fault.detail);
 		return;
 	}
-	r->ops = mem_try(count * sizeof(*r->ops));
-	r->ops_count = r->ops ? count : 0;
-	while (i < r->ops_count && read_item(r, &items, i))
-		i++;
-	if (i < count)
-		reply_no_memory(r);
-	else
-		request_start_batch(r, batch_answer_request);
+	r->ops = mem_alloc(count * sizeof(*r->ops));
+	r->ops_count = count;
+	for (size_t i = 0; i < count; i++)
+		read_item(r, &items, i);
+	request_start_batch(r, batch_answer_request);
 }
 
 /* ---- one that is there */
@@ -282,19 +275,13 @@ static struct op *op_of_path(struct request *r, enum op_kind kind)
 {
 	struct op *op = op_new(kind, 0, 0);
 
-	if (op)
-		strcpy(op->id, r->param);
-	else
-		reply_no_memory(r);
+	strcpy(op->id, r->param);
 	return op;
 }
 
 void get_reservation(struct request *r)
 {
-	struct op *op;
-
-	if (query_end(r) && (op = op_of_path(r, OP_GET)))
-		request_start(r, op, reservation_answer_request);
+	request_start(r, op_of_path(r, OP_GET), reservation_answer_request);
 }
 
 void post_confirm(struct request *r)
@@ -308,8 +295,9 @@ void post_confirm(struct request *r)
 	if (!read_body(r, &in, &fault))
 		return;
 	json_word(&in, "if_expired", JSON_OPTIONAL, if_expired, &word);
-	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_CONFIRM)))
+	if (!read_end(r, &in, &fault))
 		return;
+	op = op_of_path(r, OP_CONFIRM);
 	op->change.reacquire = word == 0;
 	request_start(r, op, reservation_answer_request);
 }
@@ -318,10 +306,9 @@ static void post_change(struct request *r, enum op_kind kind)
 {
 	struct json_reader in;
 	struct json_fault  fault;
-	struct op         *op;
 
-	if (read_body(r, &in, &fault) && read_end(r, &in, &fault) && (op = op_of_path(r, kind)))
-		request_start(r, op, reservation_answer_request);
+	if (read_body(r, &in, &fault) && read_end(r, &in, &fault))
+		request_start(r, op_of_path(r, kind), reservation_answer_request);
 }
 
 void post_release(struct request *r)
@@ -344,8 +331,9 @@ void post_extend(struct request *r)
 	if (!read_body(r, &in, &fault))
 		return;
 	json_int(&in, "ttl_s", JSON_REQUIRED, 1, TTL_MAX_S, &ttl_s);
-	if (!read_end(r, &in, &fault) || !(op = op_of_path(r, OP_EXTEND)))
+	if (!read_end(r, &in, &fault))
 		return;
+	op = op_of_path(r, OP_EXTEND);
 	op->change.ttl_s = ttl_s;
 	request_start(r, op, reservation_answer_request);
 }
@@ -363,15 +351,12 @@ static void items_write(struct json_writer *w, void *arg)
 		json_close_object(w);
 	}
 	json_close_array(w);
-	cursor_member(w, op);
+	page_write(w, op->query->page.cursor);
 }
 
 static void reservations_answer_request(struct request *r)
 {
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, items_write, r->ops[0]);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	reply_op(r, items_write);
 }
 
 static bool query_state(struct request *r, enum reservation_state *state)
@@ -396,7 +381,7 @@ void get_reservations(struct request *r)
 
 	if (!op)
 		return;
-	if (query_state(r, &op->query->page.state) && query_end(r))
+	if (query_state(r, &op->query->page.state))
 		request_start(r, op, reservations_answer_request);
 	else
 		op_free(op);

@@ -1,44 +1,13 @@
-/* stock.c - the calls about skus and movements: read, start, answer. */
-#include "api/calls/members.h"
+/* stock.c - see stock.h. Each call is read, started, answered. */
+#include "api/calls/stock.h"
+#include "api/calls/page.h"
+#include "api/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LINES_MAX = 1000, SKUS_MAX = 1000, NOTE_MAX = 500, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
-
-/* ---- pages */
-
-struct op *page_op(struct request *r, enum op_kind kind)
-{
-	const char *cursor = query_text(r, "cursor");
-	int64_t     limit = PAGE_LIMIT;
-	struct op  *op;
-
-	if (!query_int(r, "limit", 1, 1000, &limit))
-		return NULL;
-	if (cursor && (!*cursor || strlen(cursor) >= sizeof(op->query->page.cursor))) {
-		reply_refused(r, BAD_CURSOR, NULL, NULL);
-		return NULL;
-	}
-	op = op_new(kind, kind == OP_LIST_SKUS ? (size_t)limit + 1 : 1, SKU_MAX + 1);
-	if (!op) {
-		reply_no_memory(r);
-		return NULL;
-	}
-	op->query->page.limit = (unsigned)limit;
-	if (cursor)
-		strcpy(op->query->page.cursor, cursor);
-	return op;
-}
-
-void cursor_member(struct json_writer *w, const struct op *op)
-{
-	if (op->query->page.cursor[0])
-		json_put_string(w, "next_cursor", op->query->page.cursor);
-	else
-		json_put_null(w, "next_cursor");
-}
 
 /* ---- movements: answers */
 
@@ -151,7 +120,7 @@ static const char *read_note(struct json_reader *in, const char *name, size_t *l
 	return note;
 }
 
-static struct op *read_movement(struct json_reader *in, bool *no_memory)
+static struct op *read_movement(struct json_reader *in)
 {
 	const char        *id = "", *reason, *reference;
 	size_t             id_len = 0, reason_len = 0, reference_len = 0, count, twins;
@@ -166,9 +135,6 @@ static struct op *read_movement(struct json_reader *in, bool *no_memory)
 	reference = read_note(in, "reference", &reference_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1));
-	*no_memory = !op;
-	if (!op)
-		return NULL;
 	op->move.kind = (enum movement_kind)(kind + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
@@ -183,7 +149,7 @@ static struct op *read_movement(struct json_reader *in, bool *no_memory)
 		if (twins > 0 && op->move.kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
 	}
-	if (json_end(in) && !*no_memory)
+	if (json_end(in))
 		return op;
 	op_free(op);
 	return NULL;
@@ -219,7 +185,7 @@ static int total_order(const void *a, const void *b)
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
 }
 
-/* One sku and what it has where. */
+/* A sku and its units by location. */
 struct sku_answer {
 	const char   *sku;
 	struct total *totals;
@@ -270,7 +236,7 @@ static void sku_answer_request(struct request *r)
 /* From memory, if it is young enough for the caller. */
 static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 {
-	struct catalogue *c = engine_catalogue(request_engine(r));
+	struct catalogue *c = engine_catalogue(r->all->engine);
 	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param) : NULL;
 	struct total      totals[LOCATIONS_INLINE];
 	size_t            count;
@@ -291,10 +257,6 @@ void get_sku(struct request *r)
 	if (!query_int(r, "max_age_ms", 0, AGE_MAX_MS, &max_age_ms) || !query_end(r) || sku_from_memory(r, max_age_ms))
 		return;
 	op = op_new(OP_TOTALS, 1, SKU_MAX + 1);
-	if (!op) {
-		reply_no_memory(r);
-		return;
-	}
 	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
 	request_start(r, op, sku_answer_request);
 }
@@ -319,15 +281,12 @@ static void totals_write(struct json_writer *w, void *arg)
 	}
 	json_close_array(w);
 	if (op->kind == OP_LIST_SKUS)
-		cursor_member(w, op);
+		page_write(w, op->query->page.cursor);
 }
 
 static void totals_answer_request(struct request *r)
 {
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, totals_write, r->ops[0]);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	reply_op(r, totals_write);
 }
 
 void post_availability(struct request *r)
@@ -343,10 +302,6 @@ void post_availability(struct request *r)
 		return;
 	count = json_array(&in, "skus", 1, SKUS_MAX, &element);
 	op = op_new(OP_TOTALS, count, count * (SKU_MAX + 1));
-	if (!op) {
-		reply_no_memory(r);
-		return;
-	}
 	for (size_t i = 0; i < count && !in.failed; i++) {
 		element = json_array_code(&in, "skus", i, element, SKU_MAX, &sku, &len);
 		if (!in.failed)
@@ -364,12 +319,8 @@ void get_skus(struct request *r)
 {
 	struct op *op = page_op(r, OP_LIST_SKUS);
 
-	if (!op)
-		return;
-	if (query_end(r))
+	if (op)
 		request_start(r, op, totals_answer_request);
-	else
-		op_free(op);
 }
 
 static void movements_write(struct json_writer *w, void *arg)
@@ -383,15 +334,12 @@ static void movements_write(struct json_writer *w, void *arg)
 		json_close_object(w);
 	}
 	json_close_array(w);
-	cursor_member(w, op);
+	page_write(w, op->query->page.cursor);
 }
 
 static void movements_answer_request(struct request *r)
 {
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, movements_write, r->ops[0]);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	reply_op(r, movements_write);
 }
 
 void get_sku_movements(struct request *r)
@@ -401,8 +349,5 @@ void get_sku_movements(struct request *r)
 	if (!op)
 		return;
 	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
-	if (query_end(r))
-		request_start(r, op, movements_answer_request);
-	else
-		op_free(op);
+	request_start(r, op, movements_answer_request);
 }

@@ -1,7 +1,11 @@
-/* tasks.c - the calls of workers: claim, heartbeat, complete, fail, return. The work itself is done by jobs/ on the
- * background's connection; a call here is what it was asked and what came of it, carried by an operation. */
-#include "api/calls/members.h"
+/* tasks.c - see tasks.h. jobs/ does the work itself, on the background's connection; a struct task_call carries the
+ * questions of a call and their answers, owned by an operation. */
+#include "api/calls/tasks.h"
+#include "api/calls/page.h"
+#include "api/calls/reservations.h"
+#include "api/request.h"
 #include "engine/base/memory.h"
+#include "engine/read/cursor.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 
@@ -9,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500, TASKS_MAX = 1000 };
+enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500 };
 
-/* One call, from its reading to its answer. Owned by the operation. */
+/* A call, from its reading to its answer. Owned by the operation. */
 struct task_call {
 	/* ---- asked */
 	struct task    task;    /* of a claim: kind and worker */
@@ -19,7 +23,7 @@ struct task_call {
 	int64_t        limit, lease_s;
 	struct report *reports; /* owned, like their errors */
 	size_t         reports_count;
-	/* ---- came of it */
+	/* ---- answered */
 	struct task_answer   answer;
 	struct reservation **orders;
 	size_t               orders_count;
@@ -46,11 +50,6 @@ static void call_start(struct request *r, struct task_call *call,
 {
 	struct op *op = op_new(OP_RUN, 0, 0);
 
-	if (!op) {
-		call_free(call);
-		reply_no_memory(r);
-		return;
-	}
 	op->job.run = run;
 	op->job.arg = call;
 	op->job.run_free = call_free;
@@ -60,20 +59,16 @@ static void call_start(struct request *r, struct task_call *call,
 /* NULL: already answered. With the number in the path, where there is one. */
 static struct task_call *call_new(struct request *r)
 {
-	struct task_call *call = mem_try(sizeof(*call));
+	struct task_call *call;
 	size_t            len = strlen(r->param);
 	char              rule[100];
 
-	if (!call) {
-		reply_no_memory(r);
-		return NULL;
-	}
 	if (len > 0 && (len > 18 || strspn(r->param, "0123456789") != len || (*r->param == '0' && len > 1))) {
-		free(call);
 		snprintf(rule, sizeof(rule), INTEGER_RULE, 0LL, 999999999999999999LL);
 		reply_invalid(r, "task_id", rule);
 		return NULL;
 	}
+	call = mem_alloc(sizeof(*call));
 	call->task_id = strtoull(r->param, NULL, 10);
 	return call;
 }
@@ -93,7 +88,7 @@ static void task_write(struct json_writer *w, const struct task *t)
 	json_put_time(w, "created_at", t->created_at);
 }
 
-/* What kept the call from being done, or OUTCOME_OK. */
+/* Why the call could not be done, or OUTCOME_OK. */
 static enum outcome call_outcome(struct request *r)
 {
 	const struct task_call *call = r->ops[0]->job.arg;
@@ -201,12 +196,11 @@ static void claim_write(struct json_writer *w, void *arg)
 static void answer_claim(struct request *r)
 {
 	const struct task_call *call = r->ops[0]->job.arg;
-	struct text             nothing = {0};
 
 	if (request_outcome(r, 0) != OUTCOME_OK)
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 	else if (call->task.task_id == 0)
-		reply(r, 204, &nothing);
+		reply_as(r, 204, "", NULL, 0);
 	else
 		reply_object(r, 201, claim_write, r->ops[0]->job.arg);
 }
@@ -312,12 +306,6 @@ static enum db_result run_complete(struct db *db, struct catalogue *c, void *arg
 	return task_complete(db, c, call->task_id, call->reports, call->reports_count, &call->answer);
 }
 
-static bool reports_new(struct task_call *call, size_t count)
-{
-	call->reports = mem_try(count * sizeof(*call->reports));
-	return call->reports != NULL;
-}
-
 void post_task_complete(struct request *r)
 {
 	struct json_reader in;
@@ -331,11 +319,7 @@ void post_task_complete(struct request *r)
 		return;
 	if (json_has(&in, "order_ids"))
 		count = json_array(&in, "order_ids", 1, ORDERS_MAX, &element);
-	if (!reports_new(call, count)) {
-		call_free(call);
-		reply_no_memory(r);
-		return;
-	}
+	call->reports = mem_alloc(count * sizeof(*call->reports));
 	for (size_t i = 0; i < count && !in.failed; i++) {
 		element = json_array_code(&in, "order_ids", i, element, ID_MAX, &id, &len);
 		if (!in.failed)
@@ -355,8 +339,7 @@ static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
 	return task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer);
 }
 
-/* false: no memory. */
-static bool read_failure(struct json_reader *order, struct task_call *call)
+static void read_failure(struct json_reader *order, struct task_call *call)
 {
 	const char    *id = "", *error = "";
 	size_t         id_len = 0, error_len = 0;
@@ -369,12 +352,11 @@ static bool read_failure(struct json_reader *order, struct task_call *call)
 		json_refuse(order, "error", "may have at most 500 bytes");
 	json_bool(order, "retry", JSON_REQUIRED, &retry);
 	if (order->failed)
-		return true;
+		return;
 	report = &call->reports[call->reports_count++];
 	memcpy(report->order_id, id, id_len);
 	report->retry = retry;
-	report->error = strdup(error);
-	return report->error != NULL;
+	report->error = mem_copy(error);
 }
 
 void post_task_fail(struct request *r)
@@ -383,29 +365,24 @@ void post_task_fail(struct request *r)
 	struct json_fault  fault;
 	const void        *element;
 	size_t             count;
-	bool               memory;
 	struct task_call  *call;
 
 	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
 		return;
 	count = json_array(&in, "orders", 1, ORDERS_MAX, &element);
-	memory = reports_new(call, count);
-	for (size_t i = 0; memory && i < count && !in.failed; i++) {
+	call->reports = mem_alloc(count * sizeof(*call->reports));
+	for (size_t i = 0; i < count && !in.failed; i++) {
 		element = json_array_object(&in, "orders", i, element, &order);
-		memory = read_failure(&order, call);
+		read_failure(&order, call);
 		json_leave(&order, &in);
 	}
-	if (!memory) {
-		call_free(call);
-		reply_no_memory(r);
-	} else if (read_end(r, &in, &fault)) {
+	if (read_end(r, &in, &fault))
 		call_start(r, call, run_fail, answer_fail);
-	} else {
+	else
 		call_free(call);
-	}
 }
 
-/* ---- the list; its cursor is t.NUMBER */
+/* ---- the list */
 
 static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 {
@@ -420,7 +397,7 @@ static void list_write(struct json_writer *w, void *arg)
 	const struct task_call *call = arg;
 	bool                    more = call->tasks_count > (size_t)call->limit;
 	size_t                  count = call->tasks_count - more;
-	char                    cursor[32];
+	char                    cursor[CURSOR_SIZE] = "";
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < count; i++) {
@@ -429,12 +406,9 @@ static void list_write(struct json_writer *w, void *arg)
 		json_close_object(w);
 	}
 	json_close_array(w);
-	if (!more) {
-		json_put_null(w, "next_cursor");
-		return;
-	}
-	snprintf(cursor, sizeof(cursor), "t.%llu", (unsigned long long)call->tasks[count - 1].task_id);
-	json_put_string(w, "next_cursor", cursor);
+	if (more)
+		cursor_write(cursor, 't', 0, (int64_t)call->tasks[count - 1].task_id, 0, 0);
+	page_write(w, cursor);
 }
 
 static void answer_list(struct request *r)
@@ -447,27 +421,19 @@ static void answer_list(struct request *r)
 
 void get_tasks(struct request *r)
 {
-	const char       *cursor = query_text(r, "cursor");
-	int64_t           limit = PAGE_LIMIT;
+	const char       *cursor;
+	int64_t           limit, below = INT64_MAX, none[2];
 	struct task_call *call;
 
-	if (!query_int(r, "limit", 1, TASKS_MAX, &limit) || !query_end(r))
+	if (!page_read(r, &limit, &cursor) || !query_end(r))
 		return;
-	if (cursor && (strncmp(cursor, "t.", 2) != 0 || strlen(cursor) < 3 || strlen(cursor) > 20 ||
-	               strspn(cursor + 2, "0123456789") != strlen(cursor + 2))) {
+	if (cursor && (!cursor_read(cursor, 't', 0, &below, &none[0], &none[1]) || below < 0)) {
 		reply_refused(r, BAD_CURSOR, NULL, NULL);
 		return;
 	}
-	call = call_new(r);
-	if (!call)
-		return;
+	call = mem_alloc(sizeof(*call));
 	call->limit = limit;
-	call->task_id = cursor ? strtoull(cursor + 2, NULL, 10) : INT64_MAX;
-	call->tasks = mem_try((size_t)(limit + 1) * sizeof(*call->tasks));
-	if (call->tasks) {
-		call_start(r, call, run_list, answer_list);
-	} else {
-		call_free(call);
-		reply_no_memory(r);
-	}
+	call->task_id = (uint64_t)below;
+	call->tasks = mem_alloc((size_t)(limit + 1) * sizeof(*call->tasks));
+	call_start(r, call, run_list, answer_list);
 }

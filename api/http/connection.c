@@ -1,12 +1,11 @@
 /* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
- * tick looks at the heads of the lists only. Places for all connections are made at the start. */
+ * tick looks at the heads of the lists only. The pool of all connections is made at the start. */
 #include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/stream.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/outcome.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -14,55 +13,65 @@
 #include <sys/resource.h>
 
 enum {
+	CONNECTION_MAGIC = 0x48746e43,
 	PROGRESS = 1 << 20, /* bytes that earn as much time again */
 	GRACE_MS = 1000,    /* nobody has to go sooner */
 	LEAVING_MS = 2000,  /* time to read the last answer */
-	IN_A_ROW = 32,    /* connections that are accepted before others get their turn; libevent knows no end of it */
-	FILES_KEPT = 128, /* descriptors that are not for clients: lanes, jobs, files */
+	IN_A_ROW = 32,      /* accepted before the loop serves others; libevent itself sets no such end */
+	FILES_KEPT = 128,   /* descriptors that are not for clients: lanes, jobs, files */
 };
 
-/* The first are those that have to go when there are too many, in this order. */
-enum state_of {
-	LEAVING, /* answered for the last time; what comes is thrown away */
+/* In the order in which connections have to go when there are too many. */
+enum connection_state {
+	LEAVING, /* answered for the last time; further bytes are thrown away */
 	IDLE,    /* between two requests */
 	FRESH,   /* no byte has come yet */
 	READING, /* a part of a request has come */
 	WRITING, /* an answer is being taken */
 	WAITING, /* a request is with its handler */
 	FREE,    /* no connection */
-	STATES_OF
+	CONNECTION_STATES
 };
 
 struct connection {
-	enum state_of       state;
-	int64_t             since_ms; /* when it came into this state, or last earned more time */
-	struct connection  *next, *previous;
-	struct connections *all;
-	struct stream       stream;
-	struct http1        http1;   /* of the request that is coming */
-	struct text         kept;    /* its bytes, and those behind it, while it is not all there or has to wait */
-	size_t              read;    /* bytes of it that the frame has seen */
-	uint64_t            turn;    /* counts requests, over all connections that this place had */
-	size_t              held;    /* bytes kept */
-	size_t              unsent;  /* bytes of the answer when its time began */
-	size_t              moved;   /* bytes of a request since its time began */
-	bool                last;    /* the answer is */
-	bool                serving; /* requests are being taken out of what came */
+	unsigned              magic;
+	enum connection_state state;
+	int64_t               since_ms;        /* when the state was entered, or more time was last earned */
+	struct connection    *next, *previous; /* in the list of the state */
+	struct connections   *all;
+	struct stream         stream;
+	struct http1          http1;      /* reads the request that is coming */
+	struct text           kept;       /* bytes of that request, and behind it, while it is incomplete or waits */
+	size_t                read;       /* bytes of the request that http1 has read */
+	uint64_t              generation; /* counts requests, over all connections that had this place of the pool */
+	size_t                held;       /* bytes kept, as counted in all->bytes */
+	size_t                unsent;     /* bytes of the answer when its time began, likewise */
+	size_t                moved;      /* bytes of a request since its time began */
+	bool                  last;       /* the connection ends with the answer */
+	bool                  serving;    /* requests are being taken out of the bytes that came */
 };
 
 struct connections {
 	struct connection_options options;
 	struct event_base        *base;
 	struct listenings        *listen;    /* NULL: no more will come */
-	struct event             *attention; /* something is to be done that cannot be done where it was seen */
-	struct connection        *places;
-	size_t                    places_count;
-	struct connection        *oldest[STATES_OF], *newest[STATES_OF];
-	size_t                    count[STATES_OF];
-	size_t                    bytes;
-	int                       in_a_row;
+	struct event             *attention; /* runs what cannot be done where its need was seen */
+	struct connection        *pool;
+	size_t                    pool_count;
+	struct connection        *oldest[CONNECTION_STATES], *newest[CONNECTION_STATES];
+	size_t                    count[CONNECTION_STATES];
+	size_t                    bytes;    /* held and unsent, of all */
+	int                       in_a_row; /* accepted since the last attention */
 	int64_t                   cut;
 };
+
+static struct connection *connection_cast(void *arg)
+{
+	struct connection *c = arg;
+
+	assert(c->magic == CONNECTION_MAGIC);
+	return c;
+}
 
 /* ---- lists */
 
@@ -75,7 +84,7 @@ static void leave(struct connection *c)
 	cs->count[c->state]--;
 }
 
-static void join(struct connection *c, enum state_of state)
+static void join(struct connection *c, enum connection_state state)
 {
 	struct connections *cs = c->all;
 
@@ -89,7 +98,7 @@ static void join(struct connection *c, enum state_of state)
 }
 
 /* Nothing is read while a request waits, or its answer. */
-static void move(struct connection *c, enum state_of state)
+static void move(struct connection *c, enum connection_state state)
 {
 	leave(c);
 	join(c, state);
@@ -97,9 +106,10 @@ static void move(struct connection *c, enum state_of state)
 		stream_want(&c->stream, state != WAITING && state != WRITING);
 }
 
-/* How much it holds, of requests and of answers. */
+/* Notes how much the connection holds, of requests and of answers. */
 static void hold(struct connection *c, size_t held, size_t unsent)
 {
+	assert(c->all->bytes >= c->held + c->unsent);
 	c->all->bytes += held + unsent - c->held - c->unsent;
 	c->held = held;
 	c->unsent = unsent;
@@ -114,7 +124,7 @@ static void end(struct connection *c)
 	hold(c, 0, 0);
 	text_fini(&c->kept);
 	stream_close(&c->stream);
-	c->turn++;
+	c->generation++;
 	move(c, FREE);
 }
 
@@ -126,10 +136,10 @@ static void cut(struct connection *c)
 
 static void ended(void *arg)
 {
-	end(arg);
+	end(connection_cast(arg));
 }
 
-/* To close at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
+/* A close at once could take the answer away from a client that is still sending (RFC 9112, 9.6). */
 static void part(struct connection *c)
 {
 	text_fini(&c->kept);
@@ -140,29 +150,19 @@ static void part(struct connection *c)
 
 /* ---- requests */
 
-static struct ticket ticket_of(struct connection *c)
+static struct handle handle_new(struct connection *c)
 {
 	c->moved = 0;
-	c->turn++;
+	c->generation++;
 	move(c, WAITING);
-	return (struct ticket){c, c->turn};
+	return (struct handle){c, c->generation};
 }
 
-static void refuse(struct connection *c, int status, const char *code, const char *detail)
+static void refuse(struct connection *c, int status, const char *detail)
 {
 	text_fini(&c->kept);
 	hold(c, 0, 0);
-	c->all->options.refused(c->all->options.arg, ticket_of(c), status, code, detail);
-}
-
-static void refuse_fault(struct connection *c)
-{
-	if (c->http1.fault == HTTP1_TOO_LONG)
-		refuse(c, 413, "too_large", c->http1.detail);
-	else if (c->http1.fault == HTTP1_EXPECTATION)
-		refuse(c, 417, "expectation_failed", c->http1.detail);
-	else
-		refuse(c, 400, outcome_code(INVALID), c->http1.detail);
+	c->all->options.refused(c->all->options.arg, handle_new(c), status, detail);
 }
 
 static void http1_begin(struct connection *c)
@@ -173,7 +173,7 @@ static void http1_begin(struct connection *c)
 
 static void ask(struct connection *c, char *bytes)
 {
-	struct asked asked = {.from = ticket_of(c), .http1 = &c->http1, .bytes = bytes};
+	struct asked asked = {.from = handle_new(c), .http1 = &c->http1, .bytes = bytes};
 
 	asked.last = http1_is_last(&c->http1);
 	asked.method = bytes + c->http1.method.at;
@@ -183,8 +183,8 @@ static void ask(struct connection *c, char *bytes)
 	http1_begin(c);
 }
 
-/* The client waits for this with the body (RFC 9110, 10.1.1); if any of that is there it does not. */
-static void go_on(struct connection *c)
+/* A client may wait for this line before it sends the body (RFC 9110, 10.1.1), but not once some of the body came. */
+static void continue_send(struct connection *c)
 {
 	static char  line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec part = {line, strlen(line)};
@@ -200,44 +200,38 @@ static bool is_ready(const struct connection *c)
 	return c->state == FRESH || c->state == IDLE || c->state == READING;
 }
 
-/* Takes requests out of the bytes, up to one that has to be waited for, or of which a part is missing; how many bytes
- * are done with. The connection may have ended. */
+/* Takes requests out of the bytes, up to one that waits for its answer or is incomplete. Returns how many bytes are
+ * done with. The connection may have ended. */
 static size_t serve(struct connection *c, char *bytes, size_t len)
 {
-	size_t done = 0;
+	static const int fault_status[] = {[HTTP1_MALFORMED] = 400, [HTTP1_TOO_LONG] = 413, [HTTP1_EXPECTATION] = 417};
+	size_t           done = 0;
 
 	c->serving = true;
 	while (is_ready(c) && done + c->read < len) {
 		c->read += http1_read(&c->http1, bytes + done + c->read, len - done - c->read);
 		if (c->http1.fault) {
-			refuse_fault(c);
+			refuse(c, fault_status[c->http1.fault], c->http1.detail);
 		} else if (c->http1.state == HTTP1_DONE) {
 			char *request = bytes + done;
 
 			done += c->read;
 			ask(c, request);
 		} else {
-			go_on(c);
+			continue_send(c);
 		}
 	}
 	c->serving = false;
 	return done;
 }
 
-/* What is left has to wait: for the rest of it, or for its turn. Without memory for it the connection ends. */
+/* The bytes left wait, for the rest of their request or for the answer to the one before. */
 static void keep(struct connection *c)
 {
 	size_t left = c->kept.len;
 
 	if (c->state == FREE || c->state == LEAVING)
 		return;
-	if (c->kept.failed) {
-		if (is_ready(c))
-			refuse(c, 503, outcome_code(NO_MEMORY), outcome_detail(NO_MEMORY));
-		else
-			cut(c);
-		return;
-	}
 	if (left == 0)
 		text_fini(&c->kept);
 	hold(c, left, c->unsent);
@@ -245,13 +239,13 @@ static void keep(struct connection *c)
 		move(c, READING);
 }
 
-/* What is left moves, so that it does not keep the memory of a large request that stood before it. */
+/* The bytes left move, so that they do not keep the memory of a large request that stood before them. */
 static void serve_kept(struct connection *c)
 {
 	size_t done = serve(c, c->kept.data, c->kept.len);
 
 	if (done > 0 && c->kept.len > 0) { /* the connection goes on */
-		struct text left = {.tries = true};
+		struct text left = {0};
 
 		text_bytes(&left, c->kept.data + done, c->kept.len - done);
 		text_fini(&c->kept);
@@ -264,7 +258,6 @@ static void serve_new(struct connection *c, char *bytes, size_t len)
 {
 	size_t done = serve(c, bytes, len);
 
-	c->kept.tries = true;
 	if (done < len && c->state != FREE && c->state != LEAVING)
 		text_bytes(&c->kept, bytes + done, len - done);
 	keep(c);
@@ -272,7 +265,7 @@ static void serve_new(struct connection *c, char *bytes, size_t len)
 
 static void came(void *arg, char *bytes, size_t len)
 {
-	struct connection *c = arg;
+	struct connection *c = connection_cast(arg);
 
 	if (c->state == LEAVING)
 		return;
@@ -282,17 +275,14 @@ static void came(void *arg, char *bytes, size_t len)
 		return;
 	}
 	text_bytes(&c->kept, bytes, len);
-	if (c->kept.failed)
-		keep(c);
-	else
-		serve_kept(c);
+	serve_kept(c);
 }
 
 /* ---- answers */
 
 static void taken(void *arg)
 {
-	struct connection *c = arg;
+	struct connection *c = connection_cast(arg);
 
 	if (c->state != WRITING || stream_unsent(&c->stream) > 0)
 		return;
@@ -306,12 +296,13 @@ static void taken(void *arg)
 		serve_kept(c);
 }
 
-void connection_answer(struct ticket to, const struct iovec *parts, int count, bool last)
+void connection_answer(struct handle to, const struct iovec *parts, int count, bool last)
 {
 	struct connection *c = to.connection;
 
-	if (c->turn != to.turn)
+	if (c->generation != to.generation)
 		return;
+	assert(c->state == WAITING);
 	c->last = last;
 	move(c, WRITING);
 	if (stream_send(&c->stream, parts, count))
@@ -322,7 +313,7 @@ void connection_answer(struct ticket to, const struct iovec *parts, int count, b
 
 /* ---- deadlines and room */
 
-/* Has a MiB got through since its time began? */
+/* Has a MiB got through since the connection's time began? */
 static bool progresses(struct connection *c)
 {
 	size_t unsent = stream_unsent(&c->stream);
@@ -334,7 +325,7 @@ static bool progresses(struct connection *c)
 	return moved >= PROGRESS;
 }
 
-static void end_those(struct connections *cs, enum state_of state, int64_t after_ms)
+static void end_those(struct connections *cs, enum connection_state state, int64_t after_ms)
 {
 	struct connection *c;
 	int64_t            before_ms = clock_ms() - after_ms;
@@ -347,12 +338,12 @@ static void end_those(struct connections *cs, enum state_of state, int64_t after
 	}
 }
 
-/* Makes a place free. false: everybody is busy. */
+/* Makes a place of the pool free. false: everybody is busy. */
 static bool make_room(struct connections *cs)
 {
 	int64_t before_ms = clock_ms() - GRACE_MS;
 
-	for (enum state_of state = LEAVING; state < WAITING; state++)
+	for (enum connection_state state = LEAVING; state < WAITING; state++)
 		if (cs->oldest[state] && cs->oldest[state]->since_ms < before_ms) {
 			cut(cs->oldest[state]);
 			return true;
@@ -360,7 +351,7 @@ static bool make_room(struct connections *cs)
 	return false;
 }
 
-/* It was disabled because too many came at once, because all places are taken, or for want of descriptors (listen.c).
+/* Accepting was stopped because too many came at once, because the pool is full, or for want of descriptors (listen.c).
  */
 static void accept_on(struct connections *cs)
 {
@@ -386,20 +377,20 @@ void connections_tick(struct connections *cs)
 	accept_on(cs);
 }
 
-/* Whoever holds most has to go, until there is enough memory for the others. */
+/* The connections that hold most have to go, until the others are within the limit. */
 static void make_memory(struct connections *cs)
 {
 	while (cs->bytes > cs->options.bytes_max) {
 		struct connection *most = NULL;
 
-		for (enum state_of state = READING; state <= WAITING; state++)
+		for (enum connection_state state = READING; state <= WAITING; state++)
 			for (struct connection *c = cs->oldest[state]; c; c = c->next)
 				if (!most || c->held + c->unsent > most->held + most->unsent)
 					most = c;
 		if (!most)
 			return;
 		if (most->state == READING)
-			refuse(most, 503, outcome_code(BUSY), "too much is being received or sent; nothing was done");
+			refuse(most, 503, "too much is being received or sent; nothing was done");
 		else
 			cut(most);
 	}
@@ -415,8 +406,7 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 
 	(void)listener, (void)address, (void)len;
 	assert(c);
-	if (!stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c))
-		return;
+	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
 	http1_begin(c);
 	c->moved = 0;
 	move(c, FRESH);
@@ -430,14 +420,13 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 {
 	struct connections *cs = arg;
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	make_memory(cs);
 	if (cs->in_a_row >= IN_A_ROW)
 		accept_on(cs);
 }
 
-/* So many that there is a descriptor for each, and enough are left for the way to the database. */
+/* At most so many connections that each has a descriptor and enough are left for the way to the database. */
 static void limits_fit(struct connections *cs)
 {
 	struct rlimit files;
@@ -462,11 +451,12 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
-	cs->places_count = cs->options.connections_max + 1; /* the last one is of who is too many */
-	cs->places = mem_alloc(cs->places_count * sizeof(*cs->places));
-	for (size_t i = 0; i < cs->places_count; i++) {
-		cs->places[i].all = cs;
-		join(&cs->places[i], FREE);
+	cs->pool_count = cs->options.connections_max + 1; /* the last one is for the client that is too many */
+	cs->pool = mem_alloc(cs->pool_count * sizeof(*cs->pool));
+	for (size_t i = 0; i < cs->pool_count; i++) {
+		cs->pool[i].magic = CONNECTION_MAGIC;
+		cs->pool[i].all = cs;
+		join(&cs->pool[i], FREE);
 	}
 	listen_take(listen, accepted, cs);
 	return cs;
@@ -475,11 +465,11 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 void connections_free(struct connections *cs)
 {
 	connections_last(cs);
-	for (size_t i = 0; i < cs->places_count; i++)
-		if (cs->places[i].state != FREE)
-			end(&cs->places[i]);
+	for (size_t i = 0; i < cs->pool_count; i++)
+		if (cs->pool[i].state != FREE)
+			end(&cs->pool[i]);
 	event_free(cs->attention);
-	free(cs->places);
+	free(cs->pool);
 	free(cs);
 }
 
@@ -488,11 +478,11 @@ size_t connections_moving(const struct connections *cs)
 	return cs->count[READING] + cs->count[WRITING];
 }
 
-struct connections_figures connections_figures(const struct connections *cs)
+struct connection_metrics connections_metrics(const struct connections *cs)
 {
 	size_t open = 0;
 
-	for (enum state_of state = 0; state < FREE; state++)
+	for (enum connection_state state = 0; state < FREE; state++)
 		open += cs->count[state];
-	return (struct connections_figures){(int64_t)open, cs->cut};
+	return (struct connection_metrics){(int64_t)open, cs->cut};
 }

@@ -34,7 +34,7 @@ static void malformed(struct http1 *f, const char *detail)
 
 /* ---- words */
 
-/* What does not fit is no word that matters; its length says so. */
+/* A word that does not fit is none that matters; its length says so. */
 static void word_add(struct http1 *f, unsigned char c)
 {
 	if (f->word_len < sizeof(f->word))
@@ -71,7 +71,7 @@ static bool is_text(unsigned char c)
 	return (c >= ' ' && c != 0x7f) || c == '\t';
 }
 
-/* Where the byte stands that is being read: it has been counted. */
+/* Where the byte stands that is being read: the byte has been counted. */
 static uint32_t here(const struct http1 *f)
 {
 	return (uint32_t)(f->head - 1);
@@ -180,7 +180,7 @@ static void in_empty_line(struct http1 *f, unsigned char c)
 		head_ended(f);
 }
 
-/* Of a trailer nothing is taken. */
+/* The headers of a trailer are not taken. */
 static void name_ended(struct http1 *f)
 {
 	f->header = f->trailer ? HEADERS : 0;
@@ -300,7 +300,7 @@ static void count(struct http1 *f, size_t bytes)
 		malformed(f, "the head of the request is too long");
 }
 
-/* Data of a body need not be looked at. */
+/* The data of a body pass unread. */
 static size_t data_pass(struct http1 *f, size_t len)
 {
 	if (f->state != HTTP1_DATA)
@@ -314,7 +314,7 @@ static size_t data_pass(struct http1 *f, size_t len)
 	return len;
 }
 
-/* Nor does most of a head. */
+/* Most of a head passes with a look at each byte: targets, and values that do not matter here. */
 static size_t text_pass(struct http1 *f, const char *bytes, size_t len)
 {
 	size_t n = 0;
@@ -334,6 +334,7 @@ size_t http1_read(struct http1 *f, const char *bytes, size_t len)
 {
 	size_t i = 0;
 
+	assert(f->limits && f->state <= HTTP1_DONE);
 	while (i < len && f->state != HTTP1_DONE && !f->fault) {
 		size_t passed = data_pass(f, len - i);
 
@@ -364,7 +365,7 @@ const char *http1_header(const struct http1 *f, char *bytes, enum header header)
 	return bytes + span.at;
 }
 
-/* Its grammar has been looked at: sizes are hexadecimal, and the last is 0. */
+/* The grammar of the body has been checked: sizes are hexadecimal, and the last is 0. */
 static size_t chunks_join(char *body)
 {
 	char  *from = body, *to = body;

@@ -1,10 +1,10 @@
-/* http1.h - what is asked, and where it ends: a reader of HTTP/1.1. Another reader, a proxy in front of us, must not
- * see another request than we do.
+/* http1.h - a reader of HTTP/1.1: what a request asks, and where it ends. Another reader, a proxy in front of us, must
+ * not see another request than we do.
  *
- * A frame follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without the
- * parts of it that are there for old programs only: a bare LF, a folded header, a name with a space, two lengths, a
- * length with a sign, a chunk with an extension. It remembers where things stand, not what they are: whoever feeds it
- * keeps the bytes. Pure, allocates nothing. */
+ * A struct http1 follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without
+ * the parts of the grammar that are there for old programs only: a bare LF, a folded header, a name with a space, two
+ * lengths, a length with a sign, a chunk with an extension. The reader remembers where things stand; its caller keeps
+ * the bytes. Pure, allocates nothing. */
 #ifndef HTTP1_H
 #define HTTP1_H
 
@@ -51,7 +51,7 @@ enum header {
 
 struct http1_limits {
 	uint64_t head_max; /* bytes of a head, with the trailer if there is one; less than 4 GiB */
-	uint64_t body_max; /* bytes of a body, with what frames its chunks */
+	uint64_t body_max; /* bytes of a body, with the sizes and ends of its chunks */
 };
 
 /* A part of a head, in bytes from the beginning of the request. Nothing begins at 0 but the method. */
@@ -62,9 +62,9 @@ struct http1_span {
 /* Zero-initialised but for `limits`: before the first byte of a request. */
 struct http1 {
 	const struct http1_limits *limits;
-	enum http1_state           state;  /* HTTP1_DONE: its last byte has come */
-	enum http1_fault           fault;  /* once there is one it stays, and nothing is read any more */
-	const char                *detail; /* what is wrong, for people */
+	enum http1_state           state;                            /* HTTP1_DONE: the last byte has come */
+	enum http1_fault           fault;                            /* stays, and nothing is read any more */
+	const char                *detail;                           /* what is wrong, for people */
 	struct http1_span          method, target, headers[HEADERS]; /* of the first header of each name; at 0: none */
 	uint64_t                   head, body;                       /* bytes of it so far */
 	uint64_t                   body_at;         /* where the body begins; 0: the head has not ended */
@@ -81,7 +81,7 @@ struct http1 {
 	char word[24]; /* the version, name or value that is being read, as much of it as matters */
 };
 
-/* Reads on, up to the end of the request or to a fault; how many bytes it took. */
+/* Reads on, up to the end of the request or to a fault. Returns how many bytes were taken. */
 size_t http1_read(struct http1 *f, const char *bytes, size_t len);
 /* The value of a header of a request that is done, without the space around it; NULL: there is none. `bytes` are those
  * of the request; a NUL is written behind the value. */

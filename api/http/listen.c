@@ -15,7 +15,7 @@
 
 enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
 
-/* Out of descriptors: the next tick of the connections tries again, instead of a loop that does nothing else. */
+/* There are no descriptors: the next tick of the connections tries again, instead of a loop that does nothing else. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
 {
 	(void)arg;
@@ -28,7 +28,7 @@ static void libevent_says(int severity, const char *message)
 	log_event(severity >= EVENT_LOG_ERR ? LOG_ERROR : LOG_DEBUG, "libevent", "said=\"%s\"", message);
 }
 
-/* As many descriptors as we may have: one for each connection. */
+/* The process takes as many descriptors as it may have: each connection needs one. */
 static void descriptors_raise(void)
 {
 	struct rlimit limit;
@@ -50,7 +50,8 @@ static int socket_failed(int fd)
 	return -1;
 }
 
-/* Bound is not listening yet: a port stays ours from here on, and nobody waits for an answer while we start. */
+/* A bound socket does not listen yet: the port stays ours from here on, and nobody waits for an answer while we start.
+ */
 static int bind_tcp(const struct sockaddr_storage *address)
 {
 	bool      is_4 = address->ss_family == AF_INET;
@@ -64,7 +65,7 @@ static int bind_tcp(const struct sockaddr_storage *address)
 	return socket_failed(fd);
 }
 
-/* Only a socket that nobody listens on any more is taken away. */
+/* A socket is stale, and may be taken away, when nobody listens on it any more. */
 static bool socket_is_stale(const struct sockaddr_un *sun)
 {
 	struct stat st;
@@ -76,7 +77,7 @@ static bool socket_is_stale(const struct sockaddr_un *sun)
 	return stale;
 }
 
-/* Who may write to the socket may connect: its mode is set before anybody can. */
+/* Whoever may write to the socket may connect: its mode is set before anybody can. */
 static int bind_unix(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -106,7 +107,9 @@ static int cannot_listen(const struct listening *at, char *why, size_t why_size)
 	return in_use(at, error) ? EXIT_UNAVAILABLE : EXIT_CONFIG;
 }
 
-/* Tried, and left again until listen_start: one that does not listen yet would look stale to another process. */
+/* The path is tried and left again until listen_start: a socket that does not listen yet looks stale to another
+ * process.
+ */
 static int unix_bind(struct listening *at, const char *path, char *why, size_t why_size)
 {
 	int fd;
@@ -195,7 +198,7 @@ static int tcp_bind(struct listening *at, bool keyed, char *why, size_t why_size
 
 /* ---- several */
 
-/* Every address of the machine; one of IPv6 takes the port of IPv4, too. */
+/* Does it listen on every address of the machine? Such an address of IPv6 takes the port of IPv4, too. */
 static bool is_any(const struct listening *at)
 {
 	if (at->tcp.ss_family == AF_INET)
@@ -203,7 +206,7 @@ static bool is_any(const struct listening *at)
 	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&at->tcp)->sin6_addr);
 }
 
-/* Two that are bound can be one as soon as they listen; the kernel says so too late. */
+/* Two addresses that could be bound may be one place when they listen; the kernel says so too late. */
 static bool same_place(struct listening *a, struct listening *b)
 {
 	if (a->unix_path[0] || b->unix_path[0])
@@ -220,6 +223,7 @@ static int one_bind(struct listenings *ls, const char *where, size_t len, bool k
 	struct listening *at = &ls->at[ls->count];
 	int               status;
 
+	assert(ls->count <= LISTEN_MAX);
 	if (ls->count == LISTEN_MAX || len >= sizeof(at->where)) {
 		why_write(why, why_size, "--listen takes %d addresses of %zu bytes", LISTEN_MAX, sizeof(at->where) - 1);
 		return EXIT_CONFIG;

@@ -1,7 +1,7 @@
 /* listen.h - the sockets that the service listens on.
  *
- * First all of them are bound, so that what cannot be is said before a database is made or started; then, when the
- * service can answer, they listen: who connects in between is refused. */
+ * All sockets are bound first, so that a wrong address is told before a database is made or started. They listen when
+ * the service can answer: a client that connects in between is refused. The main thread's. */
 #ifndef LISTEN_H
 #define LISTEN_H
 
@@ -33,14 +33,14 @@ struct listenings {
  * mode 0660 that nobody else uses. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there; EXIT_CONFIG: it cannot
  * be. Then `why` holds one clear line, and nothing is bound. */
 int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size) MUST_CHECK;
-/* From now on they may connect; nobody is accepted before listen_take. False: somebody else came first, `why` says so.
- */
+/* Clients may connect from now on; none is accepted before listen_take. False: another program came first, `why` says
+ * which address. */
 bool listen_start(struct listenings *ls, struct event_base *base, char *why, size_t why_size) MUST_CHECK;
-/* Whoever comes to any of them is given to `accepted`, as of an evconnlistener_cb. */
+/* Every client that comes is given to `accepted`, as of an evconnlistener_cb. */
 void listen_take(struct listenings *ls,
                  void (*accepted)(struct evconnlistener *l, int fd, struct sockaddr *address, int len, void *arg),
                  void *arg);
-void listen_accept(struct listenings *ls, bool on); /* all at once: who comes to another one finds no place either */
+void listen_accept(struct listenings *ls, bool on); /* all at once: another address has no place for a client either */
 void listen_stop(struct listenings *ls);            /* the sockets are closed */
 void listen_end(struct listenings *ls);             /* the same, and paths are unlinked; whatever was begun */
 

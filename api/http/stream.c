@@ -12,27 +12,29 @@
 #include <unistd.h>
 
 enum {
+	STREAM_MAGIC = 0x4874534d,
 	PIECE = 64 << 10,
-	TLS_AHEAD = 16 << 10, /* a record: what is read before it is wanted */
+	TLS_AHEAD = 16 << 10, /* a record: may be read before it is wanted */
 };
 
-/* Whatever is read is looked at before the next is read. */
+/* All streams share one piece: its bytes are handed on before the next are read. */
 static char piece[PIECE];
 
-/* There is no memory for what was to be sent: the next that comes is the end. */
-static void break_off(struct stream *s)
+static struct stream *stream_cast(void *arg)
 {
-	shutdown(s->fd, SHUT_RDWR);
-	stream_want(s, true);
+	struct stream *s = arg;
+
+	assert(s->magic == STREAM_MAGIC);
+	return s;
 }
 
 /* ---- plain */
 
-/* It stays with epoll until something comes that nobody wants: answers are quicker than the next request, and a call of
- * epoll_ctl costs as much as a read. */
+/* The socket stays with epoll until bytes come that nobody wants: answers are quicker than the next request, and a call
+ * of epoll_ctl costs as much as a read. */
 static void plain_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct stream *s = arg;
+	struct stream *s = stream_cast(arg);
 	ssize_t        n;
 
 	(void)what;
@@ -56,7 +58,7 @@ static void unsent_free(struct stream *s)
 
 static void plain_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct stream *s = arg;
+	struct stream *s = stream_cast(arg);
 	ssize_t        n = send(fd, s->unsent.data + s->sent, s->unsent.len - s->sent, MSG_NOSIGNAL);
 
 	(void)what;
@@ -74,22 +76,16 @@ static void plain_writable(evutil_socket_t fd, short what, void *arg)
 	s->calls->taken(s->arg);
 }
 
-/* What follows the first `sent` bytes waits until the socket takes it. */
+/* The bytes behind the first `sent` wait until the socket takes them. */
 static void plain_keep(struct stream *s, const struct iovec *parts, int count, size_t sent)
 {
-	s->unsent.tries = true;
 	for (int i = 0; i < count; i++) {
 		size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
 
 		text_bytes(&s->unsent, (char *)parts[i].iov_base + skip, parts[i].iov_len - skip);
 		sent -= skip;
 	}
-	if (s->unsent.failed) {
-		unsent_free(s);
-		break_off(s);
-	} else {
-		event_add(&s->writable, NULL);
-	}
+	event_add(&s->writable, NULL);
 }
 
 static bool plain_send(struct stream *s, const struct iovec *parts, int count)
@@ -119,7 +115,7 @@ static void plain_begin(struct stream *s, struct event_base *base)
 
 static void tls_readable(struct bufferevent *bev, void *arg)
 {
-	struct stream *s = arg;
+	struct stream *s = stream_cast(arg);
 	int            n;
 
 	while (s->open && s->wanted && (n = evbuffer_remove(bufferevent_get_input(bev), piece, sizeof(piece))) > 0)
@@ -128,7 +124,7 @@ static void tls_readable(struct bufferevent *bev, void *arg)
 
 static void tls_writable(struct bufferevent *bev, void *arg)
 {
-	struct stream *s = arg;
+	struct stream *s = stream_cast(arg);
 
 	(void)bev;
 	s->calls->taken(s->arg);
@@ -136,7 +132,7 @@ static void tls_writable(struct bufferevent *bev, void *arg)
 
 static void tls_event(struct bufferevent *bev, short what, void *arg)
 {
-	struct stream *s = arg;
+	struct stream *s = stream_cast(arg);
 
 	(void)bev;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
@@ -154,43 +150,36 @@ static void tls_want(struct stream *s)
 		bufferevent_trigger(s->tls, EV_READ, BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* Half an answer is none: without memory for all of it the connection ends. */
 static bool tls_send(struct stream *s, const struct iovec *parts, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (bufferevent_write(s->tls, parts[i].iov_base, parts[i].iov_len) != 0)
-			break_off(s);
+		bufferevent_write(s->tls, parts[i].iov_base, parts[i].iov_len);
 	return false;
 }
 
-static bool tls_begin(struct stream *s, struct event_base *base, struct tls *tls)
+static void tls_begin(struct stream *s, struct event_base *base, struct tls *tls)
 {
 	s->tls = tls_bufferevent(base, s->fd, tls);
-	if (!s->tls) {
-		close(s->fd);
-		s->open = false;
-		return false;
-	}
 	bufferevent_setcb(s->tls, tls_readable, tls_writable, tls_event, s);
 	bufferevent_setwatermark(s->tls, EV_READ, 0, TLS_AHEAD);
 	bufferevent_enable(s->tls, EV_WRITE);
-	return true;
 }
 
 /* ---- either */
 
-bool stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
+void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
                  void *arg)
 {
-	*s = (struct stream){.fd = fd, .open = true, .calls = calls, .arg = arg};
+	*s = (struct stream){.magic = STREAM_MAGIC, .fd = fd, .open = true, .calls = calls, .arg = arg};
 	if (tls)
-		return tls_begin(s, base, tls);
-	plain_begin(s, base);
-	return true;
+		tls_begin(s, base, tls);
+	else
+		plain_begin(s, base);
 }
 
 void stream_close(struct stream *s)
 {
+	assert(s->open);
 	s->open = false;
 	if (s->tls) {
 		if (stream_unsent(s) == 0)

@@ -1,6 +1,6 @@
 /* stream.h - the socket of a client, plain or TLS: bytes that come, and bytes that are to go.
  *
- * Most requests come in one piece and most answers fit the socket's buffer, so a plain socket is read into one piece of
+ * Most requests come in one piece and most answers fit the socket's buffer. So a plain socket is read into one piece of
  * memory that all share, and written to at once; nothing is kept, and epoll is told nothing anew. TLS goes through
  * libevent's bufferevent. One thread: the loop's. */
 #ifndef STREAM_H
@@ -14,12 +14,11 @@
 struct bufferevent;
 struct tls;
 
-/* What its owner is told. In each of them the stream may be closed. */
+/* Calls to the owner. Each of them may close the stream. */
 struct stream_calls {
-	/* Bytes, which may be written over until this returns. Only while they are wanted, and then as many as there
-	 * are. */
+	/* Bytes, which may be written over until this returns. They come only while they are wanted. */
 	void (*came)(void *arg, char *bytes, size_t len);
-	/* What stream_send could not send at once is sent. */
+	/* The bytes that stream_send could not send at once are sent. */
 	void (*taken)(void *arg);
 	/* The other side sends no more, or it broke. */
 	void (*ended)(void *arg);
@@ -27,26 +26,26 @@ struct stream_calls {
 
 /* The owner's memory; zero-initialised is closed. */
 struct stream {
+	unsigned                   magic;
 	int                        fd;
 	bool                       open;
 	bool                       wanted;  /* bytes may come */
 	bool                       watched; /* epoll looks for them */
 	struct bufferevent        *tls;     /* NULL: plain */
 	struct event               readable, writable;
-	struct text                unsent; /* of what was to go, from `sent` on */
+	struct text                unsent; /* bytes to go, from `sent` on */
 	size_t                     sent;
 	const struct stream_calls *calls;
 	void                      *arg;
 };
 
-/* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. False: there was no
- * memory, and it is closed. */
-bool stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
-                 void *arg) MUST_CHECK;
+/* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. */
+void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
+                 void *arg);
 void stream_close(struct stream *s); /* at once, whatever is unsent */
 void stream_want(struct stream *s, bool wanted);
-/* Sends the parts, one behind the other, behind what is unsent. True: all is gone. False: `taken` follows when it is,
- * or `ended`. They stay the caller's. */
+/* Sends the parts, one behind the other, behind the unsent bytes. True: all is gone. False: `taken` follows when all is
+ * gone, or `ended`. The parts stay the caller's. */
 bool stream_send(struct stream *s, const struct iovec *parts, int count) MUST_CHECK;
 /* Bytes that were to be sent and are not yet. */
 size_t stream_unsent(const struct stream *s);

@@ -20,7 +20,7 @@
 
 enum { HANDSHAKE_S = 10 };
 
-static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20"; /* of TLS 1.2; those of 1.3 are all good */
+static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20"; /* of TLS 1.2; all those of 1.3 are good */
 
 struct tls {
 	SSL_CTX *context;
@@ -29,7 +29,7 @@ struct tls {
 
 /* ---- a connection */
 
-/* The connection meets the end of its stream then, and is closed as if the client had gone. */
+/* The connection then meets the end of its stream, and is closed as if the client had gone. */
 static void handshake_late(evutil_socket_t fd, short what, void *ssl)
 {
 	(void)fd, (void)what;
@@ -63,33 +63,17 @@ static void handshake_look(const SSL *ssl, int where, int code)
 	event_free(deadline);
 }
 
-/* NULL: no memory. */
-static SSL *ssl_new(struct event_base *base, int fd, const struct tls *t)
-{
-	SSL          *ssl = SSL_new(t->context);
-	struct event *deadline = ssl && SSL_set_fd(ssl, fd) == 1 ? event_new(base, -1, 0, handshake_late, ssl) : NULL;
-
-	if (deadline && event_add(deadline, &(struct timeval){HANDSHAKE_S, 0}) == 0 &&
-	    SSL_set_ex_data(ssl, deadline_index(), deadline) == 1)
-		return ssl;
-	if (deadline)
-		event_free(deadline);
-	SSL_free(ssl);
-	ERR_clear_error();
-	return NULL;
-}
-
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t)
 {
-	SSL                *ssl = ssl_new(base, fd, t);
-	struct bufferevent *bev =
-		ssl ? bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
-		    : NULL;
+	SSL                *ssl = SSL_new(t->context);
+	struct event       *deadline = event_new(base, -1, 0, handshake_late, ssl);
+	struct bufferevent *bev;
 
-	if (!bev) {
-		SSL_free(ssl);
-		log_event(LOG_WARN, "no_memory", "for=\"a connection\"");
-	}
+	if (!ssl || SSL_set_fd(ssl, fd) != 1 || SSL_set_ex_data(ssl, deadline_index(), deadline) != 1)
+		mem_end(); /* OpenSSL refuses these for want of memory only */
+	event_add(deadline, &(struct timeval){HANDSHAKE_S, 0});
+	bev = bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+	assert(bev);
 	return bev;
 }
 
@@ -117,7 +101,7 @@ static int protocol_choose(SSL *ssl, const unsigned char **out, unsigned char *o
 	               : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* Nobody is there who could type it. */
+/* No person is there to type a passphrase. */
 static int no_passphrase(char *to, int size, int writing, void *arg)
 {
 	(void)to, (void)size, (void)writing, (void)arg;

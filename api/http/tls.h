@@ -12,18 +12,17 @@ struct bufferevent;
 struct event_base;
 struct tls;
 
-/* Reads a certificate (PEM, with the chain behind it) and its private key (PEM, without a passphrase). NULL: `why` says
- * in one line what is wrong with them. */
+/* Reads a certificate (PEM, with the chain behind it) and its private key (PEM, without a passphrase). NULL: one of the
+ * files cannot be used, `why` says in one line which and why. */
 struct tls *tls_open(const char *cert_file, const char *key_file, char *why, size_t why_size) MUST_CHECK;
 /* Connections that still live keep what they need. NULL is fine. */
 void tls_close(struct tls *t);
 /* Both files again, for new connections; those that live go on with what they have. Files that are wrong change nothing
  * and are an error in the log. False: there is no TLS. */
 bool tls_reload(struct tls *t) MUST_CHECK;
-/* The server's end of a new connection on a socket, which it closes with itself; the caller's. NULL: there is no
- * memory, and the socket is the caller's still. */
+/* The server's end of a new connection on a socket, which closes with it; the caller's. */
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t) MUST_CHECK;
-/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent; once. What it sends may still be
+/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent; once. Bytes of the client may still be
  * read. */
 void tls_farewell(struct bufferevent *bev);
 

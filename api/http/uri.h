@@ -5,7 +5,7 @@
 #include "engine/base/base.h"
 
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
- * NULL without one. Of a target that names a host, as proxies get it (RFC 9112, 3.2.2), the host does not matter. */
+ * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
 void target_split(char *target, char **path, char **query);
 /* Does `path` fit `pattern`, in which {..} is one segment? Then *param is where that segment begins in the path, with
  * its length; NULL when the pattern has none. */

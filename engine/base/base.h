@@ -1,7 +1,7 @@
 /* base.h - what every file needs: assert, the usual types, attributes, exit statuses.
  *
- * Three kinds of wrong: a bug ends the process by assert (never compiled out); a refusal is a value; the world (no
- * memory, no database) is handled where it is met. */
+ * Three kinds of wrong: a bug ends the process by assert (never compiled out); a refusal is a value; the world (the
+ * database is away) is handled where it is met, and without memory the process ends (memory.h). */
 #ifndef BASE_H
 #define BASE_H
 

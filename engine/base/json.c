@@ -5,9 +5,9 @@
 #include "engine/base/codes.h"
 #include "engine/base/escape.h"
 #include "engine/base/memory.h"
-#include "engine/base/scan.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,21 +35,19 @@ struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fau
 		text = "{}";
 		len = 2;
 	}
-	doc = mem_try(sizeof(*doc) + len + 1);
-	if (!doc) {
-		*fault = (struct json_fault){.detail = JSON_NO_MEMORY};
+	doc = mem_alloc(sizeof(*doc) + len + 1);
+	memcpy(doc->text, text, len);
+	if (!scan_text(doc->text, len, &doc->flaws, fault)) {
+		json_free(doc);
 		return NULL;
 	}
-	memcpy(doc->text, text, len);
-	if (scan_text(doc->text, len, &doc->flaws, fault)) {
-		doc->root = cJSON_ParseWithLengthOpts(doc->text, len + 1, NULL, true);
-		if (doc->root)
-			return doc;
-		/* All that passes the scan is JSON to cJSON as well (fuzz_json.c), so this is malloc. */
-		*fault = (struct json_fault){.detail = JSON_NO_MEMORY};
+	errno = 0;
+	doc->root = cJSON_ParseWithLengthOpts(doc->text, len + 1, NULL, true);
+	if (!doc->root) {
+		assert(errno == ENOMEM); /* cJSON reads whatever passes the scan (fuzz_json.c) */
+		mem_end();
 	}
-	json_free(doc);
-	return NULL;
+	return doc;
 }
 
 void json_free(struct json_doc *doc)

@@ -10,23 +10,14 @@
 #ifndef JSON_H
 #define JSON_H
 
+#include "engine/base/scan.h"
 #include "engine/base/text.h"
-
-/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
- * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
-struct json_fault {
-	char field[192];
-	char detail[192];
-};
-
-/* The detail of the one fault that is not the client's: there was no memory to read the body. The answer is 503. */
-#define JSON_NO_MEMORY "there is no memory to read it"
 
 /* A body that was read: the tree and its flaws. Nothing outlives it: copy what is to stay. */
 struct json_doc;
 
 /* The text needs no NUL and is not kept. An empty one (or white space alone) counts as {}. NULL: not readable, `fault`
- * says why; JSON_NO_MEMORY. Any thread; no globals. */
+ * says why. Any thread; no globals. */
 struct json_doc *json_parse(const char *text, size_t len, struct json_fault *fault) MUST_CHECK;
 void             json_free(struct json_doc *doc); /* NULL is fine */
 

@@ -6,20 +6,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static void out_of_memory(size_t size)
+static _Noreturn void out_of_memory(size_t size)
 {
 	log_event(LOG_ERROR, "no_memory", "bytes=%zu", size);
 	_exit(EXIT_TROUBLE);
 }
 
-void *mem_try(size_t size)
+void mem_end(void)
 {
-	return calloc(1, size ? size : 1);
+	out_of_memory(0);
 }
 
 void *mem_alloc(size_t size)
 {
-	void *p = mem_try(size);
+	void *p = calloc(1, size ? size : 1);
 
 	if (!p)
 		out_of_memory(size);

@@ -2,6 +2,7 @@
  * accepts a NUL, no rule needs to ask whether the text is over. */
 #include "engine/base/scan.h"
 #include "engine/base/escape.h"
+#include "engine/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,23 +92,8 @@ static bool scan_expected(struct scan *s, const char *what)
 	return scan_fail(s, s->at, "is not JSON: %s is expected", what);
 }
 
-/* Room for the flaw of one more item; NULL if there is no memory. */
-static struct scan_flaw *scan_flaw_add(struct scan_flaws *f)
-{
-	if (f->count == f->room) {
-		size_t            room = f->room ? 2 * f->room : 4;
-		struct scan_flaw *items = realloc(f->items, room * sizeof(*items));
-
-		if (!items)
-			return NULL;
-		f->items = items;
-		f->room = room;
-	}
-	return &f->items[f->count++];
-}
-
-/* The value being read has a flaw. False: no memory. */
-static bool scan_flaw(struct scan *s, const char *detail)
+/* The value being read has a flaw. The text stays readable. */
+static void scan_flaw(struct scan *s, const char *detail)
 {
 	bool               in_item = s->depth >= 2 && !s->levels[0].array && s->levels[1].array;
 	size_t             item = in_item ? s->levels[1].count : SCAN_ITEMS_MAX;
@@ -118,12 +104,9 @@ static bool scan_flaw(struct scan *s, const char *detail)
 		struct scan_flaw *flaw;
 
 		if (flaws->count > 0 && flaws->items[flaws->count - 1].item >= item)
-			return true;
-		flaw = scan_flaw_add(flaws);
-		if (!flaw) {
-			*s->fault = (struct json_fault){.detail = JSON_NO_MEMORY};
-			return false;
-		}
+			return;
+		flaws->items = mem_reach(flaws->items, flaws->count, &flaws->room, sizeof(*flaws->items));
+		flaw = &flaws->items[flaws->count++];
 		fault = &flaw->fault;
 		path_write(s, 2, fault->field, sizeof(fault->field));
 		flaw->item = item;
@@ -131,11 +114,10 @@ static bool scan_flaw(struct scan *s, const char *detail)
 		if (s->depth > 2 && !s->levels[2].array && flaw->own < sizeof(fault->field) - 1)
 			flaw->own++; /* the dot */
 	} else if (fault->detail[0]) {
-		return true;
+		return;
 	}
 	path_write(s, s->depth, fault->field, sizeof(fault->field));
 	snprintf(fault->detail, sizeof(fault->detail), "%s", detail);
-	return true;
 }
 
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item)
@@ -356,13 +338,9 @@ static bool scan_member(struct scan *s, struct level *level)
 	if (!scan_name(s, &level->names[level->count]))
 		return false;
 	if (name_repeated(level)) {
-		bool ok;
-
 		s->depth++;
-		ok = scan_flaw(s, "appears twice");
+		scan_flaw(s, "appears twice");
 		s->depth--;
-		if (!ok)
-			return false;
 	}
 	return scan_inside(s);
 }

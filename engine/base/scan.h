@@ -7,7 +7,14 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include "engine/base/json.h"
+#include "engine/base/base.h"
+
+/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
+ * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
+struct json_fault {
+	char field[192];
+	char detail[192];
+};
 
 /* The largest sensible call is a batch of 1,000 reservations with 50,000 lines in all: 2 values (the object, the
  * array), 5 per reservation (itself, order_id, ttl_s, mode, lines), 4 per line (itself, sku, location, qty), so
@@ -31,8 +38,8 @@ struct scan_flaws {
 	size_t            room;
 };
 
-/* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why, or there
- * is no memory for flaws (JSON_NO_MEMORY). Bytes are counted from 1.
+/* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why. Bytes are
+ * counted from 1.
  * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
  * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
  * array, which no reader takes. Linear in len, no globals. */

@@ -19,20 +19,6 @@ void text_reset(struct text *t)
 		t->data[0] = '\0';
 }
 
-static char *text_try(struct text *t, size_t cap)
-{
-	char *data = t->failed ? NULL : realloc(t->data, cap);
-
-	if (!data) {
-		free(t->data);
-		*t = (struct text){.tries = true, .failed = true};
-		return NULL;
-	}
-	t->data = data;
-	t->cap = cap;
-	return t->data + t->len;
-}
-
 char *text_room(struct text *t, size_t more)
 {
 	if (t->cap - t->len <= more || !t->data) {
@@ -40,8 +26,6 @@ char *text_room(struct text *t, size_t more)
 
 		while (cap - t->len <= more)
 			cap *= 2;
-		if (t->tries)
-			return text_try(t, cap);
 		t->data = mem_resize(t->data, cap);
 		t->cap = cap;
 	}
@@ -52,8 +36,6 @@ void text_bytes(struct text *t, const void *data, size_t len)
 {
 	char *to = text_room(t, len);
 
-	if (!to)
-		return;
 	memcpy(to, data, len);
 	to[len] = '\0';
 	t->len += len;
@@ -87,8 +69,6 @@ void text_hex(struct text *t, const void *data, size_t len)
 	const unsigned char *from = data;
 	char                *to = text_room(t, 2 * len);
 
-	if (!to)
-		return;
 	for (size_t i = 0; i < len; i++) {
 		to[2 * i] = "0123456789abcdef"[from[i] >> 4];
 		to[2 * i + 1] = "0123456789abcdef"[from[i] & 15];
@@ -108,10 +88,8 @@ void text_format(struct text *t, const char *format, ...)
 	n = vsnprintf(NULL, 0, format, ap);
 	assert(n >= 0);
 	to = text_room(t, (size_t)n);
-	if (to) {
-		vsnprintf(to, (size_t)n + 1, format, again);
-		t->len += (size_t)n;
-	}
+	vsnprintf(to, (size_t)n + 1, format, again);
+	t->len += (size_t)n;
 	va_end(again);
 	va_end(ap);
 }

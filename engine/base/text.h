@@ -8,18 +8,15 @@ struct text {
 	char  *data;
 	size_t len;
 	size_t cap;
-	bool   tries;  /* set by the owner: without memory it fails, instead of ending the process */
-	bool   failed; /* it is empty and stays so */
 };
 void  text_fini(struct text *t);
 void  text_reset(struct text *t);             /* empty again, the memory stays */
-char *text_room(struct text *t, size_t more); /* where `more` bytes may be written; the caller adds to len. NULL: it
-                                               * has failed */
-void text_bytes(struct text *t, const void *data, size_t len);
-void text_add(struct text *t, const char *string);
-void text_char(struct text *t, char c);
-void text_int(struct text *t, int64_t n);
-void text_hex(struct text *t, const void *data, size_t len);
-void text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
+char *text_room(struct text *t, size_t more); /* where `more` bytes may be written; the caller adds to len */
+void  text_bytes(struct text *t, const void *data, size_t len);
+void  text_add(struct text *t, const char *string);
+void  text_char(struct text *t, char c);
+void  text_int(struct text *t, int64_t n);
+void  text_hex(struct text *t, const void *data, size_t len);
+void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
 #endif

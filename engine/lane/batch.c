@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/memory.h"
+#include "engine/busy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	if (locked_ms >= STUCK_MS)
 		clock_extend(&l->shared->wary_until_ms, WARY_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
+		busy_count(BUSY_ROW_LOCKED, op->id);
 		lane_answer(l, op, BUSY);
 		return;
 	}
@@ -253,10 +255,12 @@ void batch_retry(struct lane *l)
 	if (batch_tries(b) > 0)
 		l->limit = b->count > 1 ? b->count / 2 : 1;
 	for (size_t i = 0; i < b->count; i++) {
-		if (++b->ops[i]->tries > TRIES_MAX)
-			lane_answer(l, b->ops[i], BUSY);
-		else
+		if (++b->ops[i]->tries <= TRIES_MAX) {
 			b->ops[kept++] = b->ops[i];
+			continue;
+		}
+		busy_count(BUSY_CONFLICTS, b->ops[i]->id);
+		lane_answer(l, b->ops[i], BUSY);
 	}
 	b->count = kept;
 	batch_put_back(l);
@@ -265,8 +269,12 @@ void batch_retry(struct lane *l)
 /* An operation that was cancelled or waited too long is answered here: nothing was done for it. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
-	if (op_take(op) && clock_ms() - op->arrived_ms <= WAIT_MS)
+	bool taken = op_take(op);
+
+	if (taken && clock_ms() - op->arrived_ms <= WAIT_MS)
 		return true;
+	if (taken && db_connected(l->db))
+		busy_count(BUSY_WAITED, op->id);
 	lane_answer(l, op, db_connected(l->db) ? BUSY : DATABASE_AWAY);
 	return false;
 }

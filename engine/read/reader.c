@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
+#include "engine/busy.h"
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
@@ -54,7 +55,10 @@ static enum outcome reader_outcome(const struct op *op, enum db_result result, b
 {
 	if (op->kind == OP_RUN && unknown)
 		return OUTCOME_UNKNOWN;
-	return result == DB_AWAY || result == DB_UNKNOWN ? DATABASE_AWAY : BUSY;
+	if (result == DB_AWAY || result == DB_UNKNOWN)
+		return DATABASE_AWAY;
+	busy_count(BUSY_READER_FAILED, op->id);
+	return BUSY;
 }
 
 static bool reader_connect(struct reader *r)

@@ -63,8 +63,8 @@ static bool within(const struct query_string *q, const char *s)
 static void query_check(const char *text)
 {
 	struct query_string q, again;
-	struct text  encoded = {0};
-	const char  *wrong;
+	struct text         encoded = {0};
+	const char         *wrong;
 
 	if (!query_parse(&q, text, &wrong)) {
 		assert(!*wrong || within(&q, wrong));

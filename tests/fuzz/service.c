@@ -1,7 +1,9 @@
 /* service.c - see service.h. */
 #include "engine/base/log.h"
 #include "service.h"
-#include "api/http.h"
+#include "api/http/listen.h"
+#include "api/service.h"
+#include "engine/engine.h"
 #include "jobs/database.h"
 
 #include <errno.h>

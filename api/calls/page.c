@@ -1,0 +1,43 @@
+/* page.c - see page.h. */
+#include "api/calls/page.h"
+#include "api/request.h"
+#include "engine/read/cursor.h"
+
+#include <string.h>
+
+enum { PAGE_STANDARD = 100, PAGE_MAX = 1000 };
+
+bool page_read(struct request *r, int64_t *limit, const char **cursor)
+{
+	*limit = PAGE_STANDARD;
+	*cursor = query_text(r, "cursor");
+	if (!query_int(r, "limit", 1, PAGE_MAX, limit))
+		return false;
+	if (!*cursor || (**cursor && strlen(*cursor) < CURSOR_SIZE))
+		return true;
+	reply_refused(r, BAD_CURSOR, NULL, NULL);
+	return false;
+}
+
+struct op *page_op(struct request *r, enum op_kind kind)
+{
+	const char *cursor;
+	int64_t     limit;
+	struct op  *op;
+
+	if (!page_read(r, &limit, &cursor))
+		return NULL;
+	op = op_new(kind, kind == OP_LIST_SKUS ? (size_t)limit + 1 : 1, SKU_MAX + 1);
+	op->query->page.limit = (unsigned)limit;
+	if (cursor)
+		strcpy(op->query->page.cursor, cursor);
+	return op;
+}
+
+void page_write(struct json_writer *w, const char *cursor)
+{
+	if (*cursor)
+		json_put_string(w, "next_cursor", cursor);
+	else
+		json_put_null(w, "next_cursor");
+}

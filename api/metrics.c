@@ -1,0 +1,214 @@
+/* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
+#include "api/metrics.h"
+#include "api/http/connection.h"
+#include "engine/base/counters.h"
+#include "engine/busy.h"
+
+#include <string.h>
+
+/* One answer of /metrics: the sources that its functions read. */
+struct scrape {
+	struct text               *to;
+	const struct metrics      *metrics;
+	struct engine             *engine;
+	const struct lane_metrics *lanes;
+	struct connection_metrics  connections;
+	const struct census       *census; /* NULL: the database did not answer */
+	const char                *name;   /* of the metric that is being written */
+};
+
+static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
+                                                         .02,   .03,  .05,  .1,   .25,  1,     5};
+
+const char *route_label(enum route route)
+{
+	static const char *const labels[ROUTES] = {
+#define X(method, path, handler, callers) #method " " path,
+#include "api/routes.def"
+#undef X
+		"none"};
+
+	return labels[route];
+}
+
+/* ---- counting */
+
+void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us)
+{
+	struct route_metrics *r = &m->routes[route];
+	size_t                bucket = 0;
+
+	assert(route < ROUTES && status >= STATUS_MIN && status < STATUS_END);
+	while (bucket < LATENCY_BUCKETS && (double)took_us > latency_bounds_s[bucket] * 1e6)
+		bucket++;
+	r->by_status[status - STATUS_MIN]++;
+	r->latency[bucket]++;
+	r->latency_us += took_us;
+}
+
+void metrics_refused(struct metrics *m, enum outcome outcome)
+{
+	if (outcome != OUTCOME_OK && outcome != OUTCOME_REPLAYED)
+		m->refusals[outcome]++;
+}
+
+/* ---- the page. A metric of the database, which every process tells alike, says so: it is not added up over processes.
+ */
+
+#define OF_DATABASE "scope=\"database\""
+
+/* A metric that has one value. */
+#define VALUE(function, value)                                                \
+	static void write_##function(struct scrape *p)                        \
+	{                                                                     \
+		text_format(p->to, "%s %lld\n", p->name, (long long)(value)); \
+	}
+VALUE(connections, p->connections.open)
+VALUE(connections_cut, p->connections.cut)
+VALUE(gathers, p->lanes->gathers)
+VALUE(replays, p->lanes->replays)
+VALUE(expired, counter_here(COUNT_EXPIRED))
+VALUE(fenced, counter_here(COUNT_FENCED))
+VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
+VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
+VALUE(retries, counter_here(COUNT_RETRIES))
+VALUE(unknown, p->lanes->unknown_outcomes)
+VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
+
+static void write_requests(struct scrape *p)
+{
+	for (int route = 0; route < ROUTES; route++)
+		for (int i = 0; i < STATUS_END - STATUS_MIN; i++)
+			if (p->metrics->routes[route].by_status[i])
+				text_format(p->to, "%s{route=\"%s\",status=\"%d\"} %lld\n", p->name,
+				            route_label((enum route)route), STATUS_MIN + i,
+				            (long long)p->metrics->routes[route].by_status[i]);
+}
+
+static void write_request_seconds(struct scrape *p)
+{
+	for (int route = 0; route < ROUTES; route++) {
+		const struct route_metrics *r = &p->metrics->routes[route];
+		const char                 *label = route_label((enum route)route);
+		int64_t                     count = 0;
+
+		for (int i = 0; i < LATENCY_BUCKETS; i++) {
+			count += r->latency[i];
+			text_format(p->to, "%s_bucket{route=\"%s\",le=\"%g\"} %lld\n", p->name, label,
+			            latency_bounds_s[i], (long long)count);
+		}
+		count += r->latency[LATENCY_BUCKETS];
+		text_format(p->to, "%s_bucket{route=\"%s\",le=\"+Inf\"} %lld\n", p->name, label, (long long)count);
+		text_format(p->to, "%s_sum{route=\"%s\"} %.6f\n", p->name, label, (double)r->latency_us / 1e6);
+		text_format(p->to, "%s_count{route=\"%s\"} %lld\n", p->name, label, (long long)count);
+	}
+}
+
+static void write_queue_depth(struct scrape *p)
+{
+	for (unsigned lane = 0; lane < engine_lanes(p->engine); lane++)
+		text_format(p->to, "%s{lane=\"%u\"} %zu\n", p->name, lane, engine_queue_depth(p->engine, lane));
+}
+
+static void write_busy(struct scrape *p)
+{
+	for (enum busy_cause c = 0; c < BUSY_CAUSES; c++)
+		text_format(p->to, "%s{cause=\"%s\"} %lld\n", p->name, busy_name(c), (long long)busy_counted(c));
+}
+
+static void write_batch_requests(struct scrape *p)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < LENGTH(p->lanes->batch_requests_bucket); i++) {
+		count += p->lanes->batch_requests_bucket[i];
+		text_format(p->to, "%s_bucket{le=\"%d\"} %lld\n", p->name, 1 << i, (long long)count);
+	}
+	text_format(p->to, "%s_bucket{le=\"+Inf\"} %lld\n", p->name, (long long)count);
+	text_format(p->to, "%s_sum %lld\n", p->name, (long long)p->lanes->batch_requests);
+	text_format(p->to, "%s_count %lld\n", p->name, (long long)count);
+}
+
+static void write_batch_seconds(struct scrape *p)
+{
+	text_format(p->to, "%s_sum %.6f\n", p->name, (double)p->lanes->batch_us / 1e6);
+	text_format(p->to, "%s_count %lld\n", p->name, (long long)p->lanes->batch_count);
+}
+
+/* Several outcomes may share a code: the sum stands at the first of them. */
+static void write_refusals(struct scrape *p)
+{
+	for (int o = 0; o < OUTCOMES; o++) {
+		const char *code = outcome_code((enum outcome)o);
+		int64_t     sum = 0;
+		int         first = o;
+
+		for (int k = OUTCOMES - 1; k >= 0; k--)
+			if (strcmp(outcome_code((enum outcome)k), code) == 0) {
+				sum += p->metrics->refusals[k];
+				first = k;
+			}
+		if (*code && first == o)
+			text_format(p->to, "%s{code=\"%s\"} %lld\n", p->name, code, (long long)sum);
+	}
+}
+
+static void write_reservations(struct scrape *p)
+{
+	for (int s = HELD; p->census && s < STATES; s++)
+		text_format(p->to, "%s{state=\"%s\"," OF_DATABASE "} %lld\n", p->name,
+		            reservation_state_name((enum reservation_state)s), (long long)p->census->by_state[s]);
+}
+
+/* A number for each kind of job, by the state of the reservations that it claims. */
+static void by_kind(struct scrape *p, const int64_t *of_state, double unit)
+{
+	if (!p->census)
+		return;
+	text_format(p->to, "%s{kind=\"expire\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[HELD] / unit);
+	text_format(p->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[CONFIRMED] / unit);
+}
+
+static void write_ready(struct scrape *p)
+{
+	by_kind(p, p->census ? p->census->ready : NULL, 1);
+}
+
+static void write_claimed(struct scrape *p)
+{
+	by_kind(p, p->census ? p->census->claimed : NULL, 1);
+}
+
+static void write_oldest_ready(struct scrape *p)
+{
+	by_kind(p, p->census ? p->census->oldest_ready_ms : NULL, 1e3);
+}
+
+static void write_tasks_open(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %lld\n", p->name, (long long)p->census->tasks_open);
+}
+
+static void write_oldest_lease(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
+}
+
+static void begin(struct scrape *p, const char *name, const char *type, const char *help)
+{
+	p->name = name;
+	text_format(p->to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
+                   const struct census *census)
+{
+	struct scrape scrape = {to, m, e, engine_metrics(e), connections_metrics(connections), census, NULL},
+		      *p = &scrape;
+
+#define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
+#include "api/metrics.def"
+#undef X
+}

@@ -1,0 +1,40 @@
+/* metrics.h - the metrics of a service: numbers in memory, of each call and of the refusals, and the text of /metrics,
+ * which has those of the engine, of the connections and of the database, too. The loop's thread alone. */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include "engine/engine.h"
+
+struct connections;
+
+/* The calls, each by its handler's name. */
+enum route {
+#define X(method, path, handler, callers) ROUTE_##handler,
+#include "api/routes.def"
+#undef X
+	ROUTE_NONE, /* the request means no call */
+	ROUTES
+};
+/* `GET /v1/skus/{sku}`, the label of the call; `none`. */
+const char *route_label(enum route route);
+
+enum { LATENCY_BUCKETS = 14, STATUS_MIN = 200, STATUS_END = 504 };
+struct route_metrics {
+	int64_t by_status[STATUS_END - STATUS_MIN];
+	int64_t latency[LATENCY_BUCKETS + 1]; /* the last one: slower than all bounds */
+	int64_t latency_us;
+};
+struct metrics {
+	struct route_metrics routes[ROUTES];
+	int64_t              refusals[OUTCOMES];
+};
+
+/* A request was answered. */
+void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us);
+/* An operation or a request had this outcome: a refusal is counted. */
+void metrics_refused(struct metrics *m, enum outcome outcome);
+/* Adds the text of /metrics. `census` NULL: the database did not answer, and its metrics are left out. */
+void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
+                   const struct census *census);
+
+#endif

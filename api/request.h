@@ -1,0 +1,116 @@
+/* request.h - one request, from its last byte to its death: reading it, its operations, its answer.
+ *
+ * A handler reads the request with the read_* and query_* calls, which answer 400, 413 or 415 themselves, and then
+ * either replies or starts operations; when all of those have ended, its `answer` function replies. A request that
+ * waits for operations longer than its deadline is answered 503; the operations come back later and find nobody
+ * waiting. A request is born when it has come, and dies when it is answered and its operations have come back. One
+ * thread: the loop's. */
+#ifndef REQUEST_H
+#define REQUEST_H
+
+#include "api/http/connection.h"
+#include "api/http/uri.h"
+#include "api/metrics.h"
+#include "engine/base/json.h"
+
+struct event;
+struct key;
+struct keys;
+struct limit;
+
+enum { REQUEST_DEADLINE_MS = 10500 }; /* a little later than the lanes give up by themselves */
+
+/* All requests of a service, and what they stand on, which the service sets and owns. */
+struct requests {
+	struct engine *engine;
+	struct loop   *loop; /* of their operations */
+	struct event  *wake; /* made active: the operations started are begun, behind all sockets that have bytes */
+	struct connections *connections;
+	struct keys        *keys;  /* NULL: every call is let in */
+	struct limit       *limit; /* NULL likewise */
+	size_t              body_max;
+	bool                draining;                       /* every answer is the last of its connection */
+	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
+	void *ready_arg;
+	/* ---- request.c's */
+	struct request *oldest, *newest; /* those that wait for operations */
+	size_t          count;           /* born and not dead */
+	struct text     head, extra;     /* of the answer that is being made: its head; headers of its handler */
+	char            date[40];        /* as of the last tick (RFC 9110, 6.6.1) */
+	struct metrics  metrics;
+};
+
+struct request {
+	unsigned             magic;
+	struct requests     *all;
+	struct handle        from;  /* where the answer goes */
+	const struct asked  *asked; /* until the handler has returned; NULL: the bytes that came were no request */
+	bool                 answered;
+	bool                 last;           /* the connection ends with the answer */
+	bool                 is_10, is_head; /* HTTP/1.0; HEAD */
+	enum route           route;
+	char                 param[SKU_MAX + 1]; /* of the path, decoded */
+	char                 id[132];            /* X-Request-Id */
+	struct key          *key;                /* who asks; NULL: nobody had to say */
+	bool                 audited;            /* an admin key changes something: the answer is logged */
+	struct query_string *query;
+	struct json_doc     *body;
+	int64_t              began_us;
+	/* ---- operations under way */
+	struct op **ops; /* in the order of the call; owned */
+	size_t      ops_count, ops_left;
+	void (*answer)(struct request *r);
+	struct request *next, *previous; /* among those that wait for operations, the oldest first */
+	void           *more;            /* the handler's own, freed with the request */
+};
+
+/* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
+struct request *request_new(struct requests *all, const struct asked *asked);
+/* The bytes that came were no request, or there was no room for them: as of connection_options.refused. */
+void request_refused(struct requests *all, struct handle from, int status, const char *detail);
+/* Ten times a second: answers the requests that have waited for too long. */
+void requests_tick(struct requests *all);
+/* Requests that still wait have nobody to answer any more; their operations come back to the loop. */
+void requests_close(struct requests *all);
+void requests_fini(struct requests *all); /* after loop_free */
+
+/* ---- reading. false: already answered. */
+const char *request_header(const struct request *r, enum header header); /* NULL when it is not there */
+bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
+/* The body has been read to its end; otherwise 400, naming the field. */
+bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
+bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
+/* NULL when it is not there. Lives as long as the request. */
+const char *query_text(struct request *r, const char *name);
+/* The query has no parameter that nobody asked for; otherwise 400. */
+bool query_end(struct request *r) MUST_CHECK;
+
+/* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
+ * query that nobody asked for is answered 400 instead. */
+void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
+/* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
+void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
+                            void (*answer)(struct request *r));
+/* Many, in one go, in r->ops; those that are NULL count as ended. */
+void request_start_batch(struct request *r, void (*answer)(struct request *r));
+/* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
+enum outcome request_outcome(struct request *r, size_t i);
+
+/* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
+void reply_header(struct request *r, const char *name, const char *value); /* before the answer */
+void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
+/* An object of JSON whose members `write` puts. */
+void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
+/* Answers with the one operation of the call: 200 and the members that `write` puts of it, or its refusal. */
+void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg));
+/* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
+void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
+                   void (*members)(struct json_writer *w, void *arg), void *arg);
+void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
+void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
+                   void *arg);
+int  outcome_status(enum outcome outcome);
+/* The members of a problem, without the braces: for results of a batch call too. */
+void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
+
+#endif

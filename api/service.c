@@ -1,0 +1,226 @@
+/* service.c - see service.h. The loop: sockets that have bytes, operations that ended, a tick ten times a second, and
+ * signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit
+ * before they are cut off, so that one that is too long is told so with its X-Request-Id. */
+#include "api/service.h"
+#include "api/http/listen.h"
+#include "api/http/tls.h"
+#include "api/limit.h"
+#include "api/notify.h"
+#include "api/request.h"
+#include "api/route.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/loop.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum {
+	HEAD_MAX = 32 << 10, /* of a request */
+	TICK_MS = 100,
+	DRAIN_MS = REQUEST_DEADLINE_MS + 500,
+	QUIET_TICKS = 2, /* so that the last answers reach the wire */
+};
+
+struct service {
+	struct service_options options;
+	struct event_base     *base;
+	struct requests        requests;
+	struct event          *ended, *tick, *signals[3];
+	int                    quiet_ticks; /* since the last request was answered, while draining */
+	int64_t                drain_until_ms;
+};
+
+/* ---- the loop */
+
+static void connection_asked(void *arg, const struct asked *asked)
+{
+	route_dispatch(request_new(&((struct service *)arg)->requests, asked));
+}
+
+static void connection_refused(void *arg, struct handle from, int status, const char *detail)
+{
+	request_refused(&((struct service *)arg)->requests, from, status, detail);
+}
+
+static void ops_started(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	engine_wake(((struct service *)arg)->requests.engine);
+}
+
+static void ops_ended(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	loop_run(((struct service *)arg)->requests.loop);
+}
+
+static void ticked(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *s = arg;
+	bool            draining = s->requests.draining;
+
+	(void)fd, (void)what;
+	connections_tick(s->requests.connections);
+	requests_tick(&s->requests);
+	limit_tick(s->requests.limit);
+	notify_alive();
+	if (draining && !s->requests.oldest && connections_moving(s->requests.connections) == 0)
+		s->quiet_ticks++;
+	else
+		s->quiet_ticks = 0;
+	if (s->quiet_ticks > QUIET_TICKS || (draining && clock_ms() > s->drain_until_ms))
+		event_base_loopexit(s->base, NULL);
+}
+
+static void drain(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *s = arg;
+
+	(void)fd, (void)what;
+	if (s->requests.draining)
+		return;
+	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
+	s->requests.draining = true;
+	notify_stopping();
+	s->drain_until_ms = clock_ms() + DRAIN_MS;
+	connections_last(s->requests.connections);
+}
+
+/* The sender wants files read again, or is a terminal that was closed: the service goes on. */
+static void hung_up(evutil_socket_t fd, short what, void *arg)
+{
+	const struct service_options *options = &((struct service *)arg)->options;
+	bool                          keys = keys_reload(options->keys), tls = tls_reload(options->tls);
+
+	(void)fd, (void)what;
+	if (!keys && !tls)
+		log_event(LOG_INFO, "hangup", "hint=\"without keys and certificate there is nothing to read again\"");
+}
+
+/* ---- opening and closing */
+
+static const struct {
+	int signal;
+	void (*act)(evutil_socket_t fd, short what, void *arg);
+} signals[] = {{SIGTERM, drain}, {SIGINT, drain}, {SIGHUP, hung_up}};
+
+static void *allocate(size_t size)
+{
+	return mem_resize(NULL, size);
+}
+
+/* EPOLL_USE_CHANGELIST: an event removed and added again in one turn costs no epoll_ctl. */
+static struct event_base *base_new(void)
+{
+	struct event_config *config;
+	struct event_base   *base;
+
+	event_set_mem_functions(allocate, mem_resize, free); /* refused memory, libevent would send half an answer */
+	config = event_config_new();
+	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	assert(base);
+	return base;
+}
+
+static struct connections *connections_new(struct service *s)
+{
+	const struct service_options *options = &s->options;
+	struct connection_options     with = {
+		    .connections_max = options->connections_max,
+		    .bytes_max = options->buffered_max,
+		    .request_ms = options->request_s * INT64_C(1000),
+		    .idle_ms = options->idle_s * INT64_C(1000),
+		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
+		    .tls = options->tls,
+		    .asked = connection_asked,
+		    .refused = connection_refused,
+		    .arg = s,
+        };
+
+	return connections_open(s->base, options->listen, &with);
+}
+
+static void events_watch(struct service *s)
+{
+	struct timeval tick = {0, TICK_MS * 1000};
+
+	s->requests.wake = event_new(s->base, -1, EV_PERSIST, ops_started, s);
+	s->ended = event_new(s->base, loop_fd(s->requests.loop), EV_READ | EV_PERSIST, ops_ended, s);
+	s->tick = event_new(s->base, -1, EV_PERSIST, ticked, s);
+	for (size_t i = 0; i < LENGTH(signals); i++) {
+		s->signals[i] = evsignal_new(s->base, signals[i].signal, signals[i].act, s);
+		event_add(s->signals[i], NULL);
+	}
+	event_add(s->ended, NULL);
+	event_add(s->tick, &tick);
+}
+
+static void clear_text_warn(const struct listenings *ls)
+{
+	for (size_t i = 0; i < ls->count; i++)
+		if (ls->at[i].open)
+			log_event(LOG_WARN, "clear_text", "address=%s hint=\"keys can be read on the way\"",
+			          ls->at[i].where);
+}
+
+struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size)
+{
+	struct service *s = mem_alloc(sizeof(*s));
+
+	s->options = *options;
+	s->base = base_new();
+	if (!listen_start(options->listen, s->base, why, why_size)) {
+		event_base_free(s->base);
+		free(s);
+		return NULL;
+	}
+	if (!options->tls)
+		clear_text_warn(options->listen);
+	s->requests = (struct requests){.engine = e,
+	                                .loop = loop_new(),
+	                                .keys = options->keys,
+	                                .body_max = options->body_max,
+	                                .ready = options->ready,
+	                                .ready_arg = options->arg};
+	s->requests.connections = connections_new(s);
+	requests_tick(&s->requests);
+	events_watch(s);
+	if (options->keys)
+		s->requests.limit = limit_open(options->keys, e, s->requests.loop);
+	return s;
+}
+
+int service_run(struct service *s, int64_t *drained_by_ms)
+{
+	event_base_dispatch(s->base);
+	*drained_by_ms = s->drain_until_ms;
+	return s->requests.oldest ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+void service_close(struct service *s)
+{
+	requests_close(&s->requests);
+	event_free(s->requests.wake);
+	event_free(s->ended);
+	event_free(s->tick);
+	for (size_t i = 0; i < LENGTH(signals); i++)
+		event_free(s->signals[i]);
+	connections_free(s->requests.connections);
+	event_base_free(s->base);
+	listen_end(s->options.listen);
+}
+
+void service_free(struct service *s)
+{
+	loop_run(s->requests.loop);
+	assert(s->requests.count == 0);
+	loop_free(s->requests.loop);
+	limit_free(s->requests.limit);
+	requests_fini(&s->requests);
+	free(s);
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Holds the files of engine, api, jobs, schema and main.c against the plan of the rooms: rooms.py [BUILD]
+
+A file is NAME.c with NAME.h. It has an arrow to another one where it includes the other's header or, by the symbols of
+the objects in BUILD/obj (build/obj), calls a function or reads a variable that stands there.
+
+  circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
+  arrow     arrows go down only: main, api, jobs, engine, engine/db, engine/base. engine/lane and engine/read do not
+            know each other, api/http knows outcomes and the base, schema knows engine/db and engine/base
+  door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c
+
+Two folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand on
+op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls, which stand on request. There the rule
+is by file: no circle, and it counts as one room with the rooms inside of it.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/read', 'engine', 'jobs',
+         'schema')
+ENGINE = {'engine', 'engine/lane', 'engine/read', 'engine/db', 'engine/base'}
+BELOW = {
+    'main': {'api', 'api/calls', 'api/http', 'jobs', 'schema', *ENGINE},
+    'api': {'api/calls', 'api/http', 'jobs', 'schema', *ENGINE},
+    'api/calls': {'api', 'api/http', 'jobs', *ENGINE},
+    'api/http': {'engine', 'engine/base'},
+    'jobs': {'schema', *ENGINE},
+    'schema': {'engine/db', 'engine/base'},
+    'engine': {'engine/lane', 'engine/read', 'engine/db', 'engine/base'},
+    'engine/lane': {'engine', 'engine/db', 'engine/base'},
+    'engine/read': {'engine', 'engine/db', 'engine/base'},
+    'engine/db': {'engine/base'},
+    'engine/base': set(),
+}
+ONE_ROOM = {'engine/lane': 'engine', 'engine/read': 'engine', 'api/calls': 'api'}
+NAMES_SHOWN = 6
+
+
+def room_of(file):
+    return next((room for room in ROOMS if file.startswith(room + '/')), 'main')
+
+
+def code_of(text):
+    """The text without comments, and without what stands in quotes except for the names of included files."""
+    text = re.sub(r'/\*.*?\*/|//[^\n]*', ' ', text, flags=re.S)
+    return re.sub(r'^(?!\s*#\s*include)(.*)$', lambda m: re.sub(r'"(\\.|[^"\\])*"', '""', m[1]), text, flags=re.M)
+
+
+def includes_of(text):
+    return re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', code_of(text), flags=re.M)
+
+
+def declared_in(header):
+    """Functions and variables that a header declares for others."""
+    text = re.sub(r'^\s*#.*(\\\n.*)*', '', code_of(header), flags=re.M)
+    while True:    # no bodies, neither of structs nor of inline functions
+        shorter = re.sub(r'\{[^{}]*\}', ' ', text)
+        if shorter == text:
+            break
+        text = shorter
+    names = set(re.findall(r'^extern\b[^;()]*?(\w+)\s*(?:\[[^;]*)?;', text, flags=re.M))
+    for statement in text.split(';')[:-1]:
+        found = re.match(r'(?!.*\b(?:static|typedef)\b)[\w\s*]*?\b(\w+)\s*\(', statement.strip(), flags=re.S)
+        if found and not found[1].isupper() and found[1] != '_Static_assert':
+            names.add(found[1])
+    return names
+
+
+def arrows_of(sources, objects):
+    """{file: {other: {why ..}}} from texts by path and (defined, used) symbols by file."""
+    arrows = collections.defaultdict(lambda: collections.defaultdict(set))
+    owner = {name: file for file, (defined, _) in objects.items() for name in defined}
+    for path, text in sources.items():
+        file = path.rsplit('.', 1)[0]
+        for name in includes_of(text):
+            other = name.rsplit('.', 1)[0]
+            if name in sources and other != file:
+                arrows[file][other].add(f'#include "{name}"')
+    for file, (_, used) in objects.items():
+        for name in used:
+            if name in owner and owner[name] != file:
+                arrows[file][owner[name]].add(name)
+    return arrows
+
+
+def circles_of(arrows):
+    """The largest groups of nodes that all reach each other (Tarjan)."""
+    order, low, stack, circles = {}, {}, [], []
+
+    def visit(node):
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in arrows.get(node, ()):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == order[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                circles.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(arrows):
+        if node not in order:
+            visit(node)
+    return circles
+
+
+def ties(arrows, among):
+    lines = []
+    for file in among:
+        for other, why in sorted(arrows.get(file, {}).items()):
+            if other in among:
+                more = f' and {len(why) - NAMES_SHOWN} more' if len(why) > NAMES_SHOWN else ''
+                lines.append(f'    {file} -> {other}: ' + ', '.join(sorted(why)[:NAMES_SHOWN]) + more)
+    return lines
+
+
+def circles(arrows):
+    wrong = []
+    for circle in circles_of(arrows):
+        wrong.append('\n'.join([f'circle of {len(circle)} files: ' + ', '.join(circle), *ties(arrows, circle)]))
+    between = collections.defaultdict(lambda: collections.defaultdict(set))
+    for file, others in arrows.items():
+        for other in others:
+            one, two = (ONE_ROOM.get(room_of(f), room_of(f)) for f in (file, other))
+            if one != two:
+                between[one][two].add(f'{file} -> {other}')
+    for circle in circles_of(between):
+        wrong.append('\n'.join([f'circle of {len(circle)} rooms: ' + ', '.join(circle), *ties(between, circle)]))
+    return wrong
+
+
+def wrong_arrows(arrows):
+    wrong = []
+    for file, others in sorted(arrows.items()):
+        for other, why in sorted(others.items()):
+            one, two = room_of(file), room_of(other)
+            if one != two and two not in BELOW[one]:
+                names = ', '.join(sorted(why)[:NAMES_SHOWN])
+                wrong.append(f'arrow that {one} must not have: {file} -> {other}: {names}')
+    return wrong
+
+
+def doors(sources, objects):
+    wrong = []
+    for path, text in sorted(sources.items()):
+        file, kind = path.rsplit('.', 1)
+        if kind == 'c' and file != 'main':
+            first = next(iter(includes_of(text)), 'nothing')
+            if file + '.h' not in sources:
+                wrong.append(f'door: {path} has no {file}.h')
+            elif first != file + '.h':
+                wrong.append(f'door: {path} includes {first} first, not {file}.h')
+        if kind == 'h':
+            elsewhere = collections.defaultdict(set)
+            for name in declared_in(text):
+                for other, (defined, _) in objects.items():
+                    if name in defined and other != file:
+                        elsewhere[other].add(name)
+            nowhere = declared_in(text) - set().union(*(defined for defined, _ in objects.values()))
+            if nowhere:
+                wrong.append(f'door: {path} declares what stands nowhere: ' + ', '.join(sorted(nowhere)))
+            for other, names in sorted(elsewhere.items()):
+                wrong.append(f'door: {path} declares what stands in {other}.c: ' + ', '.join(sorted(names)))
+    return wrong
+
+
+def judge(sources, objects):
+    arrows = arrows_of(sources, objects)
+    return circles(arrows) + wrong_arrows(arrows) + doors(sources, objects)
+
+
+def symbols_of(path):
+    """What an object defines for others, and what it wants of them."""
+    said = subprocess.run(['nm', '--extern-only', '--format=posix', path], check=True, capture_output=True, text=True)
+    names = [line.split()[:2] for line in said.stdout.splitlines() if ' ' in line]
+    return ({name for name, kind in names if kind not in 'Uwv'}, {name for name, kind in names if kind in 'Uwv'})
+
+
+def read_tree(build):
+    listed = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'engine', 'api', 'jobs',
+                             'schema', 'main.c'], check=True, capture_output=True, text=True).stdout.split()
+    paths = [path for path in listed if path.endswith(('.c', '.h')) and pathlib.Path(path).exists()]
+    sources = {path: pathlib.Path(path).read_text() for path in paths}
+    objects = {path[:-2]: symbols_of(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
+    return sources, objects
+
+
+# ---- of this script itself: a sound tree, and trees with one thing wrong each
+
+SOUND = {
+    'main.c': ('#include "api/serve.h"\n', '', 'serve'),
+    'api/serve.h': ('/* ok */\nvoid serve(void);\n',),
+    'api/serve.c': ('#include "api/serve.h"\n#include "engine/op.h"\n', 'serve', 'op_new'),
+    'engine/op.h': ('struct op {\n\tint a;\n};\n_Static_assert(1, "");\nextern int ops[4];\n#define X(a) other(a)\n'
+                    'struct op *op_new(int kind, void (*done)(void *arg))\n\tMUST_CHECK;\n',),
+    'engine/op.c': ('#include "engine/op.h"\n#include <stdio.h>\n', 'op_new ops', 'lane_push'),
+    'engine/lane/lane.h': ('static inline int two(void)\n{\n\treturn 2;\n}\nvoid lane_push(void);\n',),
+    'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/text.h"\n', 'lane_push', ''),
+    'engine/base/text.h': ('void text_add(const char *what); /* for op_new */\n',),
+    'engine/base/text.c': ('#include "engine/base/text.h"\n', 'text_add', ''),
+}
+BREAKS = (
+    ('circle of 2 files: engine/lane/lane, engine/op',
+     {'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n', 'lane_push', 'op_new')}),
+    ('circle of 2 files: api/serve, engine/op', {'engine/op.h': ('#include "api/serve.h"\n',)}),
+    ('circle of 2 rooms: api, jobs',
+     {'jobs/a.h': ('',), 'jobs/a.c': ('#include "jobs/a.h"\n', 'a', 'serve'),
+      'api/b.h': ('',), 'api/b.c': ('#include "api/b.h"\n', 'b', 'a')}),
+    ('arrow that jobs must not have: jobs/a -> api/serve',
+     {'jobs/a.h': ('',), 'jobs/a.c': ('#include "jobs/a.h"\n#include "api/serve.h"\n', 'a', '')}),
+    ('arrow that engine/read must not have: engine/read/a -> engine/lane/lane',
+     {'engine/read/a.h': ('',), 'engine/read/a.c': ('#include "engine/read/a.h"\n', 'a', 'lane_push')}),
+    ('arrow that api/http must not have: api/http/a -> engine/lane/lane',
+     {'api/http/a.h': ('',), 'api/http/a.c': ('#include "api/http/a.h"\n', 'a', 'lane_push')}),
+    ('arrow that schema must not have: schema/a -> engine/op',
+     {'schema/a.h': ('',), 'schema/a.c': ('#include "schema/a.h"\n', 'a', 'ops')}),
+    ('door: engine/op.h declares what stands in engine/base/text.c: text_add',
+     {'engine/op.h': ('struct op *op_new(int kind);\nvoid text_add(const char *what);\n',)}),
+    ('door: engine/op.h declares what stands in engine/base/text.c: text_add',
+     {'engine/op.h': ('extern int text_add[4];\n',)}),
+    ('door: engine/op.h declares what stands nowhere: op_start', {'engine/op.h': ('void op_start(void);\n',)}),
+    ('door: engine/op.c includes stdio.h first', {'engine/op.c': ('#include <stdio.h>\n', 'op_new', '')}),
+    ('door: jobs/a.c has no jobs/a.h', {'jobs/a.c': ('', 'a', '')}),
+)
+
+
+def judge_made_up(tree):
+    return judge({path: parts[0] for path, parts in tree.items()},
+                 {path[:-2]: (set(parts[1].split()), set(parts[2].split()))
+                  for path, parts in tree.items() if path.endswith('.c')})
+
+
+def prove():
+    assert judge_made_up(SOUND) == [], judge_made_up(SOUND)
+    for expected, changes in BREAKS:
+        found = judge_made_up({**SOUND, **changes})
+        assert any(line.startswith(expected) for line in found), (expected, found)
+
+
+def main():
+    prove()
+    wrong = judge(*read_tree(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else 'build')))
+    for line in wrong:
+        print('rooms: ' + line)
+    print(f'rooms: {len(wrong)} to mend' if wrong else 'rooms: nothing to mend')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

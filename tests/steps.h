@@ -1,0 +1,46 @@
+/* steps.h - steps that several tables share: what the tables of the database say, and orders to begin with. */
+#ifndef TESTS_STEPS_H
+#define TESTS_STEPS_H
+
+/* How many reservations and tasks there are in each state, as rows STATE,COUNT; how many tasks are open. */
+#define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
+#define TASKS  "sql SELECT state, COUNT(*) FROM task GROUP BY state -> "
+#define OPEN   "sql SELECT COUNT(*) FROM task WHERE state = 1 -> "
+/* A unit goes out for each settled order: what is left together with these, and whether the movements say so, too. */
+#define LEFT                                                                                        \
+	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
+	" FROM stock_slot -> "
+#define MOVED                                                                       \
+	"sql SELECT -SUM(qty) = (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
+	" FROM movement JOIN movement_line USING (movement_no) WHERE kind = 5 -> "
+/* A program that does `body` for every order of its batch, whose id is $id; and in a format. */
+#define EACH(body)        "exec while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
+#define LOOP_FORMAT(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%%%\\\"*}; " body "; done"
+#define EACH_FORMAT(body) "exec " LOOP_FORMAT(body)
+/* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
+#define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
+
+/* clang-format off */
+/* Confirmed orders of what STOCK has brought in. */
+#define STOCK "receipt A +10 B +10       -> 201"
+#define R1 \
+	"reserve R1 A=2 B=1        -> 201", \
+	"confirm R1                -> confirmed"
+#define R2 \
+	"reserve R2 A=3            -> 201", \
+	"confirm R2                -> confirmed"
+#define R3 \
+	"reserve R3 B=4            -> 201", \
+	"confirm R3                -> confirmed"
+/* Three confirmed orders of one unit each. */
+#define THREE \
+	"receipt A +10             -> 201", \
+	"reserve R1 A=1            -> 201", \
+	"reserve R2 A=1            -> 201", \
+	"reserve R3 A=1            -> 201", \
+	"confirm R1                -> 200", \
+	"confirm R2                -> 200", \
+	"confirm R3                -> 200"
+/* clang-format on */
+
+#endif

@@ -1,0 +1,52 @@
+/* test_kick.c - kick: buried orders are given to workers again, by the call and by the command. */
+#include "tests/flow.h"
+#include "tests/steps.h"
+
+Test(kick, by_a_call)
+{
+	flow(STOCK,
+	     R1,
+	     R2,
+	     "reserve  HELD A=1           -> 201",
+	     "kick     HELD               -> 409 held",
+	     "kick     GHOST              -> 404 unknown_order",
+	     "kick     R1                 -> 409 confirmed",
+	     "claim    settle w1          -> 201",
+	     "fail     1 R1=bury:e R2=bury -> buried=2",
+	     "tick     100",
+	     "claim    settle w1          -> 204",
+	     "kick     R1                 -> 200 confirmed attempts=0",
+	     "kick     R1                 -> 200 confirmed attempts=0 replayed",
+	     "claim    settle w1          -> 201 task_id=2 orders=R1 R1 attempts=1",
+	     "kick     R1                 -> 409 confirmed",
+	     "complete 2                  -> completed=1",
+	     "kick     R1                 -> 409 settled",
+	     "release  R2                 -> released",
+	     "kick     R2                 -> 409 released",
+	     "reserve  R5 A=1 ttl=60      -> 201",
+	     "tick     61",
+	     "kick     R5                 -> 409 expired",
+	     "raw POST /v1/reservations/R1/kick {'x':1} -> 400 invalid_request field=x");
+}
+
+Test(kick, by_the_command)
+{
+	flow_begin();
+	flow_orders("R", 1200);
+	flow_steps("exec cat > /dev/null",
+	           "work settle --max-attempts 1 --batch 5000 -> 0",
+	           STATES "6,1200",
+	           "run kick R7                -> 0 '~R7 is confirmed again'",
+	           "get R7                     -> confirmed attempts=0 last_error=*",
+	           "run kick R7                -> 1 '~R7 is confirmed'",
+	           "run kick GHOST             -> 1 ~GHOST",
+	           "release R8                 -> released",
+	           "run kick R8                -> 1 '~R8 is released'",
+	           STATES "2,1 4,1 6,1198",
+	           "run kick --all             -> 0 '~1198 reservations'",
+	           "run kick --all             -> 0 '~0 reservations'",
+	           "exec",
+	           "work settle                -> 0",
+	           STATES "3,1199 4,1");
+	flow_end();
+}

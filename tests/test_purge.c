@@ -1,0 +1,93 @@
+/* test_purge.c - the command purge: what is old enough goes, in batches, and waits for nobody. */
+#include "tests/flow.h"
+#include "tests/steps.h"
+
+#include <stdio.h>
+
+Test(purge, tasks_and_orders)
+{
+	flow(THREE,
+	     "reserve  R4 A=1               -> 201",
+	     "release  R4                   -> 200",
+	     "reserve  R5 A=1 ttl=60        -> 201",
+	     "tick     61",
+	     "work     expire               -> 0",
+	     "reserve  H A=1 ttl=86400      -> 201",
+	     "claim    settle w limit=2     -> 201 task_id=2",
+	     "complete 2 R1                 -> 200",
+	     "fail     2 R2=bury            -> 200",
+	     "run      purge --keep 1       -> 0 '~0 reservations and 0 tasks'",
+	     "tick     80000",
+	     "work     settle               -> 0",
+	     "get      R3                   -> settled",
+	     "run      audit                -> 0",
+	     "tick     6500",
+	     "run      purge --keep 1       -> 0 '~3 reservations and 2 tasks'",
+	     "get      R1                   -> 404 unknown_order",
+	     "get      R4                   -> 404 unknown_order",
+	     "get      R5                   -> 404 unknown_order",
+	     "get      R3                   -> settled",
+	     "get      R2                   -> buried",
+	     "get      H                    -> expired",
+	     "task     1                    -> 404 unknown_task",
+	     "task     3                    -> done",
+	     "run      audit                -> 0",
+	     "movements A                   -> items=3",
+	     "sku      A                    -> available=6 reserved=2 on_hand=8",
+	     "sql SELECT COUNT(*) FROM reservation_line LEFT JOIN reservation USING (reservation_id)"
+	     " WHERE order_id IS NULL -> 0",
+	     "reserve  R1 A=2               -> 201 held",
+	     "reserve  R4 A=3               -> 201 held",
+	     "run      purge --keep 0       -> 0",
+	     "get      R3                   -> 404 unknown_order",
+	     "get      R1                   -> held",
+	     "get      R2                   -> buried",
+	     "run      audit                -> 0");
+}
+
+Test(purge, in_batches)
+{
+	flow_begin();
+	flow_orders("R", 1200);
+	flow_steps("work settle --batch 2                     -> 0",
+	           STATES "3,1200",
+	           TASKS "2,600",
+	           "tick 90000",
+	           "run purge --keep 1                        -> 0 '~1200 reservations and 600 tasks'",
+	           "sql SELECT COUNT(*) FROM reservation      -> 0",
+	           "sql SELECT COUNT(*) FROM reservation_line -> 0",
+	           "sql SELECT COUNT(*) FROM movement WHERE kind = 5 -> 600",
+	           "run audit                                 -> 0",
+	           "sku A                                     -> on_hand=0");
+	flow_end();
+}
+
+/* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
+Test(purge, of_tasks_waits_for_no_live_order)
+{
+	struct scratch  *s;
+	struct db_target target;
+	struct db       *stranger;
+
+	flow_begin();
+	flow_steps("receipt  A +10                -> 201",
+	           "reserve  R1 A=1               -> 201",
+	           "reserve  R2 A=1               -> 201",
+	           "confirm  R2                   -> confirmed",
+	           "work     settle               -> 0",
+	           "tick     100000");
+	s = flow_scratch();
+	target = s->target;
+	snprintf(target.database, sizeof(target.database), "%s", s->name);
+	stranger = db_new(&target);
+	cr_assert(db_connect(stranger) &&
+	          db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) == DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = 1 FOR UPDATE", NULL,
+	                     NULL),
+	             DB_OK);
+	flow_step("run purge --keep 1 -> 0 '~1 reservations and 1 tasks'");
+	db_free(stranger);
+	flow_step("run purge --keep 1 -> 0 '~0 reservations and 0 tasks'");
+	flow_end();
+}

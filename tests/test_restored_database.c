@@ -1,0 +1,146 @@
+/* test_restored_database.c - another database at the same address, or an earlier state of the one that was known (a
+ * restore, a failover that lost the last transactions): nothing that was remembered is used any more. */
+#include "engine/base/clock.h"
+#include "engine/base/ids.h"
+#include "engine/catalogue.h"
+#include "tests/flow.h"
+
+/* The number of N is M's now. */
+#define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "
+
+Test(restored_database, newest_name_is_another)
+{
+	flow("receipt  N +5                 -> 201",
+	     "reserve  R1 N=1               -> 201",
+	     ANOTHER,
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held",
+	     "sku      N                    -> 404 unknown_sku",
+	     "sku      M                    -> available=3 reserved=2");
+}
+
+Test(restored_database, database_has_another_mark)
+{
+	flow("receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE identity SET mark = mark + 1 -> ",
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
+}
+
+Test(restored_database, lane_committed_more_than_its_row_says)
+{
+	flow("serve    --lanes 1",
+	     "receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "cut",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
+}
+
+/* A dump that is loaded under a service whose connections live. */
+Test(restored_database, restored_under_a_live_connection)
+{
+	flow("serve    --lanes 1",
+	     "receipt  N +5                 -> 201",
+	     "receipt  Z +5                 -> 201",
+	     ANOTHER,
+	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "reserve  R2 N=1               -> 422 unknown_sku N",
+	     "reserve  R3 M=1               -> 201 held");
+}
+
+Test(restored_database, same_past_after_a_lost_connection)
+{
+	flow("receipt  N +5                 -> 201",
+	     "cut",
+	     "reserve  R1 N=1               -> 201 held",
+	     "cut",
+	     "reserve  R1 N=1               -> 200 replayed held",
+	     "sku      N                    -> available=4 reserved=1");
+}
+
+/* It ended the process. */
+Test(restored_database, known_name_has_another_number)
+{
+	flow("receipt  N +5                 -> 201",
+	     "reserve  R1 N=2               -> 201",
+	     "sql UPDATE sku SET sku_id = 77 -> ",
+	     "sql UPDATE stock_slot SET sku_id = 77 -> ",
+	     "sql UPDATE movement_line SET sku_id = 77 -> ",
+	     "sql UPDATE reservation_line SET sku_id = 77 -> ",
+	     "skus                          -> items=N",
+	     "get      R1                   -> N=2",
+	     "reserve  R2 N=1               -> 201 held",
+	     "sku      N                    -> available=2 reserved=3");
+}
+
+/* A server that took over lacks the row and gave its number to another lane. */
+Test(restored_database, lane_number_is_given_twice)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +5                 -> 201",
+	     "sql UPDATE lane SET mark = 5, epoch = 3, batch_no = 1000 -> ",
+	     "cut",
+	     "reserve  R1 A=1               -> 201 held",
+	     "sql SELECT epoch, batch_no FROM lane WHERE mark = 5 -> 3,1000");
+}
+
+Test(restored_database, catalogue_forgets)
+{
+	struct catalogue *c = catalogue_new();
+	struct newest     newest;
+	struct sku       *a = catalogue_sku_enter(c, 1, "A", 1);
+	struct total      totals[2] = {{catalogue_location_enter(c, 1, "main", 4), 1, 2},
+	                               {catalogue_location_enter(c, 2, "paris", 5), 3, 4}};
+
+	catalogue_totals_put(c, a, clock_ms(), totals, 2);
+	cr_assert_eq(catalogue_sku_enter(c, 1, "A", 1), a, "entered twice");
+	cr_assert_eq(catalogue_past(c), 1);
+	catalogue_newest(c, &newest);
+	cr_assert_eq(newest.sku_id, 1);
+	cr_assert_str_eq(newest.location, "paris");
+	catalogue_sku_enter(c, 1, "B", 1);
+	cr_assert_eq(catalogue_past(c), 2, "a number with another name");
+	cr_assert_null(catalogue_sku(c, "A"));
+	cr_assert_null(catalogue_location(c, "main"));
+	cr_assert_str_eq(sku_code(a), "A", "who still has it may look at it");
+	catalogue_sku_enter(c, 2, "B", 1);
+	cr_assert_eq(catalogue_past(c), 3, "a name with another number");
+	catalogue_location_enter(c, 1, "main", 4);
+	catalogue_location_enter(c, 2, "main", 4);
+	cr_assert_eq(catalogue_past(c), 4);
+	catalogue_free(c);
+}
+
+/* ---- ids */
+
+/* With a clock before 2020 each fresh maker began with the same id. */
+Test(restored_database, ids_of_an_old_clock)
+{
+	struct ids a = {.owner = 7}, b = {.owner = 7};
+	uint64_t   last = 0;
+
+	a.clock_offset_ms = b.clock_offset_ms = 1000 - clock_ms(); /* a second after 1970 began */
+	for (int i = 0; i < 2000; i++) {
+		uint64_t id = id_make(&a);
+
+		cr_assert_gt(id, last);
+		last = id;
+	}
+	b.clock_offset_ms += 1000;
+	cr_assert_gt(id_make(&b), last, "a second later");
+	b.clock_offset_ms += 3600000;
+	cr_assert_gt(id_make(&b), last);
+	b.clock_offset_ms -= 3600000;
+	last = id_make(&b);
+	cr_assert_lt(last, id_make(&(struct ids){.owner = 7, .clock_offset_ms = b.clock_offset_ms + 1000}),
+	             "no longer ahead, once the clock is right again");
+	a.clock_offset_ms = INT64_C(4102444800000) - clock_ms(); /* 2100 */
+	cr_assert_eq(id_make(&a) >> 63, 0);
+}
