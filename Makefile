@@ -131,16 +131,20 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-$(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/sql.awk $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
-$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
-$(B)/gen/invariants.h: FROM = -f schema/embed.awk schema/invariants.sql
-$(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
+WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def))
+EMBED = -f engine/db/words.awk -f schema/embed.awk
+$(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
+                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
+$(B)/gen/schema.h:     FROM = $(EMBED) $(sort $(wildcard schema/[0-9]*.sql))
+$(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) schema/invariants.sql
+$(B)/gen/openapi.h:    FROM = $(EMBED) api/openapi.yaml
 generated: $(GEN)
 $(GEN): $(B)/gen/ready ALWAYS
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@
 
 # Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
-# attacks: its version number does not tell, a function that came with them does.
+# attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
+# used as they are in 3.3 and 3.4: how an answer to a prepared statement is read (prepared.c), and the last error (db.c).
 $(B)/gen/ready:
 	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
@@ -150,6 +154,11 @@ $(B)/gen/ready:
 	  printf '#include <event2/event.h>\n#if LIBEVENT_VERSION_NUMBER < 0x02010d00\n#error\n#endif\n' | $(CC) -E - > /dev/null || \
 	  { echo 'libevent is open to known attacks: upgrade it to 2.1.12-stable-8+deb12u1 (Debian 12) or 2.1.13,' \
 	    'or say make LIBEVENT=unchecked' >&2; exit 1; }
+	@[ '$(LIBMARIADB)' = unchecked ] || \
+	  printf '#include <mysql.h>\n#if MARIADB_PACKAGE_VERSION_ID < 30300 || MARIADB_PACKAGE_VERSION_ID >= 30500\n#error\n#endif\n' | \
+	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - > /dev/null 2>&1 || \
+	  { echo 'this libmariadb is none of those whose private parts are known, 3.3 and 3.4: run the tests db and restart with it,' \
+	    'then say make LIBMARIADB=unchecked' >&2; exit 1; }
 	@mkdir -p $(@D) && touch $@
 
 clean:; rm -rf build

@@ -1,6 +1,6 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 
 #include <string.h>
 
@@ -28,14 +28,12 @@ static void check_read(void *arg, const struct db_row *row)
 enum db_result past_check(struct past *p, struct db *db, struct catalogue *c)
 {
 	struct check   in = {0};
-	struct text    sql = {0};
 	uint64_t       known;
 	enum db_result result;
 
 	catalogue_newest(c, &in.newest);
-	statement_add(&sql, PAST_READ, &(struct fill){.sku = in.newest.sku_id, .id = in.newest.location_id});
-	result = db_run(db, &sql, check_read, &in);
-	text_fini(&sql);
+	result = txn_ask(db, PAST_READ, &(struct fill){.sku = in.newest.sku_id, .location = in.newest.location_id},
+	                 check_read, &in);
 	if (result != DB_OK)
 		return result;
 	known = atomic_exchange(&p->mark, in.mark);

@@ -1,147 +1,165 @@
--- What changes or reads reservations. Rows are locked by primary key, whatever the length of the list. Decisions are taken in C on
--- rows that were read without a lock; the state that the decision relied on stands in the WHERE, and the count is checked.
--- SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for a lock. @t: the time of a
--- lane's transaction.
+-- Reservations: how they are read and changed. Rows are locked by primary key, whatever the length of the list.
+-- Decisions are taken in C on rows that were read without a lock; the state that the decision relied on stands in the
+-- WHERE, and the count is checked. SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for
+-- a lock. @t: the time of the transaction.
+
+-- The columns of a reservation stand in reservation.def: {reservation_columns}.
+
+-- piece: line_columns
+-- As line_read has them.
+l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
+
+-- piece: reservation_lines
+  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
+  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
+
+-- piece: is_past_its_time
+-- Held, and past its time by the clock of this moment.
+state = {held} AND expires_at <= SYSDATE(3)
+
+-- piece: is_kept
+-- Held, and not past its time.
+state = {held} AND expires_at > SYSDATE(3)
+
+-- piece: made_confirmed
+state = {confirmed}, task_id = NULL, attempts = 0, due_at = @t
 
 -- name: reservation_find
--- By order_id, with their lines, and the clock that `held` is read by. {rows}: hex literals. {count}: lines at most; who gets as many
--- does not know whether they are all.
-SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
-       l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
-  FROM reservation r FORCE INDEX (order_id)
-  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
-  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
- WHERE r.order_id IN ({rows}) LIMIT {count};
+-- Reservations by order_id, with their lines, and the clock that `held` is read by. Whoever gets {limit} lines does not
+-- know whether they are all.
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (order_id) {reservation_lines}
+ WHERE r.order_id IN ({list}) LIMIT {limit};
 
 -- name: reservation_by_id
--- The same by reservation_id.
-SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
-       l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
-  FROM reservation r FORCE INDEX (PRIMARY)
-  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
-  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
- WHERE r.reservation_id IN ({rows});
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (PRIMARY) {reservation_lines}
+ WHERE r.reservation_id IN ({list});
 
--- name: reservation_add
--- Prepared: (id, order_id, lines_hash, key_id or 0, state, seconds to live).
-    INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at)
-    VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t);
+-- name: reservation_add (prepared, never_waits)
+-- Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live).
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at)
+VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t);
 
--- name: reservation_line_add
--- Prepared: (id, sku, location, slot, qty).
-    INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES (?, ?, ?, ?, ?);
+-- name: reservation_line_add (prepared, never_waits)
+-- Values: (id, sku, location, slot, qty).
+INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES (?, ?, ?, ?, ?);
 
 -- name: reservation_confirm
--- Held and not expired by the clock.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
-     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+ WHERE reservation_id IN ({list}) AND {is_kept};
 
 -- name: reservation_confirm_late
--- Past its time, not swept yet, and wanted all the same: its units are still its own.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
-     WHERE reservation_id IN ({rows}) AND state = 1;
+-- A hold past its time, not swept yet, and wanted all the same: its units are still its own.
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+ WHERE reservation_id IN ({list}) AND state = {held};
 
 -- name: reservation_reacquire
--- Expired and swept; stock_deduct of the same transaction holds its units anew, in the own slot.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET state = 2, task_id = NULL, attempts = 0, confirmed_at = @t, due_at = @t
-     WHERE reservation_id IN ({rows}) AND state = 5;
+-- A hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own slot.
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+ WHERE reservation_id IN ({list}) AND state = {expired};
 
 -- name: reservation_line_move
 -- The lines name the slot that holds their units now.
-    UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({rows});
+UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({list});
 
 -- name: reservation_release_held
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = @t
-     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @t
+ WHERE reservation_id IN ({list}) AND {is_kept};
 
 -- name: reservation_release_from
--- From {state}, confirmed or buried, also while a worker has claimed it: the task's number stays, and the worker is told that
--- the order is lost.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 4, released_at = @t
-     WHERE reservation_id IN ({rows}) AND state = {state};
+-- From {state}, confirmed or buried, also while a worker has claimed it: the task's number stays, and the worker is
+-- told that the order is lost.
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @t
+ WHERE reservation_id IN ({list}) AND state = {state};
 
 -- name: reservation_extend
--- From now; due_at moves along.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET expires_at = @t + INTERVAL {count} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
-     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at > SYSDATE(3);
+-- A hold lives {ttl_s} from now; due_at moves along.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET expires_at = @t + INTERVAL {ttl_s} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
+ WHERE reservation_id IN ({list}) AND {is_kept};
 
 -- name: reservation_kick
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 2, task_id = NULL, attempts = 0, due_at = @t
-     WHERE reservation_id IN ({rows}) AND state = 6;
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed} WHERE reservation_id IN ({list}) AND state = {buried};
+
+-- name: reservation_settle
+-- The first write of a settlement is its fence: rows that are no longer this task's are missing from the count.
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, settled_at = @t
+ WHERE reservation_id IN ({list}) AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
--- Held, past its time by the clock of this moment.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 5, task_id = NULL, attempts = 0
-     WHERE reservation_id IN ({rows}) AND state = 1 AND expires_at <= SYSDATE(3);
+-- Of {task}, whose number stays; 0: whoever has claimed them.
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, task_id = NULLIF({task}, 0), attempts = 0
+ WHERE reservation_id IN ({list}) AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
--- Is any hold past its time and not swept? Claimed ones too: their worker may be dead. One row: 0 or 1, the clock, and since when the
--- lane runs, which shows whether somebody has set the times of the tables.
+-- Is any hold past its time and not swept? Claimed holds count, too: their worker may be dead. One row: 0 or 1, the
+-- clock, and since when the lane runs, which shows whether somebody has set the times of the tables.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
+                WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = 1 AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
+                WHERE state = {held} AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
        UTC_TIMESTAMP(3), (SELECT started_at FROM lane WHERE lane_id = {lane});
 
+-- piece: stands_behind
+-- A place in the claim index: behind ({after_at}, {after_id}). The first condition is the range, the second what is
+-- left of it.
+r.due_at >= {after_at} AND (r.due_at > {after_at} OR r.reservation_id > {after_id})
+
 -- name: expired_ahead
--- The place {count} holds further on in the index, behind ({low}, {id}), among those due by {high}: no row where there are not so many.
--- Times are ms since 1970.
-SELECT due_at, reservation_id FROM reservation FORCE INDEX (claim)
- WHERE state = 1 AND task_id IS NULL AND due_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND
-   AND due_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND
-   AND (due_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND OR reservation_id > {id})
- ORDER BY due_at, reservation_id LIMIT {count}, 1;
+-- The place {offset} holds further on in the index, among those due by {until_at}: no row where there are not so many.
+SELECT r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
+ WHERE r.state = {held} AND r.task_id IS NULL AND r.due_at <= {until_at} AND {stands_behind}
+ ORDER BY r.due_at, r.reservation_id LIMIT {offset}, 1;
 
 -- name: expired_of_skus
--- Expired holds that occupy these skus: behind ({low}, {id}) up to ({high}, {last}), and claimed ones, of which a worker has 5,000 at
--- most. {rows}: sku numbers.
+-- Expired holds that occupy the skus {list}: the waiting ones up to ({until_at}, {until_id}), and the claimed ones, of
+-- which a worker has 5,000 at most.
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
-   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
-  WHERE r.state = 1 AND r.task_id IS NULL
-    AND r.due_at <= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND
-    AND (r.due_at < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {high}000 MICROSECOND OR r.reservation_id <= {last})
-    AND r.due_at >= TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND
-    AND (r.due_at > TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low}000 MICROSECOND OR r.reservation_id > {id})
-  LIMIT {count})
+   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+      ON l.reservation_id = r.reservation_id AND l.sku_id IN ({list})
+  WHERE r.state = {held} AND r.task_id IS NULL AND r.due_at <= {until_at}
+    AND (r.due_at < {until_at} OR r.reservation_id <= {until_id}) AND {stands_behind}
+  LIMIT {limit})
 UNION
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
-   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id AND l.sku_id IN ({rows})
-  WHERE r.state = 1 AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {count});
+   STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+      ON l.reservation_id = r.reservation_id AND l.sku_id IN ({list})
+  WHERE r.state = {held} AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {limit});
+
+-- piece: is_of_the_list
+-- A held row belongs to the holds past their time ({lapsed} 1) or to the others (0); a row in another state always
+-- belongs.
+{state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
 
 -- name: reservation_list
--- A walk over {count} ids, newest first, and whether each belongs to the list. {low}: the id before which it begins.
+-- A walk over {limit} ids, newest first, and whether each belongs to the list.
 SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
- WHERE reservation_id < {low} ORDER BY reservation_id DESC LIMIT {count};
+ WHERE reservation_id < {before_id} ORDER BY reservation_id DESC LIMIT {limit};
 
 -- name: reservation_list_waiting
--- The same for ids in {state} that no task has, in the order of the index. {rows}: the due_at after which it begins; {low}: the id
--- at that very due_at. A held one belongs to those past their time ({lapsed} 1) or to the others (0): it is not due before
--- expires_at, so the index is walked up to this moment or from it on, and never through the other kind.
-SELECT reservation_id, 0, due_at, {state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
-  FROM reservation FORCE INDEX (claim)
- WHERE state = {state} AND task_id IS NULL AND due_at >= {rows} AND (due_at > {rows} OR reservation_id > {low})
-   AND due_at > IF({state} = 1 AND {lapsed} = 0, UTC_TIMESTAMP(3), TIMESTAMP'1000-01-01 00:00:00')
-   AND due_at <= IF({state} = 1 AND {lapsed} = 1, UTC_TIMESTAMP(3), TIMESTAMP'9999-12-31 23:59:59.999')
- ORDER BY due_at, reservation_id LIMIT {count};
+-- A walk over {limit} ids in {state} that no task has, in the order of the index. A hold is not due before expires_at,
+-- so the index is walked up to this moment or from it on, and never through the other kind.
+SELECT r.reservation_id, 0, r.due_at, {is_of_the_list}
+  FROM reservation r FORCE INDEX (claim)
+ WHERE r.state = {state} AND r.task_id IS NULL AND {stands_behind}
+   AND r.due_at > IF({state} = {held} AND {lapsed} = 0, UTC_TIMESTAMP(3), TIMESTAMP'1000-01-01 00:00:00')
+   AND r.due_at <= IF({state} = {held} AND {lapsed} = 1, UTC_TIMESTAMP(3), TIMESTAMP'9999-12-31 23:59:59.999')
+ ORDER BY r.due_at, r.reservation_id LIMIT {limit};
 
 -- name: reservation_list_tasked
--- The same for those that a task has or had; {task}: the task of the last row before the page.
-SELECT reservation_id, task_id, due_at, {state} <> 1 OR (expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
-  FROM reservation FORCE INDEX (claim)
- WHERE state = {state} AND task_id >= {task}
-   AND (task_id > {task} OR due_at > {rows} OR (due_at = {rows} AND reservation_id > {low}))
- ORDER BY task_id, due_at, reservation_id LIMIT {count};
+-- A walk over {limit} ids in {state} that a task has or had.
+SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
+  FROM reservation r FORCE INDEX (claim)
+ WHERE r.state = {state} AND r.task_id >= {after_task}
+   AND (r.task_id > {after_task} OR r.due_at > {after_at} OR (r.due_at = {after_at} AND r.reservation_id > {after_id}))
+ ORDER BY r.task_id, r.due_at, r.reservation_id LIMIT {limit};
 
 -- name: reservation_probe
 -- Which of these rows nobody else has locked right now.
-SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({rows}) FOR UPDATE SKIP LOCKED;
+SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
+ WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
 -- name: reservation_glimpse
--- Ids that are there, by a dirty read (glimpse): those too that somebody has written and not committed. {rows}: hex literals.
-SELECT order_id FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({rows});
+-- Which of these ids are there, by a dirty read (glimpse): somebody may have written them and not committed.
+SELECT order_id FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});

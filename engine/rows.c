@@ -8,7 +8,12 @@
 
 const char *reservation_state_name(enum reservation_state s)
 {
-	static const char *const names[STATES] = {"", "held", "confirmed", "settled", "released", "expired", "buried"};
+	static const char *const names[STATES] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "engine/reservation_states.def"
+#undef X
+	};
 
 	assert(s < STATES);
 	return names[s];
@@ -16,7 +21,12 @@ const char *reservation_state_name(enum reservation_state s)
 
 const char *movement_kind_name(enum movement_kind k)
 {
-	static const char *const names[KINDS] = {"", "receipt", "adjustment", "return", "count", "settlement"};
+	static const char *const names[KINDS] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "engine/movement_kinds.def"
+#undef X
+	};
 
 	assert(k < KINDS);
 	return names[k];

@@ -7,9 +7,19 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
-enum reservation_state { HELD = 1, CONFIRMED, SETTLED, RELEASED, EXPIRED, BURIED, STATES };
+enum reservation_state {
+#define X(name, number, word) name = number,
+#include "engine/reservation_states.def"
+#undef X
+	STATES
+};
 const char *reservation_state_name(enum reservation_state s);
-enum movement_kind { RECEIPT = 1, ADJUSTMENT, RETURN, STOCKTAKE, SETTLEMENT, KINDS };
+enum movement_kind {
+#define X(name, number, word) name = number,
+#include "engine/movement_kinds.def"
+#undef X
+	KINDS
+};
 const char *movement_kind_name(enum movement_kind k);
 
 /* One sku at one location, with a number of units. Of an operation: sorted by sku code and location code, equal ones

@@ -1,7 +1,6 @@
 /* shares.c - see shares.h. */
 #include "engine/shares.h"
 #include "engine/base/memory.h"
-#include "engine/db/guard.h"
 
 #include <stdlib.h>
 
@@ -45,29 +44,28 @@ void shares_of(struct shares *s, const struct reservation *r)
 		          r->lines[k].qty);
 }
 
-void shares_rows(struct text *rows, const struct shares *s, enum statement name)
+void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
+               int64_t reserved)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		row_begin(rows);
-		row_int(rows, s->list[i].sku_id);
-		row_int(rows, s->list[i].location_id);
-		row_int(rows, s->list[i].slot);
-		row_int(rows, name == STOCK_GIVE_BACK ? s->list[i].qty : 0);
-		row_int(rows, s->list[i].qty);
-		row_end(rows);
-	}
+	values_int(rows, sku_id);
+	values_int(rows, location_id);
+	values_int(rows, slot);
+	values_int(rows, available);
+	values_int(rows, reserved);
 }
 
-static void shares_write(struct text *sql, const struct shares *s, enum statement name, int verdict)
+void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
+                  enum txn_verdict verdict)
 {
-	struct text rows = {0};
-
-	shares_rows(&rows, s, name);
-	if (s->count > 0) {
-		statement_add(sql, name, &(struct fill){.rows = &rows});
-		guard_expect(sql, 2 * (int64_t)s->count, verdict);
-	}
-	text_fini(&rows);
+	if (s->count == 0)
+		return;
+	assert(name == STOCK_GIVE_BACK || name == STOCK_SETTLE);
+	values_begin(rows, 5);
+	for (size_t i = 0; i < s->count; i++)
+		share_row(rows, s->list[i].sku_id, s->list[i].location_id, s->list[i].slot,
+		          name == STOCK_GIVE_BACK ? s->list[i].qty : 0, s->list[i].qty);
+	txn_run(t, name, &(struct fill){.rows = rows});
+	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
 }
 
 static struct shares shares_of_all(struct reservation **list, size_t count)
@@ -80,55 +78,54 @@ static struct shares shares_of_all(struct reservation **list, size_t count)
 	return s;
 }
 
-void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict)
+void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 {
 	struct shares s = shares_of_all(list, count);
+	struct values rows = {0};
 
-	shares_write(sql, &s, STOCK_GIVE_BACK, verdict);
+	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
+	values_fini(&rows);
 	free(s.list);
 }
 
-static void settlement_header(struct text *rows, const struct settlement *settlement)
+static void settlement_movement(struct txn *t, const struct settlement *settlement)
 {
 	static const uint8_t no_hash[16];
 	struct text          id = {0}, reference = {0};
+	struct values        rows = {.columns = 7};
 
 	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);
 	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
-	row_begin(rows);
-	row_int(rows, (int64_t)settlement->movement_no);
-	row_hex(rows, id.data, id.len);
-	row_int(rows, SETTLEMENT);
-	row_hex(rows, no_hash, sizeof(no_hash));
-	row_t(rows);
-	row_null(rows);
-	row_hex(rows, reference.data, reference.len);
-	row_end(rows);
+	values_int(&rows, (int64_t)settlement->movement_no);
+	values_bytes(&rows, id.data, id.len);
+	values_int(&rows, SETTLEMENT);
+	values_bytes(&rows, no_hash, sizeof(no_hash));
+	values_now(&rows);
+	values_text(&rows, NULL);
+	values_bytes(&rows, reference.data, reference.len);
+	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
 	text_fini(&id);
 	text_fini(&reference);
 }
 
-void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
-                  int verdict)
+void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
 {
 	struct shares s = shares_of_all(list, count);
-	struct text   rows = {0};
+	struct values rows = {0};
 
-	shares_write(sql, &s, STOCK_SETTLE, verdict);
-	settlement_header(&rows, settlement);
-	statement_add(sql, MOVEMENT_ADD, &(struct fill){.rows = &rows});
-	text_reset(&rows);
+	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
+	settlement_movement(t, settlement);
+	values_begin(&rows, 5);
 	for (size_t i = 0; i < s.count; i++) {
-		row_begin(&rows);
-		row_int(&rows, (int64_t)settlement->movement_no);
-		row_int(&rows, s.list[i].sku_id);
-		row_int(&rows, s.list[i].location_id);
-		row_int(&rows, s.list[i].slot);
-		row_int(&rows, -s.list[i].qty);
-		row_end(&rows);
+		values_int(&rows, (int64_t)settlement->movement_no);
+		values_int(&rows, s.list[i].sku_id);
+		values_int(&rows, s.list[i].location_id);
+		values_int(&rows, s.list[i].slot);
+		values_int(&rows, -s.list[i].qty);
 	}
-	statement_add(sql, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
-	text_fini(&rows);
+	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
+	values_fini(&rows);
 	free(s.list);
 }

@@ -2,7 +2,7 @@
 #ifndef SHARES_H
 #define SHARES_H
 
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 #include "engine/rows.h"
 
 struct share { /* units of one slot row */
@@ -20,19 +20,23 @@ void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t
 void shares_of(struct shares *s, const struct reservation *r); /* adds what it occupies */
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
-/* Rows of (sku, location, slot, units of available, units of reserved) for STOCK_GIVE_BACK or STOCK_SETTLE. */
-void shares_rows(struct text *rows, const struct shares *s, enum statement name);
+/* A row of (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
+void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
+               int64_t reserved);
+/* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict` where a slot has not the units. `rows`: scratch.
+ */
+void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
+                  enum txn_verdict verdict);
 
-/* Appends to a guarded transaction: the units of these reservations return to `available`, in the slots that their
- * lines name. `verdict` where a slot is not as it must be. */
-void stock_give_back(struct text *sql, struct reservation **list, size_t count, int verdict);
+/* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name.
+ * TXN_MISPLACED where a slot has them not. */
+void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 
 /* One settlement movement: of a task, its part-th, with a number made by id_make. */
 struct settlement {
 	uint64_t task_id, part, movement_no;
 };
-/* Appends likewise: the units leave the building, and one movement says so. */
-void stock_settle(struct text *sql, struct reservation **list, size_t count, const struct settlement *settlement,
-                  int verdict);
+/* Likewise: the units leave the building, and one movement says so. */
+void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
 
 #endif

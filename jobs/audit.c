@@ -14,7 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/catalogue.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 #include "jobs/database.h"
 
 #include <errno.h>
@@ -276,13 +276,7 @@ static void page_read(void *arg, const struct db_row *row)
 
 static enum db_result page_find(struct audit *a, const struct walk *walk, int64_t low, int64_t count, struct page *page)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, walk->page, &(struct fill){.low = low, .count = count});
-	result = db_run(a->db, &sql, page_read, page);
-	text_fini(&sql);
-	return result;
+	return txn_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
 }
 
 static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
@@ -383,14 +377,12 @@ static void sku_read(void *arg, const struct db_row *row)
 
 static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 {
-	struct text    sql = {0}, rows = {0};
+	struct values  rows = {.columns = 1};
 	enum db_result result;
 
-	row_hex(&rows, code, strlen(code));
-	statement_add(&sql, SKU_FIND, &(struct fill){.rows = &rows});
-	result = db_run(db, &sql, sku_read, sku_id);
-	text_fini(&sql);
-	text_fini(&rows);
+	values_text(&rows, code);
+	result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &rows}, sku_read, sku_id);
+	values_fini(&rows);
 	return result;
 }
 

@@ -3,6 +3,7 @@
 #include "jobs/claim.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/db/txn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,39 +24,28 @@ static void claim_read(void *arg, const struct db_row *row)
 /* The task of a claim with this mark, whose answer was lost; task_id 0: that claim was not committed. */
 static enum db_result claim_look(struct db *db, struct task *task)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, TASK_OF_MARK, &(struct fill){.id = task->mark});
 	task->task_id = 0;
-	result = db_run(db, &sql, claim_read, task);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
 }
 
 static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
                                 int64_t lease_s, int64_t low_ms)
 {
-	struct text    sql = {0}, worker = {0};
+	struct fill    fill = {.worker = task->worker,
+	                       .mark = task->mark,
+	                       .kind = task->kind,
+	                       .state = task_kind_from(task->kind),
+	                       .limit = limit,
+	                       .met_lock = clock_ms() < claimer->locked_until_ms,
+	                       .lease_s = lease_s,
+	                       .from_at = low_ms};
 	enum db_result result;
 
-	row_hex(&worker, task->worker, strlen(task->worker));
-	statement_add(&sql, TASK_CLAIM,
-	              &(struct fill){.rows = &worker,
-	                             .id = task->mark,
-	                             .kind = task->kind,
-	                             .state = task_kind_from(task->kind),
-	                             .count = limit,
-	                             .lapsed = clock_ms() < claimer->locked_until_ms,
-	                             .lease = lease_s,
-	                             .low = low_ms});
 	task->task_id = 0;
 	task->met_lock = false;
-	result = db_run(db, &sql, claim_read, task);
+	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
 	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
 		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
-	text_fini(&sql);
-	text_fini(&worker);
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 
@@ -128,17 +118,15 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {
-	struct text    sql = {0}, rows = {0};
+	struct values  rows = {.columns = 1};
 	enum db_result result;
 
 	for (size_t i = 0; i < count; i++)
-		row_hex(&rows, mine[i]->order_id, strlen(mine[i]->order_id));
+		values_text(&rows, mine[i]->order_id);
 	in->catalogue = c;
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
-	result = db_run(db, &sql, reservation_read, in);
+	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
 	reservations_join(in);
-	text_fini(&sql);
-	text_fini(&rows);
+	values_fini(&rows);
 	return result;
 }
 
@@ -146,27 +134,24 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct text               sql = {0}, rows = {0};
+	struct values             rows = {.columns = 2};
 	enum db_result            result;
 	int64_t                   of = (int64_t)task->task_id;
 
 	if (task->mark == 0)
 		task->mark = mark_new();
 	for (size_t i = 0; i < mine_count; i++) {
-		row_begin(&rows);
-		row_int(&rows, (int64_t)mine[i]->reservation_id);
-		row_int(&rows, mine[i]->attempts);
-		row_end(&rows);
+		values_int(&rows, (int64_t)mine[i]->reservation_id);
+		values_int(&rows, mine[i]->attempts);
 	}
-	statement_add(&sql, TASK_TAKE_UP,
-	              &(struct fill){.rows = &rows,
-	                             .id = task->mark,
-	                             .task = of,
-	                             .state = task_kind_from(task->kind),
-	                             .lease = lease_s});
-	result = db_run(db, &sql, claim_read, task);
-	text_fini(&sql);
-	text_fini(&rows);
+	result = txn_ask(db, TASK_TAKE_UP,
+	                 &(struct fill){.rows = &rows,
+	                                .mark = task->mark,
+	                                .task = of,
+	                                .state = task_kind_from(task->kind),
+	                                .lease_s = lease_s},
+	                 claim_read, task);
+	values_fini(&rows);
 	if (result == DB_DUPLICATE)
 		result = claim_look(db, task);
 	if (result == DB_OK)

@@ -2,7 +2,9 @@
 #include "jobs/commands.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/db/guard.h"
+#include "engine/db/checks.h"
+#include "engine/db/retry.h"
+#include "engine/db/txn.h"
 #include "jobs/claim.h"
 #include "jobs/database.h"
 #include "jobs/work.h"
@@ -13,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KICK_BATCH = 500, PURGE_BATCH = 500, CONFLICTS_MAX = 20 };
+enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 
 /* ---- work and reap */
 
@@ -133,56 +135,50 @@ int reap_run(const struct command *self, int argc, char **argv)
 
 /* ---- kick */
 
-/* What lost a conflict with the service was undone, and is done again. */
-static bool is_conflict(enum db_result result, int tries)
-{
-	return (result == DB_RETRY || result == DB_LOCKED) && tries < CONFLICTS_MAX;
-}
-
-static enum db_result run_again(struct db *db, const struct text *sql)
-{
-	enum db_result result;
-	int            tries = 0;
-
-	do
-		result = db_run(db, sql, NULL, NULL);
-	while (is_conflict(result, ++tries));
-	return result;
-}
-
 static void id_read(void *arg, const struct db_row *row)
 {
-	row_int(arg, db_int(row, 0));
+	values_int(arg, db_int(row, 0));
+}
+
+/* Whoever else kicks them has taken some: the next page shows which are left. */
+static enum db_result kick(struct db *db, const struct values *ids, enum txn_verdict *verdict)
+{
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum db_result result;
+
+	do {
+		struct txn t = {0};
+
+		txn_begin(&t, db);
+		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = ids});
+		txn_expect(&t, values_rows(ids), TXN_MOVED);
+		result = txn_commit(&t, verdict);
+	} while (retry_again(&retry, result));
+	return result;
 }
 
 static int kick_all(struct db *db, int64_t *kicked)
 {
-	struct text sql = {0}, rows = {0};
-	int         status = EXIT_DONE;
+	struct values    ids = {0};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result;
 
-	for (*kicked = 0;;) {
-		text_reset(&rows);
-		text_reset(&sql);
-		statement_add(&sql, BURIED_PAGE, &(struct fill){.count = KICK_BATCH});
-		if (db_run(db, &sql, id_read, &rows) != DB_OK)
-			status = EXIT_UNAVAILABLE;
-		if (status != EXIT_DONE || rows.len == 0)
-			break;
-		text_reset(&sql);
-		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &rows});
-		if (run_again(db, &sql) != DB_OK)
-			status = EXIT_UNAVAILABLE;
-		else
-			*kicked += db_changed(db);
-	}
-	text_fini(&sql);
-	text_fini(&rows);
-	return status;
+	*kicked = 0;
+	do {
+		values_begin(&ids, 1);
+		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+		if (result == DB_OK && ids.count > 0)
+			result = kick(db, &ids, &verdict);
+		if (result == DB_OK && verdict == TXN_DONE)
+			*kicked += (int64_t)ids.count;
+	} while (result == DB_OK && ids.count > 0);
+	values_fini(&ids);
+	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
 struct state_reader {
-	struct text id;
-	int64_t     state;
+	struct values id;
+	int64_t       state;
 };
 
 static void state_read(void *arg, const struct db_row *row)
@@ -190,36 +186,33 @@ static void state_read(void *arg, const struct db_row *row)
 	struct state_reader *in = arg;
 
 	in->state = db_int(row, 3);
-	text_reset(&in->id);
-	row_int(&in->id, db_int(row, 1));
+	values_begin(&in->id, 1);
+	values_int(&in->id, db_int(row, 1));
 }
 
 static int kick_one(struct db *db, const char *order_id)
 {
 	struct state_reader in = {0};
-	struct text         sql = {0}, rows = {0};
+	struct values       ids = {.columns = 1};
+	enum txn_verdict    verdict = TXN_DONE;
+	enum db_result      result;
 	int                 status = EXIT_TROUBLE;
 
-	row_hex(&rows, order_id, strlen(order_id));
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
-	if (db_run(db, &sql, state_read, &in) != DB_OK) {
+	values_text(&ids, order_id);
+	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, state_read, &in);
+	if (result == DB_OK && in.state == BURIED)
+		result = kick(db, &in.id, &verdict);
+	if (result != DB_OK)
 		status = EXIT_UNAVAILABLE;
-	} else if (in.state != BURIED) {
+	else if (in.state != BURIED)
 		say("%s is %s", order_id,
 		    in.state ? reservation_state_name((enum reservation_state)in.state) : "not known");
-	} else {
-		text_reset(&sql);
-		statement_add(&sql, BURIED_KICK, &(struct fill){.rows = &in.id});
-		if (run_again(db, &sql) != DB_OK)
-			status = EXIT_UNAVAILABLE;
-		else if (db_changed(db) == 0)
-			say("%s is not buried any more", order_id);
-		else
-			status = EXIT_DONE;
-	}
-	text_fini(&sql);
-	text_fini(&rows);
-	text_fini(&in.id);
+	else if (verdict != TXN_DONE)
+		say("%s is not buried any more", order_id);
+	else
+		status = EXIT_DONE;
+	values_fini(&ids);
+	values_fini(&in.id);
 	return status;
 }
 
@@ -262,11 +255,8 @@ int kick_run(const struct command *self, int argc, char **argv)
 
 /* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
-	int64_t     days;
-	int64_t     last, seen; /* of a page: the last id, and how many */
-	struct text rows;       /* the ids of the page that may go .. */
-	int64_t     rows_count; /* .. and how many */
-	int64_t     removed;
+	int64_t       days, last, seen, removed;
+	struct values ids; /* of a page: rows that may go */
 };
 
 static void purge_read(void *arg, const struct db_row *row)
@@ -275,83 +265,72 @@ static void purge_read(void *arg, const struct db_row *row)
 
 	p->last = db_int(row, 0);
 	p->seen++;
-	if (db_int(row, 1)) {
-		row_int(&p->rows, p->last);
-		p->rows_count++;
-	}
+	if (db_int(row, 1))
+		values_int(&p->ids, p->last);
 }
 
-/* Removes a batch of reservations with their lines. Movements stay: they are the history of on_hand. */
-static enum db_result purge_try(struct db *db, struct purge *p)
-{
-	struct text    sql = {0};
-	int            verdict;
-	enum db_result result;
-
-	guard_begin(&sql);
-	statement_add(&sql, PURGE_ROWS, &(struct fill){.rows = &p->rows});
-	guard_expect(&sql, p->rows_count, 1);
-	statement_add(&sql, PURGE_LINES, &(struct fill){.rows = &p->rows});
-	result = guard_run(db, &sql, &verdict);
-	if (result == DB_OK && verdict == GUARD_DONE)
-		p->removed += p->rows_count;
-	text_fini(&sql);
-	return result;
-}
-
+/* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
 static enum db_result purge_reservations(struct db *db, struct purge *p)
 {
-	enum db_result result;
-	int            tries = 0;
+	const struct fill fill = {.rows = &p->ids};
+	enum txn_verdict  verdict;
+	enum db_result    result;
+	struct txn        t = {0};
 
-	do
-		result = purge_try(db, p);
-	while (is_conflict(result, ++tries));
+	txn_begin(&t, db);
+	txn_run(&t, PURGE_ROWS, &fill);
+	txn_expect(&t, values_rows(&p->ids), TXN_MOVED);
+	txn_run(&t, PURGE_LINES, &fill);
+	result = txn_commit(&t, &verdict);
+	if (result == DB_OK && verdict == TXN_DONE)
+		p->removed += (int64_t)values_rows(&p->ids);
 	return result;
 }
 
 static enum db_result purge_tasks(struct db *db, struct purge *p)
 {
-	struct text    sql = {0};
-	enum db_result result;
+	enum db_result result = txn_ask(db, PURGE_TASKS, &(struct fill){.rows = &p->ids}, NULL, NULL);
 
-	statement_add(&sql, PURGE_TASKS, &(struct fill){.rows = &p->rows});
-	result = run_again(db, &sql);
 	if (result == DB_OK)
 		p->removed += db_changed(db);
-	text_fini(&sql);
 	return result;
 }
 
-/* Walks page by page; `batch` removes the rows of a page that may go. */
-static int purge_walk(struct db *db, struct purge *p, enum statement page,
-                      enum db_result (*batch)(struct db *db, struct purge *p))
+/* Lanes, which need no page. */
+static enum db_result purge_lanes(struct db *db, struct purge *p)
 {
-	struct text sql = {0};
-	int         status = EXIT_DONE;
+	return txn_ask(db, LANE_PURGE, &(struct fill){.keep_days = p->days}, NULL, NULL);
+}
+
+/* A batch that lost a conflict with the service was undone, and is done again. */
+static enum db_result purge_batch(struct db *db, struct purge *p, enum db_result (*batch)(struct db *, struct purge *))
+{
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum db_result result;
+
+	do
+		result = batch(db, p);
+	while (retry_again(&retry, result));
+	return result;
+}
+
+/* Page by page; `batch` removes the rows of a page that may go. */
+static enum db_result purge_walk(struct db *db, struct purge *p, enum statement page,
+                                 enum db_result (*batch)(struct db *db, struct purge *p))
+{
+	enum db_result result;
 
 	p->last = p->removed = 0;
 	do {
-		p->seen = p->rows_count = 0;
-		text_reset(&p->rows);
-		text_reset(&sql);
-		statement_add(&sql, page, &(struct fill){.low = p->last, .count = PURGE_BATCH, .lease = p->days});
-		if (db_run(db, &sql, purge_read, p) != DB_OK || (p->rows_count > 0 && batch(db, p) != DB_OK))
-			status = EXIT_UNAVAILABLE;
-	} while (status == EXIT_DONE && p->seen == PURGE_BATCH);
-	text_fini(&sql);
-	return status;
-}
-
-static int purge_lanes(struct db *db, const struct purge *p)
-{
-	struct text sql = {0};
-	int         status;
-
-	statement_add(&sql, LANE_PURGE, &(struct fill){.count = p->days});
-	status = run_again(db, &sql) == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
-	text_fini(&sql);
-	return status;
+		p->seen = 0;
+		values_begin(&p->ids, 1);
+		result = txn_ask(db, page,
+		                 &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
+		                 purge_read, p);
+		if (result == DB_OK && p->ids.count > 0)
+			result = purge_batch(db, p, batch);
+	} while (result == DB_OK && p->seen == PURGE_BATCH);
+	return result;
 }
 
 /* A row that is old by a wrong clock may be young. */
@@ -373,24 +352,25 @@ static int purge_allowed(struct db *db)
 
 static int purge_act(struct db *db, void *arg)
 {
-	struct purge *p = arg;
-	int           status = purge_allowed(db);
-	int64_t       reservations;
+	struct purge  *p = arg;
+	int            status = purge_allowed(db);
+	int64_t        reservations;
+	enum db_result result;
 
 	if (status != EXIT_DONE)
 		return status;
-	status = purge_walk(db, p, PURGE_PAGE, purge_reservations);
+	result = purge_walk(db, p, PURGE_PAGE, purge_reservations);
 	reservations = p->removed;
 	p->removed = 0;
-	if (status == EXIT_DONE)
-		status = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
-	if (status == EXIT_DONE)
-		status = purge_lanes(db, p);
+	if (result == DB_OK)
+		result = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
+	if (result == DB_OK)
+		result = purge_batch(db, p, purge_lanes);
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed\n",
 	       (long long)reservations, (long long)p->removed);
-	text_fini(&p->rows);
-	return status;
+	values_fini(&p->ids);
+	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
 int purge_run(const struct command *self, int argc, char **argv)

@@ -1,5 +1,5 @@
-/* complete.c - orders of a task that are done, or failed, each list in one guarded transaction. A transaction that
- * undid itself is written again from rows read anew. The count of changed rows is the fence.
+/* complete.c - orders of a task that are done, or failed, each list in one transaction. A transaction that was
+ * undone is written again from rows read anew. The count of changed rows is the fence.
  *
  * A list that is too much for one transaction, or that the database refuses, is halved until it fits or one order is
  * alone: that order fails, with the reason, and its neighbours are done. A list with locked rows is halved likewise. */
@@ -10,20 +10,18 @@
 #include "engine/base/ids.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/guard.h"
+#include "engine/db/retry.h"
 #include "engine/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* PART_BYTES: the SQL of a transaction, well below the packet that the doctor asks for (16 MiB); some 80,000 slots.
- * LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
+/* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
  * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
  * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
-enum { WRITE_TRIES = 20, PART_BYTES = 4 << 20, ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
 
-static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
-                     bool bury);
+static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
 /* ---- complete */
 
@@ -84,79 +82,75 @@ static void aside_add(struct aside *aside, struct reservation *r, int64_t comple
 	aside->completed[aside->count++] = completed;
 }
 
-static void settle_add(struct text *sql, struct parts *p, struct reservation **list, size_t count)
+static void settle_run(struct txn *t, struct parts *p, struct reservation **list, size_t count)
 {
 	struct settlement settlement = {p->task->task_id, list[0]->reservation_id, 0};
 
 	p->ids.owner = p->task->task_id;
 	p->ids.clock_offset_ms = list[0]->read_at - clock_ms();
 	settlement.movement_no = id_make(&p->ids);
-	stock_settle(sql, list, count, &settlement, SLOTS_MOVED);
+	stock_settle(t, list, count, &settlement);
 }
 
 /* `count` of these rows are changed by the statement. */
-static void rows_add(struct text *sql, enum statement name, const struct task *task, struct reservation **list,
+static void rows_run(struct txn *t, enum statement name, const struct task *task, struct reservation **list,
                      size_t count)
 {
-	struct text rows = {0};
+	struct values rows = {.columns = 1};
 
 	if (count > 0) {
 		task_id_rows(&rows, list, count);
-		statement_add(sql, name,
-		              &(struct fill){.rows = &rows,
-		                             .task = (int64_t)task->task_id,
-		                             .state = task_kind_from(task->kind)});
-		guard_expect(sql, (int64_t)count, ROWS_MOVED);
+		txn_run(t, name,
+		        &(struct fill){
+				.rows = &rows, .task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
+		txn_expect(t, count, TXN_MOVED);
 	}
-	text_fini(&rows);
+	values_fini(&rows);
+}
+
+/* So many more are completed, or failed: the task is done if nothing else is left of it. */
+static void task_count(struct txn *t, enum statement name, const struct task *task, size_t orders)
+{
+	txn_run(t, name,
+	        &(struct fill){.task = (int64_t)task->task_id,
+	                       .state = task_kind_from(task->kind),
+	                       .orders = (int64_t)orders,
+	                       .lease_s = LEASE_S});
+	if (orders > 0) /* a count of nothing may change nothing */
+		txn_expect(t, 1, TXN_CLOSED);
 }
 
 /* Writes rows, units, movement and task. The first *done of the list are completed, the others given back. */
 static enum db_result complete_write(struct parts *p, struct reservation **list, size_t count, size_t *done,
-                                     int *verdict)
+                                     enum txn_verdict *verdict)
 {
 	const struct task *task = p->task;
-	struct text        sql = {0};
-	enum db_result     result = DB_OK;
+	struct txn         t = {0};
 
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
 	assert(count > 0 && *done <= count);
-	guard_begin(&sql);
-	rows_add(&sql, task_kind_complete(task->kind), task, list, *done);
-	rows_add(&sql, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
+	txn_begin(&t, p->db);
+	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
+	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
-		settle_add(&sql, p, list, *done);
+		settle_run(&t, p, list, *done);
 	else
-		stock_give_back(&sql, list, *done, SLOTS_MOVED);
-	statement_add(&sql, TASK_COMPLETED,
-	              &(struct fill){.task = (int64_t)task->task_id,
-	                             .state = task_kind_from(task->kind),
-	                             .count = (int64_t)*done,
-	                             .lease = LEASE_S});
-	if (*done > 0) /* a count of nothing may change nothing */
-		guard_expect(&sql, 1, TASK_CLOSED);
-	if (sql.len > PART_BYTES && count > 1)
-		*verdict = TOO_LARGE;
-	else
-		result = guard_run(p->db, &sql, verdict);
-	text_fini(&sql);
-	return result;
+		stock_give_back(&t, list, *done);
+	task_count(&t, TASK_COMPLETED, task, *done);
+	return txn_commit(&t, verdict);
 }
 
 /* None of the orders named is left: the task is done if it has no other. A task that was closed meanwhile stays as it
  * is, without a guard. The task is read afterwards: a reaper marks it before taking its rows, so the mark says whether
  * the orders were lost to a reaper. */
-static enum db_result nothing_write(struct db *db, struct task *task, int *verdict)
+static enum db_result nothing_write(struct db *db, struct task *task, enum txn_verdict *verdict)
 {
-	struct text    sql = {0};
+	struct txn     t = {0};
 	enum db_result result;
 
-	guard_begin(&sql);
-	statement_add(
-		&sql, TASK_COMPLETED,
-		&(struct fill){.task = (int64_t)task->task_id, .state = task_kind_from(task->kind), .lease = LEASE_S});
-	result = guard_run(db, &sql, verdict);
-	text_fini(&sql);
+	txn_begin(&t, db);
+	task_count(&t, TASK_COMPLETED, task, 0);
+	result = txn_commit(&t, verdict);
 	return result == DB_OK ? task_read(db, task->task_id, task) : result;
 }
 
@@ -174,10 +168,11 @@ static bool all_are_refused(const struct parts *p)
 
 /* An order that cannot be completed alone fails with the reason, a settlement for good. It is put aside first where the
  * database may be to blame: the error names no row, no order was done since, and the order has attempts left. */
-static enum db_result refused_alone(struct parts *p, struct reservation *r, int *verdict)
+static enum db_result refused_alone(struct parts *p, struct reservation *r, enum txn_verdict *verdict)
 {
-	bool           slots = *verdict == SLOTS_MOVED, bury = slots || db_refused_row(p->db) || p->buries;
-	struct text    sql = {0}, reason = {0};
+	bool           slots = *verdict == TXN_MISPLACED, bury = slots || db_refused_row(p->db) || p->buries;
+	struct text    reason = {0};
+	struct txn     t = {0};
 	enum db_result result;
 
 	if (!bury && r->attempts < ATTEMPTS_MAX) {
@@ -186,38 +181,34 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, int 
 		if (!p->last)
 			aside_add(&p->alone, r, p->a->completed);
 		p->left = p->last;
-		*verdict = GUARD_DONE;
+		*verdict = TXN_DONE;
 		return DB_OK;
 	}
 	bury = p->task->kind == TASK_SETTLE;
 	text_format(&reason, "the database refused it: %.400s",
 	            slots ? "its units are not in the slots that it names" : db_error(p->db));
-	guard_begin(&sql);
-	fail_row(&sql, p->task, r, reason.data, bury);
-	statement_add(
-		&sql, TASK_FAILED,
-		&(struct fill){.task = (int64_t)p->task->task_id, .state = task_kind_from(p->task->kind), .count = 1});
-	guard_expect(&sql, 1, TASK_CLOSED);
-	result = guard_run(p->db, &sql, verdict);
-	if (result == DB_OK && *verdict == GUARD_DONE) {
+	txn_begin(&t, p->db);
+	fail_row(&t, p->task, r, reason.data, bury);
+	task_count(&t, TASK_FAILED, p->task, 1);
+	result = txn_commit(&t, verdict);
+	if (result == DB_OK && *verdict == TXN_DONE) {
 		log_event(LOG_ERROR, "order_refused", "task=%llu order=%s buried=%d why=%s",
 		          (unsigned long long)p->task->task_id, r->order_id, bury, reason.data);
 		task_lost_add(&p->gone, r->order_id);
 		p->gone.refused++;
 	}
-	text_fini(&sql);
 	text_fini(&reason);
 	return result;
 }
 
 /* Completes the list at once; where it is too much, refused or locked, each half. Ends at the first trouble of another
  * kind. */
-static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
+static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	size_t         done, half = count / 2;
 	enum db_result result = complete_write(p, list, count, &done, verdict);
 
-	if (result == DB_OK && *verdict == GUARD_DONE) {
+	if (result == DB_OK && *verdict == TXN_DONE) {
 		p->a->completed += (int64_t)done;
 		for (size_t i = done; i < count; i++)
 			task_lost_add(&p->gone, list[i]->order_id);
@@ -227,34 +218,29 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	if (result == DB_LOCKED && (count == 1 || p->locked.count >= LOCKED_MAX)) {
 		for (size_t i = 0; i < count; i++)
 			aside_add(&p->locked, list[i], p->a->completed);
-		*verdict = GUARD_DONE;
+		*verdict = TXN_DONE;
 		return DB_OK;
 	}
 	if (result != DB_ERROR && result != DB_LOCKED &&
-	    !(result == DB_OK && (*verdict == SLOTS_MOVED || *verdict == TOO_LARGE)))
+	    !(result == DB_OK && (*verdict == TXN_MISPLACED || *verdict == TXN_TOO_LARGE)))
 		return result;
 	if (count == 1)
 		return refused_alone(p, list[0], verdict);
 	result = part_complete(p, list, half, verdict);
-	return result == DB_OK && *verdict == GUARD_DONE ? part_complete(p, list + half, count - half, verdict)
-	                                                 : result;
+	return result == DB_OK && *verdict == TXN_DONE ? part_complete(p, list + half, count - half, verdict) : result;
 }
 
 /* Orders whose rows are locked by somebody else go back for a while. */
-static enum db_result locked_put_off(struct parts *p, int *verdict)
+static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 {
-	struct text    sql = {0};
+	struct txn     t = {0};
 	enum db_result result;
 
-	guard_begin(&sql);
-	rows_add(&sql, TASK_PUT_OFF, p->task, p->locked.list, p->locked.count);
-	statement_add(&sql, TASK_COMPLETED,
-	              &(struct fill){.task = (int64_t)p->task->task_id,
-	                             .state = task_kind_from(p->task->kind),
-	                             .lease = LEASE_S});
-	result = guard_run(p->db, &sql, verdict);
-	text_fini(&sql);
-	if (result == DB_OK && *verdict == GUARD_DONE) {
+	txn_begin(&t, p->db);
+	rows_run(&t, TASK_PUT_OFF, p->task, p->locked.list, p->locked.count);
+	task_count(&t, TASK_COMPLETED, p->task, 0);
+	result = txn_commit(&t, verdict);
+	if (result == DB_OK && *verdict == TXN_DONE) {
 		log_event(LOG_WARN, "orders_put_off", "task=%llu orders=%zu why=locked",
 		          (unsigned long long)p->task->task_id, p->locked.count);
 		for (size_t i = 0; i < p->locked.count; i++)
@@ -266,21 +252,21 @@ static enum db_result locked_put_off(struct parts *p, int *verdict)
 }
 
 /* Tries refused orders once more: each fails if others were done since, otherwise it stays as it is. */
-static enum db_result alone_complete(struct parts *p, int *verdict)
+static enum db_result alone_complete(struct parts *p, enum txn_verdict *verdict)
 {
 	enum db_result result = DB_OK;
 
 	p->last = true;
-	for (size_t i = 0; result == DB_OK && *verdict == GUARD_DONE && i < p->alone.count; i++) {
+	for (size_t i = 0; result == DB_OK && *verdict == TXN_DONE && i < p->alone.count; i++) {
 		p->buries = p->a->completed > p->alone.completed[i];
 		result = part_complete(p, &p->alone.list[i], 1, verdict);
 	}
 	p->last = p->buries = false;
-	return result == DB_OK && *verdict == GUARD_DONE && p->left ? DB_ERROR : result;
+	return result == DB_OK && *verdict == TXN_DONE && p->left ? DB_ERROR : result;
 }
 
 /* Completes the list, then the orders put aside. */
-static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, int *verdict)
+static enum db_result list_complete(struct parts *p, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	enum db_result result;
 
@@ -288,11 +274,11 @@ static enum db_result list_complete(struct parts *p, struct reservation **list, 
 	aside_init(&p->locked, count);
 	p->left = false;
 	result = part_complete(p, list, count, verdict);
-	if (result == DB_OK && *verdict == GUARD_DONE && p->locked.count > 0 && p->puts_off)
+	if (result == DB_OK && *verdict == TXN_DONE && p->locked.count > 0 && p->puts_off)
 		result = locked_put_off(p, verdict);
-	if (result == DB_OK && *verdict == GUARD_DONE)
+	if (result == DB_OK && *verdict == TXN_DONE)
 		result = alone_complete(p, verdict);
-	if (result == DB_OK && *verdict == GUARD_DONE && p->locked.count > 0)
+	if (result == DB_OK && *verdict == TXN_DONE && p->locked.count > 0)
 		result = DB_LOCKED;
 	aside_fini(&p->alone);
 	aside_fini(&p->locked);
@@ -317,34 +303,37 @@ static void gone_add(struct parts *p)
 	task_answer_fini(&p->gone);
 }
 
+/* For a writer that reads anew before every try. */
+static struct retry conflicts(void)
+{
+	return (struct retry){.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + LOCKED_MS};
+}
+
 static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                                      size_t count, bool puts_off, struct task_answer *a)
 {
 	struct reservation_reader open;
-	enum db_result            result = DB_OK;
-	int                       verdict = ROWS_MOVED;
+	enum db_result            result;
 	struct parts              parts = {.db = db, .task = &a->task, .a = a, .puts_off = puts_off};
-	int64_t                   since_ms = clock_ms();
+	struct retry              retry = conflicts();
 
 	*a = (struct task_answer){0};
-	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
+	do {
+		enum txn_verdict verdict = TXN_DONE;
+
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
-		verdict = GUARD_DONE;
 		if (result == DB_OK && a->task.state == TASK_OPEN) {
 			result = open.count > 0 ? list_complete(&parts, open.list, open.count, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
 			a->lease_lost = a->task.state == TASK_REAPED;
-			if (result == DB_DUPLICATE || result == DB_RETRY ||
-			    (result == DB_LOCKED && clock_ms() - since_ms < LOCKED_MS)) {
-				verdict = ROWS_MOVED; /* undone; read and write anew */
-				result = DB_OK;
-			}
 		}
 		reservations_free(open.list, open.count);
-	}
+		if (result == DB_OK && verdict != TXN_DONE)
+			result = DB_RETRY; /* undone; read and write anew */
+	} while (retry_again(&retry, result));
 	gone_add(&parts);
-	if (result == DB_OK && verdict != GUARD_DONE)
-		return DB_RETRY;
+	if (result == DB_RETRY)
+		return result;
 	if (result == DB_OK && a->lease_lost)
 		a->completed = 0;
 	counter_add(COUNT_FENCED, a->lease_lost ? 1 : a->lost - a->refused - a->given_back);
@@ -361,16 +350,16 @@ enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_i
 enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const struct task *task,
                                      struct reservation **orders, size_t count, struct task_answer *a)
 {
-	int            verdict = ROWS_MOVED;
-	struct parts   parts = {.db = db, .task = task, .a = a, .puts_off = true};
-	struct report *names;
-	int64_t        refused;
-	enum db_result result;
+	enum txn_verdict verdict = TXN_DONE;
+	struct parts     parts = {.db = db, .task = task, .a = a, .puts_off = true};
+	struct report   *names;
+	int64_t          refused;
+	enum db_result   result;
 
 	*a = (struct task_answer){.task = *task};
 	result = list_complete(&parts, orders, count, &verdict);
 	gone_add(&parts);
-	if (result == DB_OK && verdict == GUARD_DONE) {
+	if (result == DB_OK && verdict == TXN_DONE) {
 		expired_count(task, a->completed);
 		return DB_OK;
 	}
@@ -405,23 +394,18 @@ static const char *reason_of(const struct report *report)
 	return report->error && *report->error ? report->error : "no reason was given";
 }
 
-static void fail_row(struct text *sql, const struct task *task, const struct reservation *r, const char *error,
-                     bool bury)
+static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury)
 {
-	struct text words = {0};
-
-	row_hex(&words, error, strlen(error));
-	statement_add(sql,
-	              bury                        ? TASK_BURY
-	              : task->kind == TASK_EXPIRE ? TASK_RETRY_HELD
-	                                          : TASK_RETRY,
-	              &(struct fill){.rows = &words,
-	                             .id = (int64_t)r->reservation_id,
-	                             .task = (int64_t)task->task_id,
-	                             .state = task_kind_from(task->kind),
-	                             .count = backoff_ms(r->attempts)});
-	guard_expect(sql, 1, ROWS_MOVED);
-	text_fini(&words);
+	txn_run(t,
+	        bury                        ? TASK_BURY
+	        : task->kind == TASK_EXPIRE ? TASK_RETRY_HELD
+	                                    : TASK_RETRY,
+	        &(struct fill){.error = error,
+	                       .reservation = (int64_t)r->reservation_id,
+	                       .task = (int64_t)task->task_id,
+	                       .state = task_kind_from(task->kind),
+	                       .pause_ms = backoff_ms(r->attempts)});
+	txn_expect(t, 1, TXN_MOVED);
 }
 
 static const struct report *report_of(const struct reservation *r, const struct report *orders, size_t count)
@@ -432,39 +416,31 @@ static const struct report *report_of(const struct reservation *r, const struct 
 	return NULL;
 }
 
-/* Adds a statement for each of the task's rows that a report names; counts them. */
-static void fail_rows(struct text *sql, const struct reservation_reader *open, const struct report *orders,
-                      size_t count, unsigned attempts_max, struct task_answer *a)
+/* Adds a step for each of the task's rows that a report names; counts them. */
+static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
+                      unsigned attempts_max, struct task_answer *a)
 {
 	for (size_t i = 0; i < open->count; i++) {
 		const struct report *report = report_of(open->list[i], orders, count);
 		bool bury = a->task.kind == TASK_SETTLE && (!report->retry || open->list[i]->attempts >= attempts_max);
 
-		fail_row(sql, &a->task, open->list[i], reason_of(report), bury);
+		fail_row(t, &a->task, open->list[i], reason_of(report), bury);
 		*(bury ? &a->buried : &a->retried) += 1;
 	}
 }
 
 /* Fails orders in one transaction; the task's row is written too while it is open. */
 static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
-                                 size_t count, unsigned attempts_max, struct task_answer *a, int *verdict)
+                                 size_t count, unsigned attempts_max, struct task_answer *a, enum txn_verdict *verdict)
 {
-	struct text    sql = {0};
-	enum db_result result;
+	struct txn t = {0};
 
 	a->retried = a->buried = 0;
-	guard_begin(&sql);
-	fail_rows(&sql, open, orders, count, attempts_max, a);
-	if (a->task.state == TASK_OPEN) {
-		statement_add(&sql, TASK_FAILED,
-		              &(struct fill){.task = (int64_t)a->task.task_id,
-		                             .state = task_kind_from(a->task.kind),
-		                             .count = (int64_t)open->count});
-		guard_expect(&sql, 1, TASK_CLOSED);
-	}
-	result = guard_run(db, &sql, verdict);
-	text_fini(&sql);
-	return result;
+	txn_begin(&t, db);
+	fail_rows(&t, open, orders, count, attempts_max, a);
+	if (a->task.state == TASK_OPEN)
+		task_count(&t, TASK_FAILED, &a->task, open->count);
+	return txn_commit(&t, verdict);
 }
 
 /* An order that failed bears the reason: a repeated call finds it by that. */
@@ -483,15 +459,15 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
 	struct reservation_reader found = {.catalogue = c};
-	struct text               sql = {0}, rows = {0};
+	struct values             rows = {.columns = 1};
 	enum db_result            result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
 		if (!task_rows_find(open, orders[i].order_id))
-			row_hex(&rows, orders[i].order_id, strlen(orders[i].order_id));
-	if (rows.len > 0) {
-		statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &rows, .count = INT64_MAX});
-		result = db_run(db, &sql, reservation_read, &found);
+			values_text(&rows, orders[i].order_id);
+	if (rows.count > 0) {
+		result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
+		                 reservation_read, &found);
 		reservations_join(&found);
 	}
 	a->lost = 0;
@@ -500,8 +476,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 		    !fail_is_repeated(task_rows_find(&found, orders[i].order_id), &orders[i], a))
 			task_lost_add(a, orders[i].order_id);
 	reservations_free(found.list, found.count);
-	text_fini(&sql);
-	text_fini(&rows);
+	values_fini(&rows);
 	return result;
 }
 
@@ -509,41 +484,38 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
                          size_t count, unsigned attempts_max, struct task_answer *a)
 {
 	struct reservation_reader open;
-	enum db_result            result = DB_OK;
-	int                       verdict = ROWS_MOVED;
+	enum db_result            result;
+	struct retry              retry = conflicts();
 
 	*a = (struct task_answer){0};
-	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
+	do {
+		enum txn_verdict verdict = TXN_DONE;
+
 		result = task_prepare(db, c, task_id, orders, count, a, &open);
-		verdict = GUARD_DONE;
 		if (result == DB_OK && a->task.state == TASK_OPEN)
 			result = open.count > 0 ? fail_write(db, &open, orders, count, attempts_max, a, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
 		a->lease_lost = a->task.state == TASK_REAPED || a->task.state == TASK_RETURNED;
-		if (result == DB_OK && verdict == GUARD_DONE && a->task.task_id && !a->lease_lost) {
+		if (result == DB_OK && verdict != TXN_DONE)
+			result = DB_RETRY;
+		if (result == DB_OK && a->task.task_id && !a->lease_lost)
 			result = fail_absent(db, c, &open, orders, count, a);
-		}
-		if (result == DB_RETRY || result == DB_LOCKED) {
-			verdict = ROWS_MOVED;
-			result = DB_OK;
-		}
 		reservations_free(open.list, open.count);
-	}
-	if (result == DB_OK && verdict != GUARD_DONE)
-		return DB_RETRY;
-	counter_add(COUNT_FENCED, a->lease_lost ? 0 : a->lost);
+	} while (retry_again(&retry, result));
+	if (result != DB_RETRY)
+		counter_add(COUNT_FENCED, a->lease_lost ? 0 : a->lost);
 	return result;
 }
 
 /* Frees the orders in parts, so that no transaction is long. */
 static enum db_result release_write(struct db *db, const struct reservation_reader *open, const char *error,
-                                    unsigned attempts_max, struct task_answer *a, int *verdict)
+                                    unsigned attempts_max, struct task_answer *a, enum txn_verdict *verdict)
 {
 	struct report *reports = mem_alloc(RELEASE_MAX * sizeof(*reports));
 	enum db_result result = DB_OK;
 
-	*verdict = GUARD_DONE;
-	for (size_t at = 0; result == DB_OK && *verdict == GUARD_DONE && at < open->count; at += RELEASE_MAX) {
+	*verdict = TXN_DONE;
+	for (size_t at = 0; result == DB_OK && *verdict == TXN_DONE && at < open->count; at += RELEASE_MAX) {
 		struct reservation_reader part = {.list = open->list + at, .count = open->count - at};
 		int64_t                   retried = a->retried, buried = a->buried;
 
@@ -553,8 +525,8 @@ static enum db_result release_write(struct db *db, const struct reservation_read
 			strcpy(reports[k].order_id, part.list[k]->order_id);
 		}
 		result = fail_write(db, &part, reports, part.count, attempts_max, a, verdict);
-		a->retried = retried + (result == DB_OK && *verdict == GUARD_DONE ? a->retried : 0);
-		a->buried = buried + (result == DB_OK && *verdict == GUARD_DONE ? a->buried : 0);
+		a->retried = retried + (result == DB_OK && *verdict == TXN_DONE ? a->retried : 0);
+		a->buried = buried + (result == DB_OK && *verdict == TXN_DONE ? a->buried : 0);
 	}
 	free(reports);
 	return result;
@@ -564,22 +536,20 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
                             unsigned attempts_max, struct task_answer *a)
 {
 	struct reservation_reader open;
-	enum db_result            result = DB_OK;
-	int                       verdict = ROWS_MOVED;
+	enum db_result            result;
+	struct retry              retry = {.results = RETRY_DEADLOCKS, .tries_max = RETRY_TRIES};
 
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;
-	for (int i = 0; i < WRITE_TRIES && result == DB_OK && verdict != GUARD_DONE; i++) {
+	do {
+		enum txn_verdict verdict = TXN_DONE;
+
 		result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &open);
 		if (result == DB_OK)
 			result = release_write(db, &open, error, attempts_max, a, &verdict);
-		if (result == DB_RETRY) {
-			verdict = ROWS_MOVED;
-			result = DB_OK;
-		}
+		if (result == DB_OK && verdict != TXN_DONE)
+			result = DB_RETRY;
 		reservations_free(open.list, open.count);
-	}
-	if (result == DB_OK && verdict != GUARD_DONE)
-		return DB_RETRY;
+	} while (retry_again(&retry, result));
 	return result;
 }

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/options.h"
+#include "engine/db/checks.h"
 #include "schema/migrate.h"
 
 #include <signal.h>

@@ -2,6 +2,7 @@
 #ifndef DATABASE_H
 #define DATABASE_H
 
+#include "engine/db/db.h"
 #include "engine/db/embedded.h"
 
 struct database {

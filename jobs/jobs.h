@@ -3,7 +3,7 @@
 #define JOBS_H
 
 #include "engine/catalogue.h"
-#include "engine/db/db.h"
+#include "engine/db/url.h"
 
 struct jobs;
 /* A list such as "expire,settle,reap"; empty: all of them. */

@@ -8,6 +8,7 @@
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/txn.h"
 #include "jobs/complete.h"
 
 #include <stdio.h>
@@ -75,16 +76,15 @@ struct reap {
 
 static enum db_result task_mark(struct reap *r, const struct task *task, bool *ours)
 {
-	struct text    sql = {0};
-	enum db_result result;
+	enum db_result result = txn_ask(r->db, TASK_REAP,
+	                                &(struct fill){.task = (int64_t)task->task_id,
+	                                               .stale_s = r->stale_s,
+	                                               .looked_at = r->reaper->looked_at},
+	                                NULL, NULL);
 
-	statement_add(&sql, TASK_REAP,
-	              &(struct fill){.task = (int64_t)task->task_id, .lease = r->stale_s, .id = r->reaper->looked_at});
-	result = db_run(r->db, &sql, NULL, NULL);
 	*ours = result == DB_OK && db_changed(r->db) == 1;
 	if (*ours)
 		counter_add(COUNT_REAPED_TASKS, 1);
-	text_fini(&sql);
 	return result;
 }
 
@@ -110,51 +110,40 @@ static enum db_result reap_one(struct reap *r, const struct task *task, bool mar
 static enum db_result reap_page(struct reap *r, enum statement name, const struct fill *fill, bool marked,
                                 struct tasks *found)
 {
-	struct text    sql = {0};
 	enum db_result result;
 
 	found->count = 0;
-	statement_add(&sql, name, fill);
-	result = db_run(r->db, &sql, task_row, found);
+	result = txn_ask(r->db, name, fill, task_row, found);
 	for (size_t i = 0; result == DB_OK && i < found->count; i++)
 		result = reap_one(r, &found->list[i], marked);
-	text_fini(&sql);
 	return result;
 }
 
 /* Reaps page by page, so that tasks with locked rows do not end the pass. */
 static enum db_result reap_overdue(struct reap *r, struct tasks *found)
 {
-	struct text    lease = {0};
-	struct task    last = {0};
+	struct fill    fill = {.stale_s = r->stale_s, .looked_at = r->reaper->looked_at, .limit = TASKS};
 	enum db_result result;
 
 	do {
-		text_reset(&lease);
-		row_time(&lease, last.lease_until);
-		result = reap_page(r, TASK_OVERDUE,
-		                   &(struct fill){.lease = r->stale_s,
-		                                  .id = r->reaper->looked_at,
-		                                  .count = TASKS,
-		                                  .rows = &lease,
-		                                  .low = (int64_t)last.task_id},
-		                   false, found);
-		if (found->count > 0)
-			last = found->list[found->count - 1];
+		result = reap_page(r, TASK_OVERDUE, &fill, false, found);
+		if (found->count > 0) {
+			fill.after_at = found->list[found->count - 1].lease_until;
+			fill.after_id = (int64_t)found->list[found->count - 1].task_id;
+		}
 	} while (result == DB_OK && found->count == TASKS);
-	text_fini(&lease);
 	return result;
 }
 
 static enum db_result reap_orphans(struct reap *r, enum task_kind kind, struct tasks *found)
 {
-	struct fill    fill = {.state = task_kind_from(kind), .kind = kind, .count = TASKS};
+	struct fill    fill = {.state = task_kind_from(kind), .kind = kind, .limit = TASKS};
 	enum db_result result;
 
 	do {
 		result = reap_page(r, TASK_ORPHANS, &fill, true, found);
 		if (found->count > 0)
-			fill.low = (int64_t)found->list[found->count - 1].task_id;
+			fill.after_id = (int64_t)found->list[found->count - 1].task_id;
 	} while (result == DB_OK && found->count == TASKS);
 	return result;
 }
@@ -169,16 +158,12 @@ static void clock_read(void *arg, const struct db_row *row)
 /* A row locked by somebody else is passed over: nobody can free that task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
-	struct text    sql = {0}, since = {0};
-	enum db_result result;
+	enum db_result result = txn_ask(
+		r->db, TASK_PROLONG,
+		&(struct fill){.from_at = r->reaper->looked_at, .lease_s = GRACE_S, .limit = INT64_MAX}, NULL, NULL);
 
-	row_time(&since, r->reaper->looked_at);
-	statement_add(&sql, TASK_PROLONG, &(struct fill){.rows = &since, .lease = GRACE_S, .count = INT64_MAX});
-	result = db_run(r->db, &sql, NULL, NULL);
 	if (result == DB_OK && db_changed(r->db) > 0)
 		log_event(LOG_WARN, "leases_prolonged", "leases=%lld", (long long)db_changed(r->db));
-	text_fini(&sql);
-	text_fini(&since);
 	return result;
 }
 
@@ -187,14 +172,11 @@ static enum db_result leases_prolong(struct reap *r)
 static enum db_result reaper_look(struct reap *r)
 {
 	struct reaper *reaper = r->reaper;
-	struct text    sql = {0};
 	int64_t        now_at = 0, now_ms, passed_ms, jumped_ms;
 	enum db_result result;
 	bool           away;
 
-	statement_add(&sql, TASK_CLOCK, NULL);
-	result = db_run(r->db, &sql, clock_read, &now_at);
-	text_fini(&sql);
+	result = txn_ask(r->db, TASK_CLOCK, NULL, clock_read, &now_at);
 	if (result != DB_OK)
 		return result;
 	now_ms = clock_ms();
@@ -211,66 +193,47 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-struct ids_found {
-	struct text rows;
-	int64_t     count;
-};
-
 static void id_read(void *arg, const struct db_row *row)
 {
-	struct ids_found *found = arg;
-
-	row_int(&found->rows, db_int(row, 0));
-	found->count++;
+	values_int(arg, db_int(row, 0));
 }
 
-static enum db_result ahead_page(struct db *db, enum statement find, struct ids_found *found)
+static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	text_reset(&found->rows);
-	found->count = 0;
-	statement_add(&sql, find, &(struct fill){.count = AHEAD});
-	result = db_run(db, &sql, id_read, found);
-	text_fini(&sql);
-	return result;
+	values_begin(found, 1);
+	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, id_read, found);
 }
 
 /* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */
 static enum db_result ahead_change(struct db *db, enum statement find, enum statement change, int64_t *changed)
 {
-	struct ids_found found = {0};
-	struct text      sql = {0};
-	int64_t          before;
-	enum db_result   result;
+	struct values  found = {0};
+	int64_t        before;
+	enum db_result result;
 
 	do {
 		before = *changed;
 		result = ahead_page(db, find, &found);
 		if (result != DB_OK || found.count == 0)
 			break;
-		text_reset(&sql);
-		statement_add(&sql, change, &(struct fill){.rows = &found.rows});
-		result = db_run(db, &sql, NULL, NULL);
+		result = txn_ask(db, change, &(struct fill){.rows = &found}, NULL, NULL);
 		if (result == DB_OK)
 			*changed += db_changed(db);
 	} while (result == DB_OK && found.count >= AHEAD && *changed > before);
-	text_fini(&sql);
-	text_fini(&found.rows);
+	values_fini(&found);
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
 enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
 {
-	struct ids_found found = {0};
-	enum db_result   result = ahead_page(db, TASK_LEASES_AHEAD, &found);
+	struct values  found = {0};
+	enum db_result result = ahead_page(db, TASK_LEASES_AHEAD, &found);
 
-	*leases = found.count;
+	*leases = (int64_t)found.count;
 	if (result == DB_OK)
 		result = ahead_page(db, TASK_ORDERS_AHEAD, &found);
-	*orders = found.count;
-	text_fini(&found.rows);
+	*orders = (int64_t)found.count;
+	values_fini(&found);
 	return result;
 }
 

@@ -1,6 +1,7 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/stats.h"
 #include "engine/base/json.h"
+#include "engine/db/txn.h"
 #include "engine/read/census.h"
 #include "jobs/database.h"
 #include "jobs/reap.h"
@@ -73,17 +74,14 @@ static int stats_act(struct db *db, void *arg)
 	struct stock_row stock = {0};
 	struct census    counts;
 	struct ahead     ahead;
-	struct text      sql = {0};
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	statement_add(&sql, STOCK_STATS, NULL);
-	if (db_run(db, &sql, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
+	if (txn_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;
 	}
-	text_fini(&sql);
 	return status;
 }
 

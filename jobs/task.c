@@ -2,7 +2,7 @@
 #include "jobs/task.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/guard.h"
+#include "engine/db/txn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const struct {
 	enum reservation_state from;
 	enum statement         complete;
 } kinds[TASK_KINDS] = {
-#define X(name, word, from, statement) [name] = {word, from, statement},
+#define X(name, number, word, from, statement) [name] = {word, from, statement},
 #include "jobs/kinds.def"
 #undef X
 };
@@ -43,7 +43,12 @@ enum reservation_state task_kind_from(enum task_kind k)
 
 const char *task_state_name(enum task_state s)
 {
-	static const char *const names[TASK_STATES] = {"", "open", "done", "returned", "reaped"};
+	static const char *const names[TASK_STATES] = {
+		"",
+#define X(name, number, word) [number] = word,
+#include "jobs/task_states.def"
+#undef X
+	};
 
 	assert(s < TASK_STATES);
 	return names[s];
@@ -82,13 +87,7 @@ static void task_row(void *arg, const struct db_row *row)
 
 static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, task_row, in);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, name, fill, task_row, in);
 }
 
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
@@ -103,7 +102,7 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 {
 	struct task_reader in = {.list = list, .max = max};
 	enum db_result     result =
-		tasks_read(db, TASK_LIST, &(struct fill){.low = (int64_t)low, .count = (int64_t)max}, &in);
+		tasks_read(db, TASK_LIST, &(struct fill){.before_id = (int64_t)low, .limit = (int64_t)max}, &in);
 
 	*count = in.count;
 	return result;
@@ -112,24 +111,21 @@ enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t 
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
-	struct text    sql = {0};
 	enum db_result result;
 
 	*in = (struct reservation_reader){.catalogue = c};
-	statement_add(&sql, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state});
-	result = db_run(db, &sql, reservation_read, in);
-	text_fini(&sql);
+	result = txn_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, reservation_read, in);
 	reservations_join(in);
 	return result;
 }
 
 /* ---- the orders of a task */
 
-void task_id_rows(struct text *rows, struct reservation **list, size_t count)
+void task_id_rows(struct values *rows, struct reservation **list, size_t count)
 {
-	text_reset(rows);
+	values_begin(rows, 1);
 	for (size_t i = 0; i < count; i++)
-		row_int(rows, (int64_t)list[i]->reservation_id);
+		values_int(rows, (int64_t)list[i]->reservation_id);
 }
 
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
@@ -213,42 +209,41 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
-	struct text               sql = {0}, rows = {0};
-	int                       verdict = GUARD_DONE;
+	struct values             rows = {.columns = 1};
+	struct txn                t = {0};
+	enum txn_verdict          verdict = TXN_DONE;
 	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
 	const struct fill         fill = {.rows = &rows, .task = (int64_t)task_id, .state = kinds[a->task.kind].from};
 
 	a->lease_lost = a->task.state == TASK_REAPED;
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
-		guard_begin(&sql);
+		txn_begin(&t, db);
 		task_id_rows(&rows, open.list, open.count);
 		if (open.count > 0) {
-			statement_add(&sql, TASK_GIVE_BACK, &fill);
-			guard_expect(&sql, (int64_t)open.count, ROWS_MOVED);
+			txn_run(&t, TASK_GIVE_BACK, &fill);
+			txn_expect(&t, open.count, TXN_MOVED);
 		}
-		statement_add(&sql, TASK_MARK_RETURNED, &fill);
-		guard_expect(&sql, 1, TASK_CLOSED);
-		result = guard_run(db, &sql, &verdict);
+		txn_run(&t, TASK_MARK_RETURNED, &fill);
+		txn_expect(&t, 1, TXN_CLOSED);
+		result = txn_commit(&t, &verdict);
 	}
 	reservations_free(open.list, open.count);
-	text_fini(&sql);
-	text_fini(&rows);
-	if (result == DB_OK && verdict != GUARD_DONE)
+	values_fini(&rows);
+	if (result == DB_OK && verdict != TXN_DONE)
 		return DB_RETRY;
 	return result == DB_OK && !a->lease_lost ? task_read(db, task_id, &a->task) : result;
 }
 
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *a)
 {
-	struct text    sql = {0};
-	int            verdict;
-	enum db_result result;
+	struct txn       t = {0};
+	enum txn_verdict verdict;
+	enum db_result   result;
 
 	*a = (struct task_answer){0};
-	guard_begin(&sql);
-	statement_add(&sql, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease = lease_s});
-	result = guard_run(db, &sql, &verdict);
-	text_fini(&sql);
+	txn_begin(&t, db);
+	txn_run(&t, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease_s = lease_s});
+	result = txn_commit(&t, &verdict);
 	if (result == DB_OK)
 		result = task_read(db, task_id, &a->task);
 	a->lease_lost = a->task.task_id && a->task.state != TASK_OPEN;

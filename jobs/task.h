@@ -16,12 +16,17 @@
 
 enum task_kind {
 	TASK_NO_KIND,
-#define X(name, word, from, statement) name,
+#define X(name, number, word, from, statement) name = number,
 #include "jobs/kinds.def"
 #undef X
 	TASK_KINDS
 };
-enum task_state { TASK_OPEN = 1, TASK_DONE, TASK_RETURNED, TASK_REAPED, TASK_STATES };
+enum task_state {
+#define X(name, number, word) name = number,
+#include "jobs/task_states.def"
+#undef X
+	TASK_STATES
+};
 const char            *task_kind_name(enum task_kind k);
 enum task_kind         task_kind_find(const char *word);     /* TASK_NO_KIND: there is none */
 enum reservation_state task_kind_from(enum task_kind k);     /* the state of the reservations that it claims */
@@ -71,14 +76,12 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 /* NULL: it is not among them. */
 const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);
 /* The ids of these orders, for {rows}. */
-void task_id_rows(struct text *rows, struct reservation **list, size_t count);
+void task_id_rows(struct values *rows, struct reservation **list, size_t count);
 /* Reads the task and those of its orders that are named (all with count 0); counts the orders that were completed
  * before, and the lost ones. */
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 
-/* Why a guarded transaction of a task undid itself. */
-enum { ROWS_MOVED = 1, TASK_CLOSED, SLOTS_MOVED, TOO_LARGE };
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
 /* The lease lasts lease_s from now on. answer->task has the new lease. */
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;

@@ -1,20 +1,28 @@
--- Claims and what becomes of them. Reservations are found by the claim index without a sort and changed by primary key; the
--- task's number stands in every WHERE: a worker that was reaped changes nothing. The task's row comes last in the order of locks.
+-- Claims and what becomes of them. Reservations are found by the claim index without a sort and changed by primary key;
+-- the task's number stands in every WHERE: a worker that was reaped changes nothing. The task's row comes last in the
+-- order of locks.
+
+-- piece: waits
+-- What a claim may take: due by t. Nothing waits before {from_at}, as far as the claimer knows.
+state = {state} AND task_id IS NULL AND due_at BETWEEN {from_at} AND t
+
+-- piece: task_columns
+k.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at
 
 -- name: task_claim
--- Takes up to {count} due reservations in {state} for {worker}, the oldest first, because the walk follows the index. What is due
--- is counted first without a lock: a claim for more would lock live holds that are not due yet. So are holds whose pause after a
--- failure is over, which wait under task 0. No task without orders.
--- A row that somebody else has locked is passed over, and those that are not due stay unlocked even then. The plain UPDATE is all
--- that there is where nothing is locked, and where claims meet: it waits for the other, which is a matter of milliseconds, and a
--- second at most. A lock that is still there then is no claim's: what is free is counted, and that many are picked with SKIP
--- LOCKED. {lapsed} 1: the claimer met such a lock a moment ago, and picks at once. Picking costs a fourth more of the server's time.
--- {rows}: the worker, a hex literal; {low}: due_at in the index before which nothing waits, milliseconds since 1970; {id}: the
--- mark by which an outcome that was not heard of is found again (task_of_mark). It is unique: of two claims with one mark one stands.
+-- Takes up to {limit} due reservations in {state} for {worker}, the oldest first, because the walk follows the index.
+-- Due ones are counted first without a lock: a claim for more would lock live holds that are not due yet. Holds whose
+-- pause after a failure is over, which wait under task 0, are counted likewise. No task is made without orders. A row
+-- that somebody else has locked is passed over, and the rows that are not due stay unlocked even then. The plain UPDATE
+-- is all that there is where nothing is locked, and where claims meet: it waits for the other, which is a matter of
+-- milliseconds, and a second at most. A lock that is still there then is no claim's: free rows are counted, and that
+-- many are picked with SKIP LOCKED. {met_lock} 1 picks at once. Picking costs a fourth more of the server's time.
+-- {mark} finds the task again (task_of_mark) where nobody heard what became of the claim. It is unique: of two claims
+-- with one mark one stands.
 BEGIN NOT ATOMIC
   DECLARE t DATETIME(3);
   DECLARE due INT DEFAULT 0;
-  DECLARE locked INT DEFAULT {lapsed};
+  DECLARE locked INT DEFAULT {met_lock};
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
   DECLARE number BIGINT UNSIGNED DEFAULT NULL;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
@@ -22,7 +30,7 @@ BEGIN NOT ATOMIC
   SET t = UTC_TIMESTAMP(3);
   SELECT COUNT(*) INTO due FROM (
     SELECT 1 FROM reservation FORCE INDEX (claim)
-     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {count}) again;
+     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {limit}) again;
   IF due > 0 THEN
     UPDATE (
       SELECT reservation_id FROM reservation FORCE INDEX (claim)
@@ -30,28 +38,21 @@ BEGIN NOT ATOMIC
       STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
        SET r.task_id = NULL;
   END IF;
-  SELECT COUNT(*) INTO due FROM (
-    SELECT 1 FROM reservation FORCE INDEX (claim)
-     WHERE state = {state} AND task_id IS NULL
-       AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t LIMIT {count}) waiting;
+  SELECT COUNT(*) INTO due FROM (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE {waits} LIMIT {limit}) waiting;
   WHILE due > 0 AND token = 0 DO
     IF locked THEN
       SELECT COUNT(*) INTO due FROM (
         SELECT reservation_id FROM reservation FORCE INDEX (claim)
-         WHERE state = {state} AND task_id IS NULL
-           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t
-         LIMIT {count} FOR UPDATE SKIP LOCKED) unlocked;
+         WHERE {waits} LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked;
     END IF;
     START TRANSACTION;
     INSERT INTO task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
-    VALUES (number, {kind}, {rows}, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id});
+    VALUES (number, {kind}, {worker}, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark});
     SET token = IFNULL(number, LAST_INSERT_ID());
     IF locked THEN
       UPDATE (
         SELECT reservation_id FROM reservation FORCE INDEX (claim)
-         WHERE state = {state} AND task_id IS NULL
-           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t
-         LIMIT due FOR UPDATE SKIP LOCKED) unlocked
+         WHERE {waits} LIMIT due FOR UPDATE SKIP LOCKED) unlocked
         STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
          SET r.task_id = token, r.attempts = r.attempts + 1;
       SET due = ROW_COUNT();
@@ -59,9 +60,7 @@ BEGIN NOT ATOMIC
       BEGIN
         DECLARE EXIT HANDLER FOR 1205 SET locked = 1, number = token, token = 0;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-        UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = attempts + 1
-         WHERE state = {state} AND task_id IS NULL
-           AND due_at BETWEEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {low} * 1000 MICROSECOND AND t LIMIT due;
+        UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = attempts + 1 WHERE {waits} LIMIT due;
         SET due = ROW_COUNT();
       END;
       IF token = 0 THEN
@@ -77,14 +76,14 @@ BEGIN NOT ATOMIC
     ROLLBACK;
     SET token = 0;
   END IF;
-  SELECT token, due, t + INTERVAL {lease} SECOND, locked;
+  SELECT token, due, t + INTERVAL {lease_s} SECOND, locked;
 END
 
 -- name: task_take_up
--- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders that nobody
--- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has them). A
--- claim of another that was lost, too, has charged an attempt and left other words; after a kick it is 0. This one charges none.
--- {rows}: reservation_id and attempts of each; {id}: as above.
+-- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders
+-- that nobody else has had since: they still name the task, or wait again or are buried with the reaper's words
+-- (jobs/reap.c has them). A claim of another that was lost, too, has charged an attempt and left other words; after a
+-- kick it is 0. This one charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
@@ -94,7 +93,8 @@ BEGIN NOT ATOMIC
   SET t = UTC_TIMESTAMP(3);
   START TRANSACTION;
   INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
-    SELECT kind, worker, 1, t + INTERVAL {lease} SECOND, 0, 0, 0, t, {id} FROM task WHERE task_id = {task} AND state = 4;
+    SELECT kind, worker, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark} FROM task
+     WHERE task_id = {task} AND state = {reaped};
   IF ROW_COUNT() = 1 THEN
     SET token = LAST_INSERT_ID();
     UPDATE (SELECT 0 AS id, 0 AS attempts UNION ALL VALUES {rows}) mine
@@ -102,8 +102,9 @@ BEGIN NOT ATOMIC
        SET r.state = {state}, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
      WHERE r.attempts IN (mine.attempts, 0)
        AND ((r.state = {state} AND r.task_id = {task})
-         OR ((r.state = 6 OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
-           AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out') FROM task WHERE task_id = {task})));
+         OR ((r.state = {buried} OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
+           AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out')
+                                 FROM task WHERE task_id = {task})));
     SET taken = ROW_COUNT();
   END IF;
   IF taken > 0 THEN
@@ -113,201 +114,196 @@ BEGIN NOT ATOMIC
     ROLLBACK;
     SET token = 0;
   END IF;
-  SELECT token, taken, t + INTERVAL {lease} SECOND;
+  SELECT token, taken, t + INTERVAL {lease_s} SECOND;
 END
 
 -- name: task_of_mark
 -- The task of a claim whose answer was lost; none: that claim was not committed.
-SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {id};
+SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {mark};
 
 -- name: task_rows
--- The reservations that a task has claimed and not resolved, with their lines; {state} as above.
-SELECT r.order_id, r.reservation_id, r.lines_hash, r.state, r.expires_at, r.task_id, r.attempts, r.last_error,
-       r.created_at, r.confirmed_at, r.released_at, r.settled_at, UTC_TIMESTAMP(3), r.due_at, r.key_id,
-       l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
-  FROM reservation r FORCE INDEX (claim)
-  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
-  LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
+-- The reservations that a task has in {state}, with their lines.
+SELECT {reservation_columns}, {line_columns}
+  FROM reservation r FORCE INDEX (claim) {reservation_lines}
  WHERE r.state = {state} AND r.task_id = {task};
 
 -- name: task_read
-SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at,
-       state = 1 AND lease_until < UTC_TIMESTAMP(3)
-  FROM task WHERE task_id = {task};
+SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3) FROM task k WHERE k.task_id = {task};
 
 -- name: task_list
 -- Newest first.
-SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at,
-       state = 1 AND lease_until < UTC_TIMESTAMP(3)
-  FROM task WHERE task_id < {low} ORDER BY task_id DESC LIMIT {count};
+SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
+  FROM task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
--- name: task_settle_rows
--- The first write of a settlement is the fence: rows that are this task's no longer are missing from the count.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 3, settled_at = @t
-     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 2;
-
--- name: task_expire_rows
-    UPDATE reservation FORCE INDEX (PRIMARY) SET state = 5, attempts = 0
-     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 1 AND expires_at <= SYSDATE(3);
+-- piece: open_or_done
+-- What the task is when its orders in {state} are counted anew: done when nothing is left of it.
+state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}),
+           {open}, {done}),
+ended_at = IF(state = {done}, @t, NULL)
 
 -- name: task_completed
--- Last: the task must still be open, otherwise all is undone. It is done when nothing is left of it.
-    UPDATE task SET completed = completed + {count}, lease_until = GREATEST(lease_until, @t + INTERVAL {lease} SECOND),
-           state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}), 1, 2),
-           ended_at = IF(state = 2, @t, NULL)
-     WHERE task_id = {task} AND state = 1;
-
--- name: task_retry
--- One order goes back and waits {count} ms; {rows}: what went wrong, a hex literal or NULL.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET task_id = NULL, due_at = @t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
-     WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
-
--- name: task_retry_held
--- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim brings it back.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET task_id = 0, due_at = @t + INTERVAL {count} * 1000 MICROSECOND, last_error = {rows}
-     WHERE reservation_id = {id} AND task_id = {task} AND state = {state};
-
--- name: task_bury
-    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, state = 6, last_error = {rows}
-     WHERE reservation_id = {id} AND task_id = {task} AND state = 2;
+-- The last step: the task must still be open, otherwise all is undone.
+UPDATE task SET completed = completed + {orders}, {open_or_done},
+       lease_until = GREATEST(lease_until, @t + INTERVAL {lease_s} SECOND)
+ WHERE task_id = {task} AND state = {open};
 
 -- name: task_failed
-    UPDATE task SET failed = failed + {count},
-           state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}), 1, 2),
-           ended_at = IF(state = 2, @t, NULL)
-     WHERE task_id = {task} AND state = 1;
+UPDATE task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
+
+-- piece: its_order
+reservation_id = {reservation} AND task_id = {task} AND state = {state}
+
+-- piece: its_orders
+reservation_id IN ({list}) AND task_id = {task} AND state = {state}
+
+-- name: task_retry
+-- One order goes back and waits.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET task_id = NULL, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error} WHERE {its_order};
+
+-- name: task_retry_held
+-- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim
+-- brings it back.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET task_id = 0, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error} WHERE {its_order};
+
+-- name: task_bury
+UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, state = {buried}, last_error = {error} WHERE {its_order};
 
 -- name: task_give_back
 -- The orders go back at once, the attempt is not charged.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1
-     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
+UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1 WHERE {its_orders};
 
 -- name: task_put_off
--- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a failure.
-    UPDATE reservation FORCE INDEX (PRIMARY)
-       SET task_id = IF({state} = 1, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
-           last_error = 'locked by somebody else'
-     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = {state};
+-- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
+-- failure.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET task_id = IF({state} = {held}, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
+       last_error = 'locked by somebody else'
+ WHERE {its_orders};
 
 -- name: task_give_back_held
--- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at their end.
-    UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at
-     WHERE reservation_id IN ({rows}) AND task_id = {task} AND state = 1;
+-- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at
+-- their end.
+UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at
+ WHERE {its_orders};
 
 -- name: task_mark_returned
-    UPDATE task SET state = 3, ended_at = @t WHERE task_id = {task} AND state = 1;
+UPDATE task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
 
 -- name: task_heartbeat
-    UPDATE task SET lease_until = @t + INTERVAL {lease} SECOND WHERE task_id = {task} AND state = 1;
+UPDATE task SET lease_until = @t + INTERVAL {lease_s} SECOND WHERE task_id = {task} AND state = {open};
 
 -- name: task_clock
 SELECT UTC_TIMESTAMP(3);
 
 -- name: task_prolong
--- Leases that ran out since {rows}, while the database was away or its clock jumped: {lease} seconds more. {count}: more than there
--- are, without which SKIP LOCKED would be merged away.
+-- Leases that ran out since {from_at}, while the database was away or its clock jumped, last {lease_s} more. {limit} is
+-- more than there are; without a LIMIT the SKIP LOCKED would be merged away.
 UPDATE (
   SELECT task_id FROM task FORCE INDEX (open_lease)
-   WHERE state = 1 AND lease_until >= {rows} AND lease_until < UTC_TIMESTAMP(3) LIMIT {count} FOR UPDATE SKIP LOCKED) unlocked
+   WHERE state = {open} AND lease_until >= {from_at} AND lease_until < UTC_TIMESTAMP(3)
+   LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked
   STRAIGHT_JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
-   SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease} SECOND;
+   SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
+
+-- piece: soon
+-- No later than this by a clock of now: the minute is for clocks that are set right bit by bit.
+UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+
+-- piece: latest_lease
+-- The end of the longest lease, an hour, and that minute.
+UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND
 
 -- name: task_leases_ahead
--- Open tasks that were made, or whose lease was renewed, by a clock that was ahead: made later than now, or with a lease longer
--- than the longest (an hour). A minute is for clocks that are set right bit by bit.
+-- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
 SELECT task_id FROM task FORCE INDEX (open_lease)
- WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
-   AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
- LIMIT {count};
+ WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
+ LIMIT {limit};
 
 -- name: task_lease_cut
--- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a minute. One
--- that ends before it was made has been renewed by a clock of now.
+-- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a
+-- minute. One that ends before it was made has been renewed by a clock of now.
 UPDATE task FORCE INDEX (PRIMARY)
    SET lease_until = CASE
-         WHEN created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND AND lease_until > created_at
-         THEN UTC_TIMESTAMP(3) + INTERVAL LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000) MICROSECOND
-         WHEN lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND THEN UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+         WHEN created_at > {soon} AND lease_until > created_at
+         THEN UTC_TIMESTAMP(3)
+              + INTERVAL LEAST(TIMESTAMPDIFF(MICROSECOND, created_at, lease_until), 3600000000) MICROSECOND
+         WHEN lease_until > {latest_lease} THEN {soon}
          ELSE lease_until END,
        created_at = LEAST(created_at, UTC_TIMESTAMP(3))
- WHERE task_id IN ({rows}) AND state = 1
-   AND (created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND);
+ WHERE task_id IN ({list}) AND state = {open} AND (created_at > {soon} OR lease_until > {latest_lease});
 
 -- name: task_orders_ahead
 -- Confirmed orders, and holds that failed to expire, that wait for a time which a clock of now would not have given: a
--- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a tenth.
--- The farthest of each, {count} at most: what is as near as a pause may be is due soon.
+-- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a
+-- tenth. The farthest of each, {limit} at most: an order as near as a pause may be is due soon.
 SELECT reservation_id FROM (
   (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = 2 AND task_id IS NULL AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
-    ORDER BY due_at DESC LIMIT {count})
+    WHERE state = {confirmed} AND task_id IS NULL AND due_at > {soon}
+    ORDER BY due_at DESC LIMIT {limit})
   UNION ALL
   (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = 1 AND task_id = 0 AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
-    ORDER BY due_at DESC LIMIT {count})) late
+    WHERE state = {held} AND task_id = 0 AND due_at > {soon}
+    ORDER BY due_at DESC LIMIT {limit})) late
  WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND;
 
 -- name: task_orders_hasten
 -- They are due now.
 UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
- WHERE reservation_id IN ({rows}) AND ((state = 2 AND task_id IS NULL) OR (state = 1 AND task_id = 0))
-   AND due_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND;
+ WHERE reservation_id IN ({list}) AND ((state = {confirmed} AND task_id IS NULL) OR (state = {held} AND task_id = 0))
+   AND due_at > {soon};
 
 -- name: task_overdue
--- Open tasks whose lease had run out {lease} seconds before {id} (milliseconds since 1970), the longest first; {rows} and {low}:
--- the lease and number of the last one seen before. {id} is when the reaper looked at the clock: what runs out while the
--- database keeps it waiting is none of this pass.
-SELECT task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, 1
-  FROM task FORCE INDEX (open_lease)
- WHERE state = 1 AND lease_until >= {rows}
-   AND lease_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {id} * 1000 MICROSECOND - INTERVAL {lease} SECOND
-   AND (lease_until > {rows} OR task_id > {low})
- ORDER BY lease_until, task_id LIMIT {count};
+-- Open tasks whose lease had run out {stale_s} before {looked_at}, the longest first, behind ({after_at}, {after_id}):
+-- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is
+-- none of this pass.
+SELECT {task_columns}, 1
+  FROM task k FORCE INDEX (open_lease)
+ WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND
+   AND (k.lease_until > {after_at} OR k.task_id > {after_id})
+ ORDER BY k.lease_until, k.task_id LIMIT {limit};
 
 -- name: task_reap
--- Of several reapers one gets it. {id}: as above.
-UPDATE task SET state = 4, ended_at = UTC_TIMESTAMP(3)
- WHERE task_id = {task} AND state = 1
-   AND lease_until < TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {id} * 1000 MICROSECOND - INTERVAL {lease} SECOND;
+-- Of several reapers one gets it.
+UPDATE task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
+ WHERE task_id = {task} AND state = {open} AND lease_until < {looked_at} - INTERVAL {stale_s} SECOND;
 
 -- name: task_orphans
--- Tasks after {low} that ended and still have orders: a reaper died half-way. Walks what is claimed, which is little, in the order
--- of the index.
+-- Tasks after {after_id} that ended and still have orders: a reaper died half-way. The statement walks claimed rows,
+-- which are few, in the order of the index.
 SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
   FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
- WHERE r.state = {state} AND r.task_id > {low} AND k.state <> 1 AND k.kind = {kind}
- GROUP BY r.task_id ORDER BY r.task_id LIMIT {count};
+ WHERE r.state = {state} AND r.task_id > {after_id} AND k.state <> {open} AND k.kind = {kind}
+ GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
 -- name: buried_page
-SELECT reservation_id FROM reservation FORCE INDEX (claim) WHERE state = 6 AND task_id IS NULL LIMIT {count};
-
--- name: buried_kick
-UPDATE reservation FORCE INDEX (PRIMARY)
-   SET state = 2, task_id = NULL, attempts = 0, due_at = UTC_TIMESTAMP(3) WHERE reservation_id IN ({rows}) AND state = 6;
+SELECT reservation_id FROM reservation FORCE INDEX (claim) WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
 
 -- name: purge_page
--- A walk over the primary key: {count} ids from {low} on, and which of them were resolved more than {lease} days ago.
-SELECT reservation_id, state IN (3, 4, 5) AND COALESCE(settled_at, released_at, expires_at)
-                       < UTC_TIMESTAMP(3) - INTERVAL {lease} DAY
-  FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {low} ORDER BY reservation_id LIMIT {count};
+-- A walk over the primary key: {limit} ids behind {after_id}, and which of them were resolved more than {keep_days}
+-- ago.
+SELECT reservation_id, state IN ({settled}, {released}, {expired})
+                       AND COALESCE(settled_at, released_at, expires_at) < UTC_TIMESTAMP(3) - INTERVAL {keep_days} DAY
+  FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id > {after_id} ORDER BY reservation_id LIMIT {limit};
 
 -- name: purge_rows
-    DELETE r FROM reservation r FORCE INDEX (PRIMARY) WHERE r.reservation_id IN ({rows}) AND r.state IN (3, 4, 5);
+DELETE r FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.reservation_id IN ({list}) AND r.state IN ({settled}, {released}, {expired});
 
 -- name: purge_lines
-    DELETE l FROM reservation_line l FORCE INDEX (PRIMARY) WHERE l.reservation_id IN ({rows});
+DELETE l FROM reservation_line l FORCE INDEX (PRIMARY) WHERE l.reservation_id IN ({list});
 
 -- name: purge_tasks_page
--- A walk like purge_page: {count} tasks from {low} on, and which of them ended more than {lease} days ago and are named by no order
--- that is held or confirmed. A question for each state: for a list of states the claim index would be walked through all live
--- orders, for every task. A plain read, which locks none of them.
-SELECT task_id, state <> 1 AND ended_at < UTC_TIMESTAMP(3) - INTERVAL {lease} DAY
-       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = 1 AND r.task_id = task.task_id)
-       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = 2 AND r.task_id = task.task_id)
-  FROM task FORCE INDEX (PRIMARY) WHERE task_id > {low} ORDER BY task_id LIMIT {count};
+-- A walk like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are
+-- named by no order that is held or confirmed. Each state is a question of its own: for a list of states the claim
+-- index would be walked through all live orders, for every task. A plain read, which locks none of them.
+SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL {keep_days} DAY
+       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = {held} AND r.task_id = k.task_id)
+       AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim)
+                        WHERE r.state = {confirmed} AND r.task_id = k.task_id)
+  FROM task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
 
 -- name: purge_tasks
 -- A task that has ended claims nothing any more, so no order has come to name it since.
-DELETE task FROM task FORCE INDEX (PRIMARY) WHERE task_id IN ({rows}) AND state <> 1;
+DELETE task FROM task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};

@@ -9,7 +9,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/db/statement.h"
+#include "engine/db/retry.h"
+#include "engine/db/txn.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/database.h"
@@ -69,14 +70,8 @@ static void number_read(void *arg, const struct db_row *row)
 
 static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
 {
-	struct text    sql = {0};
-	enum db_result result;
-
 	*number = 0;
-	statement_add(&sql, name, NULL);
-	result = db_run(db, &sql, number_read, number);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, name, NULL, number_read, number);
 }
 
 static void lines_print(void *arg, const struct db_row *row)
@@ -94,24 +89,23 @@ static int trouble(struct db *db)
 /* Prints the SQL by which an administrator makes the database for this account. */
 static int grants_print(struct tune *t, const char *why)
 {
-	struct text sql = {0};
-	int         status = EXIT_CONFIG;
+	int status = EXIT_CONFIG;
 
 	say("tune works in a database of its own, which this account may not make (%s). An administrator runs:", why);
-	statement_add(&sql, TUNE_GRANTS, NULL);
-	if (db_run(t->db, &sql, lines_print, NULL) != DB_OK)
+	if (txn_ask(t->db, TUNE_GRANTS, NULL, lines_print, NULL) != DB_OK)
 		status = trouble(t->db);
-	text_fini(&sql);
 	return status;
 }
 
 static enum db_result scratch_drop(struct tune *t)
 {
-	enum db_result result = DB_LOCKED;
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = DROP_TRIES};
+	enum db_result result;
 	int64_t        none;
 
-	for (int i = 0; i < DROP_TRIES && (result == DB_LOCKED || result == DB_RETRY); i++)
+	do
 		result = number_find(t->db, TUNE_DROP, &none);
+	while (retry_again(&retry, result));
 	return result;
 }
 
@@ -235,13 +229,7 @@ static void waits_read(void *arg, const struct db_row *row)
 
 static bool waits_find(struct tune *t, struct waits *w)
 {
-	struct text sql = {0};
-	bool        found;
-
-	statement_add(&sql, TUNE_WAITS, NULL);
-	found = db_run(t->db, &sql, waits_read, w) == DB_OK;
-	text_fini(&sql);
-	return found;
+	return txn_ask(t->db, TUNE_WAITS, NULL, waits_read, w) == DB_OK;
 }
 
 /* Measures a window between a warm-up and the answers that are still to come. */

@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/txn.h"
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
@@ -132,18 +133,15 @@ static void load_read(void *arg, const struct db_row *row)
 
 static void load_look(struct worker *w)
 {
-	struct text sql = {0};
-	int64_t     ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
+	int64_t ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
 
 	if (passed_ms < LOAD_MS)
 		return;
-	statement_add(&sql, LANES_WORK, NULL);
-	if (db_run(w->db, &sql, load_read, &ops) == DB_OK) {
+	if (txn_ask(w->db, LANES_WORK, NULL, load_read, &ops) == DB_OK) {
 		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
 		w->load_ops = ops;
 		w->load_ms = now_ms;
 	}
-	text_fini(&sql);
 }
 
 /* The rest after a batch that took worked_ms. Without it orders beside settling fall to less than half: measured with

@@ -1,5 +1,5 @@
--- Stock: what is kept where, in which slot, and every change of it.
--- Codes and ids are bytes (VARBINARY): compared byte by byte, whatever the collation of the database.
+-- Stock: what is kept where, in which slot, and every change of it. Codes and ids are bytes (VARBINARY): compared byte
+-- by byte, whatever the collation of the database.
 
 CREATE TABLE IF NOT EXISTS sku (
   sku_id      INT UNSIGNED NOT NULL AUTO_INCREMENT,

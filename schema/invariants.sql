@@ -3,8 +3,8 @@
 --
 -- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
 -- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing
--- otherwise. A block that is not by sku and has no {sku ..} is passed over then. Without the braces every block runs
--- over everything.
+-- otherwise. A block that is not by sku and has no {sku ..} is passed over then. Without these two every block runs
+-- over everything. A word in braces, of a state or a kind, is its number, filled in when the program is built.
 
 -- name: no_negative_slot by sku
 -- No slot is below zero.
@@ -47,7 +47,9 @@ SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.mov
 -- A movement has lines, and they go the way of its kind: receipts and returns add units, settlements take them.
 SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS kind, m.qty, h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
- WHERE (m.qty IS NULL OR h.kind NOT BETWEEN 1 AND 5 OR (h.kind IN (1, 3) AND m.qty < 1) OR (h.kind = 5 AND m.qty > -1))
+ WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {settlement}
+        OR (h.kind IN ({receipt}, {return}) AND m.qty < 1)
+        OR (h.kind = {settlement} AND m.qty > -1))
        {range h.movement_no};
 
 -- name: reserved_is_promised at once
@@ -60,7 +62,8 @@ SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, S
         SELECT l.sku_id, l.location_id, l.slot, 0, SUM(l.qty)
           FROM reservation r FORCE INDEX (claim)
           STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
-         WHERE r.state IN (1, 2, 6) {sku AND l.sku_id = #} GROUP BY l.sku_id, l.location_id, l.slot) d
+         WHERE r.state IN ({held}, {confirmed}, {buried}) {sku AND l.sku_id = #}
+         GROUP BY l.sku_id, l.location_id, l.slot) d
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  GROUP BY d.sku_id, d.location_id, d.slot HAVING SUM(d.reserved) <> SUM(d.promised);
 
@@ -85,26 +88,26 @@ SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.confirmed_at, r.released_at, r.settled_at
   FROM reservation r FORCE INDEX (PRIMARY)
- WHERE ((r.state = 3) <> (r.settled_at IS NOT NULL)
-     OR (r.state = 4) <> (r.released_at IS NOT NULL)
-     OR (r.state IN (2, 3, 6) AND r.confirmed_at IS NULL)
-     OR (r.state IN (1, 5) AND r.confirmed_at IS NOT NULL)
-     OR r.state NOT BETWEEN 1 AND 6) {range r.reservation_id}
+ WHERE ((r.state = {settled}) <> (r.settled_at IS NOT NULL)
+     OR (r.state = {released}) <> (r.released_at IS NOT NULL)
+     OR (r.state IN ({confirmed}, {settled}, {buried}) AND r.confirmed_at IS NULL)
+     OR (r.state IN ({held}, {expired}) AND r.confirmed_at IS NOT NULL)
+     OR r.state NOT BETWEEN {held} AND {buried}) {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: held_is_due_at_expiry by reservation
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMARY)
- WHERE r.state = 1 AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
+ WHERE r.state = {held} AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: due_within_a_pause by reservation
 -- What waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds, 600 at most,
 -- give or take a tenth. A minute more is no trouble; what is due later than that got its time from a clock that was
 -- ahead, and a reaper brings it back.
-SELECT r.order_id, IF(r.state = 2, 'confirmed', 'held') AS state, r.due_at, r.attempts
+SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.due_at, r.attempts
   FROM reservation r FORCE INDEX (PRIMARY)
- WHERE ((r.state = 2 AND r.task_id IS NULL) OR (r.state = 1 AND r.task_id = 0))
+ WHERE ((r.state = {confirmed} AND r.task_id IS NULL) OR (r.state = {held} AND r.task_id = 0))
    AND r.due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(r.attempts, 10)) MICROSECOND
        {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
@@ -113,7 +116,7 @@ SELECT r.order_id, IF(r.state = 2, 'confirmed', 'held') AS state, r.due_at, r.at
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.
 SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM task t FORCE INDEX (PRIMARY)
- WHERE t.state = 1 AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+ WHERE t.state = {open} AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
    AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
        {range t.task_id};
 
@@ -124,14 +127,14 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM task t FORCE INDEX 
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
-       ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task,
-       t.ended_at
+       ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task, t.ended_at
   FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
- WHERE ((r.state IN (1, 2) AND r.task_id > 0
-         AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = 2, 1, 2) OR t.state IN (2, 3)
-              OR (t.state = 4 AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
-     OR (r.state = 2 AND r.task_id = 0)
-     OR (r.state = 6 AND r.task_id IS NOT NULL)) {range r.reservation_id}
+ WHERE ((r.state IN ({held}, {confirmed}) AND r.task_id > 0
+         AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = {confirmed}, {settle}, {expire})
+              OR t.state IN ({done}, {returned})
+              OR (t.state = {reaped} AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
+     OR (r.state = {confirmed} AND r.task_id = 0)
+     OR (r.state = {buried} AND r.task_id IS NOT NULL)) {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: hold_of_key by reservation
@@ -146,8 +149,8 @@ HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
 -- name: task_is_whole by task
 -- A task has a kind and a state, claimed something, and has ended when it is not open.
 SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM task t FORCE INDEX (PRIMARY)
- WHERE (t.kind NOT BETWEEN 1 AND 2 OR t.state NOT BETWEEN 1 AND 4 OR t.claimed = 0
-     OR (t.state = 1) <> (t.ended_at IS NULL)) {range t.task_id};
+ WHERE (t.kind NOT BETWEEN {settle} AND {expire} OR t.state NOT BETWEEN {open} AND {reaped} OR t.claimed = 0
+     OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
 
 -- name: task_counts by task
 -- What a task completed, failed and still has, and what was released while it had it, are no more than it claimed; what
@@ -156,30 +159,30 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM task t F
 SELECT d.* FROM (
   SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
-           WHERE r.state = IF(t.kind = 1, 2, 1) AND r.task_id = t.task_id) AS still,
+           WHERE r.state = IF(t.kind = {settle}, {confirmed}, {held}) AND r.task_id = t.task_id) AS still,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
-           WHERE r.state = 4 AND r.task_id = t.task_id) AS released,
+           WHERE r.state = {released} AND r.task_id = t.task_id) AS released,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
-           WHERE r.state = IF(t.kind = 1, 3, 5) AND r.task_id = t.task_id) AS resolved
+           WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
     FROM task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
  WHERE d.completed + d.failed + d.still + d.released > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
--- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
+-- The units of the orders that a task settled left the house once: its settlements, each named by its task and its
 -- first order, took as many. Tasks whose orders were purged are passed over.
 SELECT d.* FROM (
   SELECT t.task_id, t.completed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
-           WHERE r.state = 3 AND r.task_id = t.task_id) AS settled,
+           WHERE r.state = {settled} AND r.task_id = t.task_id) AS settled,
          (SELECT COALESCE(SUM(l.qty), 0)
             FROM reservation r FORCE INDEX (claim)
             STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
-           WHERE r.state = 3 AND r.task_id = t.task_id) AS units,
+           WHERE r.state = {settled} AND r.task_id = t.task_id) AS units,
          (SELECT COALESCE(-SUM(m.qty), 0)
             FROM reservation r FORCE INDEX (claim)
             STRAIGHT_JOIN movement h FORCE INDEX (movement_id)
                ON h.movement_id = CONCAT('settlement/', r.task_id, '/', r.reservation_id)
             STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
-           WHERE r.state = 3 AND r.task_id = t.task_id) AS moved
-    FROM task t FORCE INDEX (PRIMARY) WHERE t.kind = 1 {range t.task_id}) d
+           WHERE r.state = {settled} AND r.task_id = t.task_id) AS moved
+    FROM task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} {range t.task_id}) d
  WHERE d.settled = d.completed AND d.units <> d.moved;

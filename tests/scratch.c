@@ -283,19 +283,14 @@ static void block_run(struct scratch *s, const char *block, size_t len, struct t
 void scratch_invariants(struct scratch *s, struct text *findings)
 {
 	static const char mark[] = "-- name: ";
-	FILE             *file = fopen("schema/invariants.sql", "r");
-	struct text       all = {0};
-	size_t            n;
+	static const struct {
+		const char *name, *text;
+	} source[] = {
+#include "invariants.h"
+	};
 
-	cr_assert(file, "schema/invariants.sql cannot be read: run the tests in the project's folder");
-	while ((n = fread(text_room(&all, 4096), 1, 4096, file)) > 0) {
-		all.len += n;
-		all.data[all.len] = '\0';
-	}
-	fclose(file);
-	for (char *at = all.data ? strstr(all.data, mark) : NULL, *next; at; at = next) {
+	for (const char *at = strstr(source[0].text, mark), *next; at; at = next) {
 		next = strstr(at + 1, mark);
 		block_run(s, at, next ? (size_t)(next - at) : strlen(at), findings);
 	}
-	text_fini(&all);
 }

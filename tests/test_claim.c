@@ -79,24 +79,22 @@ static void fill_tables(int waiting)
 static void claim_with(struct text *to, enum task_kind kind, int limit, const char *mark, const char *sql)
 {
 	static int64_t made;
-	struct text    whole = {0}, worker = {0};
+	struct text    whole = {0};
 	char          *at;
 
-	row_hex(&worker, "w", 1);
 	statement_add(&whole, TASK_CLAIM,
-	              &(struct fill){.rows = &worker,
-	                             .id = ++made,
+	              &(struct fill){.worker = "w",
+	                             .mark = ++made,
 	                             .kind = kind,
 	                             .state = kind == TASK_SETTLE ? CONFIRMED : HELD,
-	                             .count = limit,
-	                             .lease = 30});
+	                             .limit = limit,
+	                             .lease_s = 30});
 	at = strstr(whole.data, mark);
 	cr_assert(at, "task_claim has no %s", mark);
 	text_bytes(to, whole.data, (size_t)(at - whole.data));
 	text_add(to, sql);
 	text_add(to, at + (*sql == '/' ? strlen(mark) : 0));
 	text_fini(&whole);
-	text_fini(&worker);
 }
 
 struct claimed {
@@ -267,44 +265,30 @@ Test(claim, passes_over_locked_rows)
 
 /* ---- plans */
 
-#define BY_ID "1" /* a whole batch of ids: to be found by the primary key, however many there are */
-enum { BATCH = 500, FEW = 20 };
+/* BY_ID: a whole batch of ids, to be found by the primary key, however many there are. */
+enum { NOT_BY_ID, BY_ID, BATCH = 500, FEW = 20 };
+#define DAY_2020 INT64_C(1577836800000)
 
 static const struct plan {
 	enum statement statement;
-	const char    *rows;
+	bool           by_id;
 } plans[] = {
-	{TASK_ROWS, ""},
-	{TASK_READ, ""},
-	{TASK_LIST, ""},
-	{TASK_SETTLE_ROWS, BY_ID},
-	{TASK_EXPIRE_ROWS, BY_ID},
-	{TASK_COMPLETED, ""},
-	{TASK_RETRY, "x'65'"},
-	{TASK_RETRY_HELD, "x'65'"},
-	{TASK_BURY, "x'65'"},
-	{TASK_FAILED, ""},
-	{TASK_GIVE_BACK, BY_ID},
-	{TASK_MARK_RETURNED, ""},
-	{TASK_HEARTBEAT, ""},
-	{TASK_GIVE_BACK_HELD, BY_ID},
-	{TASK_OF_MARK, ""},
-	{TASK_PROLONG, "x'323032302d30312d3031'"},
-	{TASK_LEASES_AHEAD, ""},
-	{TASK_LEASE_CUT, BY_ID},
-	{TASK_ORDERS_AHEAD, ""},
-	{TASK_ORDERS_HASTEN, BY_ID},
-	{TASK_OVERDUE, "x'323032302d30312d3031'"},
-	{TASK_REAP, ""},
-	{TASK_ORPHANS, ""},
-	{TASK_FIGURES, ""},
-	{BURIED_PAGE, ""},
-	{BURIED_KICK, BY_ID},
-	{PURGE_PAGE, ""},
-	{PURGE_ROWS, BY_ID},
-	{PURGE_LINES, BY_ID},
-	{PURGE_TASKS_PAGE, ""},
-	{PURGE_TASKS, "1,2,3"},
+	{TASK_ROWS, NOT_BY_ID},         {TASK_READ, NOT_BY_ID},
+	{TASK_LIST, NOT_BY_ID},         {RESERVATION_SETTLE, BY_ID},
+	{RESERVATION_EXPIRE, BY_ID},    {TASK_COMPLETED, NOT_BY_ID},
+	{TASK_RETRY, NOT_BY_ID},        {TASK_RETRY_HELD, NOT_BY_ID},
+	{TASK_BURY, NOT_BY_ID},         {TASK_FAILED, NOT_BY_ID},
+	{TASK_GIVE_BACK, BY_ID},        {TASK_MARK_RETURNED, NOT_BY_ID},
+	{TASK_HEARTBEAT, NOT_BY_ID},    {TASK_GIVE_BACK_HELD, BY_ID},
+	{TASK_OF_MARK, NOT_BY_ID},      {TASK_PROLONG, NOT_BY_ID},
+	{TASK_LEASES_AHEAD, NOT_BY_ID}, {TASK_LEASE_CUT, BY_ID},
+	{TASK_ORDERS_AHEAD, NOT_BY_ID}, {TASK_ORDERS_HASTEN, BY_ID},
+	{TASK_OVERDUE, NOT_BY_ID},      {TASK_REAP, NOT_BY_ID},
+	{TASK_ORPHANS, NOT_BY_ID},      {TASK_FIGURES, NOT_BY_ID},
+	{BURIED_PAGE, NOT_BY_ID},       {RESERVATION_KICK, BY_ID},
+	{PURGE_PAGE, NOT_BY_ID},        {PURGE_ROWS, BY_ID},
+	{PURGE_LINES, BY_ID},           {PURGE_TASKS_PAGE, NOT_BY_ID},
+	{PURGE_TASKS, NOT_BY_ID},
 };
 
 struct explained {
@@ -345,27 +329,34 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 static void plans_check(int batch)
 {
 	for (size_t i = 0; i < LENGTH(plans); i++) {
-		struct text rows = {0}, sql = {0};
-		bool        by_id = strcmp(plans[i].rows, BY_ID) == 0;
-		size_t      len;
+		struct values rows = {.columns = 1};
+		struct text   sql = {0};
+		size_t        len;
 
-		text_add(&rows, plans[i].rows);
-		for (int64_t id = 2; by_id && id <= batch; id++)
-			row_int(&rows, id);
+		for (int64_t id = 1; id <= batch; id++)
+			values_int(&rows, id);
 		statement_add(&sql, plans[i].statement,
 		              &(struct fill){.rows = &rows,
 		                             .task = 1,
 		                             .kind = 1,
 		                             .state = CONFIRMED,
-		                             .id = 1,
-		                             .low = 1 << 20,
-		                             .count = 10,
-		                             .lease = 30});
+		                             .reservation = 1,
+		                             .error = "e",
+		                             .after_id = 1 << 20,
+		                             .before_id = 1 << 20,
+		                             .after_at = DAY_2020,
+		                             .from_at = DAY_2020,
+		                             .looked_at = DAY_2020,
+		                             .orders = 10,
+		                             .limit = 10,
+		                             .pause_ms = 10,
+		                             .stale_s = 30,
+		                             .lease_s = 30});
 		len = strlen(sql.data);
 		while (len > 0 && strchr("; \n", sql.data[len - 1]))
 			len--;
-		plan_check(statement_name(plans[i].statement), sql.data, len, false, by_id);
-		text_fini(&rows);
+		plan_check(statement_name(plans[i].statement), sql.data, len, false, plans[i].by_id);
+		values_fini(&rows);
 		text_fini(&sql);
 	}
 }

@@ -1,5 +1,7 @@
 /* db.c against a real MariaDB: the session, rows and result sets, what becomes of errors, a server that is gone or
  * silent. Each test has a private server of its own, because some of them stop it. */
+#include "engine/base/clock.h"
+#include "engine/db/checks.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "tests/proxy.h"
@@ -170,17 +172,17 @@ Test(db, session_and_rows)
 }
 
 /* Rows (n, bytes of s, seconds after @t) for a prepared statement. */
-static void values_fill(struct db_values *v, const int64_t *numbers, const char *const *texts, size_t rows)
+static void values_fill(struct values *v, const int64_t *numbers, const char *const *texts, size_t rows)
 {
-	db_values_begin(v, 3);
+	values_begin(v, 3);
 	for (size_t i = 0; i < rows; i++) {
-		db_values_int(v, numbers[i]);
-		db_values_bytes(v, texts[i], strlen(texts[i]));
-		db_values_int(v, 600);
+		values_int(v, numbers[i]);
+		values_bytes(v, texts[i], strlen(texts[i]));
+		values_int(v, 600);
 	}
 }
 
-static enum db_result execute(const char *sql, const struct db_values *v)
+static enum db_result execute(const char *sql, const struct values *v)
 {
 	enum db_result result = db_prepare(one, sql);
 
@@ -195,7 +197,7 @@ Test(db, prepared_statements)
 			  raise[] = "UPDATE p SET n = n + ? WHERE s = ? AND at = @t + INTERVAL ? SECOND",
 			  tells[] =
 				  "UPDATE p SET n = LAST_INSERT_ID(n + ?) WHERE s = ? AND at = @t + INTERVAL ? SECOND";
-	struct db_values v = {0};
+	struct values v = {0};
 
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY, s VARBINARY(20), at DATETIME(3)) ENGINE=InnoDB",
 	                  NULL, NULL) == DB_OK);
@@ -206,6 +208,10 @@ Test(db, prepared_statements)
 	                                          "9223372036854775807,'\"\\,2026-12-31 23:59:59.999");
 	values_fill(&v, (int64_t[]){1}, (const char *[]){"seven"}, 1);
 	cr_expect(execute(raise, &v) == DB_OK && db_changed(one) == 1, "one row after many");
+	values_fill(&v, (int64_t[]){1, 1, 1}, (const char *[]){"seven", "eight", ""}, 3);
+	cr_expect(execute(raise, &v) == DB_OK && db_changed(one) == 2, "changes are counted over all rows of values");
+	values_fill(&v, (int64_t[]){-1, -1}, (const char *[]){"seven", ""}, 2);
+	cr_expect(execute(raise, &v) == DB_OK && db_changed(one) == 2, "%s", db_error(one));
 	values_fill(&v, (int64_t[]){20, 8, 21}, (const char *[]){"a", "twice", "b"}, 3);
 	cr_expect(execute(insert, &v) == DB_DUPLICATE && db_errno(one) == 1062, "8 is there");
 	values_fill(&v, (int64_t[]){INT64_C(1798761600000)}, (const char *[]){"seven"}, 1);
@@ -217,7 +223,7 @@ Test(db, prepared_statements)
 	values_fill(&v, (int64_t[]){40, 41}, (const char *[]){"x", "y"}, 2);
 	cr_expect(execute(insert, &v) == DB_OK, "prepared anew on a new connection");
 	cr_expect(execute("SELECT nothing FROM p WHERE n = ? OR s = ? OR at = ?", &v) == DB_ERROR);
-	db_values_fini(&v);
+	values_fini(&v);
 }
 
 /* Sent one behind the other; one that fails does not stop those behind it. */
@@ -225,14 +231,14 @@ Test(db, several_at_once)
 {
 	static const char insert[] = "INSERT INTO p VALUES (?)", *const texts[] = {"SELECT 1", "SELECT nothing",
 	                                                                           "SELECT 3"};
-	struct db_values v = {0};
-	struct text      t = {0};
+	struct values v = {0};
+	struct text   t = {0};
 
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY) ENGINE=InnoDB", NULL, NULL) == DB_OK);
 	cr_assert(db_prepare(one, insert) == DB_OK);
 	for (int again = 0; again < 2; again++) {
-		db_values_begin(&v, 1);
-		db_values_int(&v, 7);
+		values_begin(&v, 1);
+		values_int(&v, 7);
 		cr_assert(db_send(one, texts[0]) == DB_OK && db_send_values(one, insert, &v) == DB_OK &&
 		          db_send(one, texts[1]) == DB_OK && db_send(one, texts[2]) == DB_OK);
 		text_reset(&t);
@@ -247,7 +253,7 @@ Test(db, several_at_once)
 	db_close(one);
 	cr_expect(db_send(one, "DO 1") == DB_AWAY && db_answer(one, NULL, NULL) == DB_AWAY);
 	text_fini(&t);
-	db_values_fini(&v);
+	values_fini(&v);
 }
 
 /* What `two` sees of the rows from 10 on; a statement that is no part of a transaction. */

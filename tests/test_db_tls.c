@@ -1,5 +1,7 @@
 /* test_db_tls.c - TLS to the database: a private MariaDB on a TCP port, with a certificate or without; what is
  * encrypted, what is verified, and what is refused. */
+#include "engine/db/checks.h"
+#include "engine/base/clock.h"
 #include "tests/cert.h"
 #include "tests/http.h"
 #include "tests/program.h"

@@ -1,6 +1,6 @@
-/* doctor.c - the server's rules that Holdfast depends on; see db.h. */
+/* checks.c - see checks.h. */
+#include "engine/db/checks.h"
 #include "engine/base/clock.h"
-#include "engine/db/db.h"
 #include "engine/db/statement.h"
 
 #include <stdio.h>

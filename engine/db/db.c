@@ -37,7 +37,8 @@ struct db {
 
 /* ---- errors */
 
-/* What an error code says about the transaction. All other codes of the server: it refused the statement. */
+/* The classes of error codes, by what they say about the transaction. Any other code: the server refused the statement.
+ */
 static const struct {
 	unsigned       code;
 	enum db_result result;
@@ -89,7 +90,7 @@ static void error_keep(struct db *db, unsigned code, const char *error)
 
 /* ---- connections */
 
-/* mysql_init does this too, but not safely from two threads. */
+/* mysql_init starts the library too, but not safely from two threads. */
 static void library_start(void)
 {
 	if (mysql_library_init(0, NULL, NULL) != 0) {
@@ -168,7 +169,7 @@ static void options_set(MYSQL *mysql, const struct db *db)
 		mysql_options(mysql, MYSQL_INIT_COMMAND, statement_text(s));
 }
 
-/* A socket address holds 107 bytes: what is longer is reached through a descriptor of its folder (to be closed). */
+/* A socket address holds 107 bytes: a longer path is reached through a descriptor of its folder (to be closed). */
 static const char *socket_short(const char *path, char *to, size_t size, int *folder)
 {
 	const char *name = strrchr(path, '/');
@@ -246,7 +247,7 @@ static bool set_read(struct db *db, int set, void (*each)(void *arg, const struc
 	return whole;
 }
 
-/* Reads everything that comes back; *sets counts the result sets that came whole. */
+/* Reads the whole answer; *sets counts the result sets that came whole. */
 static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	bool ok = mysql_read_query_result(db->mysql) == 0;
@@ -268,7 +269,7 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 	return false;
 }
 
-/* An error after a whole result set came after a COMMIT, perhaps. */
+/* The result of a statement that failed. An error after a whole result set came after a COMMIT, perhaps. */
 static enum db_result failed(struct db *db, unsigned code, const char *error, int sets)
 {
 	enum db_result result;
@@ -282,7 +283,7 @@ static enum db_result failed(struct db *db, unsigned code, const char *error, in
 	return result;
 }
 
-/* The server begins when it has the last byte, and a send that fails has kept back at least that one. */
+/* The server begins a statement when it has the last byte, and a send that fails has kept back at least that one. */
 static enum db_result not_sent(struct db *db)
 {
 	error_keep(db, mysql_errno(db->mysql), mysql_error(db->mysql));
@@ -323,8 +324,8 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
 	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
 }
 
-/* The first transaction of a connection tells the session that nothing commits by itself any more, and waits until it
- * is so: an interrupt may hit that, too, and what is sent behind it must not stand by itself. */
+/* The first transaction of a connection turns autocommit off and waits for the answer: an interrupt may hit that
+ * statement, too, and no step behind it may commit by itself. */
 static enum db_result session_follow(struct db *db)
 {
 	static const char off[] = "SET autocommit = 0";
@@ -364,7 +365,7 @@ enum db_result db_prepare(struct db *db, const char *sql)
 	return failed(db, code, error, 0);
 }
 
-enum db_result db_send_values(struct db *db, const char *sql, const struct db_values *values)
+enum db_result db_send_values(struct db *db, const char *sql, const struct values *values)
 {
 	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
 	enum db_result result = session_follow(db);
@@ -403,8 +404,8 @@ enum db_result db_end(struct db *db, bool commits)
 	return result;
 }
 
-/* What ends a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a compound
- * ends its own transactions, and nobody else may commit what an interrupt has left of one. */
+/* The ending of a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a
+ * compound ends its own transactions, and nobody else may commit the rest that an interrupt has left of one. */
 static const char *ending(const char *sql)
 {
 	if (strncmp(sql, "BEGIN", 5) == 0)
@@ -414,7 +415,7 @@ static const char *ending(const char *sql)
 	               : rollback;
 }
 
-/* The ending goes along in one trip. */
+/* Statement and ending go in one trip. */
 static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
                           void *arg)
 {

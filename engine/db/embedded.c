@@ -1,4 +1,4 @@
-/* embedded.c - see embedded.h: who uses the server, who may start or stop it, and the thread that watches it. The
+/* embedded.c - see embedded.h. Users of the server, the right to start or stop it, and the thread that watches it; the
  * process itself is mariadbd.c.
  *
  *   users.lock, shared     from embedded_open to embedded_close; exclusive only while the last one out stops the server
@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/db.h"
 #include "engine/db/mariadbd.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ static bool users_lock(struct embedded *e, char *why, size_t why_size)
 
 /* ---- the server */
 
-/* It answers, and has our database. */
+/* The server answers, and has our database. */
 static bool server_answers(const struct embedded *e, char *error, size_t error_size)
 {
 	struct db_target target = e->target;
@@ -172,7 +173,7 @@ static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, s
 	return true;
 }
 
-/* That a server runs is news to whoever reads the log of a service, and noise before the result of a command. */
+/* A server that runs is news in the log of a service, and noise before the result of a command. */
 static enum log_level news(const struct embedded *e)
 {
 	return e->use == EMBEDDED_SERVE ? LOG_INFO : LOG_DEBUG;
@@ -282,6 +283,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 		snprintf(e->target.socket, sizeof(e->target.socket), "%s/mariadbd.sock", e->server.dir);
 		if ((use != EMBEDDED_SERVE || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
 		    server_open(e, why, why_size) && watch_start(e, why, why_size)) {
+			assert(e->users_lock >= 0 && (e->serve_lock >= 0) == (use == EMBEDDED_SERVE));
 			*out = e;
 			return EXIT_DONE;
 		}

@@ -11,7 +11,7 @@
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
-#include "engine/db/db.h"
+#include "engine/db/url.h"
 
 struct embedded;
 
@@ -28,7 +28,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 /* Whether a `serve` is on DIR; then `why` says so. A look, which changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);
-int64_t embedded_restarts(const struct embedded *e); /* how often the server was started again; any thread */
+int64_t embedded_restarts(const struct embedded *e); /* for tests: how often the server was started again; any thread */
 /* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
 void embedded_close(struct embedded *e);
 

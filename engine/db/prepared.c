@@ -38,45 +38,7 @@ bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *
 	return true;
 }
 
-/* ---- values, as their maker fills them in: row by row */
-
-void db_values_begin(struct db_values *v, unsigned columns)
-{
-	assert(columns <= DB_COLUMNS_MAX);
-	v->columns = columns;
-	v->count = 0;
-}
-
-void db_values_fini(struct db_values *v)
-{
-	free(v->list);
-	*v = (struct db_values){0};
-}
-
-static void value_add(struct db_values *v, struct db_value value)
-{
-	v->list = mem_reach(v->list, v->count, &v->max, sizeof(*v->list));
-	assert(v->count < v->columns || v->list[v->count - v->columns].type == value.type);
-	v->list[v->count++] = value;
-}
-
-void db_values_int(struct db_values *v, int64_t n)
-{
-	value_add(v, (struct db_value){DB_INT, n, NULL});
-}
-
-void db_values_bytes(struct db_values *v, const void *bytes, size_t len)
-{
-	value_add(v, (struct db_value){DB_BYTES, (int64_t)len, bytes});
-}
-
-size_t db_values_rows(const struct db_values *v)
-{
-	assert(v->count > 0 && v->count % v->columns == 0);
-	return v->count / v->columns;
-}
-
-/* ---- and as the server gets them: an array for each column */
+/* ---- values as the server gets them: an array for each column */
 
 struct column {
 	int64_t       *number;
@@ -98,36 +60,37 @@ static char *columns_make(struct column *columns, size_t count, size_t rows)
 	return room;
 }
 
-static void column_fill(struct column *to, const struct db_values *v, size_t column)
+static void column_fill(struct column *to, const struct values *v, size_t column)
 {
-	size_t rows = db_values_rows(v);
+	size_t rows = values_rows(v);
 
 	for (size_t i = 0; i < rows; i++) {
-		const struct db_value *value = &v->list[i * v->columns + column];
+		const struct value *value = &v->list[i * v->columns + column];
 
+		assert(value->type == v->list[column].type && value->type <= VALUE_BYTES);
 		to->number[i] = value->number;
 		to->bytes[i] = value->bytes;
 		to->len[i] = (unsigned long)value->number;
 	}
 }
 
-/* One row is bound by itself, several as arrays of pointers, or of numbers. */
-static MYSQL_BIND bind_of(struct column *c, enum db_type type, bool many)
+/* A single row is bound by itself, several rows as arrays of pointers, or of numbers. */
+static MYSQL_BIND bind_of(struct column *c, enum value_type type, bool many)
 {
 	MYSQL_BIND bind = {0};
 
-	bind.buffer_type = type == DB_INT ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
-	bind.buffer = type == DB_INT ? (void *)c->number : many ? (void *)c->bytes : (void *)c->bytes[0];
-	if (type == DB_BYTES)
+	bind.buffer_type = type == VALUE_INT ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
+	bind.buffer = type == VALUE_INT ? (void *)c->number : many ? (void *)c->bytes : (void *)c->bytes[0];
+	if (type == VALUE_BYTES)
 		bind.length = c->len;
 	return bind;
 }
 
-bool prepared_send(MYSQL_STMT *stmt, const struct db_values *v)
+bool prepared_send(MYSQL_STMT *stmt, const struct values *v)
 {
-	struct column columns[DB_COLUMNS_MAX];
-	MYSQL_BIND    binds[DB_COLUMNS_MAX];
-	unsigned      rows = (unsigned)db_values_rows(v), many = rows > 1 ? rows : 0;
+	struct column columns[VALUES_COLUMNS_MAX];
+	MYSQL_BIND    binds[VALUES_COLUMNS_MAX];
+	unsigned      rows = (unsigned)values_rows(v), many = rows > 1 ? rows : 0;
 	char         *room = columns_make(columns, v->columns, rows);
 	bool          sent;
 
@@ -143,8 +106,8 @@ bool prepared_send(MYSQL_STMT *stmt, const struct db_values *v)
 	return sent;
 }
 
-/* The library has no call of its own for the second half of mysql_stmt_execute; this is what the first half leaves out
- * with MARIADB_OPT_SKIP_READ_RESPONSE. */
+/* The library has no call for the second half of mysql_stmt_execute, which MARIADB_OPT_SKIP_READ_RESPONSE leaves out:
+ * this is its private function. The Makefile checks the version. */
 bool prepared_read(MYSQL_STMT *stmt)
 {
 	bool ok = stmt->mysql->methods->db_read_execute_response(stmt) == 0;

@@ -1,13 +1,15 @@
--- What every session is told while its connection is made, and what the doctor reads of the server. A session fixes all that a
--- result or a promise rests on, whatever the server's settings and an init_connect make of it. Names and values are those that
--- every supported version knows; DEFAULT would be the server's setting for most of them.
+-- The settings that every session is told while its connection is made, and what the doctor reads of the server. A
+-- session fixes all that a result or a promise rests on, whatever the server's settings and an init_connect make of it.
+-- Names and values are those that every supported version knows; DEFAULT would be the server's setting for most of
+-- them.
 
 -- name: session_letters
 -- By itself, because what a text in the next one means is decided before that is run.
 SET NAMES utf8mb4;
 
 -- name: session_settings
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',
+SET SESSION
+    sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',
     time_zone = '+00:00',
     tx_isolation = 'READ-COMMITTED',
     tx_read_only = 0,
@@ -39,7 +41,8 @@ BEGIN NOT ATOMIC
 END;
 
 -- name: server_settings
--- What the doctor looks at, which no session can mend. The last one is 1 where SYSDATE is the time at which a statement began.
+-- What the doctor looks at, which no session can mend. The last one is 1 where SYSDATE is the time at which a statement
+-- began.
 SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet, @@log_bin, @@binlog_format, @@sync_binlog,
        @@global.read_only, @@innodb_deadlock_detect, @@max_prepared_stmt_count, @@global.wait_timeout,
        LENGTH(@@init_connect), SLEEP(0.002) * 0 + (SYSDATE(6) = UTC_TIMESTAMP(6));

@@ -1,42 +1,70 @@
-/* statement.c - see statement.h. */
+/* statement.c - see statement.h. The table of blocks is made by sql.awk. */
 #include "engine/db/statement.h"
 #include "engine/base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct block {
+static const struct block {
 	const char *name, *text;
-};
-
-static const struct block blocks[STATEMENT_COUNT] = {
+	unsigned    flags;
+} blocks[STATEMENT_COUNT] = {
 #define STATEMENT_TABLE
 #include "statements.h"
 #undef STATEMENT_TABLE
 };
 
-static const struct {
-	const char *name;
-	size_t      at;
-} numbers[] = {
-#define NUMBER(n)                            \
-	{                                    \
-#n, offsetof(struct fill, n) \
-	}
-	NUMBER(count),  NUMBER(epoch), NUMBER(high),  NUMBER(id),      NUMBER(kind), NUMBER(lane),
-	NUMBER(lapsed), NUMBER(last),  NUMBER(lease), NUMBER(low),     NUMBER(mark), NUMBER(sku),
-	NUMBER(slot),   NUMBER(state), NUMBER(task),  NUMBER(verdict),
-#undef NUMBER
+enum parameter_type { NUMBER, TIME, TEXT };
+
+static const struct parameter {
+	const char         *name;
+	size_t              len;
+	enum parameter_type type;
+	size_t              at;
+} parameters[] = {
+#define X(type, parameter) {#parameter, sizeof(#parameter) - 1, type, offsetof(struct fill, parameter)},
+#include "engine/db/fill.def"
+#undef X
 };
 
-static void number_add(struct text *sql, const struct fill *fill, const char *name, size_t len)
+/* A literal of digits and marks: TIMESTAMP'2026-11-20T08:47:00.123' */
+static void time_add(struct text *sql, int64_t ms)
 {
-	for (size_t i = 0; i < LENGTH(numbers); i++)
-		if (strlen(numbers[i].name) == len && memcmp(numbers[i].name, name, len) == 0) {
-			text_int(sql, *(const int64_t *)((const char *)fill + numbers[i].at));
+	text_add(sql, "TIMESTAMP'");
+	time_write(sql, ms);
+	sql->data[sql->len - 1] = '\''; /* instead of the Z */
+}
+
+static void parameter_add(struct text *sql, const struct parameter *p, const struct fill *fill)
+{
+	const void *at = (const char *)fill + p->at;
+	const char *string = p->type == TEXT ? *(const char *const *)at : NULL;
+
+	if (p->type == NUMBER) {
+		text_int(sql, *(const int64_t *)at);
+	} else if (p->type == TIME) {
+		time_add(sql, *(const int64_t *)at);
+	} else if (string) {
+		text_add(sql, "x'");
+		text_hex(sql, string, strlen(string));
+		text_char(sql, '\'');
+	} else {
+		text_add(sql, "NULL");
+	}
+}
+
+static void hole_fill(struct text *sql, const struct fill *fill, const char *name, size_t len)
+{
+	if (len == 4 && (memcmp(name, "rows", len) == 0 || memcmp(name, "list", len) == 0)) {
+		values_write(fill->rows, sql, *name == 'r');
+		return;
+	}
+	for (size_t i = 0; i < LENGTH(parameters); i++)
+		if (parameters[i].len == len && memcmp(parameters[i].name, name, len) == 0) {
+			parameter_add(sql, &parameters[i], fill);
 			return;
 		}
-	assert(!"a brace in a .sql file that struct fill does not know");
+	assert(!"sql.awk lets no other name pass");
 }
 
 void statement_add(struct text *sql, enum statement name, const struct fill *fill)
@@ -50,10 +78,7 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 		text_bytes(sql, at, (size_t)(brace - at));
 		brace = strchr(word, '}');
 		assert(brace && fill);
-		if (strncmp(word, "rows}", 5) == 0)
-			text_bytes(sql, fill->rows->data, fill->rows->len);
-		else
-			number_add(sql, fill, word, (size_t)(brace - word));
+		hole_fill(sql, fill, word, (size_t)(brace - word));
 	}
 	text_add(sql, at);
 	text_char(sql, ' ');
@@ -69,62 +94,7 @@ const char *statement_text(enum statement name)
 	return blocks[name].text;
 }
 
-/* Between two values of a row, or two rows, stands a comma. */
-static void comma(struct text *rows)
+bool statement_has(enum statement name, enum statement_flag flag)
 {
-	if (rows->len > 0 && rows->data[rows->len - 1] != '(')
-		text_char(rows, ',');
-}
-
-void row_begin(struct text *rows)
-{
-	comma(rows);
-	text_char(rows, '(');
-}
-
-void row_end(struct text *rows)
-{
-	text_char(rows, ')');
-}
-
-void row_int(struct text *rows, int64_t n)
-{
-	comma(rows);
-	text_int(rows, n);
-}
-
-void row_hex(struct text *rows, const void *data, size_t len)
-{
-	comma(rows);
-	text_add(rows, "x'");
-	text_hex(rows, data, len);
-	text_char(rows, '\'');
-}
-
-void row_null(struct text *rows)
-{
-	comma(rows);
-	text_add(rows, "NULL");
-}
-
-void row_t(struct text *rows)
-{
-	comma(rows);
-	text_add(rows, "@t");
-}
-
-void row_utc_now(struct text *rows)
-{
-	comma(rows);
-	text_add(rows, "UTC_TIMESTAMP(3)");
-}
-
-/* 2026-11-20T08:47:00.123Z; without the Z it is a DATETIME literal */
-void row_time(struct text *rows, int64_t ms)
-{
-	struct text stamp = {0};
-
-	time_write(&stamp, ms);
-	row_hex(rows, stamp.data, stamp.len - 1);
-	text_fini(&stamp);
+	return blocks[name].flags & flag;
 }

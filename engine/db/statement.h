@@ -1,34 +1,38 @@
 /* statement.h - the SQL of the .sql files, by name. The only place that builds SQL text.
  *
- * Blocks are named statements or pieces of a compound. What may be filled in are numbers and hex literals, nothing
- * else, so that no input can become SQL: {lane} {slot} .. take the number of that name in struct fill, {rows} takes a
- * list made by row_*(). */
+ * Blocks are statements or steps of a compound. Only numbers, times and hex literals are filled in, so that no input
+ * can become SQL: {slot} {after_at} .. take the value of that name in struct fill, {rows} and {list} its rows. */
 #ifndef STATEMENT_H
 #define STATEMENT_H
 
+#include "engine/db/values.h"
+
 #define STATEMENT_ENUM
-#include "engine/base/text.h"
 #include "statements.h"
 #undef STATEMENT_ENUM
 
+/* Behind the name of a statement in its .sql file. */
+enum statement_flag {
+	STATEMENT_PREPARED = 1, /* has question marks: a lane's connection knows it by db_prepare */
+	STATEMENT_NEVER_WAITS =
+		2, /* for a row that another has locked: it makes new rows, or has locked the row before */
+};
+
+/* The parameters, named in fill.def. What a statement does not name is not looked at. */
 struct fill {
-	int64_t count, epoch, high, id, kind, lane, lapsed, last, lease, low, mark, sku, slot, state, task, verdict;
-	const struct text *rows;
+#define FILL_NUMBER        int64_t
+#define FILL_TIME          int64_t
+#define FILL_TEXT          const char *
+#define X(type, parameter) FILL_##type parameter;
+#include "engine/db/fill.def"
+#undef X
+	const struct values *rows; /* {rows}: (1,x'6162'),(..); {list}, of one column: 1,2 */
 };
 
 /* Appends the block to `sql`; `fill` may be NULL where the block has no braces. */
 void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
 const char *statement_name(enum statement name);
 const char *statement_text(enum statement name); /* as it stands, with question marks, for db_prepare */
-
-/* ---- lists for {rows}: "(1,2,x'6162'),(..)", or plain "1,2" when the row is neither begun nor ended. */
-void row_begin(struct text *rows);
-void row_end(struct text *rows);
-void row_int(struct text *rows, int64_t n);
-void row_hex(struct text *rows, const void *data, size_t len); /* an empty string is x'' */
-void row_null(struct text *rows);
-void row_t(struct text *rows);                /* @t, the time of a lane's transaction or of a guard's (guard.h) */
-void row_utc_now(struct text *rows);          /* outside of a transaction */
-void row_time(struct text *rows, int64_t ms); /* a DATETIME(3) */
+bool        statement_has(enum statement name, enum statement_flag flag);
 
 #endif

@@ -1,6 +1,6 @@
-/* target.c - where a database is, from its URL; see db.h. */
+/* url.c - see url.h. */
+#include "engine/db/url.h"
 #include "engine/base/log.h"
-#include "engine/db/db.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -167,7 +167,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 	enum db_result result;
 
 	b->read_seq++;
-	text_reset(&l->rows);
+	values_begin(&l->rows, 2);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
@@ -179,12 +179,10 @@ enum db_result balances_load(struct lane *l, enum which which)
 		p->own_row = false;
 		p->known = true;
 		p->read_seq = b->read_seq;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_end(&l->rows);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 	for (size_t i = 0; i < b->balances_count; i++)

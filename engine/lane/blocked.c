@@ -139,9 +139,9 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 
 	if (k->result != DB_OK)
 		return;
-	text_reset(&l->sql);
-	statement_add(&l->sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
-	k->result = db_send(l->db, l->sql.data);
+	text_reset(&l->txn.sql);
+	statement_add(&l->txn.sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
+	k->result = db_send(l->db, l->txn.sql.data);
 	if (k->result != DB_OK)
 		return;
 	k->sent[k->count].each = each;
@@ -175,16 +175,16 @@ static void unlocked_read(void *arg, const struct db_row *row)
 
 static void reservations_look(struct lane *l, struct looks *k)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (!op->writes || !op->found)
 			continue;
 		op->locked = true;
-		row_int(&l->rows, (int64_t)op->found->reservation_id);
+		values_int(&l->rows, (int64_t)op->found->reservation_id);
 	}
-	if (l->rows.len > 0)
+	if (l->rows.count > 0)
 		look_send(k, RESERVATION_PROBE, unlocked_read, l);
 }
 
@@ -208,14 +208,14 @@ static void movement_id_read(void *arg, const struct db_row *row)
  * next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		if (op->writes && op->kind == kind)
-			row_hex(&l->rows, op->id, strlen(op->id));
+			values_text(&l->rows, op->id);
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return;
 	look_send(k, GLIMPSE, NULL, NULL);
 	if (kind == OP_MOVE)
@@ -309,20 +309,18 @@ static void own_read(void *arg, const struct db_row *row)
 
 static void own_slots_look(struct lane *l, struct looks *k)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 3);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		p->own_locked = p->needs != NO_SLOT && p->own_row;
 		if (!p->own_locked)
 			continue;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_int(&l->rows, l->slot);
-		row_end(&l->rows);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
+		values_int(&l->rows, l->slot);
 	}
-	if (l->rows.len > 0)
+	if (l->rows.count > 0)
 		look_send(k, STOCK_PROBE, own_read, l);
 }
 
@@ -332,20 +330,18 @@ static enum db_result slots_look(struct lane *l)
 	struct slots_seen s = {0};
 	enum db_result    result;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 3);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (!p->own_locked && p->needs != EVERY_SLOT)
 			continue;
 		p->own_locked = false;
-		row_begin(&l->rows);
-		row_int(&l->rows, p->sku_id);
-		row_int(&l->rows, p->location_id);
-		row_int(&l->rows, p->needs == EVERY_SLOT);
-		row_end(&l->rows);
+		values_int(&l->rows, p->sku_id);
+		values_int(&l->rows, p->location_id);
+		values_int(&l->rows, p->needs == EVERY_SLOT);
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, STOCK_LOOK, &(struct fill){.rows = &l->rows, .slot = l->slot}, slot_read, &s);
 	if (result == DB_OK)
@@ -360,7 +356,7 @@ static void lane_wait(struct lane *l, int wait_s)
 {
 	if (l->wait_s == wait_s || !db_connected(l->db))
 		return;
-	if (lane_ask(l, LANE_WAIT, &(struct fill){.count = wait_s}, NULL, NULL) == DB_OK)
+	if (lane_ask(l, LANE_WAIT, &(struct fill){.wait_s = wait_s}, NULL, NULL) == DB_OK)
 		l->wait_s = wait_s;
 	else
 		db_close(l->db);

@@ -22,7 +22,7 @@ static void code_read(void *arg, const struct db_row *row)
 /* Lines get the numbers that the catalogue has; the codes that it lacks are listed in l->rows. */
 static void lines_resolve(struct lane *l, bool locations)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
@@ -35,7 +35,7 @@ static void lines_resolve(struct lane *l, bool locations)
 			else
 				line->sku = catalogue_sku(l->catalogue, code);
 			if (!(locations ? (void *)line->location : (void *)line->sku))
-				row_hex(&l->rows, code, strlen(code));
+				values_text(&l->rows, code);
 		}
 }
 
@@ -66,7 +66,7 @@ enum db_result codes_resolve(struct lane *l)
 		enum db_result result;
 
 		lines_resolve(l, locations);
-		if (l->rows.len == 0)
+		if (l->rows.count == 0)
 			continue;
 		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, code_read, &f);
 		if (result != DB_OK)
@@ -90,7 +90,7 @@ static bool makes_location(const struct op *op, const struct line *line)
  * is no stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, locations ? 1 : 2);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct op   *op = l->batch.ops[i];
@@ -100,13 +100,11 @@ static size_t list_new(struct lane *l, bool locations)
 			if (!(locations ? makes_location(op, line) : makes_sku(op, line)) || op->move.found ||
 			    op->move.over_limit)
 				continue;
-			row_begin(&l->rows);
-			row_hex(&l->rows, code, strlen(code));
+			values_text(&l->rows, code);
 			if (!locations)
-				row_utc_now(&l->rows);
-			row_end(&l->rows);
+				values_clock(&l->rows);
 		}
-	return l->rows.len;
+	return l->rows.count;
 }
 
 bool op_makes_codes(const struct op *op)
@@ -155,17 +153,17 @@ static bool makes_skus(const struct op *op)
 /* line->reserved is scratch here: the total of the line's sku. */
 static enum db_result receipts_sum(struct lane *l)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; makes_skus(op) && !op->move.found && k < op->lines_count; k++) {
 			op->lines[k].reserved = 0;
 			if (op->lines[k].sku)
-				row_int(&l->rows, sku_id(op->lines[k].sku));
+				values_int(&l->rows, sku_id(op->lines[k].sku));
 		}
 	}
-	return l->rows.len ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
+	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
 }
 
 /* A receipt that names new skus, and would pass the limit with a known one, is refused before it makes them: a sku that

@@ -1,15 +1,14 @@
-/* fence.c - a lane's row in the database, and what it is for.
+/* fence.c - see fence.h.
  *
- * Its lock keeps the transactions of one lane in line. By its epoch a connection that was given up commits nothing
- * any more: a new connection raises it first, which waits for what the old one still does. Its batch_no is written by
- * every guarded transaction, so that whoever does not know whether COMMIT was done reads one row and knows. */
+ * The lane's row is the first step of every transaction of the lane. The row's lock keeps these transactions in line.
+ * By its epoch a connection that was given up commits nothing any more: a new connection raises it first, which waits
+ * for what the old one still does. Its batch_no is written by every transaction, so that whoever does not know whether
+ * COMMIT was done reads one row and knows. */
 #include "engine/lane/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
-
-#include <string.h>
-#include <unistd.h>
+#include "engine/db/retry.h"
 
 /* ---- the connection and the lane's row */
 
@@ -40,26 +39,25 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
                         void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	outbox_send(&l->outbox);
-	text_reset(&l->sql);
-	statement_add(&l->sql, name, fill);
-	return db_run(l->db, &l->sql, each, arg);
+	text_reset(&l->txn.sql);
+	statement_add(&l->txn.sql, name, fill);
+	return db_run(l->db, &l->txn.sql, each, arg);
 }
 
-/* Of the lane's own row. */
+/* A statement about the lane's own row. */
 static enum db_result row_ask(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
                               struct lane_row *row)
 {
 	return lane_ask(l, name, &(struct fill){.lane = l->lane_id, .slot = l->slot, .mark = l->mark}, each, row);
 }
 
-/* What is done again and again: for lane_execute. */
-static enum db_result lane_prepare(struct lane *l)
+static enum db_result statements_prepare(struct lane *l)
 {
-	static const enum statement often[] = {LANE_ENTER, STOCK_DEDUCT_ONE, RESERVATION_ADD, RESERVATION_LINE_ADD};
-	enum db_result              result = DB_OK;
+	enum db_result result = DB_OK;
 
-	for (size_t i = 0; result == DB_OK && i < LENGTH(often); i++)
-		result = db_prepare(l->db, statement_text(often[i]));
+	for (int name = 0; result == DB_OK && name < STATEMENT_COUNT; name++)
+		if (statement_has((enum statement)name, STATEMENT_PREPARED))
+			result = db_prepare(l->db, statement_text((enum statement)name));
 	return result;
 }
 
@@ -109,7 +107,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 	*last = (struct lane_row){0};
 	if (!db_connect(l->db))
 		return false;
-	result = lane_prepare(l);
+	result = statements_prepare(l);
 	if (result == DB_OK && l->lane_id) {
 		result = row_ask(l, LANE_RAISE, NULL, NULL);
 		sent_ms = clock_ms();
@@ -128,6 +126,7 @@ static bool lane_enter(struct lane *l, struct lane_row *last)
 		db_close(l->db);
 		return false;
 	}
+	assert(l->lane_id > 0 && last->epoch > 0);
 	l->epoch = last->epoch;
 	l->wait_s = LOCK_WAIT_S;
 	l->reconnected = true;
@@ -157,179 +156,61 @@ uint64_t lane_new_id(struct lane *l)
 	return id_make(&l->id_maker);
 }
 
-/* ---- one guarded transaction */
+/* ---- the fence of the lane's transactions */
 
-bool lane_goes_on(const struct lane *l)
+static void fence_waits(void *lane)
 {
-	return l->step.result == DB_OK && l->step.verdict == VERDICT_DONE;
-}
+	struct lane *l = lane;
 
-void lane_refuse(struct lane *l, enum txn_verdict verdict)
-{
-	if (lane_goes_on(l))
-		l->step.verdict = verdict;
-}
-
-/* All that was sent is answered, and the first that is not as it should be says what becomes of the transaction. */
-static void steps_settle(struct lane *l)
-{
 	outbox_send(&l->outbox);
-	for (size_t i = 0; i < l->step.sent_count; i++) {
-		const struct sent *sent = &l->step.sent[i];
-		enum db_result     result = db_answer(l->db, sent->each, sent->arg);
-
-		if (!lane_goes_on(l))
-			continue;
-		l->step.result = result;
-		if (result == DB_OK && l->step.now == 0) { /* the first is the lane's row, which tells the time */
-			l->step.now = db_last_id(l->db);
-			if (db_changed(l->db) == 1) /* otherwise no row was read that could tell */
-				clock_learn(l->shared, l->step.now, l->step.sent_ms);
-		}
-		if (result == DB_OK && sent->count != ANY_COUNT && db_changed(l->db) != sent->count)
-			lane_refuse(l, sent->verdict);
-	}
-	l->step.sent_count = 0;
-	l->step.waits = false;
 }
 
-/* Statements that may wait for a row, 2 s of it in vain, are sent one at a time: what comes behind the first in vain
- * would only wait as long again. Not these, which make new rows, nor the lane's own row. */
-static bool may_wait(enum statement name)
+static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 {
-	static const enum statement never[] = {LANE_ENTER,   RESERVATION_ADD, RESERVATION_LINE_ADD,
-	                                       KEY_HOLD_ADD, MOVEMENT_ADD,    MOVEMENT_LINE_ADD};
+	struct lane *l = lane;
 
-	for (size_t i = 0; i < LENGTH(never); i++)
-		if (never[i] == name)
-			return false;
-	return true;
+	clock_learn(l->shared, now, sent_ms);
 }
 
-static bool step_goes(struct lane *l, enum statement name)
+static enum db_result fence_outcome(void *lane, int64_t *now)
 {
-	bool waits = may_wait(name);
-
-	if (l->step.sent_count == STEPS_AHEAD || (waits && l->step.waits))
-		steps_settle(l);
-	l->step.waits |= waits;
-	return lane_goes_on(l);
-}
-
-static void step_sent(struct lane *l, enum db_result result, void (*each)(void *arg, const struct db_row *row),
-                      void *arg)
-{
-	if (result == DB_OK)
-		l->step.sent[l->step.sent_count++] = (struct sent){ANY_COUNT, VERDICT_DONE, each, arg};
-	else
-		l->step.result = result;
-}
-
-void lane_read(struct lane *l, enum statement name, const struct fill *fill,
-               void (*each)(void *arg, const struct db_row *row), void *arg)
-{
-	if (!lane_goes_on(l))
-		return;
-	text_reset(&l->sql);
-	statement_add(&l->sql, name, fill);
-	if (step_goes(l, name))
-		step_sent(l, db_send(l->db, l->sql.data), each, arg);
-	if (each)
-		steps_settle(l);
-}
-
-void lane_run(struct lane *l, enum statement name, const struct fill *fill)
-{
-	lane_read(l, name, fill, NULL, NULL);
-}
-
-void lane_execute(struct lane *l, enum statement name)
-{
-	if (!lane_goes_on(l))
-		return;
-	if (step_goes(l, name))
-		step_sent(l, db_send_values(l->db, statement_text(name), &l->values), NULL, NULL);
-}
-
-void lane_expect(struct lane *l, int64_t count, enum txn_verdict verdict)
-{
-	size_t sent = l->step.sent_count;
-
-	if (!lane_goes_on(l))
-		return;
-	assert(sent > 0);
-	l->step.sent[sent - 1].count = count;
-	l->step.sent[sent - 1].verdict = verdict;
-}
-
-/* What was sent behind a step that fails is run all the same, and must not stand by itself: so nothing commits by
- * itself, also behind a deadlock, which ends the transaction in the midst; the steps behind it begin another, which is
- * undone. A lane that has just failed looks at its row before it sends what would wait like it. */
-void lane_begin(struct lane *l, enum isolation isolation)
-{
-	l->step = (struct step){.sent_ms = clock_ms()};
-	l->batch_no++;
-	db_begin(l->db);
-	if (isolation == REPEATABLE_READ) {
-		outbox_send(&l->outbox);
-		l->step.result = db_text(l->db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL, NULL);
-	}
-	db_values_begin(&l->values, 5);
-	db_values_int(&l->values, l->batch_no);
-	db_values_int(&l->values, (int64_t)l->batch.count); /* workers see the load by it (jobs/work.c) */
-	db_values_int(&l->values, l->lane_id);
-	db_values_int(&l->values, l->epoch);
-	db_values_int(&l->values, l->committed_no);
-	lane_execute(l, LANE_ENTER);
-	lane_expect(l, 1, VERDICT_FENCED);
-	if (l->last_failed)
-		steps_settle(l);
-}
-
-/* The connection is gone and nobody knows whether the batch was committed: the lane's row does. */
-static enum db_result outcome_find(struct lane *l, int64_t *now)
-{
-	int64_t         until = l->batch.ops[0]->arrived_ms + WAIT_MS;
+	struct lane    *l = lane;
+	struct retry    retry = {.results = 1 << DB_AWAY, .until_ms = l->batch.ops[0]->arrived_ms + WAIT_MS};
 	struct lane_row last;
 
 	atomic_fetch_add(&l->shared->metrics.unknown_outcomes, 1);
 	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
 	          (long long)l->batch_no, db_error(l->db));
-	while (!lane_enter(l, &last)) {
-		if (clock_ms() > until)
+	while (!lane_enter(l, &last))
+		if (!retry_again(&retry, DB_AWAY))
 			return DB_UNKNOWN;
-		usleep(50000);
-	}
 	*now = last.batch_at;
 	return last.batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
-/* Nothing was committed, whatever became of the connection: a new one waits for the end of the old one's transaction.
- */
-static void lane_roll_back(struct lane *l)
+void lane_begin(struct lane *l, enum txn_isolation isolation)
 {
-	if (db_connected(l->db) && db_end(l->db, false) != DB_OK)
-		db_close(l->db);
-	if (l->step.result == DB_UNKNOWN)
-		l->step.result = DB_AWAY;
+	struct values *values = &l->fence.values;
+
+	l->fence = (struct txn_fence){LANE_ENTER, *values, fence_waits, fence_entered, fence_outcome, l};
+	l->batch_no++;
+	values_begin(values, 5);
+	values_int(values, l->batch_no);
+	values_int(values, (int64_t)l->batch.count); /* workers see the load by it (jobs/work.c) */
+	values_int(values, l->lane_id);
+	values_int(values, l->epoch);
+	values_int(values, l->committed_no);
+	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
+	if (l->last_failed)
+		txn_wait(&l->txn);
 }
 
 enum db_result lane_commit(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
-	bool commits;
+	enum db_result result = txn_commit(&l->txn, verdict);
 
-	steps_settle(l);
-	commits = lane_goes_on(l);
-	assert(!commits || l->step.now > 0);
-	if (commits)
-		l->step.result = db_end(l->db, true);
-	if (commits && l->step.result == DB_UNKNOWN)
-		l->step.result = outcome_find(l, &l->step.now);
-	else if (!lane_goes_on(l))
-		lane_roll_back(l);
-	if (commits && l->step.result == DB_OK)
+	if (result == DB_OK && *verdict == TXN_DONE)
 		l->committed_no = l->batch_no;
-	*verdict = l->step.verdict;
-	*now = l->step.now;
-	return l->step.result;
+	*now = l->txn.now;
+	return result;
 }

@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/retry.h"
 #include "engine/lane/balance.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/blocked.h"
@@ -197,7 +198,7 @@ static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int
 	struct op     *op = l->batch.ops[0];
 	enum db_result result = stocktake_run(l, op, verdict, now);
 
-	if (result != DB_OK || *verdict != VERDICT_DONE || op->outcome != SHORT)
+	if (result != DB_OK || *verdict != TXN_DONE || op->outcome != SHORT)
 		return result;
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		l->batch.balances[i].doubted = true;
@@ -216,7 +217,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 	struct batch  *b = &l->batch;
 	enum db_result result = batch_prepare(l);
 
-	*verdict = VERDICT_DONE;
+	*verdict = TXN_DONE;
 	if (result == DB_OK)
 		decide(b);
 	if (result == DB_OK && clock_before(&l->shared->wary_until_ms))
@@ -269,14 +270,14 @@ static void batch_unknown(struct lane *l)
 static void batch_undone(struct lane *l, enum txn_verdict verdict)
 {
 	switch (verdict) {
-	case VERDICT_FENCED:
+	case TXN_FENCED:
 		db_close(l->db);
 		break;
-	case VERDICT_LIMIT:
+	case TXN_LIMIT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->exclusive |= l->batch.ops[i]->kind == OP_MOVE;
 		break;
-	case VERDICT_SHORT:
+	case TXN_SHORT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->guard_misses++;
 		balances_forget(l);
@@ -285,14 +286,6 @@ static void batch_undone(struct lane *l, enum txn_verdict verdict)
 		break; /* a row was not in the state that was read: it is read anew */
 	}
 	batch_retry(l);
-}
-
-static void pause_with_jitter(unsigned tries)
-{
-	unsigned char chance;
-
-	random_bytes(&chance, sizeof(chance));
-	usleep((tries < 6 ? 500u << tries : 32000u) * chance / 256);
 }
 
 static void batch_failed(struct lane *l, enum db_result result)
@@ -308,7 +301,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_retry(l);
 		break;
 	case DB_RETRY:
-		pause_with_jitter(batch_tries(b));
+		retry_pause(result, batch_tries(b));
 		balances_forget(l);
 		batch_retry(l);
 		break;
@@ -319,8 +312,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 		if (l->failures == 0)
 			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
 			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
-		usleep(l->failures < 10 ? 10000u * l->failures : 100000u);
-		l->failures++;
+		retry_pause(result, l->failures++);
 		batch_put_back(l);
 		break;
 	case DB_UNKNOWN:
@@ -361,15 +353,17 @@ static void lane_round(struct lane *l)
 	if (clock_us() - began_us > STUCK_MS * 1000)
 		clock_extend(&l->shared->wary_until_ms,
 		             SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
-	l->last_failed = result != DB_OK || verdict != VERDICT_DONE;
+	l->last_failed = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);
-	else if (verdict != VERDICT_DONE)
+	else if (verdict != TXN_DONE)
 		batch_undone(l, verdict);
 	else
 		batch_answer(l, now);
 	atomic_store(&l->connected, db_connected(l->db));
 }
+
+enum { CONNECT_TRIES = 5 }; /* as long as behind so many: 50 ms */
 
 static void *lane_main(void *arg)
 {
@@ -382,7 +376,7 @@ static void *lane_main(void *arg)
 		atomic_store(&l->working_since_ms, clock_ms());
 		if (!db_connected(l->db) && !lane_connect(l)) {
 			batch_put_back(l);
-			usleep(50000);
+			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
 		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
@@ -440,8 +434,8 @@ void lane_close(struct lane *l)
 	reclaim_close(l);
 	blocked_close(l);
 	free(l->recents);
-	text_fini(&l->sql);
-	text_fini(&l->rows);
-	db_values_fini(&l->values);
+	txn_fini(&l->txn);
+	values_fini(&l->fence.values);
+	values_fini(&l->rows);
 	free(l);
 }

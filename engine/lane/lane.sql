@@ -1,8 +1,8 @@
--- The lane's own row. {lane} {slot} {mark} {count} are numbers.
+-- The lane's own row.
 
 -- name: lane_wait
 -- How many seconds the lane's statements wait for a lock; 0: not at all.
-SET SESSION innodb_lock_wait_timeout = {count}, lock_wait_timeout = {count};
+SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 
 -- name: glimpse
 -- The next transaction reads what is not committed, too.
@@ -18,21 +18,23 @@ VALUES ({slot}, {mark}, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))
 RETURNING lane_id, UTC_TIMESTAMP(3);
 
 -- name: lane_raise
--- A new connection shuts the old one out: this waits for a transaction that still holds the row, and fences a late one.
+-- A new connection shuts the old one out: raising the epoch waits for a transaction that still holds the row, and
+-- fences one that comes late.
 UPDATE lane SET epoch = epoch + 1 WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: lane_read
--- What the lane's last committed batch was. One row, none where this database never had this lane.
+-- The lane's last committed batch. One row; none where this database never had this lane.
 SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: past_read
--- Which database this is, and what the newest names that are known stand for in it. One row; {sku}, {id}: numbers of a sku and of a
--- location, 0 for none.
-SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {id})
+-- Which database this is, and the codes that the newest known sku and location have in it (number 0: none is known).
+-- One row.
+SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {location})
   FROM identity WHERE one = 1;
 
 -- name: lanes_work
--- How many operations the lanes have done so far. A lane that ends takes its share along. A walk over all lanes, a handful of rows.
+-- How many operations the lanes have done so far. A lane that ends takes its share along. The statement walks all
+-- lanes, a handful of rows.
 SELECT COALESCE(SUM(ops), 0) FROM lane;
 
 -- name: lane_drop
@@ -40,14 +42,15 @@ SELECT COALESCE(SUM(ops), 0) FROM lane;
 DELETE FROM lane WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: lane_purge
--- Rows of lanes that wrote nothing for {count} days: their processes did not end in order. A lane that is only idle makes itself
--- a new row.
-DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {count}) DAY;
+-- Rows of lanes that wrote nothing for {keep_days}: their processes did not end in order. A lane that is only idle
+-- makes itself a new row.
+DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {keep_days}) DAY;
 
--- name: lane_enter
--- The first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number of the batch behind
--- as proof of the commit, and tells @t, the time of the transaction, which is also its LAST_INSERT_ID in ms since 1970: the server
--- gives that back with the count. No row is changed where the lane is fenced, or where the row does not say what was committed last:
--- the database is in another past. Prepared: (batch, operations of it, lane, epoch, batch committed last).
+-- name: lane_enter (prepared, never_waits)
+-- The fence, first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number
+-- of the batch behind as proof of the commit, and tells @t, the time of the transaction. @t in ms since 1970 is also
+-- its LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the lane is shut out,
+-- or where the row does not say what was committed last: the database is in another past. Values: (batch, operations of
+-- it, lane, epoch, batch committed last).
 UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, ops = ops + ?, batch_at = @t := UTC_TIMESTAMP(3)
  WHERE lane_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;

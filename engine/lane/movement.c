@@ -22,16 +22,16 @@ enum db_result movements_look_up(struct lane *l)
 	struct movement_reader in = {.catalogue = l->catalogue};
 	enum db_result         result;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (wants_look_up(l->batch.ops[i])) {
 			movement_free(l->batch.ops[i]->move.found);
 			l->batch.ops[i]->move.found = NULL;
 			l->batch.ops[i]->lookup_due = false;
 			l->batch.ops[i]->lookup_seq = l->batch.read_seq;
-			row_hex(&l->rows, l->batch.ops[i]->id, strlen(l->batch.ops[i]->id));
+			values_text(&l->rows, l->batch.ops[i]->id);
 		}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, movement_read, &in);
 	movements_join(&in);
@@ -49,41 +49,31 @@ enum db_result movements_look_up(struct lane *l)
 
 /* ---- writing */
 
-void movement_row(struct text *rows, const struct op *op)
+void movement_row(struct values *rows, const struct op *op)
 {
-	row_begin(rows);
-	row_int(rows, (int64_t)op->new_id);
-	row_hex(rows, op->id, strlen(op->id));
-	row_int(rows, op->move.kind);
-	row_hex(rows, op->lines_hash, sizeof(op->lines_hash));
-	row_t(rows);
-	if (op->move.reason)
-		row_hex(rows, op->move.reason, strlen(op->move.reason));
-	else
-		row_null(rows);
-	if (op->move.reference)
-		row_hex(rows, op->move.reference, strlen(op->move.reference));
-	else
-		row_null(rows);
-	row_end(rows);
+	values_int(rows, (int64_t)op->new_id);
+	values_text(rows, op->id);
+	values_int(rows, op->move.kind);
+	values_bytes(rows, op->lines_hash, sizeof(op->lines_hash));
+	values_now(rows);
+	values_text(rows, op->move.reason);
+	values_text(rows, op->move.reference);
 }
 
-void movement_line_row(struct text *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
+void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
 {
-	row_begin(rows);
-	row_int(rows, (int64_t)op->new_id);
-	row_int(rows, sku_id(line->sku));
-	row_int(rows, line->location->location_id);
-	row_int(rows, slot);
-	row_int(rows, qty);
-	row_end(rows);
+	values_int(rows, (int64_t)op->new_id);
+	values_int(rows, sku_id(line->sku));
+	values_int(rows, line->location->location_id);
+	values_int(rows, slot);
+	values_int(rows, qty);
 }
 
 void movements_insert(struct lane *l)
 {
-	if (!lane_goes_on(l))
+	if (!txn_goes_on(&l->txn))
 		return;
-	text_reset(&l->rows);
+	values_begin(&l->rows, 7);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -92,17 +82,17 @@ void movements_insert(struct lane *l)
 			movement_row(&l->rows, op);
 		}
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return;
-	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	text_reset(&l->rows);
+	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; op->writes && op->kind == OP_MOVE && k < op->lines_count; k++)
 			movement_line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
-	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
 void movement_answer(struct op *op, int64_t now)

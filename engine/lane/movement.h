@@ -8,7 +8,7 @@ enum db_result movements_look_up(struct lane *l) MUST_CHECK;
 void           movements_insert(struct lane *l);            /* writes the new ones and their lines */
 void           movement_answer(struct op *op, int64_t now); /* op->move.movement as it is after the commit at `now` */
 /* A row for MOVEMENT_ADD, and one for MOVEMENT_LINE_ADD. */
-void movement_row(struct text *rows, const struct op *op);
-void movement_line_row(struct text *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty);
+void movement_row(struct values *rows, const struct op *op);
+void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty);
 
 #endif

@@ -8,7 +8,6 @@
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/guard.h"
 #include "engine/lane/blocked.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
@@ -42,11 +41,11 @@ struct swept {
 /* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each
  * batch, whoever asks. */
 struct walk {
-	struct text  skus;        /* that are looked for; empty: none is under way */
-	struct swept look;        /* what will be known of them; it ends at look.to_ms */
-	int64_t      from_ms, id; /* the next hold is behind this due_at and reservation_id */
-	bool         left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
-	int64_t      told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
+	struct values skus;        /* that are looked for; empty: none is under way */
+	struct swept  look;        /* what will be known of them; it ends at look.to_ms */
+	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
+	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	int64_t       told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
 };
 
 struct reclaim {
@@ -61,34 +60,34 @@ void reclaim_open(struct lane *l)
 
 void reclaim_close(struct lane *l)
 {
-	text_fini(&l->reclaim->walk.skus);
+	values_fini(&l->reclaim->walk.skus);
 	free(l->reclaim);
 }
 
 bool reclaim_goes_on(const struct lane *l)
 {
-	return l->reclaim->walk.skus.len > 0;
+	return l->reclaim->walk.skus.count > 0;
 }
 
-/* In a transaction without a lane's fence: it changes only rows that are held and expired, so a late one does no harm.
- */
+/* In a transaction without the lane's fence: it changes only rows that are held and expired, so that one that lands
+ * late does no harm. */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
-	struct text    sql = {0}, rows = {0};
-	int            verdict;
-	enum db_result result;
+	struct values    rows = {.columns = 1};
+	struct txn       t = {0};
+	enum txn_verdict verdict;
+	enum db_result   result;
 
-	guard_begin(&sql);
 	for (size_t i = 0; i < count; i++)
-		row_int(&rows, (int64_t)list[i]->reservation_id);
-	statement_add(&sql, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
-	guard_expect(&sql, (int64_t)count, VERDICT_STATE);
-	stock_give_back(&sql, list, count, VERDICT_STATE);
-	result = guard_run(db, &sql, &verdict);
-	if (result == DB_OK && verdict == GUARD_DONE)
+		values_int(&rows, (int64_t)list[i]->reservation_id);
+	txn_begin(&t, db);
+	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
+	txn_expect(&t, count, TXN_MOVED);
+	stock_give_back(&t, list, count);
+	result = txn_commit(&t, &verdict);
+	if (result == DB_OK && verdict == TXN_DONE)
 		*swept += (unsigned)count;
-	text_fini(&sql);
-	text_fini(&rows);
+	values_fini(&rows);
 	return result;
 }
 
@@ -124,7 +123,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 }
 
 /* The ids of holds -> those that are expired give their units back. */
-static enum db_result reservation_expire(struct lane *l, const struct text *ids, unsigned *swept)
+static enum db_result reservation_expire(struct lane *l, const struct values *ids, unsigned *swept)
 {
 	struct reservation_reader in = {.catalogue = l->catalogue};
 	size_t                    due = 0;
@@ -146,7 +145,7 @@ static enum db_result reservation_expire(struct lane *l, const struct text *ids,
 
 static void id_read(void *arg, const struct db_row *row)
 {
-	row_int(arg, db_int(row, 0));
+	values_int(arg, db_int(row, 0));
 }
 
 /* ---- what was looked at */
@@ -215,14 +214,14 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	struct walk   *w = &l->reclaim->walk;
 	enum db_result result;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (is_due(l, p, since_ms))
-			row_int(&l->rows, p->sku_id);
+			values_int(&l->rows, p->sku_id);
 	}
-	if (l->rows.len == 0)
+	if (l->rows.count == 0)
 		return DB_OK;
 	w->look = (struct swept){.at_ms = clock_ms()};
 	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, lapsed_read, &lapsed);
@@ -241,8 +240,9 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
 			w->from_ms = look_from(l, p->sku_id, &lapsed);
 	}
-	if (result == DB_OK && lapsed.exists)
-		text_bytes(&w->skus, l->rows.data, l->rows.len);
+	values_begin(&w->skus, 1);
+	for (size_t i = 0; result == DB_OK && lapsed.exists && i < l->rows.count; i++)
+		values_int(&w->skus, l->rows.list[i].number);
 	return result;
 }
 
@@ -255,11 +255,9 @@ static void walk_end(struct lane *l)
 		w->look.to_ms = 0;
 		w->look.at_ms = clock_ms();
 	}
-	for (const char *at = w->skus.data; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		swept_put(l, (uint32_t)strtoul(at, NULL, 10), &w->look);
-	}
-	text_reset(&w->skus);
+	for (size_t i = 0; i < w->skus.count; i++)
+		swept_put(l, (uint32_t)w->skus.list[i].number, &w->look);
+	values_begin(&w->skus, 1);
 }
 
 struct place { /* of a hold in the claim index */
@@ -273,25 +271,23 @@ static void place_read(void *arg, const struct db_row *row)
 
 /* Expired holds of the walk's skus up to `end`, which nobody else has locked, into ids. *found: how many there are,
  * locked ones too. */
-static enum db_result walk_find(struct lane *l, const struct place *end, struct text *ids, size_t *found)
+static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
 	const struct walk *w = &l->reclaim->walk;
-	struct text        all = {0};
+	struct values      all = {.columns = 1};
 	struct fill        fill = {.rows = &w->skus,
-	                           .low = w->from_ms,
-	                           .id = w->id,
-	                           .high = end->due_at,
-	                           .last = end->id,
-	                           .count = SWEEP_MAX};
+	                           .after_at = w->from_ms,
+	                           .after_id = w->id,
+	                           .until_at = end->due_at,
+	                           .until_id = end->id,
+	                           .limit = SWEEP_MAX};
 	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
 
-	text_reset(ids);
-	*found = all.len > 0;
-	for (const char *at = all.data; at && (at = strchr(at, ',')); at++)
-		++*found;
+	values_begin(ids, 1);
+	*found = all.count;
 	if (result == DB_OK && *found > 0)
 		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, id_read, ids);
-	text_fini(&all);
+	values_fini(&all);
 	return result;
 }
 
@@ -299,7 +295,7 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
  * right now: a refusal in between would not be true. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
-	struct text    ids = {0};
+	struct values  ids = {0};
 	int64_t        until_ms = clock_ms() + OTHERS_MS;
 	size_t         found = 0;
 	unsigned       swept;
@@ -308,25 +304,25 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 	do {
 		swept = 0;
 		result = walk_find(l, end, &ids, &found);
-		if (result == DB_OK && ids.len > 0) {
+		if (result == DB_OK && ids.count > 0) {
 			lane_rush(l, true);
 			result = reservation_expire(l, &ids, &swept);
 			lane_rush(l, false);
 		} else if (result == DB_OK && found > 0)
 			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, swept);
-	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.len == 0 && clock_ms() < until_ms)));
+	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.count == 0 && clock_ms() < until_ms)));
 	l->reclaim->walk.left |= found > 0;
-	text_fini(&ids);
+	values_fini(&ids);
 	return result;
 }
 
 /* As far as one batch goes. *full: it is not at its end. */
 static enum db_result walk_go(struct lane *l, bool *full)
 {
-	struct walk   *w = &l->reclaim->walk;
-	struct place   end = {0};
-	struct fill    fill = {.low = w->from_ms, .id = w->id, .high = w->look.to_ms, .count = SWEEP_WALK};
+	struct walk *w = &l->reclaim->walk;
+	struct place end = {0};
+	struct fill fill = {.after_at = w->from_ms, .after_id = w->id, .until_at = w->look.to_ms, .offset = SWEEP_WALK};
 	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
 
 	*full = end.id != 0;
@@ -347,7 +343,7 @@ static enum db_result walk_go(struct lane *l, bool *full)
 void reclaim_forget(struct lane *l)
 {
 	memset(l->reclaim->swept, 0, sizeof(l->reclaim->swept));
-	text_reset(&l->reclaim->walk.skus);
+	values_begin(&l->reclaim->walk.skus, 1);
 }
 
 /* After each walk, because two skus may share a place in l->reclaim->swept, which names the later one. */
@@ -368,16 +364,16 @@ enum db_result reclaim_run(struct lane *l)
 
 	lane_rush(l, false);
 	do {
-		if (l->reclaim->walk.skus.len == 0)
+		if (l->reclaim->walk.skus.count == 0)
 			result = walk_begin(l, since_ms);
-		if (result != DB_OK || l->reclaim->walk.skus.len == 0)
+		if (result != DB_OK || l->reclaim->walk.skus.count == 0)
 			break;
 		result = walk_go(l, &full);
 		balances_mark(l, since_ms);
 	} while (result == DB_OK && !full);
 	balances_mark(l, since_ms);
 	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
-		text_reset(&l->reclaim->walk.skus);
+		values_begin(&l->reclaim->walk.skus, 1);
 	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);

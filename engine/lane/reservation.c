@@ -24,7 +24,7 @@ static size_t look_up_rows(struct lane *l)
 {
 	size_t asked = 0, kept = 0;
 
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (; kept < l->batch.count; kept++) {
 		const struct op *op = l->batch.ops[kept];
 
@@ -32,7 +32,7 @@ static size_t look_up_rows(struct lane *l)
 			continue;
 		if (asked == l->lookups_max)
 			break;
-		row_hex(&l->rows, op->id, strlen(op->id));
+		values_text(&l->rows, op->id);
 		asked++;
 	}
 	batch_cut(l, kept);
@@ -84,7 +84,7 @@ enum db_result reservations_look_up(struct lane *l)
 		enum db_result            result = DB_OK;
 
 		if (asked > 0)
-			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .count = ROWS},
+			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
 			                  reservation_read, &in);
 		rows = rows_read(&in);
 		if (result == DB_OK && rows < ROWS) {
@@ -154,20 +154,16 @@ static const struct transition {
 
 static void change_write(struct lane *l, const struct transition *change)
 {
-	int64_t count = 0;
-
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i])) {
-			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
-			count++;
-		}
-	if (count == 0)
+		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i]))
+			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+	if (l->rows.count == 0)
 		return;
-	lane_run(l, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
-	lane_expect(l, count, VERDICT_STATE);
+	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
+	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
 	if (change->from == EXPIRED)
-		lane_run(l, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+		txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
 
 static bool extends(const struct op *op, int64_t ttl_s)
@@ -178,19 +174,17 @@ static bool extends(const struct op *op, int64_t ttl_s)
 /* All that are extended by as long as the first one, which is at `first`. */
 static void extend_write(struct lane *l, size_t first)
 {
-	int64_t ttl_s = l->batch.ops[first]->change.ttl_s, count = 0;
+	int64_t ttl_s = l->batch.ops[first]->change.ttl_s;
 
 	for (size_t i = 0; i < first; i++)
 		if (extends(l->batch.ops[i], ttl_s))
 			return; /* they are written already */
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t i = first; i < l->batch.count; i++)
-		if (extends(l->batch.ops[i], ttl_s)) {
-			row_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
-			count++;
-		}
-	lane_run(l, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .count = ttl_s});
-	lane_expect(l, count, VERDICT_STATE);
+		if (extends(l->batch.ops[i], ttl_s))
+			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
+	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
 }
 
 void reservations_change(struct lane *l)
@@ -211,27 +205,27 @@ static bool holds(const struct op *op)
 
 static void lines_insert(struct lane *l)
 {
-	db_values_begin(&l->values, 5);
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; holds(op) && k < op->lines_count; k++) {
 			if (op->lines[k].granted == 0)
 				continue;
-			db_values_int(&l->values, (int64_t)op->new_id);
-			db_values_int(&l->values, sku_id(op->lines[k].sku));
-			db_values_int(&l->values, op->lines[k].location->location_id);
-			db_values_int(&l->values, l->slot);
-			db_values_int(&l->values, op->lines[k].granted);
+			values_int(&l->rows, (int64_t)op->new_id);
+			values_int(&l->rows, sku_id(op->lines[k].sku));
+			values_int(&l->rows, op->lines[k].location->location_id);
+			values_int(&l->rows, l->slot);
+			values_int(&l->rows, op->lines[k].granted);
 		}
 	}
-	lane_execute(l, RESERVATION_LINE_ADD);
+	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
 /* What reservations of keys with a limit hold open. */
 static void key_holds_insert(struct lane *l)
 {
-	text_reset(&l->rows);
+	values_begin(&l->rows, 3);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
@@ -240,37 +234,35 @@ static void key_holds_insert(struct lane *l)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
-		row_begin(&l->rows);
-		row_int(&l->rows, (int64_t)op->new_id);
-		row_int(&l->rows, op->reserve.key_id);
-		row_int(&l->rows, units);
-		row_end(&l->rows);
+		values_int(&l->rows, (int64_t)op->new_id);
+		values_int(&l->rows, op->reserve.key_id);
+		values_int(&l->rows, units);
 	}
-	if (l->rows.len > 0)
-		lane_run(l, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
+	if (l->rows.count > 0)
+		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
 void reservations_insert(struct lane *l)
 {
-	if (!lane_goes_on(l))
+	if (!txn_goes_on(&l->txn))
 		return;
-	db_values_begin(&l->values, 6);
+	values_begin(&l->rows, 6);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (!holds(op))
 			continue;
 		op->new_id = lane_new_id(l);
-		db_values_int(&l->values, (int64_t)op->new_id);
-		db_values_bytes(&l->values, op->id, strlen(op->id));
-		db_values_bytes(&l->values, op->lines_hash, sizeof(op->lines_hash));
-		db_values_int(&l->values, op->reserve.key_id);
-		db_values_int(&l->values, HELD);
-		db_values_int(&l->values, op->reserve.ttl_s);
+		values_int(&l->rows, (int64_t)op->new_id);
+		values_text(&l->rows, op->id);
+		values_bytes(&l->rows, op->lines_hash, sizeof(op->lines_hash));
+		values_int(&l->rows, op->reserve.key_id);
+		values_int(&l->rows, HELD);
+		values_int(&l->rows, op->reserve.ttl_s);
 	}
-	if (l->values.count == 0)
+	if (l->rows.count == 0)
 		return;
-	lane_execute(l, RESERVATION_ADD);
+	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
 	lines_insert(l);
 	key_holds_insert(l);
 }

@@ -6,6 +6,7 @@
 #define STATE_H
 
 #include "engine/base/ids.h"
+#include "engine/db/txn.h"
 #include "engine/lane/decide.h"
 #include "engine/loop.h"
 #include "engine/queue.h"
@@ -15,30 +16,6 @@ enum {
 	LOCK_WAIT_S = 2, /* for a lock, as db.c has it */
 	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
 	WARY_MS = 30000, /* lanes look for locked rows so long after one was met that was stuck */
-};
-
-/* Why a guarded transaction was undone. */
-enum txn_verdict { VERDICT_DONE, VERDICT_FENCED, VERDICT_STATE, VERDICT_SHORT, VERDICT_LIMIT };
-
-/* A step that was sent and not yet answered. */
-enum { STEPS_AHEAD = 12 }; /* sent before the answer of the first is looked at */
-struct sent {
-	int64_t          count;   /* of the rows that it must change, or ANY_COUNT .. */
-	enum txn_verdict verdict; /* .. or else this */
-	void (*each)(void *arg, const struct db_row *row);
-	void *arg;
-};
-enum { ANY_COUNT = -1 };
-
-/* The transaction under way. Once something is known to have gone wrong its further steps are not run. */
-struct step {
-	enum db_result   result;  /* of the first step that failed */
-	enum txn_verdict verdict; /* of the first guard that missed */
-	int64_t          now;     /* the transaction's time, by the database's clock; 0: not known yet */
-	int64_t          sent_ms; /* clock_ms before it was asked */
-	struct sent      sent[STEPS_AHEAD];
-	size_t           sent_count;
-	bool             waits; /* one of them may wait for a row */
 };
 
 struct lane {
@@ -53,10 +30,11 @@ struct lane {
 	_Atomic bool      connected;        /* for others to read */
 	_Atomic int64_t   working_since_ms; /* likewise; 0: it waits for work */
 	/* ---- its row: fence.c */
-	int64_t     lane_id, epoch, batch_no; /* 0: there is no row yet */
-	int64_t     mark, committed_no;       /* of its row, by chance; the batch_no that it is known to have */
-	struct ids  id_maker;
-	struct step step;
+	int64_t          lane_id, epoch, batch_no; /* 0: there is no row yet */
+	int64_t          mark, committed_no;       /* of its row, by chance; the batch_no that it is known to have */
+	struct ids       id_maker;
+	struct txn       txn;
+	struct txn_fence fence; /* of its transactions */
 	/* ---- the batch under way, and the operations around it: batch.c */
 	struct batch   batch;
 	struct intake *intake;
@@ -74,8 +52,7 @@ struct lane {
 	bool            hasty;   /* this round waits for no lock */
 	int             wait_s;  /* how long the connection waits for one */
 	/* ---- scratch */
-	struct text      sql, rows;
-	struct db_values values;
+	struct values rows; /* of a statement */
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/movement.h"
+#include "engine/shares.h"
 
 #include <stdlib.h>
 
@@ -97,20 +98,14 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 	return out;
 }
 
-static void slot_change_rows(struct lane *l, const struct slot_row *r, int64_t units)
+static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t units)
 {
-	row_begin(&l->rows);
-	row_int(&l->rows, r->sku_id);
-	row_int(&l->rows, r->location_id);
-	row_int(&l->rows, r->slot);
-	row_int(&l->rows, units);
-	row_int(&l->rows, 0);
-	row_end(&l->rows);
+	share_row(&l->rows, r->sku_id, r->location_id, r->slot, units, 0);
 }
 
 /* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
-                        struct text *lines)
+                        struct values *lines)
 {
 	int64_t left = -line->granted;
 
@@ -119,7 +114,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 
 		movement_line_row(lines, op, line, l->slot, line->granted);
 		if (left < 0)
-			slot_change_rows(l, &own, -left);
+			slot_change_row(l, &own, -left);
 		return;
 	}
 	for (size_t i = 0; i < s->count && left > 0; i++) {
@@ -136,38 +131,35 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 
 static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 {
-	struct text lines = {0};
-	int64_t     takes = 0;
+	struct values lines = {.columns = 5};
 
 	op->new_id = lane_new_id(l);
-	text_reset(&l->rows);
+	values_begin(&l->rows, 5);
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
-	if (l->rows.len > 0)
-		lane_run(l, STOCK_ADD, &(struct fill){.rows = &l->rows});
-	text_reset(&l->rows);
+	if (l->rows.count > 0)
+		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+	values_begin(&l->rows, 5);
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].change < 0) {
-			slot_change_rows(l, &s->list[i], -s->list[i].change);
-			takes++;
-		}
-	if (takes > 0) {
-		lane_run(l, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
-		lane_expect(l, 2 * takes, VERDICT_SHORT);
+		if (s->list[i].change < 0)
+			slot_change_row(l, &s->list[i], -s->list[i].change);
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
+		txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
 	}
-	text_reset(&l->rows);
+	values_begin(&l->rows, 7);
 	movement_row(&l->rows, op);
-	lane_run(l, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	lane_run(l, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
-	text_fini(&lines);
+	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
+	values_fini(&lines);
 }
 
 /* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
 static void stocktake_look_again(struct lane *l, struct op *op)
 {
 	op->lookup_due = true;
-	l->step.result = movements_look_up(l);
-	if (l->step.result == DB_OK && op->move.found)
+	txn_fail(&l->txn, movements_look_up(l));
+	if (txn_goes_on(&l->txn) && op->move.found)
 		op->outcome = movement_outcome(op);
 }
 
@@ -176,12 +168,12 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	struct slot_rows s = {0};
 
 	lane_begin(l, REPEATABLE_READ);
-	text_reset(&l->rows);
+	values_begin(&l->rows, 1);
 	for (size_t k = 0; k < op->lines_count; k++)
-		row_int(&l->rows, sku_id(op->lines[k].sku));
-	lane_read(l, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
+		values_int(&l->rows, sku_id(op->lines[k].sku));
+	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
 	op->writes = false;
-	if (lane_goes_on(l)) {
+	if (txn_goes_on(&l->txn)) {
 		op->outcome = stocktake_decide(op, &s);
 		op->writes = op->outcome == OUTCOME_OK;
 		if (op->writes)

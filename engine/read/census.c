@@ -2,7 +2,7 @@
 #include "engine/read/census.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 
 #include <string.h>
 
@@ -31,24 +31,16 @@ static void tasks_count_read(void *arg, const struct db_row *row)
 
 bool census_read(struct db *db, struct census *out)
 {
-	struct text sql = {0};
-	bool        ok;
-
 	*out = (struct census){.counted_ms = clock_boot_ms()};
-	statement_add(&sql, RESERVATION_COUNTS, NULL);
-	ok = db_run(db, &sql, count_read, out) == DB_OK;
-	text_reset(&sql);
-	statement_add(&sql, TASK_FIGURES, NULL);
-	ok = ok && db_run(db, &sql, tasks_count_read, out) == DB_OK;
-	text_fini(&sql);
-	return ok;
+	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
+	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK;
 }
 
 /* ---- counters of processes without /metrics */
 
 void census_leave(struct db *db)
 {
-	struct text    rows = {0}, sql = {0};
+	struct values  rows = {.columns = 2};
 	int64_t        left[COUNTERS];
 	enum db_result result = DB_OK;
 
@@ -58,20 +50,15 @@ void census_leave(struct db *db)
 		left[c] = counter_take((enum counter)c);
 		if (left[c] == 0)
 			continue;
-		row_begin(&rows);
-		row_hex(&rows, name, strlen(name));
-		row_int(&rows, left[c]);
-		row_end(&rows);
+		values_text(&rows, name);
+		values_int(&rows, left[c]);
 	}
-	if (rows.len > 0) {
-		statement_add(&sql, COUNTERS_LEAVE, &(struct fill){.rows = &rows});
-		result = db_run(db, &sql, NULL, NULL);
-	}
+	if (rows.count > 0)
+		result = txn_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);
 	/* An unknown outcome counts as done: rather too little than twice. */
 	for (int c = 0; c < COUNTERS && result != DB_OK && result != DB_UNKNOWN; c++)
 		counter_add((enum counter)c, left[c]);
-	text_fini(&rows);
-	text_fini(&sql);
+	values_fini(&rows);
 }
 
 static void left_read(void *arg, const struct db_row *row)
@@ -86,14 +73,11 @@ static void left_read(void *arg, const struct db_row *row)
 /* Where the database does not answer, they wait for the next time. */
 static void counters_take_over(struct db *db)
 {
-	struct text sql = {0};
-	int64_t     taken[COUNTERS] = {0};
+	int64_t taken[COUNTERS] = {0};
 
-	statement_add(&sql, COUNTERS_TAKE, NULL);
-	if (db_run(db, &sql, left_read, taken) == DB_OK)
+	if (txn_ask(db, COUNTERS_TAKE, NULL, left_read, taken) == DB_OK)
 		for (int c = 0; c < COUNTERS; c++)
 			counter_add((enum counter)c, taken[c]);
-	text_fini(&sql);
 }
 
 /* ---- the answer */

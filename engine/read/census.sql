@@ -1,8 +1,8 @@
--- The figures of a database, and what processes without /metrics counted, until a service takes it over.
+-- The figures of a database, and counters of processes without /metrics, until a service takes them over.
 
 -- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. Walks the index once, so
--- it is run every few seconds at most.
+-- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. The statement walks the
+-- index once, so it is run every few seconds at most.
 SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
   FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
@@ -10,10 +10,10 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest: none is younger than now, whatever clock it was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM task FORCE INDEX (open_lease) WHERE state = 1;
+  FROM task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: counters_leave
--- {rows}: (name, how much more).
+-- Rows: (name, how much more).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);
 
 -- name: counters_take

@@ -3,7 +3,7 @@
 #include "engine/read/list.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 #include "engine/read/cursor.h"
 #include "engine/read/totals.h"
 
@@ -18,13 +18,12 @@
 enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct reservation_reader in = {.catalogue = c};
-	struct text               sql = {0}, ids = {0};
+	struct values             ids = {.columns = 1};
 	enum db_result            result;
 
 	for (size_t i = 0; i < count; i++)
-		row_hex(&ids, ops[i]->id, strlen(ops[i]->id));
-	statement_add(&sql, RESERVATION_FIND, &(struct fill){.rows = &ids, .count = INT64_MAX});
-	result = db_run(db, &sql, reservation_read, &in);
+		values_text(&ids, ops[i]->id);
+	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
 	reservations_join(&in);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
 		ops[i]->outcome = NO_ORDER;
@@ -35,8 +34,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 			}
 	}
 	reservations_free(in.list, in.count);
-	text_fini(&ids);
-	text_fini(&sql);
+	values_fini(&ids);
 	return result;
 }
 
@@ -45,7 +43,6 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 {
 	struct movement_reader in = {.catalogue = c};
-	struct text            sql = {0};
 	int64_t                low = INT64_MAX, none[2];
 	const struct sku      *sku;
 	enum db_result         result = skus_find(db, c, &op, 1);
@@ -59,10 +56,9 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 		op->outcome = BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
-	statement_add(&sql, MOVEMENT_LIST,
-	              &(struct fill){.sku = sku_id(sku), .low = low, .count = op->query->page.limit + 1});
-	result = db_run(db, &sql, movement_read, &in);
-	text_fini(&sql);
+	result = txn_ask(db, MOVEMENT_LIST,
+	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1},
+	                 movement_read, &in);
 	movements_join(&in);
 	op->query->movements = in.list;
 	op->query->items = in.count;
@@ -121,22 +117,19 @@ static const struct part {
 static enum db_result rows_walk(struct db *db, const struct part *part, const struct list_key *after, size_t count,
                                 struct list_keys *keys)
 {
-	struct text    sql = {0}, due = {0};
-	struct fill    fill = {.rows = &due, .task = after->task, .low = after->id, .count = (int64_t)count};
-	enum db_result result;
+	enum statement name = RESERVATION_LIST;
+	struct fill    fill = {.after_at = after->due_ms,
+	                       .after_task = after->task,
+	                       .after_id = after->id,
+	                       .before_id = after->id,
+	                       .limit = (int64_t)count};
 
-	row_time(&due, after->due_ms);
 	if (part) {
 		fill.state = part->stored;
 		fill.lapsed = part->lapsed;
-		statement_add(&sql, part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING, &fill);
-	} else {
-		statement_add(&sql, RESERVATION_LIST, &fill);
+		name = part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING;
 	}
-	result = db_run(db, &sql, key_read, keys);
-	text_fini(&due);
-	text_fini(&sql);
-	return result;
+	return txn_ask(db, name, &fill, key_read, keys);
 }
 
 /* Until the page is full, the part ends or the walk is long enough. As many rows as the page lacks come first, because
@@ -204,13 +197,12 @@ static enum db_result keys_of_all(struct db *db, struct op *op, struct list_keys
 static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct list_keys *keys)
 {
 	struct reservation_reader in = {.catalogue = c};
-	struct text               ids = {0}, sql = {0};
+	struct values             ids = {.columns = 1};
 	enum db_result            result;
 
 	for (size_t i = 0; i < keys->count; i++)
-		row_int(&ids, keys->list[i].id);
-	statement_add(&sql, RESERVATION_BY_ID, &(struct fill){.rows = &ids});
-	result = db_run(db, &sql, reservation_read, &in);
+		values_int(&ids, keys->list[i].id);
+	result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
 	reservations_join(&in);
 	op->query->reservations = mem_alloc(keys->count * sizeof(*op->query->reservations));
 	for (size_t i = 0; i < keys->count; i++)
@@ -224,8 +216,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	for (size_t k = 0; k < in.count; k++)
 		reservation_free(in.list[k]);
 	free(in.list);
-	text_fini(&ids);
-	text_fini(&sql);
+	values_fini(&ids);
 	return result;
 }
 

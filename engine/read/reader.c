@@ -2,22 +2,19 @@
  * and lists, another (the background reader) does what jobs have it do, a third (the census) counts, so that none of
  * them holds up a reservation, and no read and no lease waits behind a count. */
 #include "engine/read/reader.h"
-#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/busy.h"
+#include "engine/db/retry.h"
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
 #include "engine/read/totals.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
 	READER_OPS = 64, /* taken together */
-	ERRORS_MAX = 3,  /* statements that the server refuses, until the operation is */
 	COUNT_S = 30,    /* the silence that jobs and counts may take; the others SILENCE_S */
 };
 
@@ -73,26 +70,23 @@ static bool reader_connect(struct reader *r)
 	return db_connected(r->db);
 }
 
-/* Tries once at least, then until the first of them has waited too long. All of it bears repeating. */
+/* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
 static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t count)
 {
+	struct retry   retry = {.results = RETRY_ALL, .until_ms = ops[0]->arrived_ms + WAIT_MS};
 	enum db_result result;
 	bool           unknown = false;
 
-	for (int errors = 0;;) {
+	do {
+		for (size_t i = 0; i < count && retry.tries > 0; i++)
+			op_forget(ops[i]);
 		result = DB_AWAY;
 		if (db_connected(r->db) || reader_connect(r))
 			result = answers[how].all ? answers[how].all(r->db, r->shared->catalogue, ops, count)
 			                          : answers[how].one(r->db, r->shared->catalogue, ops[0]);
 		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
-		errors += result == DB_ERROR;
-		if (result == DB_OK || errors == ERRORS_MAX || clock_ms() - ops[0]->arrived_ms > WAIT_MS)
-			break;
-		for (size_t i = 0; i < count; i++)
-			op_forget(ops[i]);
-		usleep(50000);
-	}
+	} while (retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(r->db), db_error(r->db));
 	for (size_t i = 0; i < count; i++) {

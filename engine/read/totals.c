@@ -2,7 +2,7 @@
 #include "engine/read/totals.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/statement.h"
+#include "engine/db/txn.h"
 #include "engine/read/cursor.h"
 
 #include <stdlib.h>
@@ -74,19 +74,16 @@ static void code_read(void *arg, const struct db_row *row)
 
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct text    codes = {0}, sql = {0};
+	struct values  codes = {.columns = 1};
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ops[i]->lines_count; k++)
 			if (!catalogue_sku(c, ops[i]->lines[k].sku_code))
-				row_hex(&codes, ops[i]->lines[k].sku_code, strlen(ops[i]->lines[k].sku_code));
-	if (codes.len > 0) {
-		statement_add(&sql, SKU_FIND, &(struct fill){.rows = &codes});
-		result = db_run(db, &sql, code_read, c);
-	}
-	text_fini(&codes);
-	text_fini(&sql);
+				values_text(&codes, ops[i]->lines[k].sku_code);
+	if (codes.count > 0)
+		result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, code_read, c);
+	values_fini(&codes);
 	return result;
 }
 
@@ -117,29 +114,26 @@ static void totals_give(struct catalogue *c, struct op *op)
 }
 
 /* Reads the totals of these skus into the catalogue, whose numbers are of `past`. */
-static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct text *ids)
+static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned past, const struct values *ids)
 {
 	struct totals_reader in = {.catalogue = c};
-	struct text          sql = {0};
 	int64_t              read_ms = clock_boot_ms();
 	enum db_result       result;
 
-	if (ids->len == 0)
+	if (ids->count == 0)
 		return DB_OK;
-	statement_add(&sql, STOCK_TOTALS, &(struct fill){.rows = ids});
-	result = db_run(db, &sql, total_read, &in);
+	result = txn_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* what was found is forgotten: the database is another one */
 	if (result == DB_OK)
 		totals_put(&in, read_ms);
 	free(in.list);
-	text_fini(&sql);
 	return result;
 }
 
 enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct text    ids = {0};
+	struct values  ids = {.columns = 1};
 	unsigned       past = catalogue_past(c);
 	enum db_result result = skus_find(db, c, ops, count);
 
@@ -148,7 +142,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 			struct sku *sku = catalogue_sku(c, ops[i]->lines[k].sku_code);
 
 			if (sku)
-				row_int(&ids, sku_id(sku));
+				values_int(&ids, sku_id(sku));
 		}
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
@@ -156,7 +150,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 		totals_give(c, ops[i]);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* forgotten meanwhile */
-	text_fini(&ids);
+	values_fini(&ids);
 	return result;
 }
 
@@ -165,7 +159,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 struct page_reader {
 	struct catalogue *catalogue;
 	struct op        *op;
-	struct text      *ids;
+	struct values    *ids;
 };
 
 /* A line of the op for every sku of the page, the one beyond it too. */
@@ -176,14 +170,14 @@ static void listed_read(void *arg, const struct db_row *row)
 
 	op->lines[op->lines_count++].sku =
 		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
-	row_int(in->ids, db_int(row, 1));
+	values_int(in->ids, db_int(row, 1));
 }
 
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct text        sql = {0}, after = {0}, ids = {0};
+	struct values      ids = {.columns = 1};
 	struct page_reader in = {c, op, &ids};
-	char               code[SKU_MAX];
+	char               code[SKU_MAX + 1];
 	size_t             len;
 	unsigned           past = catalogue_past(c);
 	enum db_result     result;
@@ -192,15 +186,13 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 		op->outcome = BAD_CURSOR;
 		return DB_OK;
 	}
-	row_hex(&after, code, len);
+	code[len] = '\0';
 	op->lines_count = 0;
-	statement_add(&sql, SKU_LIST, &(struct fill){.rows = &after, .count = op->query->page.limit + 1});
-	result = db_run(db, &sql, listed_read, &in);
+	result = txn_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
+	                 listed_read, &in);
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
-	text_fini(&after);
-	text_fini(&sql);
-	text_fini(&ids);
+	values_fini(&ids);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY;
 	if (result != DB_OK)

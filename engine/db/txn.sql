@@ -1,7 +1,11 @@
--- The frame of a guarded transaction in one trip: a compound that ends in COMMIT or in a verdict. A late one must be harmless by
--- its own guards. {count} {verdict} are numbers. @t is the time of the transaction.
+-- The frame of a transaction without a fence, which goes in one trip: a compound that ends in COMMIT or in a verdict. A
+-- compound that lands late must be harmless by its own guards. @t is the time of the transaction.
 
--- name: guard_begin
+-- name: txn_repeatable
+-- The next transaction with a fence reads repeatably.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+
+-- name: txn_frame
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
 -- transaction open, and the next START TRANSACTION would commit half of it.
 BEGIN NOT ATOMIC
@@ -12,11 +16,11 @@ BEGIN NOT ATOMIC
   START TRANSACTION;
   work: BEGIN
 
--- name: guard_expect
+-- name: txn_guard
 -- A guarded write changes exactly the rows it expects, or all of it is undone and the verdict says why.
-    IF ROW_COUNT() <> {count} THEN SET verdict = {verdict}; LEAVE work; END IF;
+    IF ROW_COUNT() <> {expected} THEN SET verdict = {verdict}; LEAVE work; END IF;
 
--- name: guard_end
+-- name: txn_frame_end
   END work;
   IF verdict = 0 THEN COMMIT; ELSE ROLLBACK; END IF;
   SELECT verdict;

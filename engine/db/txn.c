@@ -1,0 +1,227 @@
+/* txn.c - see txn.h. */
+#include "engine/db/txn.h"
+#include "engine/base/clock.h"
+#include "engine/base/counters.h"
+
+bool txn_goes_on(const struct txn *t)
+{
+	return t->result == DB_OK && t->verdict == TXN_DONE;
+}
+
+void txn_refuse(struct txn *t, enum txn_verdict verdict)
+{
+	if (txn_goes_on(t))
+		t->verdict = verdict;
+}
+
+void txn_fail(struct txn *t, enum db_result result)
+{
+	if (txn_goes_on(t))
+		t->result = result;
+}
+
+static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
+{
+	assert(t->sent_count == 0);
+	t->db = db;
+	t->fence = fence;
+	t->result = DB_OK;
+	t->verdict = TXN_DONE;
+	t->now = 0;
+	t->begun_ms = clock_ms();
+	t->waits = false;
+	text_reset(&t->sql);
+}
+
+/* ---- without a fence */
+
+void txn_begin(struct txn *t, struct db *db)
+{
+	begin(t, db, NULL);
+	statement_add(&t->sql, TXN_FRAME, NULL);
+}
+
+static void verdict_read(void *arg, const struct db_row *row)
+{
+	*(int *)arg = (int)db_int(row, 0);
+}
+
+static void compound_commit(struct txn *t)
+{
+	int verdict = -1;
+
+	if (t->sql.len > TXN_BYTES_MAX)
+		txn_refuse(t, TXN_TOO_LARGE);
+	if (!txn_goes_on(t))
+		return;
+	statement_add(&t->sql, TXN_FRAME_END, NULL);
+	t->result = db_run(t->db, &t->sql, verdict_read, &verdict);
+	assert(t->result != DB_OK || verdict >= 0);
+	if (t->result == DB_OK)
+		t->verdict = (enum txn_verdict)verdict;
+	if (t->result == DB_RETRY || t->result == DB_LOCKED || t->verdict != TXN_DONE)
+		counter_add(COUNT_RETRIES, 1);
+}
+
+/* ---- with a fence */
+
+/* Reads the answers to all steps that were sent. The first one that is not as it should be decides. */
+static void steps_settle(struct txn *t)
+{
+	t->fence->waits(t->fence->arg);
+	for (size_t i = 0; i < t->sent_count; i++) {
+		const struct txn_step *step = &t->sent[i];
+		enum db_result         result = db_answer(t->db, step->each, step->arg);
+
+		if (!txn_goes_on(t))
+			continue;
+		t->result = result;
+		if (result == DB_OK && t->now == 0) { /* the first is the fence, which tells the time */
+			t->now = db_last_id(t->db);
+			if (db_changed(t->db) == 1) /* otherwise no row was read that could tell */
+				t->fence->entered(t->fence->arg, t->now, t->begun_ms);
+		}
+		if (result == DB_OK && step->expected >= 0 && db_changed(t->db) != step->expected)
+			txn_refuse(t, step->verdict);
+	}
+	t->sent_count = 0;
+	t->waits = false;
+}
+
+/* A statement that may wait for a row lock (up to 2 s) is sent when no other such statement is outstanding: behind one
+ * that waits in vain it would wait as long again. */
+static void step_send(struct txn *t, enum statement name, const struct fill *fill,
+                      void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	bool           waits = !statement_has(name, STATEMENT_NEVER_WAITS);
+	enum db_result result;
+
+	if (t->sent_count == TXN_AHEAD || (waits && t->waits))
+		steps_settle(t);
+	if (!txn_goes_on(t))
+		return;
+	t->waits |= waits;
+	if (statement_has(name, STATEMENT_PREPARED)) {
+		result = db_send_values(t->db, statement_text(name), fill->rows);
+	} else {
+		text_reset(&t->sql);
+		statement_add(&t->sql, name, fill);
+		result = db_send(t->db, t->sql.data);
+	}
+	if (result == DB_OK)
+		t->sent[t->sent_count++] = (struct txn_step){-1, TXN_DONE, each, arg};
+	else
+		t->result = result;
+}
+
+/* MariaDB runs the steps already sent even if an earlier one fails, also behind a deadlock, which ends the transaction
+ * in the midst. autocommit = 0 keeps them from committing; steps_undo undoes them. */
+void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fence, enum txn_isolation isolation)
+{
+	begin(t, db, fence);
+	db_begin(db);
+	if (isolation == REPEATABLE_READ) {
+		fence->waits(fence->arg);
+		t->result = txn_ask(db, TXN_REPEATABLE, NULL, NULL, NULL);
+	}
+	txn_run(t, fence->enter, &(struct fill){.rows = &fence->values});
+	txn_expect(t, 1, TXN_FENCED);
+}
+
+void txn_wait(struct txn *t)
+{
+	steps_settle(t);
+}
+
+/* Nothing was committed, whatever became of the connection: a new one waits until the old one's transaction has ended.
+ */
+static void steps_undo(struct txn *t)
+{
+	if (db_connected(t->db) && db_end(t->db, false) != DB_OK)
+		db_close(t->db);
+	if (t->result == DB_UNKNOWN)
+		t->result = DB_AWAY;
+}
+
+static void steps_commit(struct txn *t)
+{
+	bool commits;
+
+	steps_settle(t);
+	commits = txn_goes_on(t);
+	assert(!commits || t->now > 0);
+	if (commits)
+		t->result = db_end(t->db, true);
+	if (commits && t->result == DB_UNKNOWN)
+		t->result = t->fence->outcome(t->fence->arg, &t->now);
+	else if (!txn_goes_on(t))
+		steps_undo(t);
+}
+
+/* ---- either */
+
+void txn_run(struct txn *t, enum statement name, const struct fill *fill)
+{
+	if (!txn_goes_on(t))
+		return;
+	if (t->fence) {
+		step_send(t, name, fill, NULL, NULL);
+	} else {
+		assert(!statement_has(name, STATEMENT_PREPARED));
+		statement_add(&t->sql, name, fill);
+	}
+}
+
+void txn_read(struct txn *t, enum statement name, const struct fill *fill,
+              void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	assert(t->fence);
+	if (!txn_goes_on(t))
+		return;
+	step_send(t, name, fill, each, arg);
+	steps_settle(t);
+}
+
+void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict)
+{
+	size_t sent = t->sent_count;
+
+	if (!txn_goes_on(t))
+		return;
+	if (!t->fence) {
+		statement_add(&t->sql, TXN_GUARD, &(struct fill){.expected = (int64_t)rows, .verdict = verdict});
+		return;
+	}
+	assert(sent > 0);
+	t->sent[sent - 1].expected = (int64_t)rows;
+	t->sent[sent - 1].verdict = verdict;
+}
+
+enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict)
+{
+	if (t->fence) {
+		steps_commit(t);
+	} else {
+		compound_commit(t);
+		txn_fini(t);
+	}
+	*verdict = t->verdict;
+	return t->result;
+}
+
+void txn_fini(struct txn *t)
+{
+	text_fini(&t->sql);
+}
+
+enum db_result txn_ask(struct db *db, enum statement name, const struct fill *fill,
+                       void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, fill);
+	result = db_run(db, &sql, each, arg);
+	text_fini(&sql);
+	return result;
+}

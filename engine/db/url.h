@@ -1,0 +1,32 @@
+/* url.h - where a database is, from its URL. */
+#ifndef URL_H
+#define URL_H
+
+#include "engine/base/base.h"
+
+/* What a connection over TCP must be, or is not made. A socket needs none of it. */
+enum db_tls {
+	DB_TLS_OFF,
+	DB_TLS_REQUIRED, /* encrypted, by whoever answers */
+	DB_TLS_VERIFY,   /* encrypted, by the host named: its certificate is of an authority in tls_ca, and valid */
+};
+
+/* Where a database is. Filled by db_target_parse or by embedded_open. */
+struct db_target {
+	char        host[256]; /* empty: the socket is used */
+	unsigned    port;
+	char        socket[512]; /* may be longer than the 107 bytes of a socket address */
+	char        user[128];
+	char        password[256];
+	char        database[128];
+	enum db_tls tls;
+	char        tls_ca[512]; /* a file of certificates (PEM), for DB_TLS_VERIFY alone */
+};
+
+/* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or
+ * mariadb://USER@localhost/DB?socket=PATH; localhost without a socket is TCP. Over TCP, ?tls=off (the default),
+ * ?tls=required or ?tls=verify&tls_ca=FILE. Names may be percent-encoded. A password is refused there: a URL is seen by
+ * everybody. On false `why` says what is wrong. */
+bool db_target_parse(struct db_target *to, const char *url, char *why, size_t why_size) MUST_CHECK;
+
+#endif

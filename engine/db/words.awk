@@ -1,0 +1,38 @@
+# words.awk - for sql.awk and schema/embed.awk: what stands in braces in .sql files. Lists (.def) come first:
+#   X(NAME, 2, "word", ..)          {word} becomes 2
+#   X(type member, member, TEXT, r.column)   of NAME.def: {NAME_columns} lists the columns
+#   X(TEXT, name)                   of fill.def: {name} is filled in when the statement is sent
+FILENAME ~ /\.def$/ {
+	if (/^X\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
+		split($0, part, /[(,"][ "]*/)
+		word["{" part[4] "}"] = part[3]
+	}
+	if (/^X\((NUMBER|TIME|TEXT), *[a-z_]+\)/) {
+		split($0, part, /[(,)] */)
+		parameter["{" part[3] "}"] = 1
+	}
+	if (/^X\([a-z].*, *[a-z_]+, *(CODE|NUMBER|HASH|TIME|TEXT), /) {
+		column = $0
+		sub(/ *\/\*.*$/, "", column)
+		sub(/\)$/, "", column)
+		sub(/^.*(CODE|NUMBER|HASH|TIME|TEXT), */, "", column)
+		list = FILENAME
+		sub(/.*\//, "", list)
+		sub(/\.def$/, "_columns", list)
+		list = "{" list "}"
+		pieces[list] = pieces[list] (pieces[list] == "" ? "" : ", ") column
+	}
+	next
+}
+# The text with every hole of `words` filled.
+function filled(text, words,    hole, at, out) {
+	for (hole in words) {
+		out = ""
+		while ((at = index(text, hole)) > 0) {
+			out = out substr(text, 1, at - 1) words[hole]
+			text = substr(text, at + length(hole))
+		}
+		text = out text
+	}
+	return text
+}
