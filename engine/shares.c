@@ -82,7 +82,7 @@ static void settlement_movement(struct txn *t, const struct settlement *settleme
 {
 	static const uint8_t no_hash[16];
 	struct text          id = {0}, reference = {0};
-	struct values        rows = {.columns = 7};
+	struct values        rows = {0};
 
 	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);

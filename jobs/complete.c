@@ -96,7 +96,7 @@ static void settle_run(struct txn *t, struct parts *p, struct reservation **list
 static void rows_run(struct txn *t, enum statement name, const struct task *task, struct reservation **list,
                      size_t count)
 {
-	struct values rows = {.columns = 1};
+	struct values rows = {0};
 
 	if (count > 0) {
 		task_id_rows(&rows, list, count);
@@ -459,7 +459,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
 	struct reservation_reader found = {.catalogue = c};
-	struct values             rows = {.columns = 1};
+	struct values             rows = {0};
 	enum db_result            result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
