@@ -18,8 +18,9 @@
 
 /* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
  * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
- * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
-enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: of a transaction
+ * that could be halved, some 80,000 slots. */
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000, PART_BYTES = 4 << 20 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
@@ -137,6 +138,8 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	else
 		stock_give_back(&t, list, *done);
 	task_count(&t, TASK_COMPLETED, task, *done);
+	if (t.sql.len > PART_BYTES && count > 1)
+		txn_refuse(&t, TXN_TOO_LARGE);
 	return txn_commit(&t, verdict);
 }
 

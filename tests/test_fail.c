@@ -195,3 +195,15 @@ Test(fail, fail_with_a_long_error)
 	flow_end();
 	text_fini(&step);
 }
+
+/* As many orders as a task can have, each with as long a reason: one transaction all the same. */
+Test(fail, all_of_the_largest_task)
+{
+	flow_begin();
+	flow_orders("R", 5000);
+	flow_steps("exec e=$(printf %0500d 0); sed -e 's/^.\\{13\\}//' -e 's/\".*/ retry '$e'/'",
+	           "work settle --batch 5000 -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE LENGTH(last_error) = 500 -> 5000",
+	           "task 1 -> done claimed=5000 failed=5000");
+	flow_end();
+}
