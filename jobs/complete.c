@@ -429,18 +429,31 @@ static void fail_rows(struct txn *t, const struct reservation_reader *open, cons
 	}
 }
 
-/* Fails orders in one transaction; the task's row is written too while it is open. */
+/* Fails orders in one transaction, or in two halves where that is too much; the task's row is written too while it is
+ * open. The answer counts the orders that failed. */
 static enum db_result fail_write(struct db *db, const struct reservation_reader *open, const struct report *orders,
                                  size_t count, unsigned attempts_max, struct task_answer *a, enum txn_verdict *verdict)
 {
-	struct txn t = {0};
+	struct txn                t = {0};
+	int64_t                   retried = a->retried, buried = a->buried;
+	struct reservation_reader half = {.list = open->list, .count = open->count / 2};
+	enum db_result            result;
 
-	a->retried = a->buried = 0;
 	txn_begin(&t, db);
 	fail_rows(&t, open, orders, count, attempts_max, a);
 	if (a->task.state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, &a->task, open->count);
-	return txn_commit(&t, verdict);
+	result = txn_commit(&t, verdict);
+	if (result == DB_OK && *verdict == TXN_DONE)
+		return DB_OK;
+	a->retried = retried;
+	a->buried = buried;
+	if (result != DB_OK || *verdict != TXN_TOO_LARGE || half.count == 0)
+		return result;
+	result = fail_write(db, &half, orders, count, attempts_max, a, verdict);
+	half = (struct reservation_reader){.list = open->list + half.count, .count = open->count - half.count};
+	return result == DB_OK && *verdict == TXN_DONE ? fail_write(db, &half, orders, count, attempts_max, a, verdict)
+	                                               : result;
 }
 
 /* An order that failed bears the reason: a repeated call finds it by that. */
@@ -517,7 +530,6 @@ static enum db_result release_write(struct db *db, const struct reservation_read
 	*verdict = TXN_DONE;
 	for (size_t at = 0; result == DB_OK && *verdict == TXN_DONE && at < open->count; at += RELEASE_MAX) {
 		struct reservation_reader part = {.list = open->list + at, .count = open->count - at};
-		int64_t                   retried = a->retried, buried = a->buried;
 
 		part.count = part.count < RELEASE_MAX ? part.count : RELEASE_MAX;
 		for (size_t k = 0; k < part.count; k++) {
@@ -525,8 +537,6 @@ static enum db_result release_write(struct db *db, const struct reservation_read
 			strcpy(reports[k].order_id, part.list[k]->order_id);
 		}
 		result = fail_write(db, &part, reports, part.count, attempts_max, a, verdict);
-		a->retried = retried + (result == DB_OK && *verdict == TXN_DONE ? a->retried : 0);
-		a->buried = buried + (result == DB_OK && *verdict == TXN_DONE ? a->buried : 0);
 	}
 	free(reports);
 	return result;
