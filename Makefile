@@ -48,6 +48,7 @@ check: export TSAN_OPTIONS = halt_on_error=1
 # Criterion does not see how a test's process ends: what leaked there is in the reports.
 check: install-packages
 	tests/tidy.sh
+	tests/rooms.py
 	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast build/clang/test
@@ -86,7 +87,7 @@ fault soak: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
 
-tidy:; tests/tidy.sh
+tidy:; tests/tidy.sh && tests/rooms.py
 
 install: $(B)/holdfast
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/holdfast
