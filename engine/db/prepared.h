@@ -13,13 +13,13 @@ enum { PREPARED_MAX = 8 };
 /* The prepared statements of one connection. Zero-initialised is empty. */
 struct prepared {
 	struct {
-		const char *sql; /* the same pointer every time, so that it names the statement */
+		const char *sql; /* one pointer for each statement, which names it */
 		MYSQL_STMT *stmt;
 	} list[PREPARED_MAX];
 	size_t count;
 };
 
-void        prepared_close(struct prepared *p);                       /* before the connection is closed */
+void        prepared_close(struct prepared *p);                       /* call before the connection is closed */
 MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql); /* NULL: it has not been made */
 /* False: *code and `error` say why. */
 bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,

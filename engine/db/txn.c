@@ -76,7 +76,7 @@ static void steps_settle(struct txn *t)
 		if (!txn_goes_on(t))
 			continue;
 		t->result = result;
-		if (result == DB_OK && t->now == 0) { /* the first is the fence, which tells the time */
+		if (result == DB_OK && t->now == 0) { /* the first step is the fence, which tells the time */
 			t->now = db_last_id(t->db);
 			if (db_changed(t->db) == 1) /* otherwise no row was read that could tell */
 				t->fence->entered(t->fence->arg, t->now, t->begun_ms);

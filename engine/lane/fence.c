@@ -61,9 +61,9 @@ static enum db_result statements_prepare(struct lane *l)
 	return result;
 }
 
-/* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
- * at some time between sent_ms and the present, each of them cut to whole ms: what was known is moved as little as that
- * allows, so that it stays as it is while no clock is set. */
+/* Sets the database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said
+ * `now` at some time between sent_ms and the present, each of them cut to whole ms. The known difference is moved as
+ * little as that allows, so it stays as it is while no clock is set. */
 static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 {
 	int64_t known_ms = atomic_load(&s->clock_offset_ms);
@@ -78,8 +78,8 @@ static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 static void row_compare(struct lane *l, const struct lane_row *last)
 {
 	if (last->epoch == 0)
-		l->lane_id = 0; /* a row is made anew. It has batch_no 0, which no batch has, so what was under way is
-		                 * not taken for committed */
+		l->lane_id = 0; /* a new row has batch_no 0, which no batch has, so the batch under way is not taken for
+		                   committed */
 	if (last->epoch == 0 || last->batch_no < l->committed_no)
 		catalogue_forget(l->catalogue);
 	l->committed_no = last->batch_no;
