@@ -124,7 +124,7 @@ struct op {
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
 	bool                locked;     /* a row of the op is locked by somebody outside */
-	bool                unsure;     /* its batch waited in vain for a lock that no look finds */
+	bool                unsure;     /* the op's batch waited in vain for a lock that no look finds */
 	bool                apart;      /* the op itself waited in vain for that lock: the lane tries it by itself */
 	unsigned            past;       /* catalogue_past when its lines found their numbers; 0: they have none */
 	unsigned            lookup_seq; /* read_seq of the batch when its id was looked up; 0: it was not */

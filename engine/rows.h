@@ -76,7 +76,7 @@ void reservation_read(void *arg, const struct db_row *row);
  * in which rows are locked. */
 void reservations_join(struct reservation_reader *in);
 
-/* As reservations_read and reservations_join, for movements: {movement_columns}. */
+/* Reads and joins movements, {movement_columns}, as the calls above do reservations. */
 struct movement_reader {
 	struct catalogue *catalogue;
 	struct movement **list;

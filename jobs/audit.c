@@ -149,7 +149,7 @@ struct finding {
 	struct block       *block;
 	uint64_t           *suspects; /* hashes of the rows that the first look found, sorted for the second */
 	size_t              count, max;
-	bool many; /* more rows than are kept: no snapshot is so wrong, and the second look is believed */
+	bool                many; /* rows beyond those kept: no snapshot is so wrong, and the second look is believed */
 };
 
 /* Columns that name the thing a row is about: two looks at the thing agree in them, while numbers may have changed. */

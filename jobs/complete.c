@@ -369,8 +369,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	task_answer_fini(a);
 	if (result == DB_AWAY || result == DB_ERROR || (result == DB_UNKNOWN && !db_connect(db)))
 		return result;
-	names = mem_alloc(count *
-	                  sizeof(*names)); /* some orders were taken, or the outcome is open: look, then write */
+	names = mem_alloc(count * sizeof(*names)); /* orders were taken, or the outcome is open: look, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
 	result = complete_named(db, c, task->task_id, names, count, true, a);

@@ -16,7 +16,7 @@ struct delivery {
 	const char *file;
 	void (*each)(void *arg, const struct delivery_row *row);
 	void   *arg;
-	int64_t line, row_line; /* from 1: the line being read; the line on which its row began */
+	int64_t line, row_line; /* the line being read, from 1; the line on which its row began */
 	bool    row_open;
 	int     column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
 	char    field[FIELDS][FIELD_MAX];

@@ -158,8 +158,7 @@ static bool program_start(struct exec *x)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes,
-	                              &pipes); /* we ignore this signal, and the program would inherit that */
+	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored here; the program would inherit that */
 	ok = running_spawn(&x->pid, &files, &attributes, argv);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
@@ -347,8 +346,7 @@ static enum db_result answers_bring(struct exec *x)
 	while (result == DB_OK && is_open(&x->answers)) {
 		result = answers_write(x);
 		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
-			enum db_result renewed =
-				lease_renew(x); /* also when a row is locked or the answer is refused */
+			enum db_result renewed = lease_renew(x); /* also when a row is locked or refused */
 
 			result = result == DB_OK ? renewed : result;
 		}
@@ -434,8 +432,7 @@ static void program_end(struct exec *x)
  * away, unless the worker is to stop. The log names answers that cannot be written. */
 static enum db_result answers_end(struct exec *x)
 {
-	int64_t stops_ms = 0, refused_ms = 0,
-		pause_ms = PAUSE_MS; /* refused_ms: begin of the refusals, without a break */
+	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: begin of a row of refusals */
 	enum db_result result;
 
 	while ((result = answers_bring(x)) != DB_OK) {

@@ -64,16 +64,16 @@ struct http1 {
 	const struct http1_limits *limits;
 	enum http1_state           state;                            /* HTTP1_DONE: the last byte has come */
 	enum http1_fault           fault;                            /* stays, and nothing is read any more */
-	const char                *detail;                           /* what is wrong, for people */
-	struct http1_span          method, target, headers[HEADERS]; /* of the first header of each name; at 0: none */
+	const char                *detail;                           /* the fault, for people */
+	struct http1_span          method, target, headers[HEADERS]; /* the first header of each name; at 0: none */
 	uint64_t                   head, body;                       /* bytes of it so far */
-	uint64_t                   body_at;         /* where the body begins; 0: the head has not ended */
-	uint64_t                   length;          /* as Content-Length says */
+	uint64_t                   body_at;                          /* begin of the body; 0: the head has not ended */
+	uint64_t                   length;                           /* value of Content-Length */
 	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
-	unsigned                   counts[HEADERS]; /* how many headers of each name */
-	int                        header;          /* which the value belongs to; HEADERS: another */
+	unsigned                   counts[HEADERS]; /* number of headers of each name */
+	int                        header;          /* the header of the value; HEADERS: another one */
 	bool                       is_10;           /* HTTP/1.0 */
-	bool                       closes, keeps;   /* so says Connection */
+	bool                       closes, keeps;   /* Connection: close, keep-alive */
 	bool                       continues;       /* 100 Continue is waited for */
 	bool                       expects;         /* something that we do not know */
 	bool                       trailer;

@@ -28,7 +28,7 @@ struct json_reader {
 	const struct json_doc *doc;
 	const void            *node;   /* the object */
 	const void            *next;   /* json_begin_items: the next item for json_item, */
-	size_t                 next_i; /* and the index of that item */
+	size_t                 next_i; /* .. and its index */
 	uint64_t               seen;   /* members that were asked for, a bit for each position */
 	struct json_fault     *fault;
 	bool                   failed;

@@ -5,7 +5,7 @@
 -- for most of them.
 
 -- name: session_letters
--- This statement goes first and by itself: it decides how the text of the next one is read.
+-- The character set goes first and by itself: it decides how the text of the next statement is read.
 SET NAMES utf8mb4;
 
 -- name: session_settings

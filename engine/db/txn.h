@@ -38,7 +38,7 @@ struct txn_fence {
 	struct values  values; /* the values of its question marks */
 	/* Called before an answer is waited for. */
 	void (*waits)(void *arg);
-	/* Told that the database said `now` at some time since sent_ms (clock_ms). */
+	/* Called when the database said `now` at some time since sent_ms (clock_ms). */
 	void (*entered)(void *arg, int64_t now, int64_t sent_ms);
 	/* Finds out whether a transaction was committed whose connection broke. DB_OK: it was, at *now. DB_AWAY: it was
 	 * not, and never will be. DB_UNKNOWN: the database did not come back in time. */

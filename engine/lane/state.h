@@ -48,7 +48,7 @@ struct lane {
 	struct hints   *hints;   /* balance.c */
 	struct reclaim *reclaim; /* reclaim.c */
 	struct stuck   *stuck;   /* blocked.c */
-	bool            hasty;   /* this round waits for no lock */
+	bool            hasty;   /* the round under way waits for no lock */
 	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
 	struct values rows; /* rows of a statement */
