@@ -1,8 +1,8 @@
 /* limit.c - see limit.h.
  *
  * The units are counted in the database at the start and every two seconds; in between this process adds the units that
- * it holds for the key and takes off those that it confirms or releases. The next count sees what other processes and
- * workers did meanwhile. A reservation that would pass the limit is not refused here: the lane looks whether it is
+ * it holds for the key and takes off those that it confirms or releases. The next count includes the work of other
+ * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether it is
  * there already, and refuses it if it is new. */
 #include "api/limit.h"
 #include "engine/base/clock.h"

@@ -45,7 +45,7 @@ struct move { /* OP_MOVE */
 	enum movement_kind kind;
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
-	struct movement   *found;              /* the lane's: what the look-up of its id gave */
+	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;           /* the answer: as it is now; owned */
 };
 
@@ -94,7 +94,7 @@ struct loop;
 struct op {
 	unsigned     magic;
 	enum op_kind kind;
-	/* ---- what is asked, and what came of it */
+	/* ---- the question and the answer */
 	char                id[ID_MAX + 1]; /* order_id or movement_id */
 	uint8_t             lines_hash[16]; /* op_seal makes it */
 	enum outcome        outcome;

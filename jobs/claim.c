@@ -114,7 +114,7 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	return result;
 }
 
-/* Reads the orders as they are now, whoever has them. */
+/* Reads the orders as they are now, whichever task has them. */
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {

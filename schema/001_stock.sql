@@ -1,4 +1,4 @@
--- Stock: what is kept where, in which slot, and every change of it. Codes and ids are bytes (VARBINARY): compared byte
+-- Stock: units by sku, location and slot, and every change of them. Codes and ids are bytes (VARBINARY): compared byte
 -- by byte, whatever the collation of the database.
 
 CREATE TABLE IF NOT EXISTS sku (

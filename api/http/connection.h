@@ -65,7 +65,7 @@ struct connection_options {
 struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options);
 void                connections_free(struct connections *cs); /* closes all */
-/* Ten times a second: closes what is past its deadline, and accepts clients again where that was stopped. */
+/* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
 void connections_last(struct connections *cs); /* stops listening: the sockets are closed */
 /* The number of connections that are sending a request or being sent an answer: a drain waits for them. */

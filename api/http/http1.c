@@ -349,7 +349,7 @@ size_t http1_read(struct http1 *f, const char *bytes, size_t len)
 	return i;
 }
 
-/* ---- what was asked */
+/* ---- the finished request */
 
 const char *http1_header(const struct http1 *f, char *bytes, enum header header)
 {

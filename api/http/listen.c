@@ -78,7 +78,7 @@ static bool socket_is_stale(const struct sockaddr_un *sun)
 	return stale;
 }
 
-/* Whoever may write to the socket may connect: its mode is set before anybody can. */
+/* The mode of the socket is set before it listens: a user who may write to it may connect. */
 static int bind_unix(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};

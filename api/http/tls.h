@@ -1,4 +1,4 @@
-/* tls.h - HTTPS: the certificate and its key, and what a connection does with them. The only door to OpenSSL's
+/* tls.h - HTTPS: the certificate and its key, and their use by connections. The only door to OpenSSL's
  * connections.
  *
  * TLS 1.2 and 1.3 with forward secrecy and authenticated ciphers, no renegotiation, no compression, no client

@@ -1,8 +1,8 @@
 /* log.h - one logfmt line per event on stderr, and lines to a person at a terminal.
  *
  * `event` is a short fixed word; format gives `key=value` pairs, with whole numbers (d, u, l, ll, z) and texts. A text
- * stays one value whatever it holds: %s is put in quotes where it needs them, and what would end the value or the line
- * is escaped. Any thread. */
+ * stays one value whatever it holds: %s is put in quotes where it needs them, and bytes that would end the value or the
+ * line are escaped. Any thread. */
 #ifndef LOG_H
 #define LOG_H
 

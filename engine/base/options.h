@@ -39,8 +39,9 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv); /* an exit status */
 };
 
-/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Every number is in its range
- * (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0.
+/* Reads argv[1..] into the options; *operands get the words that are no flag (at most `max`). Every number is in its
+ * range (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process
+ * with 0.
  */
 int         options_read(const struct command *command, int argc, char **argv, char **operands, int max);
 void        options_help(const struct command *command); /* the text of --help */

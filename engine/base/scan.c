@@ -68,7 +68,7 @@ static void path_write(const struct scan *s, size_t depth, char *path, size_t si
 			path_add_name(path, size, l->names[l->count].at, l->names[l->count].len);
 }
 
-/* ---- what is wrong */
+/* ---- faults and flaws */
 
 /* The text is not readable. Always false. */
 static PRINTF(3, 4) bool scan_fail(struct scan *s, const char *at, const char *format, ...)

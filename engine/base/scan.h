@@ -48,8 +48,8 @@ bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fau
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
 void                    scan_flaws_fini(struct scan_flaws *flaws);
 
-/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. What does not fit into
- * `size` is left out; UTF-8 is cut between characters only. */
+/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. Text that does not fit
+ * into `size` is left out; UTF-8 is cut between characters only. */
 void path_add_name(char *path, size_t size, const char *name, size_t len);
 void path_add_index(char *path, size_t size, size_t index);
 

@@ -70,7 +70,7 @@ static bool user_enters(const struct mariadbd *m)
 	return pid > 0 && status == 0;
 }
 
-/* The user of a root's server: whoever owns the data directory; mysql or, where only the server's program is installed,
+/* The user of a root's server: the owner of the data directory; mysql or, where only the server's program is installed,
  * holdfast for a new one; root where that cannot be. */
 static void user_choose(struct mariadbd *m)
 {
@@ -295,7 +295,7 @@ static void leftovers_remove(const struct mariadbd *m)
 		closedir(dir);
 }
 
-/* mariadb-install-db does not quote what it hands on: every path is relative, so that DIR may have any name. --rpm
+/* mariadb-install-db does not quote its arguments: every path is relative, so that DIR may have any name. --rpm
  * keeps it from looking up our host's name and from changing the owner of the system's PAM helper. */
 static bool install_run(struct mariadbd *m, const char *home, char *why, size_t why_size)
 {

@@ -306,7 +306,7 @@ static bool by_itself(const struct op *op)
 }
 
 /* Two operations with one id do not meet in a batch: the second ends the batch, so that it is judged after the first
- * and before whoever came later. A parked second ends nothing: it stays parked until the first has had its turn. */
+ * and before any that came later. A parked second ends nothing: it stays parked until the first has had its turn. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;

@@ -1,4 +1,4 @@
-/* codes.c - see codes.h. The catalogue comes first, the database is asked for what it lacks. */
+/* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
 

@@ -5,7 +5,7 @@
 SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 
 -- name: glimpse
--- The next transaction reads what is not committed, too.
+-- The next transaction also reads uncommitted rows.
 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
 -- name: looks_end

@@ -124,7 +124,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 	return result == DB_OK ? expire_list(l, list + half, count - half, swept) : result;
 }
 
-/* The ids of holds -> those that are expired give their units back. */
+/* Reads the holds of these ids; expired ones give their units back. */
 static enum db_result reservation_expire(struct lane *l, const struct values *ids, unsigned *swept)
 {
 	struct reservation_reader in = {.catalogue = l->catalogue};
@@ -150,7 +150,7 @@ static void id_read(void *arg, const struct db_row *row)
 	values_int(arg, db_int(row, 0));
 }
 
-/* ---- what was looked at */
+/* ---- looks that are remembered */
 
 static struct swept *swept_place(struct lane *l, uint32_t sku_id)
 {

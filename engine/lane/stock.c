@@ -71,7 +71,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	return result == DB_OK && verdict == TXN_DONE ? balances_load(l, WANTED) : result;
 }
 
-/* ---- what the batch writes to slots */
+/* ---- the batch's writes to slots */
 
 static void slots_lock(struct lane *l, const struct shares *given)
 {

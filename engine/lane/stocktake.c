@@ -101,7 +101,7 @@ static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t un
 	share_row(&l->rows, r->sku_id, r->location_id, r->slot, units, 0);
 }
 
-/* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
+/* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {
