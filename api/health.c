@@ -1,7 +1,5 @@
-/* health.c - see health.h.
- *
- * A census of the database for /metrics is taken when a call needs one and the last census is ten seconds old. A call
- * that comes meanwhile gets the last census, while that is young enough, or waits for the next. */
+/* health.c - see health.h. A census of the database for /metrics is taken when a call needs one and the last census is
+ * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. */
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"

@@ -82,8 +82,7 @@ static void reservation_ended(struct key *key, const struct op *op)
 		key->grown += op->reserve.held_units; /* the next count sees these units */
 }
 
-/* True: a hold was confirmed or released. Other ends do not count: a hold that had expired, a confirmed or a buried
- * reservation. */
+/* True: a hold was confirmed or released. Other ends do not count: of an expired, a confirmed or a buried one. */
 static bool ends_hold(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))

@@ -1,5 +1,5 @@
-/* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them in the
- * opposite order. */
+/* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them backwards.
+ */
 #include "api/serve.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"

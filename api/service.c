@@ -1,8 +1,6 @@
 /* service.c - see service.h. The loop serves sockets that have bytes, operations that ended, a tick ten times a second,
- * and signals.
- *
- * All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit before
- * they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
+ * and signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the
+ * limit before they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
 #include "api/service.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"

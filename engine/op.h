@@ -1,5 +1,5 @@
 /* op.h - an operation: a question to the engine, its answer, and its place on the way. An operation is one allocation
- * with its lines and texts. engine_start hands it over, `done` hands it back; in between nobody but its lane or reader
+ * with its lines and texts. engine_start hands it over, `done` hands it back; in between only its lane or reader
  * touches it. */
 #ifndef OP_H
 #define OP_H

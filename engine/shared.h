@@ -1,5 +1,4 @@
-/* shared.h - data that all lanes and readers of an engine share, each part with its lock or atomic. engine.c makes
- * it. */
+/* shared.h - data that all lanes and readers of an engine share, each part with its lock or atomic. From engine.c. */
 #ifndef SHARED_H
 #define SHARED_H
 

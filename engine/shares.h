@@ -23,8 +23,7 @@ void shares_sum(struct shares *s);
 /* A row of (sku, location, slot, units of available, units of reserved). The statement gives both their signs. */
 void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
                int64_t reserved);
-/* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE. `verdict` tells that a slot lacks the units. `rows`:
- * scratch. */
+/* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE. `verdict`: a slot lacks the units. `rows`: scratch. */
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
                   enum txn_verdict verdict);
 
@@ -36,8 +35,7 @@ void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 struct settlement {
 	uint64_t task_id, part, movement_no;
 };
-/* A step of a transaction: the units of these reservations leave the stock, and one movement says so. TXN_MISPLACED: a
- * slot lacks the units. */
+/* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
 
 #endif

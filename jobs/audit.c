@@ -3,12 +3,10 @@
  * Each statement is a snapshot of its own: a transaction under way raises no alarm, and no snapshot lasts long enough
  * to slow down claims. InnoDB makes a snapshot without stopping commits, and now and then one has a transaction without
  * another that was committed before. So a statement that finds rows is run again, and only rows that both runs find
- * count.
- *
- * Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One invariant is
- * a single statement: the units that slots have promised against the lines of live reservations, which have no index by
- * sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two lines among
- * 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with anything. */
+ * count. Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One
+ * invariant is a single statement: the units that slots have promised against the lines of live reservations, which
+ * have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two
+ * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow. */
 #include "jobs/audit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"

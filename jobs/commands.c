@@ -269,8 +269,7 @@ static void purge_read(void *arg, const struct db_row *row)
 		values_int(&p->ids, p->last);
 }
 
-/* Removes a batch of reservations with their lines, in one transaction. Movements stay: they are the history of
- * on_hand. */
+/* Removes a batch of reservations with their lines, in one transaction. Movements stay, the history of on_hand. */
 static enum db_result purge_reservations(struct db *db, struct purge *p)
 {
 	const struct fill fill = {.rows = &p->ids};

@@ -1,9 +1,7 @@
-/* complete.c - see complete.h.
- *
- * Orders of a task end in lists, each list in one transaction. A transaction that was undone is written again from rows
- * read anew. The count of changed rows is the fence. A list that is too large for one transaction, or that the database
- * refuses, is halved until it fits or is a single order: that order fails, with the reason, and its neighbours are
- * done. A list with locked rows is halved too. */
+/* complete.c - see complete.h. Orders of a task end in lists, each list in one transaction. A transaction that was
+ * undone is written again from rows read anew. The count of changed rows is the fence. A list that is too large for one
+ * transaction, or that the database refuses, is halved until it fits or is a single order: that order fails, with the
+ * reason, and its neighbours are done. A list with locked rows is halved too. */
 #include "jobs/complete.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"

@@ -1,13 +1,10 @@
-/* exec.c - see exec.h. One `/bin/sh -c CMD` runs for each claim.
- *
- * The program reads one line of JSON per order, then the end of its input, and answers one line per order (see
- * exec_output.h). Answers are written to the database a few times per lease, which renews it.
- *
- * An answered order has been done outside and must not be done again, whatever becomes of the database. So the worker
- * connects anew and holds the answers until they are written; waiting for the database is no silence of the program,
- * whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting itself gives it more
- * time (reap.c). Where a reaper has freed the orders all the same, the worker takes them up again under a new task:
- * they wait some seconds before anybody else can have claimed them. */
+/* exec.c - see exec.h. One `/bin/sh -c CMD` runs for each claim. The program reads one line of JSON per order, then the
+ * end of its input, and answers one line per order (see exec_output.h). Answers are written to the database a few times
+ * per lease, which renews it. An answered order has been done outside and must not be done again, whatever becomes of
+ * the database. So the worker connects anew and holds the answers until they are written; waiting for the database is
+ * no silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept
+ * waiting itself gives it more time (reap.c). Where a reaper has freed the orders all the same, the worker takes them
+ * up again under a new task: they wait some seconds before anybody else can have claimed them. */
 #include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"

@@ -1,8 +1,6 @@
-/* reap.c - see reap.h.
- *
- * First the task is marked, if it is still open and overdue: from then on its worker changes nothing. Then its orders
- * go back by primary key. Many reapers may run. A reaper that dies between the two steps leaves its work to the next,
- * which looks for orders of tasks that are not open. */
+/* reap.c - see reap.h. First the task is marked, if it is still open and overdue: from then on its worker changes
+ * nothing. Then its orders go back by primary key. Many reapers may run. A reaper that dies between the two steps
+ * leaves its work to the next, which looks for orders of tasks that are not open. */
 #include "jobs/reap.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"

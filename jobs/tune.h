@@ -1,5 +1,5 @@
-/* tune.h - the command `tune`: measures the orders a second with 1, 2, 4 and 8 slots here, in a database NAME_tune of
- * its own. */
+/* tune.h - the command `tune`: measures the orders a second with 1, 2, 4 and 8 slots here, in the database NAME_tune.
+ */
 #ifndef TUNE_H
 #define TUNE_H
 

@@ -56,8 +56,7 @@ static void call_start(struct request *r, struct task_call *call,
 	request_start(r, op, answer);
 }
 
-/* Makes the operation of a call, with the task's number from the path where the route has one. NULL: already
- * answered. */
+/* Makes the operation of a call, with the task's number where its path has one. NULL: already answered. */
 static struct task_call *call_new(struct request *r)
 {
 	struct task_call *call;

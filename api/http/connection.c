@@ -1,7 +1,5 @@
-/* connection.c - see connection.h.
- *
- * Every connection is in the list of its state, the longest in it first, so a tick looks only at the heads of the
- * lists. The pool of all connections is made at the start. */
+/* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so a tick
+ * looks only at the heads of the lists. The pool of all connections is made at the start. */
 #include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/stream.h"

@@ -15,8 +15,7 @@
 
 enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
 
-/* Pauses accepting when descriptors are short: the next tick of the connections tries again, instead of a loop that
- * does nothing else. */
+/* Pauses accepting when descriptors are short: the next tick of the connections tries again, not a busy loop. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
 {
 	(void)arg;

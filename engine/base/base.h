@@ -1,8 +1,6 @@
-/* base.h - basics of every file: assert, the usual types, attributes, exit statuses.
- *
- * Wrong things are of three kinds. A bug ends the process by assert, which is never compiled out. A refusal is a value.
- * Trouble of the world (the database is away) is handled where it is met; a lack of memory ends the process
- * (memory.h). */
+/* base.h - basics of every file: assert, the usual types, attributes, exit statuses. Wrong things are of three kinds. A
+ * bug ends the process by assert, which is never compiled out. A refusal is a value. Trouble of the world (the database
+ * is away) is handled where it is met; a lack of memory ends the process (memory.h). */
 #ifndef BASE_H
 #define BASE_H
 

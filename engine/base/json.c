@@ -1,7 +1,5 @@
-/* json.c - see json.h.
- *
- * The scan (scan.c) has judged numbers, twins, UTF-8 and depth before cJSON runs. This file walks cJSON's tree itself,
- * because cJSON's look-ups ignore the case of names and count from the front. */
+/* json.c - see json.h. The scan (scan.c) has judged numbers, twins, UTF-8 and depth before cJSON runs. This file walks
+ * cJSON's tree itself, because cJSON's look-ups ignore the case of names and count from the front. */
 #include "engine/base/json.h"
 #include "engine/base/clock.h"
 #include "engine/base/codes.h"

@@ -14,8 +14,7 @@ bool                  log_level_set(const char *name) MUST_CHECK;
 void                  log_event(enum log_level level, const char *event, const char *format, ...) PRINTF(3, 4);
 /* One clear line to a person at a terminal, on stderr: "holdfast: ...". For commands. */
 void say(const char *format, ...) PRINTF(1, 2);
-/* Writes the reason of a failure into `why`. Always false, so that a failing function can end in `return
- * why_write(..)`. */
+/* Writes the reason of a failure into `why`. Always false, so that a function can end in `return why_write(..)`. */
 bool why_write(char *why, size_t why_size, const char *format, ...) PRINTF(3, 4);
 
 #endif

@@ -1,9 +1,7 @@
 /* embedded.c - see embedded.h. Users of the server, the right to start or stop it, and the thread that watches it;
  * mariadbd.c has the process itself.
- *
- * users.lock: shared from embedded_open to embedded_close; exclusive only while the last user stops the server.
- *
- * start.lock: taken after users.lock, held until the server answers; its new owner looks for a running server first. */
+ *   users.lock  shared from embedded_open to embedded_close; exclusive only while the last user stops the server
+ *   start.lock  taken after users.lock, held until the server answers; its new owner looks for a server first */
 #include "engine/db/embedded.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -149,8 +147,7 @@ static bool database_there(struct embedded *e, char *why, size_t why_size)
 	return !e->none;
 }
 
-/* Finds the server or starts one, and waits until it answers (-1: until embedded_close). The caller holds
- * start.lock. */
+/* Finds the server or starts one, and waits until it answers (-1: until embedded_close). Needs start.lock. */
 static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
 {
 	int64_t until = clock_ms() + wait_ms;

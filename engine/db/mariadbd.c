@@ -25,7 +25,7 @@
 enum { MAKE_MS = 120000, LOG_MAX = 16 << 20 };
 
 /* The size of the redo log, given to mariadb-install-db too, so that the first start need not write the log anew.
- * Killed under full load, the server is back after 4 s with 512 MiB and after 11 s with 1 GiB; either carries the same
+ * Killed under full load, the server is back after 4 s with 512 MiB and after 11 s with 1 GiB; both carry the same
  * load. */
 #define REDO "--innodb-log-file-size=512M"
 
@@ -202,8 +202,7 @@ static bool pid_write(const struct mariadbd *m)
 	return fd >= 0 && write(fd, at, (size_t)(end - at)) == end - at;
 }
 
-/* Makes async-signal-safe calls only, as pid_write does. A session of its own keeps a Ctrl-C meant for us from the
- * server. */
+/* Makes async-signal-safe calls only, as pid_write does. A session of its own keeps our Ctrl-C from the server. */
 static _Noreturn void child_run(const struct mariadbd *m, int home, char *const argv[], bool server)
 {
 	sigset_t none;

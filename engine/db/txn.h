@@ -73,8 +73,7 @@ void txn_run(struct txn *t, enum statement name, const struct fill *fill);
 /* Reads, in a trip of its own. Fenced transactions only. */
 void txn_read(struct txn *t, enum statement name, const struct fill *fill,
               void (*each)(void *arg, const struct db_row *row), void *arg);
-/* Expects the step before to have changed `rows` rows (an upsert counts 2 for each row updated); otherwise all is
- * undone. */
+/* Expects the step before to have changed `rows` rows (an upsert counts 2 for each row updated), or all is undone. */
 void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict);
 void txn_refuse(struct txn *t, enum txn_verdict verdict);
 void txn_fail(struct txn *t, enum db_result result); /* undoes all: something beside the steps went wrong */

@@ -1,5 +1,4 @@
-/* batch.h - the choice of operations that a lane takes together, and the place of an operation that cannot be answered
- * yet. */
+/* batch.h - the choice of operations that a lane takes together, and the place of one that cannot be answered yet. */
 #ifndef BATCH_H
 #define BATCH_H
 

@@ -1,9 +1,7 @@
-/* blocked.c - see blocked.h.
- *
- * A lane that has waited for a row in vain makes all lanes wary for a while. A wary lane looks at the rows of a batch
- * without waiting before the batch writes, parks the operations whose rows are locked, and goes on with the others. A
- * lock that these looks do not find (a gap, a new code, a table) is found by halving, in rounds that wait for no
- * lock. */
+/* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes wary for a while. A wary lane
+ * looks at the rows of a batch without waiting before the batch writes, parks the operations whose rows are locked, and
+ * goes on with the others. A lock that these looks do not find (a gap, a new code, a table) is found by halving, in
+ * rounds that wait for no lock. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"

@@ -57,8 +57,7 @@ enum outcome movement_outcome(const struct op *op);
  * that ended before it, so a unit that moved between two slots is in neither. Two reads have to agree, of which the
  * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short. */
 bool op_is_certain(const struct op *op, const struct batch *b);
-/* True: the outcome is a refusal for want of units, or a partial grant. Both need op_is_certain before they are
- * told. */
+/* True: the outcome is a refusal for want of units, or a partial grant. Both need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
 /* The number of lines of the found reservation that need balances: a release writes the slots of its lines, a

@@ -1,9 +1,7 @@
-/* reclaim.c - see reclaim.h.
- *
- * Expired holds are found by the claim index. Holds that nobody else has locked are given back, claimed or not: the
- * worker that claimed one may be dead. Holds have no index by sku, which every order would pay for, so a look walks all
- * holds past their time. A lane remembers for each sku how far it has looked, so that the next look passes only holds
- * that have become due since. */
+/* reclaim.c - see reclaim.h. Expired holds are found by the claim index. Holds that nobody else has locked are given
+ * back, claimed or not: the worker that claimed one may be dead. Holds have no index by sku, which every order would
+ * pay for, so a look walks all holds past their time. A lane remembers for each sku how far it has looked, so that the
+ * next look passes only holds that have become due since. */
 #include "engine/lane/reclaim.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -39,8 +37,7 @@ struct swept {
 	bool     follow;     /* the look took several batches: a look right after it goes on from to_ms */
 };
 
-/* A walk under way: all expired holds in the order of the claim index, a part in each batch, whichever operations need
- * it. */
+/* A walk under way: all expired holds in the order of the claim index, a part in each batch, for any operation. */
 struct walk {
 	struct values skus;        /* skus of the walk; empty: none is under way */
 	struct swept  look;        /* the look to remember for these skus; it ends at look.to_ms */
@@ -70,8 +67,8 @@ bool reclaim_goes_on(const struct lane *l)
 	return l->reclaim->walk.skus.count > 0;
 }
 
-/* Gives holds back in a transaction without the lane's fence: it changes only rows that are held and expired, so a late
- * commit does no harm. */
+/* Gives holds back in a transaction without the lane's fence: it changes only held and expired rows, so a late commit
+ * is harmless. */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
 	struct values    rows = {.columns = 1};
@@ -102,8 +99,7 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 }
 
 /* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds or
- * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and does not keep the
- * others. */
+ * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and keeps no other. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
 {
 	unsigned       together = 0;
@@ -271,8 +267,8 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: their number, locked
- * ones included. */
+/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: all, locked ones
+ * too. */
 static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
 	const struct walk *w = &l->reclaim->walk;
@@ -348,8 +344,8 @@ void reclaim_forget(struct lane *l)
 	values_begin(&l->reclaim->walk.skus, 1);
 }
 
-/* Marks balances swept after each walk, because two skus may share a place in l->reclaim->swept, which names the later
- * one. */
+/* Marks balances swept after each walk, because two skus may share a place in l->reclaim->swept, and the later one
+ * wins. */
 static void balances_mark(struct lane *l, int64_t since_ms)
 {
 	for (size_t i = 0; i < l->batch.balances_count; i++) {

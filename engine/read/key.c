@@ -34,8 +34,8 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct hold_place *)arg = (struct hold_place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* Enters missing holds: one page, or all of them. The end of a page is looked for first: a hold that comes in meanwhile
- * has its row already. */
+/* Enters missing holds: one page, or all of them. The end of a page is looked for first: a hold made meanwhile has its
+ * row already. */
 static enum db_result missing_enter(struct db *db, struct key_count *k, const struct values *keys)
 {
 	enum db_result result;

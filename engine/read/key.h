@@ -1,5 +1,5 @@
-/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows the keys'
- * roles and rights. */
+/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows their
+ * rights. */
 #ifndef READ_KEY_H
 #define READ_KEY_H
 
@@ -24,8 +24,7 @@ struct key_count {
 	} keys[];
 };
 
-/* Counts, and removes some of the holds that are over. A function for op->job.run of an OP_TALLY; `arg` is a struct
- * key_count. */
+/* Counts, and removes some of the holds that are over. For op->job.run of an OP_TALLY; `arg` is a struct key_count. */
 enum db_result key_count_run(struct db *db, struct catalogue *c, void *arg);
 
 #endif
