@@ -1,5 +1,5 @@
-/* health.c - see health.h. A census of the database for /metrics is taken when somebody asks and the last one is ten
- * seconds old. Whoever asks meanwhile gets the last census, as long as it may be told, or waits for the next. */
+/* health.c - see health.h. A census of the database for /metrics is taken when a call needs one and the last census is
+ * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. */
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -75,9 +75,9 @@ static void reply_metrics(struct request *r, const struct census *census)
 	text_fini(&body);
 }
 
-/* The last census, and whether the next one is under way; the loop's thread alone. */
+/* The last census, and whether the next one is under way; used on the loop's thread only. */
 static struct {
-	struct census census; /* counted_ms 0: there is none */
+	struct census census; /* counted_ms 0: no census yet */
 	bool          under_way;
 } last;
 
@@ -103,7 +103,7 @@ void get_metrics(struct request *r)
 
 	if (!query_end(r))
 		return;
-	if (census || !engine_ready(r->all->engine)) { /* no waiting for a database that does not answer */
+	if (census || !engine_ready(r->all->engine)) { /* a database that does not answer is not waited for */
 		reply_metrics(r, census);
 		return;
 	}

@@ -29,7 +29,7 @@ static bool folder_sync(const char *file)
 	return ok;
 }
 
-/* Adds the line at the end of the file, on a line of its own, and on disk; or the file is as it was. */
+/* Adds the line at the end of the file, on a line of its own, and on disk. On a failure the file is as before. */
 static bool line_append(int fd, const char *file, const char *line)
 {
 	struct text add = {0};

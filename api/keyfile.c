@@ -46,7 +46,7 @@ void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len)
 		mem_end();
 }
 
-/* The number of a name is the same in every process and for ever, without asking anybody: the first four bytes of the
+/* The number of a name needs no counter and is equal in every process for ever: the first four bytes of the
  * name's digest. */
 static uint32_t key_number(const char *name)
 {

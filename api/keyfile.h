@@ -11,12 +11,12 @@ enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };
 
 struct key_line {
 	char      name[ID_MAX + 1];
-	uint32_t  key_id; /* follows from the name; never 0 */
+	uint32_t  key_id; /* number made from the name; never 0 */
 	enum role role;
 	uint8_t   digest[DIGEST_SIZE]; /* SHA-256 of the key */
-	int64_t   rps;                 /* requests a second; 0: no limit */
-	int64_t   held;                /* units held open; 0: no limit */
-	int       number;              /* of the line in the file */
+	int64_t   rps;                 /* limit of requests a second; 0: none */
+	int64_t   held;                /* limit of units held open; 0: none */
+	int       number;              /* the key's line in the file */
 };
 
 struct key_list {
@@ -28,7 +28,7 @@ struct key_list {
 bool key_list_read(struct key_list *to, const char *text, size_t len, char *why, size_t why_size) MUST_CHECK;
 /* Reads a regular file of at most 1 MiB, from `fd`, which stays the caller's; `name` is for `why`. */
 bool key_list_read_fd(struct key_list *to, int fd, const char *name, char *why, size_t why_size) MUST_CHECK;
-/* Reads the file of this name likewise; a file without any key is wrong, too. */
+/* Reads the file of this name as key_list_read_fd does; a file without any key is wrong, too. */
 bool key_file_read(struct key_list *to, const char *name, char *why, size_t why_size) MUST_CHECK;
 void key_list_fini(struct key_list *list);
 /* The key of this name, or NULL. */

@@ -98,7 +98,7 @@ static const char *bearer(const char *authorization)
 	return authorization + strspn(authorization, " ");
 }
 
-/* Every key is compared whole, so that the time says nothing of which key was close. */
+/* Finds the key. Every key is compared whole, so the time says nothing of which key was close. */
 static struct key *key_of(const struct keys *k, const char *authorization)
 {
 	const char *token = bearer(authorization);

@@ -1,17 +1,17 @@
-/* keys.h - who may call what, and how often: a verdict on a request, which route.c answers.
+/* keys.h - rights and rates of callers: a verdict on a request, which route.c answers.
  *
- * The keys of a process: read from the file at the start and again at SIGHUP, compared with each request before its
- * body is looked at. Without --keys there are none (NULL). But for keys_open and keys_free, all of it runs on the
- * loop's thread. */
+ * The keys of a process are read from the file at the start and again at SIGHUP, and compared with each request before
+ * its body is looked at. Without --keys there are none (NULL). Everything runs on the loop's thread, except keys_open
+ * and keys_free. */
 #ifndef KEYS_H
 #define KEYS_H
 
 #include "api/keyfile.h"
 #include "engine/outcome.h"
 
-/* Which roles may make a call: the last column of routes.def. */
+/* Roles that may make a call: the last column of routes.def. */
 enum callers {
-	ANYBODY = 0, /* without a key, too */
+	ANYBODY = 0, /* every caller, also without a key */
 	ORDERS = ROLE_ORDER | ROLE_ADMIN,
 	WORKERS = ROLE_WORKER | ROLE_ADMIN,
 	ADMINS = ROLE_ADMIN,
@@ -22,14 +22,14 @@ enum callers {
 struct key {
 	struct key_line line;
 	bool            active;
-	int64_t         next_ns; /* of the limit of requests: when the bucket would be full again, clock_us * 1000 */
+	int64_t         next_ns; /* the limit of requests: time at which the bucket is full again, clock_us * 1000 */
 	/* ---- of the limit of units; see limit.c */
 	bool    counted;     /* `held` has been read from the database since the key has a limit */
 	int64_t held;        /* units, as the last count found them */
 	int64_t grown;       /* units that this process has held for the key since that count was asked for */
 	int64_t shrunk;      /* units of these that this process has confirmed or released */
 	int64_t flying;      /* units asked for and not answered yet */
-	int64_t grown_asked; /* of `grown`, what the count under way must see */
+	int64_t grown_asked; /* the part of `grown` that the count under way must see */
 };
 
 struct keys {
@@ -37,7 +37,7 @@ struct keys {
 	struct key **all;
 	size_t       count, max;
 	size_t       limited; /* active keys with a limit of units */
-	unsigned     reads;   /* how often the file has been read */
+	unsigned     reads;   /* number of readings of the file */
 };
 
 /* Reads the file. NULL: `why` says what is wrong, naming the line. */
@@ -45,8 +45,8 @@ struct keys *keys_open(const char *file, char *why, size_t why_size) MUST_CHECK;
 /* Reads the file again. A file that is wrong changes nothing and is an error in the log. false: there are no keys. */
 bool keys_reload(struct keys *k) MUST_CHECK;
 void keys_free(struct keys *k); /* NULL is fine */
-/* May the bearer of this Authorization (NULL: none was sent) make a call for these? OUTCOME_OK, UNAUTHORIZED, FORBIDDEN
- * or TOO_FAST. *key: whose it is; NULL where no key was needed or it is none of ours. */
+/* Judges whether the bearer of this Authorization (NULL: none was sent) may make a call for these roles. OUTCOME_OK,
+ * UNAUTHORIZED, FORBIDDEN or TOO_FAST. *key: the bearer's; NULL where no key was needed or the key is unknown. */
 enum outcome keys_verdict(struct keys *k, const char *authorization, enum callers callers, struct key **key) MUST_CHECK;
 
 #endif

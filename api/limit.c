@@ -1,8 +1,8 @@
 /* limit.c - see limit.h.
  *
  * The units are counted in the database at the start and every two seconds; in between this process adds the units that
- * it holds for the key and takes off those that it confirms or releases. The next count sees what other processes and
- * workers did meanwhile. A reservation that would pass the limit is not refused here: the lane looks whether it is
+ * it holds for the key and takes off those that it confirms or releases. The next count includes the work of other
+ * processes and workers. A reservation that would pass the limit is not refused here: the lane looks whether it is
  * there already, and refuses it if it is new. */
 #include "api/limit.h"
 #include "engine/base/clock.h"
@@ -25,13 +25,13 @@ struct limit {
 	struct keys      *keys;
 	struct engine    *engine;
 	struct loop      *loop;
-	unsigned          reads;         /* of the keys' file, up to the count that noted their names */
+	unsigned          reads;         /* reading of the keys' file whose names the last count noted */
 	bool              anew;          /* the next count notes names and enters all open holds */
-	struct hold_place next;          /* where the next count goes on with the holds otherwise */
-	bool              counting;      /* a count is under way */
-	int64_t           asked_ms;      /* when it was asked for */
-	int64_t           taken_ms;      /* when the last one came back */
-	int64_t           count_next_ms; /* when the next one is due; clock_ms */
+	struct hold_place next;          /* the page of holds with which the next count goes on */
+	bool              counting;      /* true: a count is under way */
+	int64_t           asked_ms;      /* time at which that count was asked for */
+	int64_t           taken_ms;      /* time at which the last count came back */
+	int64_t           count_next_ms; /* time at which the next count is due; clock_ms */
 };
 
 static int64_t units_of(const struct line *lines, size_t count)
@@ -79,10 +79,10 @@ static void reservation_ended(struct key *key, const struct op *op)
 	if (op->outcome == OUTCOME_OK)
 		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
-		key->grown += op->reserve.held_units; /* the next count knows */
+		key->grown += op->reserve.held_units; /* the next count sees these units */
 }
 
-/* A hold was confirmed or released: no hold that had expired, no confirmed or buried reservation. */
+/* True: a hold was confirmed or released. Other ends do not count: of an expired, a confirmed or a buried one. */
 static bool ends_hold(const struct op *op)
 {
 	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))
@@ -110,14 +110,14 @@ void limit_end(struct limit *l, struct key *key, const struct op *op)
 		return; /* an operation that was under way when a count came may be in it */
 	holder = key_by_number(l->keys, op->reservation->key_id);
 	units = units_of(op->reservation->lines, op->reservation->lines_count);
-	if (holder) /* never below nothing: another process may have made the hold since the count */
+	if (holder) /* never below 0: another process may have made the hold since the count */
 		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
 }
 
 /* ---- counting */
 
-/* A count has the units that were held or given back before it was asked for. Those of since then it may have or not:
- * until the next count they count as held. */
+/* Takes over a count. The count has the units that were held or given back before it was asked for. Later ones it may
+ * have or not: until the next count they count as held. */
 static void count_take(struct keys *k, const struct key_count *count)
 {
 	for (size_t i = 0; i < count->count; i++) {

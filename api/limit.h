@@ -10,14 +10,14 @@ struct limit;
 
 /* Counts the units of all keys with a limit, and waits for that: 10 s at most. */
 struct limit *limit_open(struct keys *k, struct engine *e, struct loop *loop);
-/* Some times a second: counts again when it is time. NULL is fine, here and below: there are no keys. */
+/* Call some times a second: counts again when it is time. NULL is fine, here and below: no keys. */
 void limit_tick(struct limit *l);
 void limit_free(struct limit *l); /* after loop_free */
 
-/* The operations of a call of this key (NULL: without keys), a list by op->next, are about to be started: reservations
- * get the key's number and learn whether the limit is reached. */
+/* Call before operations of this key (NULL: without keys), a list by op->next, are started: reservations get the key's
+ * number and learn whether the limit is reached. */
 void limit_begin(struct key *key, struct op *first);
-/* An operation has come back with its outcome, or never began: BUSY. */
+/* Call when an operation has come back with its outcome, or never began: BUSY. */
 void limit_end(struct limit *l, struct key *key, const struct op *op);
 
 #endif

@@ -14,7 +14,7 @@ struct scrape {
 	const struct lane_metrics *lanes;
 	struct connection_metrics  connections;
 	const struct census       *census; /* NULL: the database did not answer */
-	const char                *name;   /* of the metric that is being written */
+	const char                *name;   /* the metric that is being written */
 };
 
 static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
@@ -52,12 +52,12 @@ void metrics_refused(struct metrics *m, enum outcome outcome)
 		m->refusals[outcome]++;
 }
 
-/* ---- the page. A metric of the database, which every process tells alike, says so: it is not added up over processes.
- */
+/* ---- the page. A metric of the database is equal in every process and has a label that says so: it is not added up
+ * over processes. */
 
 #define OF_DATABASE "scope=\"database\""
 
-/* A metric that has one value. */
+/* Writes a metric that has one value. */
 #define VALUE(function, value)                                                \
 	static void write_##function(struct scrape *p)                        \
 	{                                                                     \

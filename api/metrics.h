@@ -1,5 +1,5 @@
-/* metrics.h - the metrics of a service: numbers in memory, of each call and of the refusals, and the text of /metrics,
- * which has those of the engine, of the connections and of the database, too. The loop's thread alone. */
+/* metrics.h - metrics of a service: numbers in memory, of each call and of refusals, and the text of /metrics, which
+ * also has the metrics of the engine, of the connections and of the database. Used on the loop's thread only. */
 #ifndef METRICS_H
 #define METRICS_H
 
@@ -21,7 +21,7 @@ const char *route_label(enum route route);
 enum { LATENCY_BUCKETS = 14, STATUS_MIN = 200, STATUS_END = 504 };
 struct route_metrics {
 	int64_t by_status[STATUS_END - STATUS_MIN];
-	int64_t latency[LATENCY_BUCKETS + 1]; /* the last one: slower than all bounds */
+	int64_t latency[LATENCY_BUCKETS + 1]; /* the last bound: slower than all others */
 	int64_t latency_us;
 };
 struct metrics {
@@ -29,9 +29,9 @@ struct metrics {
 	int64_t              refusals[OUTCOMES];
 };
 
-/* A request was answered. */
+/* Counts a request that was answered. */
 void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us);
-/* An operation or a request had this outcome: a refusal is counted. */
+/* Counts the outcome of an operation or a request, if it is a refusal. */
 void metrics_refused(struct metrics *m, enum outcome outcome);
 /* Adds the text of /metrics. `census` NULL: the database did not answer, and its metrics are left out. */
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,

@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static struct sockaddr_un manager; /* family 0: there is none */
+static struct sockaddr_un manager; /* family 0: no manager */
 static socklen_t          manager_len;
-static int64_t            alive_every_us, alive_next_us; /* every 0: nobody wants to hear it */
+static int64_t            alive_every_us, alive_next_us; /* every 0: the manager asks for no sign of life */
 
 static void notify_send(const char *message)
 {
@@ -30,7 +30,7 @@ static void notify_send(const char *message)
 		close(fd);
 }
 
-/* Microseconds of the manager's patience, if they are meant for this process. */
+/* The manager's patience in microseconds, if it is meant for this process. */
 static int64_t watchdog_us(void)
 {
 	const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

@@ -7,12 +7,12 @@
 #define NOTIFY_H
 
 /* Takes the manager's variables out of the environment, before anything is started: the private MariaDB speaks the
- * protocol too, and would say that we are ready when it is. */
+ * protocol too, and would report us ready when only the database is. */
 void notify_open(void);
 void notify_ready(void);
 void notify_stopping(void);
-/* From the loop's tick: says that the service lives, where the manager wants to hear it, twice in the time that the
- * manager waits. */
+/* Call from the loop's tick: tells the manager, where it asks for that, that the service lives, twice in the time that
+ * the manager waits. */
 void notify_alive(void);
 
 #endif

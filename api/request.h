@@ -18,71 +18,71 @@ struct key;
 struct keys;
 struct limit;
 
-enum { REQUEST_DEADLINE_MS = 10500 }; /* a little later than the lanes give up by themselves */
+enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
 
 /* All requests of a service, and what they stand on, which the service sets and owns. */
 struct requests {
-	struct engine *engine;
-	struct loop   *loop; /* of their operations */
-	struct event  *wake; /* made active: the operations started are begun, behind all sockets that have bytes */
+	struct engine      *engine;
+	struct loop        *loop; /* the loop of their operations */
+	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes */
 	struct connections *connections;
 	struct keys        *keys;  /* NULL: every call is let in */
-	struct limit       *limit; /* NULL likewise */
+	struct limit       *limit; /* NULL: no key has a limit to count */
 	size_t              body_max;
-	bool                draining;                       /* every answer is the last of its connection */
-	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
+	bool                draining;                       /* true: every answer is the last of its connection */
+	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
-	/* ---- request.c's */
-	struct request *oldest, *newest; /* those that wait for operations */
+	/* ---- private to request.c */
+	struct request *oldest, *newest; /* requests that wait for operations */
 	size_t          count;           /* born and not dead */
-	struct text     head, extra;     /* of the answer that is being made: its head; headers of its handler */
-	char            date[40];        /* as of the last tick (RFC 9110, 6.6.1) */
+	struct text     head, extra;     /* the answer being made: its head; its handler's headers */
+	char            date[40];        /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
 	struct metrics  metrics;
 };
 
 struct request {
-	unsigned             magic;
-	struct requests     *all;
-	struct handle        from;  /* where the answer goes */
-	const struct asked  *asked; /* until the handler has returned; NULL: the bytes that came were no request */
-	bool                 answered;
-	bool                 last;           /* the connection ends with the answer */
-	bool                 is_10, is_head; /* HTTP/1.0; HEAD */
-	enum route           route;
-	char                 param[SKU_MAX + 1]; /* of the path, decoded */
-	char                 id[132];            /* X-Request-Id */
-	struct key          *key;                /* who asks; NULL: nobody had to say */
-	bool                 audited;            /* an admin key changes something: the answer is logged */
+	unsigned            magic;
+	struct requests    *all;
+	struct handle       from;  /* the address of the answer */
+	const struct asked *asked; /* valid until the handler has returned; NULL: the bytes that came were no request */
+	bool                answered;
+	bool                last;           /* the connection ends with the answer */
+	bool                is_10, is_head; /* HTTP/1.0; HEAD */
+	enum route          route;
+	char                param[SKU_MAX + 1]; /* the code in the path, decoded */
+	char                id[132];            /* X-Request-Id */
+	struct key         *key;                /* the caller's key; NULL: no key was needed */
+	bool                audited;            /* true: an admin key changes something, so the answer is logged */
 	struct query_string *query;
 	struct json_doc     *body;
 	int64_t              began_us;
 	/* ---- operations under way */
-	struct op **ops; /* in the order of the call; owned */
+	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
 	void (*answer)(struct request *r);
-	struct request *next, *previous; /* among those that wait for operations, the oldest first */
-	void           *more;            /* the handler's own, freed with the request */
+	struct request *next, *previous; /* neighbours among requests that wait for operations, the oldest first */
+	void           *more;            /* the handler's data, freed with the request */
 };
 
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
 struct request *request_new(struct requests *all, const struct asked *asked);
-/* The bytes that came were no request, or there was no room for them: as of connection_options.refused. */
+/* Refuses bytes that were no request, or for which there was no room: connection_options.refused. */
 void request_refused(struct requests *all, struct handle from, int status, const char *detail);
 /* Ten times a second: answers the requests that have waited for too long. */
 void requests_tick(struct requests *all);
-/* Requests that still wait have nobody to answer any more; their operations come back to the loop. */
+/* Cuts waiting requests off from their clients; their operations come back to the loop. */
 void requests_close(struct requests *all);
-void requests_fini(struct requests *all); /* after loop_free */
+void requests_fini(struct requests *all); /* call after loop_free */
 
 /* ---- reading. false: already answered. */
-const char *request_header(const struct request *r, enum header header); /* NULL when it is not there */
+const char *request_header(const struct request *r, enum header header); /* NULL: no such header or parameter */
 bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
-/* The body has been read to its end; otherwise 400, naming the field. */
+/* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
-/* NULL when it is not there. Lives as long as the request. */
+/* A parameter of the query; NULL when absent. Lives as long as the request. */
 const char *query_text(struct request *r, const char *name);
-/* The query has no parameter that nobody asked for; otherwise 400. */
+/* Ends the reading of the query; 400 where a parameter is left that nobody asked for. */
 bool query_end(struct request *r) MUST_CHECK;
 
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
@@ -91,15 +91,15 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 /* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r));
-/* Many, in one go, in r->ops; those that are NULL count as ended. */
+/* Starts all operations in r->ops at once; NULL entries count as ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
 /* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
 
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
-void reply_header(struct request *r, const char *name, const char *value); /* before the answer */
+void reply_header(struct request *r, const char *name, const char *value); /* adds a header; call before the answer */
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
-/* An object of JSON whose members `write` puts. */
+/* Answers with an object of JSON whose members `write` puts. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
 /* Answers with the one operation of the call: 200 and the members that `write` puts of it, or its refusal. */
 void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg));
@@ -110,7 +110,7 @@ void reply_invalid(struct request *r, const char *field, const char *detail); /*
 void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
 int  outcome_status(enum outcome outcome);
-/* The members of a problem, without the braces: for results of a batch call too. */
+/* Writes the members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);
 
 #endif

@@ -1,4 +1,4 @@
-/* route.c - see route.h. The key is looked at before anything else of the request. */
+/* route.c - see route.h. The key is checked before anything else of the request. */
 #include "api/route.h"
 #include "api/calls/reservations.h"
 #include "api/calls/stock.h"
@@ -24,8 +24,8 @@ static const struct {
 
 /* ---- 401, 403, 429 */
 
-/* A page of another origin than this service, shown by a browser, made the request: the browser says so itself (Fetch
- * Metadata), an older one names the page's origin (RFC 6454). */
+/* True: a page of another origin than this service, shown by a browser, made the request. The browser says so itself
+ * (Fetch Metadata); an older one names the page's origin (RFC 6454). */
 static bool from_another_site(struct request *r)
 {
 	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
@@ -48,7 +48,8 @@ static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 	return false;
 }
 
-/* Without keys whoever reaches the service may call it, but no page may use a person's browser to change something. */
+/* Protects a service without keys. Every client that reaches it may call, but no page may change data through a
+ * browser. */
 static bool admit(struct request *r, enum callers callers)
 {
 	bool         changes = callers != ANYBODY && callers != READERS;
@@ -66,7 +67,7 @@ static bool admit(struct request *r, enum callers callers)
 
 /* ---- 400, 404, 405 */
 
-/* The code in the path, decoded once; what it is called stands in the route's pattern. */
+/* Decodes the code in the path, once; the route's pattern has its name. */
 static bool read_param(struct request *r, const char *param, size_t len)
 {
 	const char *brace = strchr(routes[r->route].path, '{');
@@ -135,7 +136,7 @@ void route_dispatch(struct request *r)
 		i++;
 	r->route = (enum route)i;
 	if (!admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
-		return; /* that a path is not there is told to those who have a key */
+		return; /* the answer that a path is unknown goes to callers with a key only */
 	if (r->route == ROUTE_NONE)
 		no_such_call(r, path);
 	else if (read_param(r, param, len) && read_query(r, query))

@@ -1,10 +1,10 @@
-/* route.h - which call a request means (routes.def), and whether who asks may make it. */
+/* route.h - the way from a request to its call (routes.def), and the caller's right to make it. */
 #ifndef ROUTE_H
 #define ROUTE_H
 
 struct request;
 
-/* Has the call that the request means handle it, or answers 401, 403, 404, 405 or 429. */
+/* Has the handler of the call run, or answers 401, 403, 404, 405 or 429. */
 void route_dispatch(struct request *r);
 
 #endif

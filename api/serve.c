@@ -1,5 +1,5 @@
-/* serve.c - the command `serve`: opens the database, the engine, the jobs and the doors, and closes them in the other
- * order. */
+/* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them backwards.
+ */
 #include "api/serve.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
@@ -28,11 +28,11 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
-	struct keys      *keys; /* NULL: without */
+	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
-	int64_t           drained_by_ms; /* everybody was answered by then */
+	int64_t           drained_by_ms; /* time by which every client was answered */
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -135,10 +135,10 @@ static int doors_open(struct serve *s)
 	int                    status;
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
-	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* of a service that did not open */
+	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
 	if (!s->service) {
 		say("%s", why);
-		return EXIT_UNAVAILABLE; /* the addresses could be bound before */
+		return EXIT_UNAVAILABLE; /* another program came first, after the addresses were bound */
 	}
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
@@ -188,8 +188,9 @@ struct closing {
 	int64_t     until_ms;
 };
 
-/* Everybody has been answered. A database that hangs is not waited for: as after a kill -9, a transaction that it still
- * has is committed as a whole or not at all. A private server is left to the next command. */
+/* Ends the process with the engine still open, when every client has been answered. A database that hangs is not waited
+ * for: as after a kill -9, a transaction that it still has is committed as a whole or not at all. A private server is
+ * left to the next command. */
 static void *end_anyway(void *arg)
 {
 	struct closing *c = arg;
@@ -216,7 +217,7 @@ static void work_close(struct serve *s)
 	stop_fini(&closing.closed);
 }
 
-/* Before a database is made or started: a wrong option is told at once, and leaves nothing behind. */
+/* Checks options before a database is made or started: a wrong option is told at once, and leaves nothing behind. */
 static int serve_configure(struct serve *s)
 {
 	char why[512], served[512];
@@ -233,13 +234,13 @@ static int serve_configure(struct serve *s)
 		return status;
 	if (status == EXIT_UNAVAILABLE && !option_given(OPTION_db) &&
 	    embedded_is_served(option_text(OPTION_data), served, sizeof(served)))
-		say("%s", served); /* which is why the port is in use, too */
+		say("%s", served); /* a running service is the reason why the port is in use, too */
 	else
 		say("%s", why);
 	return status;
 }
 
-/* With the database open: the engine, the jobs and the doors, until SIGTERM. */
+/* Runs with the database open: the engine, the jobs and the sockets, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
 	struct engine_options options = {.target = s->database.target,
@@ -269,7 +270,7 @@ int serve_run(const struct command *self, int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN); /* while no service is there to hear it */
+	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
 	status = serve_configure(&s);
 	if (status == EXIT_DONE) {

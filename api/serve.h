@@ -1,10 +1,10 @@
-/* serve.h - the commands that open a database for a service: `serve`, and `migrate` before it. */
+/* serve.h - commands that open a database for a service: `serve`, and `migrate` before it. */
 #ifndef SERVE_H
 #define SERVE_H
 
 #include "engine/base/options.h"
 
-/* Both return an exit status, after one line to the person who called. */
+/* Each command returns an exit status, after one line to the person who called. */
 int serve_run(const struct command *self, int argc, char **argv);
 int migrate_run(const struct command *self, int argc, char **argv);
 

@@ -1,6 +1,6 @@
-/* service.c - see service.h. The loop: sockets that have bytes, operations that ended, a tick ten times a second, and
- * signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the limit
- * before they are cut off, so that one that is too long is told so with its X-Request-Id. */
+/* service.c - see service.h. The loop serves sockets that have bytes, operations that ended, a tick ten times a second,
+ * and signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the
+ * limit before they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
 #include "api/service.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
@@ -18,10 +18,10 @@
 #include <stdlib.h>
 
 enum {
-	HEAD_MAX = 32 << 10, /* of a request */
+	HEAD_MAX = 32 << 10, /* bytes of a request's head */
 	TICK_MS = 100,
 	DRAIN_MS = REQUEST_DEADLINE_MS + 500,
-	QUIET_TICKS = 2, /* so that the last answers reach the wire */
+	QUIET_TICKS = 2, /* time for the last answers to reach the wire */
 };
 
 struct service {
@@ -29,7 +29,7 @@ struct service {
 	struct event_base     *base;
 	struct requests        requests;
 	struct event          *ended, *tick, *signals[3];
-	int                    quiet_ticks; /* since the last request was answered, while draining */
+	int                    quiet_ticks; /* ticks since the last answer, while draining */
 	int64_t                drain_until_ms;
 };
 
@@ -89,7 +89,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	connections_last(s->requests.connections);
 }
 
-/* The sender wants files read again, or is a terminal that was closed: the service goes on. */
+/* SIGHUP: the sender wants files read again, or is a terminal that was closed. The service goes on either way. */
 static void hung_up(evutil_socket_t fd, short what, void *arg)
 {
 	const struct service_options *options = &((struct service *)arg)->options;
@@ -118,7 +118,8 @@ static struct event_base *base_new(void)
 	struct event_config *config;
 	struct event_base   *base;
 
-	event_set_mem_functions(allocate, mem_resize, free); /* refused memory, libevent would send half an answer */
+	/* Without memory the process ends: libevent would send half an answer. */
+	event_set_mem_functions(allocate, mem_resize, free);
 	config = event_config_new();
 	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
 	base = event_base_new_with_config(config);

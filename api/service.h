@@ -12,20 +12,21 @@ struct tls;
 struct service_options {
 	struct listenings *listen; /* bound; it listens from service_open to service_close */
 	size_t             body_max;
-	size_t             connections_max, buffered_max; /* see connection.h, also for the next two */
+	size_t             connections_max, buffered_max; /* see connection.h for these four */
 	int64_t            request_s, idle_s;
 	struct keys       *keys;                            /* NULL: every call is let in */
 	struct tls        *tls;                             /* NULL: plain text */
-	bool (*ready)(void *arg, struct text *checks_json); /* is everything well? */
+	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *arg;
 };
 
 struct service;
-/* NULL: another program listens on one of the addresses, `why` says which. */
+/* Opens the service. NULL: another program listens on one of the addresses, `why` says which. */
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
-/* Until SIGTERM or SIGINT, and everything is answered: at *drained_by_ms (clock_ms) at the latest. Exit status. */
+/* Runs until SIGTERM or SIGINT, and until every client is answered: by *drained_by_ms (clock_ms) at the latest. Exit
+ * status. */
 int  service_run(struct service *s, int64_t *drained_by_ms);
-void service_close(struct service *s); /* the doors; the engine may still bring operations back */
-void service_free(struct service *s);  /* after engine_close */
+void service_close(struct service *s); /* closes the sockets; the engine may still bring operations back */
+void service_free(struct service *s);  /* frees the service; call after engine_close */
 
 #endif

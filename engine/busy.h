@@ -1,5 +1,5 @@
-/* busy.h - why answers were `busy`. One code tells a client to come again; the cause tells an operator what was short.
- * Each process counts for itself. Any thread. */
+/* busy.h - causes of `busy`. One code tells a client to come again; the cause tells an operator which resource was
+ * short. Each process counts for itself. Any thread. */
 #ifndef BUSY_H
 #define BUSY_H
 

@@ -13,11 +13,11 @@
 
 struct sku {
 	union {
-		struct total  only; /* where there is one location, as nearly always */
-		struct total *more; /* otherwise; the entry's own */
+		struct total  only; /* the totals of the only location: nearly every sku has one */
+		struct total *more; /* the totals of several locations, owned by the entry */
 	} total;
 	int64_t  read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
-	uint32_t totals;  /* how many locations */
+	uint32_t totals;  /* number of locations */
 	uint32_t sku_id;
 	uint32_t next; /* number of the next in its bucket; 0: none */
 	uint32_t hash;
@@ -38,11 +38,11 @@ struct catalogue {
 	struct sku      **by_id; /* NULL where the number is not known */
 	size_t            by_id_count;
 	size_t            skus;
-	struct location **locations; /* by number, as above */
+	struct location **locations; /* indexed by number, as by_id */
 	size_t            locations_count;
 	uint32_t          newest_sku, newest_location; /* the largest numbers; 0: none */
 	_Atomic unsigned  past;
-	struct block     *blocks; /* of what is forgotten, too */
+	struct block     *blocks; /* blocks of all entries, forgotten ones too */
 };
 
 uint32_t sku_id(const struct sku *s)

@@ -1,12 +1,13 @@
-/* catalogue.h - codes <-> numbers of skus and locations, and the last totals read of each sku.
+/* catalogue.h - codes <-> numbers of skus and locations, and the last totals read of each sku. The catalogue grows with
+ * the skus of the database and never frees one, so a pointer to an entry is good for the life of the process. Every
+ * function may be called from any thread; one lock inside.
  *
- * Grows with the skus of the database and never frees one, so that a pointer to an entry is good for the life of the
- * process. Every function may be called from any thread; one lock inside. What the catalogue does not know may still be
- * in the database: the caller reads it there (sku_find, sku_name) and enters it here.
+ * A code that the catalogue lacks may still be in the database: the caller reads it there (sku_find, sku_name) and
+ * enters it here.
  *
- * A number means its sku in one past of one database. When the database is found to be another one, or restored, all
- * that is known is forgotten: nothing finds the old entries any more. Who keeps pointers or numbers beyond one use of
- * one connection keeps catalogue_past along with them. */
+ * A number means its sku in one past of one database. When the database turns out to be another one, or restored, the
+ * catalogue forgets all entries: no look-up finds the old ones any more. A caller that keeps pointers or numbers beyond
+ * one use of one connection keeps catalogue_past along with them. */
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
@@ -17,7 +18,7 @@ struct location {
 	char     code[LOCATION_MAX + 1];
 };
 
-/* What a sku has at one location. */
+/* Units of a sku at one location. */
 struct total {
 	const struct location *location;
 	int64_t                available, reserved;
@@ -31,23 +32,23 @@ struct catalogue;
 struct catalogue *catalogue_new(void);
 void              catalogue_free(struct catalogue *c);
 
-/* NULL when it is not known here. */
+/* NULL: the catalogue does not know the code or number; the database may. */
 struct sku            *catalogue_sku(struct catalogue *c, const char *code);
 struct sku            *catalogue_sku_by_id(struct catalogue *c, uint32_t sku_id);
 const struct location *catalogue_location(struct catalogue *c, const char *code);
 const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t location_id);
-/* Enters what was read from the database; entering twice is fine. code need not end in a NUL. */
+/* Enters a code and number read from the database. Entering twice is fine. code need not end in a NUL. */
 struct sku            *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
 const struct location *catalogue_location_enter(struct catalogue *c, uint32_t location_id, const char *code,
                                                 size_t len);
 size_t                 catalogue_skus(struct catalogue *c);
 
-/* Forgets everything. To enter a number or a code that is known otherwise does this too. */
+/* Forgets everything. The catalogue also does so when a number or a code is entered that it knows otherwise. */
 void     catalogue_forget(struct catalogue *c);
-unsigned catalogue_past(struct catalogue *c); /* 1 at first, one more each time all was forgotten */
+unsigned catalogue_past(struct catalogue *c); /* 1 at first, one more each time the catalogue forgets */
 
-/* The sku and the location that were made last, of those that are known. An earlier past of the database lacks them, or
- * has given their numbers to other codes, because numbers are given in order. Number 0: none is known. */
+/* The newest known sku and location. An earlier past of the database lacks them, or has given their numbers to other
+ * codes, because numbers are given in order. Number 0: none is known. */
 struct newest {
 	uint32_t sku_id, location_id;
 	char     sku[SKU_MAX + 1], location[LOCATION_MAX + 1];
@@ -57,8 +58,8 @@ void catalogue_newest(struct catalogue *c, struct newest *out);
 /* The totals of a sku by location, all read in one statement that was sent at `read_ms` (clock_boot_ms). */
 void catalogue_totals_put(struct catalogue *c, struct sku *s, int64_t read_ms, const struct total *totals,
                           size_t count);
-/* Totals that are at most max_age_ms old: copies up to `max` of them to `out`, gives how many there are in all and
- * their age. false when they are older or were never read. */
+/* Copies up to `max` totals that are at most max_age_ms old to `out`; gives the number of all totals and their age.
+ * false: they are older or were never read. */
 bool catalogue_totals_get(struct catalogue *c, struct sku *s, int64_t max_age_ms, struct total *out, size_t max,
                           size_t *count, int64_t *age_ms);
 

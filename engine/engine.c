@@ -12,8 +12,8 @@ struct engine {
 	struct shared  shared;
 	unsigned       lanes_count;
 	struct lane  **lanes;
-	struct reader *readers[ANSWERERS]; /* all but BY_LANE */
-	struct queue **queues;             /* of the lanes, then of the readers */
+	struct reader *readers[ANSWERERS]; /* a thread for each kind of answer but BY_LANE */
+	struct queue **queues;             /* queues of the lanes, then of the readers */
 };
 
 struct engine *engine_open(const struct engine_options *options)

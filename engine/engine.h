@@ -29,10 +29,10 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 /* Hands many over at once, all or none, to one lane in their order. The ops are linked by `next`. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
-/* What was handed over is begun, as one batch where it can be: before a loop waits. Any thread. */
+/* Begins all operations handed over, as one batch where they fit. Call it before a loop waits. Any thread. */
 void engine_wake(struct engine *e);
 
-bool                       engine_ready(struct engine *e); /* every lane and the reader have a connection */
+bool                       engine_ready(struct engine *e); /* true: every lane and the reader have a connection */
 const struct lane_metrics *engine_metrics(struct engine *e);
 unsigned                   engine_lanes(struct engine *e);
 size_t                     engine_queue_depth(struct engine *e, unsigned lane);

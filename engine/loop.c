@@ -29,7 +29,7 @@ int loop_fd(const struct loop *l)
 	return l->fd;
 }
 
-/* The first of these and those after it that are of the same loop. Returns the rest. */
+/* Cuts the first operation and the later ones of its loop off the list. Returns the rest. */
 static struct op *loop_give_some(struct op *first)
 {
 	struct loop *l = first->loop;
@@ -63,7 +63,7 @@ void outbox_put(struct outbox *o, struct op *op)
 	o->last = &op->next;
 }
 
-/* One lock and one write wake a loop for however many. */
+/* One lock and one write wake a loop for any number of operations. */
 void outbox_send(struct outbox *o)
 {
 	struct op *first = o->first;

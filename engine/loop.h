@@ -1,7 +1,5 @@
-/* loop.h - a thread that starts operations and is told of their end.
- *
- * Whoever answers (a lane, a reader) gives operations back from any thread; their `done` is called by loop_run, on the
- * loop's own. */
+/* loop.h - a thread that starts operations and is told of their end. A lane or reader gives operations back from its
+ * own thread; loop_run calls their `done` on the loop's thread. */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -9,11 +7,12 @@
 
 struct loop *loop_new(void);                /* a thread that has called it before may call it again for another loop */
 int          loop_fd(const struct loop *l); /* readable when loop_run has something to do */
-void         loop_run(struct loop *l);      /* calls `done` of everything that ended; on the loop's own thread */
+void         loop_run(struct loop *l);      /* calls `done` of every operation that ended; on the loop's own thread */
 void         loop_free(struct loop *l);     /* nothing may be under way */
 
-/* Operations that have their outcome and whose loops are not told yet. One thread's. Telling loops after the next batch
- * was sent, and not before, gives 3 to 8 %: the database has work before loops and clients want the cores. */
+/* Outbox: operations that have their outcome and whose loops are not told yet. One thread owns it. Loops are told after
+ * the next batch was sent, which gives 3 to 8 % more orders: the database has work before loops and clients want the
+ * cores. */
 struct outbox {
 	struct op *first, **last;
 };

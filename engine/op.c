@@ -12,7 +12,7 @@ enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
 static const struct {
 	enum answerer by;
-	size_t        size; /* of the payload where a pointer stands in the union */
+	size_t        size; /* size of a payload that the union only points to; 0 otherwise */
 } kinds[OP_KINDS] = {
 	[OP_RESERVE] = {BY_LANE, 0},
 	[OP_MOVE] = {BY_LANE, 0},
@@ -40,7 +40,7 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 	op->lines_max = (uint32_t)lines_max;
 	op->text = (char *)(op->lines + lines_max);
 	if (size > 0)
-		op->query = (struct query *)(void *)op->text; /* or op->census */
+		op->query = (struct query *)(void *)op->text; /* the union has the same place for op->census */
 	op->text += size;
 	op->text_left = text_size;
 	return op;
@@ -111,7 +111,7 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
 	return line;
 }
 
-/* Equal neighbours become one; returns how many went. */
+/* Merges equal neighbours; returns how many lines went. */
 static size_t lines_sum(struct op *op)
 {
 	size_t kept = 0, all = op->lines_count;
@@ -131,10 +131,10 @@ static void print_string(struct text *t, const char *s)
 	if (s)
 		text_bytes(t, s, strlen(s) + 1);
 	else
-		text_char(t, '\xff'); /* no string holds this byte */
+		text_char(t, '\xff'); /* 0xff: no string holds this byte */
 }
 
-/* SHA-256 of the lines in print, the same on every machine; a fingerprint that can be forged would let one body pass
+/* SHA-256 of the lines in print, the same on every machine. A fingerprint that can be forged would let one body pass
  * for another. */
 static void lines_hash(struct op *op)
 {
@@ -160,8 +160,8 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
-/* A stocktake has to see every slot. A sum of many equal lines is more than the margin below the limit of totals allows
- * for. */
+/* An exclusive operation is a batch of its own. A stocktake has to see every slot. A sum of many equal lines exceeds
+ * the margin below the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
 	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++)

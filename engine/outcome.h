@@ -1,4 +1,4 @@
-/* outcome.h - what may come of an operation; outcome.def lists them in the order of their precedence. */
+/* outcome.h - outcomes of an operation; outcome.def lists them in the order of their precedence. */
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
@@ -9,7 +9,7 @@ enum outcome {
 	OUTCOMES
 };
 enum outcome_class { DONE, REPEATED, STRANGER, DENIED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
-const char        *outcome_code(enum outcome o);   /* as answers and metrics name it; "" of a good one */
+const char        *outcome_code(enum outcome o);   /* the stable code in answers and metrics; "" of a good outcome */
 const char        *outcome_detail(enum outcome o); /* a sentence for people */
 enum outcome_class outcome_class(enum outcome o);
 

@@ -6,7 +6,7 @@
 
 struct check {
 	uint64_t      mark;
-	bool          same; /* the newest names are as they were */
+	bool          same; /* true: the newest names are unchanged */
 	struct newest newest;
 };
 

@@ -1,7 +1,7 @@
-/* past.h - is the database behind a new connection still the one that was known, and its past the same?
+/* past.h - recognises a database that is another one, or an earlier past of the known one.
  *
- * Told by the database's mark (table identity) and by the newest names of the catalogue: a restore to an earlier moment
- * lacks them or gave their numbers to others. A lane asks its own row besides (fence.c). */
+ * The database's mark (table identity) and the newest names of the catalogue tell: a restore to an earlier backup lacks
+ * these names or gave their numbers to others. A lane also reads its own row (fence.c). */
 #ifndef PAST_H
 #define PAST_H
 
@@ -10,13 +10,13 @@
 
 #include <stdatomic.h>
 
-/* What a process knows of its database. Zero-initialised is nothing. Any thread. */
+/* The database as the process knows it. Zero-initialised: nothing is known. Any thread. */
 struct past {
 	_Atomic uint64_t mark; /* 0: not known yet */
 };
 
-/* Reads the mark over `db`; where it is another one, or the catalogue's newest names are, all of the catalogue is
- * forgotten. Before the first use of a new connection. */
+/* Reads the mark over `db`. If the mark or the catalogue's newest names differ, the whole catalogue is forgotten. Call
+ * it before the first use of a new connection. */
 enum db_result past_check(struct past *p, struct db *db, struct catalogue *c) MUST_CHECK;
 
 #endif

@@ -1,7 +1,5 @@
-/* queue.h - the bounded queue between loops and whoever answers.
- *
- * Whoever waits to take is woken when the pusher has no more for now, or has pushed a good batch: a batch of what came
- * first alone costs as much as one of all. */
+/* queue.h - the bounded queue between loops and the thread that answers. The thread is woken when the pusher has no
+ * more for now, or has pushed a good batch: a batch of one operation costs as much as a full one. */
 #ifndef QUEUE_H
 #define QUEUE_H
 
@@ -11,7 +9,7 @@
 
 enum {
 	QUEUE_OPS = 4096, /* one more is refused: BUSY */
-	WAKE_OPS = 128,   /* as many are not kept waiting for more */
+	WAKE_OPS = 128,   /* a batch of this size wakes the thread at once */
 };
 
 struct queue {
@@ -19,7 +17,7 @@ struct queue {
 	pthread_cond_t  filled;
 	struct op      *ring[QUEUE_OPS];
 	size_t          head, count;
-	size_t          held; /* taken, but parked: they count as if they were still here */
+	size_t          held; /* number of parked operations, which count against the bound */
 	bool            closed;
 	_Atomic bool    news; /* pushed since the last wake */
 };
@@ -30,10 +28,10 @@ bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 void queue_wake(struct queue *q);
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
-/* So many of the operations that were taken are parked: as many fewer are let in. */
+/* Sets the number of parked operations that were taken: the queue lets in as many fewer. */
 void   queue_hold(struct queue *q, size_t held);
 void   queue_close(struct queue *q);
 bool   queue_closed(struct queue *q);
-size_t queue_depth(struct queue *q); /* parked ones, too */
+size_t queue_depth(struct queue *q); /* operations in the queue, parked ones included */
 
 #endif

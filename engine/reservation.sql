@@ -1,7 +1,8 @@
--- Reservations: how they are read and changed. Rows are locked by primary key, whatever the length of the list.
--- Decisions are taken in C on rows that were read without a lock; the state that the decision relied on stands in the
--- WHERE, and the count is checked. SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while it waits for
--- a lock. @t: the time of the transaction.
+-- Reservations: reads and changes.
+--
+-- Rows are locked by primary key, whatever the length of the list. C decides on rows that were read without a lock; the
+-- state that the decision relied on stands in the WHERE, and the count is checked. SYSDATE, not UTC_TIMESTAMP: the
+-- clock of a statement stands still while the statement waits for a lock. @t: the time of the transaction.
 
 -- The columns of a reservation stand in reservation.def: {reservation_columns}.
 
@@ -14,19 +15,19 @@ l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
 -- piece: is_past_its_time
--- Held, and past its time by the clock of this moment.
+-- A held reservation whose time has passed by the clock of this statement.
 state = {held} AND expires_at <= SYSDATE(3)
 
 -- piece: is_kept
--- Held, and not past its time.
+-- A held reservation whose time has not passed.
 state = {held} AND expires_at > SYSDATE(3)
 
 -- piece: made_confirmed
 state = {confirmed}, task_id = NULL, attempts = 0, due_at = @t
 
 -- name: reservation_find
--- Reservations by order_id, with their lines, and the clock that `held` is read by. Whoever gets {limit} lines does not
--- know whether they are all.
+-- Reservations by order_id, with their lines, and the clock by which `held` is read. A reader that gets {limit} lines
+-- does not know whether these are all.
 SELECT {reservation_columns}, {line_columns}
   FROM reservation r FORCE INDEX (order_id) {reservation_lines}
  WHERE r.order_id IN ({list}) LIMIT {limit};
@@ -50,12 +51,13 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
  WHERE reservation_id IN ({list}) AND {is_kept};
 
 -- name: reservation_confirm_late
--- A hold past its time, not swept yet, and wanted all the same: its units are still its own.
+-- Revives a hold that is past its time and not swept yet; its units are still its own.
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
  WHERE reservation_id IN ({list}) AND state = {held};
 
 -- name: reservation_reacquire
--- A hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own slot.
+-- Revives a hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own
+-- slot.
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
  WHERE reservation_id IN ({list}) AND state = {expired};
 
@@ -68,8 +70,8 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @
  WHERE reservation_id IN ({list}) AND {is_kept};
 
 -- name: reservation_release_from
--- From {state}, confirmed or buried, also while a worker has claimed it: the task's number stays, and the worker is
--- told that the order is lost.
+-- Releases from {state}, confirmed or buried, also while a worker has claimed the order: the task's number stays, and
+-- the worker is told that the order is lost.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @t
  WHERE reservation_id IN ({list}) AND state = {state};
 
@@ -88,13 +90,14 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, settled_at = @t
  WHERE reservation_id IN ({list}) AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
--- Of {task}, whose number stays; 0: whoever has claimed them.
+-- Expires the holds of {task}, whose number stays; task 0: whichever task claimed them.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, task_id = NULLIF({task}, 0), attempts = 0
  WHERE reservation_id IN ({list}) AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
--- Is any hold past its time and not swept? Claimed holds count, too: their worker may be dead. One row: 0 or 1, the
--- clock, and since when the lane runs, which shows whether somebody has set the times of the tables.
+-- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
+-- or 1, the clock, and the start of the lane's run, which shows whether somebody has
+-- set the times of the tables.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
@@ -102,19 +105,19 @@ SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
        UTC_TIMESTAMP(3), (SELECT started_at FROM lane WHERE lane_id = {lane});
 
 -- piece: stands_behind
--- A place in the claim index: behind ({after_at}, {after_id}). The first condition is the range, the second what is
--- left of it.
+-- A place in the claim index behind ({after_at}, {after_id}). The first condition is the range, the second filters
+-- inside it.
 r.due_at >= {after_at} AND (r.due_at > {after_at} OR r.reservation_id > {after_id})
 
 -- name: expired_ahead
--- The place {offset} holds further on in the index, among those due by {until_at}: no row where there are not so many.
+-- The place {offset} holds further on in the index, among holds due by {until_at}; no row where fewer are due.
 SELECT r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
  WHERE r.state = {held} AND r.task_id IS NULL AND r.due_at <= {until_at} AND {stands_behind}
  ORDER BY r.due_at, r.reservation_id LIMIT {offset}, 1;
 
 -- name: expired_of_skus
--- Expired holds that occupy the skus {list}: the waiting ones up to ({until_at}, {until_id}), and the claimed ones, of
--- which a worker has 5,000 at most.
+-- Expired holds that occupy the skus {list}: the waiting ones up to ({until_at}, {until_id}), and the claimed ones. A
+-- worker claims 5,000 at most.
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
       ON l.reservation_id = r.reservation_id AND l.sku_id IN ({list})
@@ -139,7 +142,7 @@ SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
 
 -- name: reservation_list_waiting
 -- A walk over {limit} ids in {state} that no task has, in the order of the index. A hold is not due before expires_at,
--- so the index is walked up to this moment or from it on, and never through the other kind.
+-- so the walk ends at the present or begins there, and never passes holds of the other kind.
 SELECT r.reservation_id, 0, r.due_at, {is_of_the_list}
   FROM reservation r FORCE INDEX (claim)
  WHERE r.state = {state} AND r.task_id IS NULL AND {stands_behind}
@@ -156,10 +159,11 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
  ORDER BY r.task_id, r.due_at, r.reservation_id LIMIT {limit};
 
 -- name: reservation_probe
--- Which of these rows nobody else has locked right now.
+-- The rows of {rows} that nobody else has locked right now.
 SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
 -- name: reservation_glimpse
--- Which of these ids are there, by a dirty read (glimpse): somebody may have written them and not committed.
+-- The ids of the list that exist, by a dirty read (glimpse): another transaction may have written them and not
+-- committed.
 SELECT order_id FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});

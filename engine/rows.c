@@ -43,7 +43,7 @@ enum read_as { CODE, NUMBER, HASH, TIME, TEXT };
 
 struct column {
 	enum read_as as;
-	size_t       offset, size; /* of the member that the column is read into */
+	size_t       offset, size; /* the size of the member that the column is read into */
 };
 
 static void column_read(void *record, const struct column *column, const struct db_row *row, unsigned at)
@@ -60,7 +60,7 @@ static void column_read(void *record, const struct column *column, const struct 
 		assert(row->len[at] == column->size);
 		memcpy(to, row->col[at], column->size);
 		break;
-	case NUMBER: /* of 4 or 8 bytes, on a machine that is little-endian */
+	case NUMBER: /* a number of 4 or 8 bytes, on a little-endian machine */
 		number = (uint64_t)db_int(row, at);
 		memcpy(to, &number, column->size);
 		break;
@@ -97,7 +97,7 @@ static const struct column movement_columns[M_LINE] = {
 #undef X
 };
 
-/* The catalogue's code, or of another database or another past of this one. */
+/* True: the row has the catalogue's code, or none. Another code is of another database, or of another past of this. */
 static bool code_is(const struct db_row *row, unsigned column, const char *code)
 {
 	return !row->col[column] ||
@@ -133,7 +133,7 @@ void lines_sort(struct line *lines, size_t count)
 	qsort(lines, count, sizeof(lines[0]), line_order);
 }
 
-/* `record` with room for one more line behind its `size` bytes. */
+/* Gives `record` room for one more line behind its `size` bytes. */
 static void *lines_room(void *record, size_t size, size_t count, size_t *max)
 {
 	if (count < *max)
@@ -209,7 +209,7 @@ static struct reservation *reservation_append(struct reservation *r, struct rese
 	return r;
 }
 
-/* Pieces of one reservation become one: nothing but the keys of a join says in which order its rows come. */
+/* Joins the pieces of one reservation. Rows of a join come in any order; only their keys tell which belong together. */
 void reservations_join(struct reservation_reader *in)
 {
 	struct reservation **list = in->list;

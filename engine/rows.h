@@ -1,6 +1,5 @@
 /* rows.h - reservations and movements as they stand in the database, with their lines: for lanes, readers and jobs.
- *
- * Each is one allocation and belongs to whoever holds the pointer. */
+ * Each is one allocation; the holder of the pointer owns it. */
 #ifndef ROWS_H
 #define ROWS_H
 
@@ -22,22 +21,22 @@ enum movement_kind {
 };
 const char *movement_kind_name(enum movement_kind k);
 
-/* One sku at one location, with a number of units. Of an operation: sorted by sku code and location code, equal ones
- * summed. */
+/* One sku at one location, with a number of units. Lines of an operation are sorted by sku code and location code,
+ * equal ones summed. */
 struct line {
-	const char            *sku_code, *location_code; /* in the text of the op, or of the catalogue */
-	const struct sku      *sku;                      /* NULL: not known to the catalogue yet */
-	const struct location *location;                 /* NULL likewise */
-	int64_t                qty;                      /* asked for; of a movement signed; of a stocktake: counted */
-	int64_t                expected;                 /* of a stocktake; -1: none was given */
-	int64_t                granted;                  /* held, or moved (signed) */
-	int64_t                available;                /* a refusal: what there was. of a stocktake: on_hand */
-	int64_t                reserved;                 /* a refused stocktake: what was reserved */
-	uint32_t               balance;                  /* index of the line's balance in the lane's batch */
-	uint16_t               slot;                     /* of a stored line: the slot that holds or got the units */
-	bool                   fault;                    /* this line is why the operation was refused */
+	const char            *sku_code, *location_code; /* the code, in the text of the op or of the catalogue */
+	const struct sku      *sku;                      /* NULL: the catalogue does not know the sku yet */
+	const struct location *location;                 /* NULL: the catalogue does not know the location yet */
+	int64_t                qty;       /* units asked for; signed for a movement; counted for a stocktake */
+	int64_t                expected;  /* a stocktake's expected units; -1: none were given */
+	int64_t                granted;   /* units held, or moved (signed) */
+	int64_t                available; /* a refusal: units that were available; a stocktake: on_hand */
+	int64_t                reserved;  /* a refused stocktake: units that were reserved */
+	uint32_t               balance;   /* index of the line's balance in the lane's batch */
+	uint16_t               slot;      /* a stored line: the slot that holds or got the units */
+	bool                   fault;     /* this line is why the operation was refused */
 };
-int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+int  line_order(const void *a, const void *b); /* order of qsort: by sku code, then location code */
 void lines_sort(struct line *lines, size_t count);
 /* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
 void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
@@ -49,7 +48,7 @@ struct reservation {
 	size_t      lines_count;
 	struct line lines[];
 };
-/* The state that is told: a held one past expires_at reads EXPIRED. */
+/* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 struct reservation    *reservation_copy(const struct reservation *r);
 void                   reservation_free(struct reservation *r); /* NULL is fine */
@@ -77,7 +76,7 @@ void reservation_read(void *arg, const struct db_row *row);
  * in which rows are locked. */
 void reservations_join(struct reservation_reader *in);
 
-/* The same of movements, {movement_columns}. */
+/* Reads and joins movements, {movement_columns}, as the calls above do reservations. */
 struct movement_reader {
 	struct catalogue *catalogue;
 	struct movement **list;

@@ -1,4 +1,4 @@
-/* shared.h - what all lanes and readers of an engine share, each part with what makes it safe. engine.c makes it. */
+/* shared.h - data that all lanes and readers of an engine share, each part with its lock or atomic. From engine.c. */
 #ifndef SHARED_H
 #define SHARED_H
 
@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-/* Each may be read at any moment by any thread. */
+/* Counters, which any thread may read at any time. */
 struct lane_metrics {
 	_Atomic int64_t gathers, replays, unknown_outcomes;
 	_Atomic int64_t batch_count, batch_requests, batch_us;
@@ -15,19 +15,19 @@ struct lane_metrics {
 
 /* Limits of time that lanes and readers have in common. */
 enum {
-	WAIT_MS = 10000, /* how long a request waits for a database that is away */
+	WAIT_MS = 10000, /* a request waits this long for a database that is away */
 	SILENCE_S = 12,  /* a connection on which a request waited in vain is given up soon after it */
-	IDLE_MS = 500,   /* how often an idle thread looks whether its connection is well */
+	IDLE_MS = 500,   /* an idle thread checks its connection this often */
 };
 
 struct shared {
 	struct db_target    target;    /* never changes */
-	struct catalogue   *catalogue; /* a lock of its own */
-	struct past         past;      /* which database it is */
+	struct catalogue   *catalogue; /* has its own lock */
+	struct past         past;      /* the known database */
 	struct lane_metrics metrics;
-	_Atomic int64_t     wary_until_ms;    /* clock_ms; when lanes stop to look for locked rows; 0: never begun */
-	_Atomic int64_t     glimpse_until_ms; /* likewise of ids that somebody outside has written */
-	_Atomic int64_t     clock_offset_ms;  /* the database's clock minus clock_ms, for new ids alone */
+	_Atomic int64_t     wary_until_ms; /* clock_ms at which lanes stop to look for locked rows; 0: never begun */
+	_Atomic int64_t glimpse_until_ms;  /* clock_ms at which lanes stop to look for ids of others; 0: never begun */
+	_Atomic int64_t clock_offset_ms;   /* the database's clock minus clock_ms, used for new ids */
 };
 
 #endif

@@ -21,7 +21,7 @@ static int share_order(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* An upsert that met the same row twice would count two rows. */
+/* Merges equal rows: an upsert that met the same row twice would count two rows. */
 void shares_sum(struct shares *s)
 {
 	size_t kept = 0;

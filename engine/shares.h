@@ -17,23 +17,22 @@ struct shares {
 	size_t        count, max;
 };
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty);
-void shares_of(struct shares *s, const struct reservation *r); /* adds what it occupies */
+void shares_of(struct shares *s, const struct reservation *r); /* adds the units that the reservation occupies */
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
-/* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict` where a slot has not the units. `rows`: scratch.
- */
+/* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict`: a slot lacks the units. `rows`: scratch. */
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
                   enum txn_verdict verdict);
 
 /* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name.
- * TXN_MISPLACED where a slot has them not. */
+ * TXN_MISPLACED: a slot lacks the units. */
 void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 
-/* One settlement movement: of a task, its part-th, with a number made by id_make. */
+/* One settlement movement: part number `part` of a task, with a number made by id_make. */
 struct settlement {
 	uint64_t task_id, part, movement_no;
 };
-/* Likewise: the units leave the building, and one movement says so. */
+/* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
 
 #endif

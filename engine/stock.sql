@@ -1,6 +1,7 @@
--- Units: how they are read and changed. All statements walk stock_slot by its primary key: without FORCE INDEX a small
--- table is scanned whole and every slot of it is locked. Rows come sorted by (sku, location, slot): the order in which
--- locks are taken.
+-- Units: reads and changes.
+--
+-- All statements walk stock_slot by its primary key: without FORCE INDEX a small table is scanned whole and every slot
+-- of it is locked. Rows come sorted by (sku, location, slot): the order in which locks are taken.
 
 -- name: sku_find
 -- Codes to numbers.
@@ -17,8 +18,8 @@ SELECT code, location_id FROM location FORCE INDEX (code) WHERE code IN ({list})
 INSERT IGNORE INTO location (code) VALUES {rows};
 
 -- name: stock_balance
--- A lane's idea of the balances: in its own slot, in all, whether its own row is there, and how many slots there are.
--- Rows: (sku, location).
+-- A lane's view of the balances: units in its own slot and in all slots, whether its own row exists, and the number of
+-- slots. Rows: (sku, location).
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.available), MAX(s.slot = {slot}),
        COUNT(*)
@@ -35,7 +36,7 @@ SELECT s.sku_id, s.location_id, o.code, SUM(s.available), SUM(s.reserved)
  GROUP BY s.sku_id, s.location_id;
 
 -- name: stock_every_slot
--- Every slot of the skus {list}, locked, gaps too when the transaction reads repeatably.
+-- Every slot of the skus {list}, locked; gaps are locked too when the transaction reads repeatably.
 SELECT sku_id, location_id, slot, available, reserved
   FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
  ORDER BY sku_id, location_id, slot FOR UPDATE;
@@ -45,21 +46,21 @@ SELECT sku_id, location_id, slot, available, reserved
 INSERT IGNORE INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows};
 
 -- name: stock_lock
--- Where several statements of a transaction write slots, all of them are locked here first, in order.
+-- Locks slots in order, where several statements of a transaction write them.
 SELECT COUNT(*) FROM (
   WITH want(sku_id, location_id, slot) AS (VALUES {rows})
   SELECT s.slot FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
       ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot FOR UPDATE) locked;
 
 -- name: stock_probe
--- Which of these slots are not locked by somebody else right now. Rows: (sku, location, slot).
+-- The slots of {rows} that nobody else has locked right now. Rows: (sku, location, slot).
 SELECT sku_id, location_id, slot FROM stock_slot FORCE INDEX (PRIMARY)
  WHERE (sku_id, location_id, slot) IN ({rows}) FOR UPDATE SKIP LOCKED;
 
 -- name: stock_look
--- A look at slots that have to be found, with a mark of each that changes when the slot does; those that nobody else
--- has locked come again, with NULL in its place. Rows: (sku, location, 1), or 0 in the third place for slot {slot}
--- alone.
+-- A look at slots that must be found, with a mark of each that changes when the slot does. Slots that nobody else has
+-- locked come a second time, with NULL in place of the mark. Rows: (sku, location, 1), or 0 in the third place for slot
+-- {slot} only.
 WITH want(sku_id, location_id, every_slot) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, s.slot, CRC32(CONCAT_WS(',', s.available, s.reserved))
   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
@@ -74,12 +75,12 @@ UNION ALL
 INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows} ON DUPLICATE KEY UPDATE
 
 -- name: stock_add
--- Units come in, into the own slot; the row appears when it is first needed. Rows: (sku, location, slot, units, 0).
+-- Adds units to the own slot; the row appears when it is first needed. Rows: (sku, location, slot, units, 0).
 {slot_rows} available = available + VALUES(available);
 
 -- name: stock_over_limit
--- How many totals of the skus {list} pass {total_max}? Without a lock: what other lanes add at the same moment is
--- bounded, see LIMIT_NEAR.
+-- The number of totals of the skus {list} that pass {total_max}. The statement takes no lock: additions of other lanes
+-- meanwhile are bounded, see LIMIT_NEAR.
 SELECT COUNT(*) FROM (
   SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
    GROUP BY sku_id HAVING SUM(available + reserved) > {total_max}) totals;
@@ -95,7 +96,7 @@ UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - ?, reserved 
 {slot_rows} available = available + VALUES(available), reserved = reserved - VALUES(reserved);
 
 -- name: stock_settle
--- Promised units leave the building, from the slots that the lines name. Rows: (sku, location, slot, 0, units).
+-- Promised units leave the stock, from the slots that the lines name. Rows: (sku, location, slot, 0, units).
 {slot_rows} reserved = reserved - VALUES(reserved);
 
 -- name: stock_take_slots
@@ -103,9 +104,9 @@ UPDATE stock_slot FORCE INDEX (PRIMARY) SET available = available - ?, reserved 
 {slot_rows} available = available - VALUES(available);
 
 -- name: stock_gather
--- Moves the units that are needed, and a share of the rest, from the other slots into the own one, beginning with the
--- slot after it. Every row is locked, so absolute values are right; without an own row to receive them no units move.
--- The CTE over stock_slot is named once: named twice it runs twice and loses units. Rows: (sku, location, need).
+-- Moves the needed units, and a share of the rest, from the other slots into the own one, beginning with the slot after
+-- it. Every row is locked, so absolute values are right. Without an own row to receive them no units move. The CTE over
+-- stock_slot is named once: named twice it runs twice and loses units. Rows: (sku, location, need).
 INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
   WITH want(sku_id, location_id, need) AS (VALUES {rows})
   SELECT sku_id, location_id, slot, IF(slot = {slot}, available + got, available - take), 0
@@ -135,7 +136,8 @@ SELECT {movement_columns}, {line_columns}
  WHERE m.movement_id IN ({list});
 
 -- name: movement_glimpse
--- Which of these ids are there, by a dirty read (glimpse): somebody may have written them and not committed.
+-- The ids of the list that exist, by a dirty read (glimpse): another transaction may have written them and not
+-- committed.
 SELECT movement_id FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({list});
 
 -- name: movement_add (never_waits)

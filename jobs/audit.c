@@ -2,11 +2,11 @@
  *
  * Each statement is a snapshot of its own: a transaction under way raises no alarm, and no snapshot lasts long enough
  * to slow down claims. InnoDB makes a snapshot without stopping commits, and now and then one has a transaction without
- * another that was committed before. So a statement that finds rows is run again, and a row counts that both find.
- * Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One invariant is
- * a single statement: the units that slots have promised against the lines of live reservations, which have no index by
- * sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two lines among
- * 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with anything. */
+ * another that was committed before. So a statement that finds rows is run again, and only rows that both runs find
+ * count. Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One
+ * invariant is a single statement: the units that slots have promised against the lines of live reservations, which
+ * have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two
+ * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow. */
 #include "jobs/audit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -31,10 +31,10 @@ static const struct {
 #include "invariants.h"
 };
 
-/* The keys over which a block goes in ranges. */
+/* Key columns of tables that blocks walk in ranges. */
 static const struct walk {
 	const char    *word;
-	enum statement page;   /* where a range ends */
+	enum statement page;   /* the end of a range */
 	bool           ranges; /* false: one statement over everything */
 } walks[] = {
 	{"sku", AUDIT_PAGE_SKU, true},
@@ -48,10 +48,10 @@ static const struct walk {
 struct block {
 	char               name[48];
 	const struct walk *walk;
-	const char        *begin, *end; /* its SQL */
-	int64_t            broken;      /* rows that break it */
-	struct text        shown;       /* the first of them, as they are printed */
-	struct json_writer w;           /* into shown */
+	const char        *begin, *end; /* the invariant's SQL */
+	int64_t            broken;      /* number of rows that break it */
+	struct text        shown;       /* first of these rows, as printed */
+	struct json_writer w;           /* number of these rows, in `shown` */
 };
 
 /* One audit. */
@@ -59,7 +59,7 @@ struct audit {
 	struct db   *db;
 	struct block blocks[BLOCKS_MAX];
 	size_t       count;
-	int64_t      sku_id; /* 0: all */
+	int64_t      sku_id; /* the sku to check; 0: all */
 	bool         json, tty;
 };
 
@@ -141,16 +141,16 @@ static void block_sql(struct text *sql, const struct audit *a, const struct bloc
 
 /* ---- findings */
 
-/* The rows of one look at a block. */
+/* Rows of one look at a block. */
 struct finding {
 	const struct audit *audit;
 	struct block       *block;
 	uint64_t           *suspects; /* hashes of the rows that the first look found, sorted for the second */
 	size_t              count, max;
-	bool                many; /* more than are kept: no snapshot is so wrong, and the second look is believed */
+	bool                many; /* rows beyond those kept: no snapshot is so wrong, and the second look is believed */
 };
 
-/* The columns that say which thing a row is about: two looks at it agree in them, while numbers may have changed. */
+/* Columns that name the thing a row is about: two looks at the thing agree in them, while numbers may have changed. */
 static const char *const about[] = {"sku",         "sku_id",         "location", "location_id", "slot",   "order_id",
                                     "movement_id", "reservation_id", "task_id",  "movement_no", "key_id", NULL};
 

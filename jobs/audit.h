@@ -1,10 +1,10 @@
-/* audit.h - the command `audit`: does every invariant hold? */
+/* audit.h - the command `audit`: checks every invariant. */
 #ifndef AUDIT_H
 #define AUDIT_H
 
 #include "engine/base/options.h"
 
-/* EXIT_DONE: all of them. EXIT_TROUBLE: one does not, and the rows that break it are printed. */
+/* EXIT_DONE: all invariants hold. EXIT_TROUBLE: an invariant does not, and the rows that break it are printed. */
 int audit_run(const struct command *self, int argc, char **argv);
 
 #endif

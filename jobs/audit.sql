@@ -1,4 +1,4 @@
--- Where the ranges of the audit end: the last of the next {limit} keys after {after_id}, and how many there are.
+-- The end of a range of the audit: the last of the next {limit} keys after {after_id}, and their number.
 
 -- name: audit_page_sku
 SELECT MAX(id), COUNT(*) FROM (

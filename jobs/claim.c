@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MS: how long a claimer remembers a lock. Meeting one costs a second. */
+/* LOCKED_MS: how long a claimer remembers a lock. A claim that meets one costs a second. */
 enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCKED_MS = 10000 };
 
 static void claim_read(void *arg, const struct db_row *row)
@@ -114,7 +114,7 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	return result;
 }
 
-/* Reads the orders as they are now, whoever has them. */
+/* Reads the orders as they are now, whichever task has them. */
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {
@@ -156,7 +156,7 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
 	if (result == DB_OK)
 		result = rows_now(db, c, mine, mine_count, &in);
 	if (result != DB_OK)
-		task->task_id = (uint64_t)of; /* to be asked again */
+		task->task_id = (uint64_t)of; /* the caller asks for this task again */
 	*now = in.list;
 	*count = in.count;
 	return result;

@@ -7,12 +7,12 @@
 
 enum { CLAIM_MAX = 5000 }; /* orders of one claim */
 
-/* A claimer's memory, one for each kind and thread; all 0 at first. It says where in the index the due ones begin: long
- * snapshots elsewhere keep old entries in the index, and walking over them costs more than the claim. */
+/* A claimer's memory, one for each kind and thread; all 0 at first. The memory says where in the index the due orders
+ * begin: long snapshots elsewhere keep old entries in the index, and walking over them costs more than the claim. */
 struct claimer {
 	int64_t low_ms;          /* due_at of the last claim, less a margin; 0: from the beginning */
 	int64_t full_at_ms;      /* clock_ms of the next walk from the beginning */
-	int64_t locked_until_ms; /* until then locked rows are passed over at once */
+	int64_t locked_until_ms; /* clock_ms until which locked rows are passed over at once */
 };
 
 /* Claims up to `limit` due reservations, the oldest first; rows locked by somebody else are passed over. Nothing due:
@@ -24,9 +24,9 @@ struct claimer {
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
-/* A worker that could not reach the database lost its task to a reaper although it works: it gets a new task for those
- * of its orders that nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was
- * left for it. All of its orders come as a list, as they are now: those taken up have the new number. */
+/* Gives a worker that lost its task to a reaper while the database was away a new task, for those of its orders that
+ * nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was left for it. All of
+ * its orders come as a list, as they are now: orders taken up have the new number. */
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
                             struct reservation **mine, size_t mine_count, struct reservation ***now,
                             size_t *count) MUST_CHECK;

@@ -74,10 +74,10 @@ int work_run(const struct command *self, int argc, char **argv)
 	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 }
 
-/* The print-out of `reap`. */
+/* The output of `reap`. */
 struct reaped {
 	bool    json, dry, once;
-	int64_t tasks; /* freed, or to be freed */
+	int64_t tasks; /* tasks freed, or to be freed in a dry run */
 };
 
 static void reaped_json(const struct task *task, int64_t orders, bool freed)
@@ -96,7 +96,7 @@ static void reaped_json(const struct task *task, int64_t orders, bool freed)
 	text_fini(&out);
 }
 
-/* A person is told that there was nothing; a program reads no line as none. */
+/* Tells a person that no task was freed; a program reads no line as none. */
 static void reaped_print(void *arg, const struct task *task, int64_t orders)
 {
 	struct reaped *r = arg;
@@ -124,7 +124,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	reaped.json = option_given(OPTION_json);
-	setvbuf(stdout, NULL, _IOLBF, 0); /* a reader of a pipe sees each task when it is freed */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* flushed, so that a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
 	work.dry = reaped.dry = option_given(OPTION_dry_run);
@@ -140,7 +140,7 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-/* Whoever else kicks them has taken some: the next page shows which are left. */
+/* Kicks a page of orders. Where another kick took some of them, the next page shows the rest. */
 static enum db_result kick(struct db *db, const struct values *ids, enum txn_verdict *verdict)
 {
 	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
@@ -256,7 +256,7 @@ int kick_run(const struct command *self, int argc, char **argv)
 /* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
 	int64_t       days, last, seen, removed;
-	struct values ids; /* of a page: rows that may go */
+	struct values ids; /* rows of a page that may go */
 };
 
 static void purge_read(void *arg, const struct db_row *row)
@@ -269,7 +269,7 @@ static void purge_read(void *arg, const struct db_row *row)
 		values_row(&p->ids, V_INT(p->last));
 }
 
-/* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
+/* Removes a batch of reservations with their lines, in one transaction. Movements stay, the history of on_hand. */
 static enum db_result purge_reservations(struct db *db, struct purge *p)
 {
 	const struct fill fill = {.rows = &p->ids};
@@ -296,7 +296,7 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 	return result;
 }
 
-/* Lanes, which need no page. */
+/* Removes rows of lanes, which need no page. */
 static enum db_result purge_lanes(struct db *db, struct purge *p)
 {
 	return txn_ask(db, LANE_PURGE, &(struct fill){.keep_days = p->days}, NULL, NULL);
@@ -333,7 +333,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	return result;
 }
 
-/* A row that is old by a wrong clock may be young. */
+/* False: a clock is wrong. A row that is old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;

@@ -4,7 +4,7 @@
 
 #include "engine/base/options.h"
 
-/* Each reads its options, does all of it, and returns the exit status. */
+/* Each command reads its options, does all of its work, and returns the exit status. */
 int work_run(const struct command *self, int argc, char **argv);
 int reap_run(const struct command *self, int argc, char **argv);
 int kick_run(const struct command *self, int argc, char **argv);

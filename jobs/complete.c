@@ -1,8 +1,7 @@
-/* complete.c - orders of a task that are done, or failed, each list in one transaction. A transaction that was
- * undone is written again from rows read anew. The count of changed rows is the fence.
- *
- * A list that is too much for one transaction, or that the database refuses, is halved until it fits or one order is
- * alone: that order fails, with the reason, and its neighbours are done. A list with locked rows is halved likewise. */
+/* complete.c - see complete.h. Orders of a task end in lists, each list in one transaction. A transaction that was
+ * undone is written again from rows read anew. The count of changed rows is the fence. A list that is too large for one
+ * transaction, or that the database refuses, is halved until it fits or is a single order: that order fails, with the
+ * reason, and its neighbours are done. A list with locked rows is halved too. */
 #include "jobs/complete.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -16,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
- * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
- * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: of a transaction
- * that could be halved, some 80,000 slots. */
+/* LOCKED_MAX: locked orders that are looked for one by one; further ones go back by the part, because each look takes 2
+ * s. LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: a
+ * larger transaction is halved where it can be; some 80,000 slots. */
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000, PART_BYTES = 4 << 20 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
 /* ---- complete */
 
-/* Brings the holds whose time has passed to the front; returns how many. Others are among them when the clock that
- * claimed them was ahead. */
+/* Brings holds whose time has passed to the front; returns their number. Other holds are in the list when the clock
+ * that claimed them was ahead. */
 static size_t past_first(struct reservation **list, size_t count)
 {
 	size_t past = 0;
@@ -42,26 +41,26 @@ static size_t past_first(struct reservation **list, size_t count)
 	return past;
 }
 
-/* Orders put aside, so that the others of their task go on. */
+/* Orders put aside, so that the others of their task proceed. */
 struct aside {
 	struct reservation **list;
-	int64_t             *completed; /* orders completed by then */
+	int64_t             *completed; /* orders completed when this one was put aside */
 	size_t               count;
 };
 
-/* Parts of one task that are completed one after the other. */
+/* The completion of one task, part by part. */
 struct parts {
 	struct db          *db;
 	const struct task  *task;
-	struct ids          ids;      /* of settlements */
-	struct task_answer *a;        /* counts the completed orders */
-	struct task_answer  gone;     /* orders that failed or were given back, however often the list is begun anew */
-	struct aside        alone;    /* refused, perhaps by a database that refuses all */
-	struct aside        locked;   /* their rows are locked by somebody else */
-	bool                puts_off; /* nothing was done outside: locked orders may go back */
-	bool                last;     /* refused orders are tried for the last time .. */
-	bool                buries;   /* .. and others were done since */
-	bool                left;     /* one of them stays as it is */
+	struct ids          ids;      /* numbers of settlements */
+	struct task_answer *a;        /* counts completed orders */
+	struct task_answer  gone;     /* orders that failed or were given back, kept when the list is begun anew */
+	struct aside        alone;    /* refused one by one, perhaps by a database that refuses all */
+	struct aside        locked;   /* orders whose rows somebody else has locked */
+	bool                puts_off; /* true: nothing was done outside, so locked orders may go back */
+	bool                last;     /* true: refused orders are tried for the last time .. */
+	bool                buries;   /* .. and other orders were done since */
+	bool                left;     /* true: some refused order stays as it is */
 };
 
 static void aside_init(struct aside *aside, size_t max)
@@ -93,7 +92,7 @@ static void settle_run(struct txn *t, struct parts *p, struct reservation **list
 	stock_settle(t, list, count, &settlement);
 }
 
-/* `count` of these rows are changed by the statement. */
+/* Adds a statement that changes `count` of these rows. */
 static void rows_run(struct txn *t, enum statement name, const struct task *task, struct reservation **list,
                      size_t count)
 {
@@ -109,7 +108,7 @@ static void rows_run(struct txn *t, enum statement name, const struct task *task
 	values_fini(&rows);
 }
 
-/* So many more are completed, or failed: the task is done if nothing else is left of it. */
+/* Adds to the completed or failed orders of the task, which is done if no order is left. */
 static void task_count(struct txn *t, enum statement name, const struct task *task, size_t orders)
 {
 	txn_run(t, name,
@@ -143,9 +142,9 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	return txn_commit(&t, verdict);
 }
 
-/* None of the orders named is left: the task is done if it has no other. A task that was closed meanwhile stays as it
- * is, without a guard. The task is read afterwards: a reaper marks it before taking its rows, so the mark says whether
- * the orders were lost to a reaper. */
+/* Closes a task none of whose named orders is left, if it has no other. A task that was closed meanwhile stays as it
+ * is, without a guard. The task is read afterwards: a reaper marks the task before it takes its rows, so the mark says
+ * whether the orders were lost to a reaper. */
 static enum db_result nothing_write(struct db *db, struct task *task, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
@@ -163,14 +162,15 @@ static void expired_count(const struct task *task, int64_t orders)
 		counter_add(COUNT_EXPIRED, orders);
 }
 
-/* ALONE_MAX orders were refused in a row, none was done between them. */
+/* True: ALONE_MAX orders were refused in a row, and none was done between them. */
 static bool all_are_refused(const struct parts *p)
 {
 	return p->alone.count >= ALONE_MAX && p->alone.completed[p->alone.count - ALONE_MAX] == p->a->completed;
 }
 
-/* An order that cannot be completed alone fails with the reason, a settlement for good. It is put aside first where the
- * database may be to blame: the error names no row, no order was done since, and the order has attempts left. */
+/* Fails an order that cannot be completed by itself, with the reason, a settlement for good. The order is put aside
+ * first where the database may be to blame: the error names no row, no order was done since, and the order has attempts
+ * left. */
 static enum db_result refused_alone(struct parts *p, struct reservation *r, enum txn_verdict *verdict)
 {
 	bool           slots = *verdict == TXN_MISPLACED, bury = slots || db_refused_row(p->db) || p->buries;
@@ -204,8 +204,8 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	return result;
 }
 
-/* Completes the list at once; where it is too much, refused or locked, each half. Ends at the first trouble of another
- * kind. */
+/* Completes the list at once; a list that is too large, refused or locked is halved. Ends at the first trouble of
+ * another kind. */
 static enum db_result part_complete(struct parts *p, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	size_t         done, half = count / 2;
@@ -233,7 +233,7 @@ static enum db_result part_complete(struct parts *p, struct reservation **list, 
 	return result == DB_OK && *verdict == TXN_DONE ? part_complete(p, list + half, count - half, verdict) : result;
 }
 
-/* Orders whose rows are locked by somebody else go back for a while. */
+/* Gives orders back for a while whose rows somebody else has locked. */
 static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 {
 	struct txn     t = {0};
@@ -306,7 +306,7 @@ static void gone_add(struct parts *p)
 	task_answer_fini(&p->gone);
 }
 
-/* For a writer that reads anew before every try. */
+/* Retries of a writer that reads anew before every try. */
 static struct retry conflicts(void)
 {
 	return (struct retry){.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + LOCKED_MS};
@@ -370,7 +370,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	task_answer_fini(a);
 	if (result == DB_AWAY || result == DB_ERROR || (result == DB_UNKNOWN && !db_connect(db)))
 		return result;
-	names = mem_alloc(count * sizeof(*names)); /* somebody took some of them, or nobody knows: look, then write */
+	names = mem_alloc(count * sizeof(*names)); /* orders were taken, or the outcome is open: look, then write */
 	for (size_t i = 0; i < count; i++)
 		strcpy(names[i].order_id, orders[i]->order_id);
 	result = complete_named(db, c, task->task_id, names, count, true, a);
@@ -391,7 +391,7 @@ static int64_t backoff_ms(unsigned attempts)
 	return (s < 600 ? s : 600) * (900 + 200 * chance / 255);
 }
 
-/* The text of last_error. */
+/* The text for last_error. */
 static const char *reason_of(const struct report *report)
 {
 	return report->error && *report->error ? report->error : "no reason was given";
@@ -419,7 +419,7 @@ static const struct report *report_of(const struct reservation *r, const struct 
 	return NULL;
 }
 
-/* Adds a step for each of the task's rows that a report names; counts them. */
+/* Adds a step for each of the task's rows that a report names; counts these rows. */
 static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
                       unsigned attempts_max, struct task_answer *a)
 {
@@ -446,7 +446,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	return txn_commit(&t, verdict);
 }
 
-/* An order that failed bears the reason: a repeated call finds it by that. */
+/* Tells whether an order failed with this reason, which it bears: a repeated call finds the order by that. */
 static bool fail_is_repeated(const struct reservation *r, const struct report *report, struct task_answer *a)
 {
 	bool repeated = r && (r->state == BURIED || r->state == task_kind_from(a->task.kind)) && r->last_error &&
@@ -457,7 +457,7 @@ static bool fail_is_repeated(const struct reservation *r, const struct report *r
 	return repeated;
 }
 
-/* Orders that the task did not have: one that failed before counts as it did then, another is lost. */
+/* Counts orders that the task did not have: an order that failed before counts as it did then, another one is lost. */
 static enum db_result fail_absent(struct db *db, struct catalogue *c, const struct reservation_reader *open,
                                   const struct report *orders, size_t count, struct task_answer *a)
 {

@@ -66,7 +66,7 @@ static int target_open(struct database *database, const struct database_options 
 	return EXIT_DONE;
 }
 
-/* The service blocks signals while it starts: one that came meanwhile is pending. */
+/* The service blocks signals while it starts: a signal that came meanwhile is pending. */
 static bool asked_to_end(void)
 {
 	sigset_t pending;

@@ -1,4 +1,4 @@
-/* database.h - the database that a command works on: the private one of --data, or yours of --db. */
+/* database.h - the database of a command: the private one of --data, or yours of --db. */
 #ifndef DATABASE_H
 #define DATABASE_H
 
@@ -8,13 +8,13 @@
 struct database {
 	struct embedded *embedded; /* NULL with --db */
 	struct db_target target;
-	struct text      findings; /* settings that are not as they should be, a line each */
+	struct text      findings; /* warnings: wrong settings of the server, a line each */
 };
 
 struct database_options {
 	const char       *data, *db, *password_file; /* db NULL: data counts */
-	enum embedded_use use;                       /* of data */
-	bool              migrates;                  /* `migrate` itself: any schema is fine */
+	enum embedded_use use;                       /* the use of `data` */
+	bool              migrates;                  /* true: any schema is fine (the command `migrate`) */
 };
 
 /* The options --data, --db and --db-password-file. After options_read. */
@@ -25,8 +25,8 @@ struct database_options option_database(enum embedded_use use);
  * saying why. */
 int  database_open(struct database *database, const struct database_options *options) MUST_CHECK;
 void database_close(struct database *database);
-/* The whole of a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE,
- * closes. Returns the exit status. */
+/* Runs a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE, closes.
+ * Returns the exit status. */
 int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
 /* A connection for a command; NULL after saying why. */
 struct db *database_connect(const struct database *database) MUST_CHECK;

@@ -16,12 +16,12 @@ struct delivery {
 	const char *file;
 	void (*each)(void *arg, const struct delivery_row *row);
 	void   *arg;
-	int64_t line, row_line; /* from 1: the line being read; the line on which its row began */
+	int64_t line, row_line; /* the line being read, from 1; the line on which its row began */
 	bool    row_open;
-	int     column, columns, header[COLUMNS_MAX]; /* what stands in each of the header's columns: an enum field */
+	int     column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
 	char    field[FIELDS][FIELD_MAX];
 	bool    row_empty, too_long;
-	bool    headed, unheaded; /* the first row was read; it does not name what it must */
+	bool    headed, unheaded; /* the first row was read; the header lacks a column */
 };
 
 static bool qty_read(const char *text, int64_t *qty)

@@ -1,4 +1,4 @@
-/* delivery.h - a file of stock that came in: CSV (RFC 4180, read by libcsv) with a header that names the columns sku,
+/* delivery.h - a delivery of stock in a CSV file (RFC 4180, read by libcsv) with a header that names the columns sku,
  * qty and perhaps location, and a line of a receipt in each row. Blank rows and other columns are passed over. */
 #ifndef DELIVERY_H
 #define DELIVERY_H
@@ -8,15 +8,15 @@
 #include <openssl/evp.h>
 
 struct delivery_row {
-	int64_t     line;           /* of the file, from 1, where the row begins */
-	const char *wrong;          /* what is wrong with it; NULL: nothing, and the rest is valid */
+	int64_t     line;           /* the line of the file on which the row begins, from 1 */
+	const char *wrong;          /* the fault of the row; NULL: none, and the rest is valid */
 	const char *sku, *location; /* location: NULL where none is given */
 	int64_t     qty;            /* 1 to 1,000,000,000 */
 };
 
-/* Reads the file from its beginning to its end; `each` is given every row, which lives until it returns. `sha` gets
- * every byte (NULL: nobody does). false: it cannot be read, is not CSV or has no such header, which was said; the rows
- * given so far are void. */
+/* Reads the file from its beginning to its end; `each` is given every row, which lives until it returns. `sha` takes in
+ * every byte, for its digest; NULL: none. false: the file cannot be read, is not CSV or has no such header, which was
+ * told; the rows given so far are void. */
 bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, const struct delivery_row *row),
                    void *arg) MUST_CHECK;
 

@@ -1,13 +1,10 @@
-/* exec.c - a program in any language settles the batch: one `/bin/sh -c CMD` per claim.
- *
- * The program reads one line of JSON per order, then the end of its input, and answers one line per order (see
- * exec_output.h). Answers are written to the database a few times per lease, which renews it.
- *
- * An order that was answered has been done outside and must not be done again, whatever becomes of the database. So the
- * worker connects anew and holds the answers until they are written; waiting for the database is no silence of the
- * program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept waiting itself gives
- * it more time (reap.c). Where a reaper has freed the orders all the same, the worker takes them up again under a new
- * task: they wait some seconds before anybody else can have claimed them. */
+/* exec.c - see exec.h. One `/bin/sh -c CMD` runs for each claim. The program reads one line of JSON per order, then the
+ * end of its input, and answers one line per order (see exec_output.h). Answers are written to the database a few times
+ * per lease, which renews it. An answered order has been done outside and must not be done again, whatever becomes of
+ * the database. So the worker connects anew and holds the answers until they are written; waiting for the database is
+ * no silence of the program, whose answers wait in the pipe. A lease may run out meanwhile: a reaper that was kept
+ * waiting itself gives it more time (reap.c). Where a reaper has freed the orders all the same, the worker takes them
+ * up again under a new task: they wait some seconds before anybody else can have claimed them. */
 #include "jobs/exec.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
@@ -27,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* READS: more than a pipe holds, so that all of it is heard before silence is judged, and an end for a program that
+/* READS: more than a pipe holds, so that all output is read before silence is judged, and a bound on a program that
  * prints for ever. REFUSED_MS: how long the database may refuse the answers at the end. LAST_MS: how long a worker that
  * is to stop tries to write them. */
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
@@ -37,16 +34,16 @@ struct exec {
 	struct task                task;
 	struct db                 *db;
 	struct answers             answers;
-	struct text                input; /* what is still to be written to the program */
+	struct text                input; /* input still to be written to the program */
 	size_t                     written;
 	int                        to, from; /* pipes; -1 once closed */
 	pid_t                      pid;
 	int64_t heard_ms; /* clock_ms of the last answer, plus the time since then that the database kept us waiting */
 	bool    news;     /* an answer came since the lease was renewed */
-	bool    reaped;   /* the task is another's by now, or nobody's */
-	bool    ends;     /* the program may be at work on another's orders: stop at once */
+	bool    reaped;   /* the task belongs to another worker, or to nobody */
+	bool    ends;     /* the program may be at work on orders of another worker: stop at once */
 	bool    lease_lost;
-	int64_t lost;    /* orders that are not its own any more */
+	int64_t lost;    /* orders that the worker has no more */
 	int64_t refused; /* orders that the database would not have completed */
 };
 
@@ -91,7 +88,7 @@ static bool running_spawn(pid_t *pid, const posix_spawn_file_actions_t *files, c
 	return ok;
 }
 
-/* Ends the rest of a group. Its leader was not waited for yet, so the number is still its own. */
+/* Ends the rest of a group. Nobody has waited for its leader yet, so the number is still its own. */
 static void running_end(pid_t pid)
 {
 	pthread_mutex_lock(&running.lock);
@@ -158,7 +155,7 @@ static bool program_start(struct exec *x)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored by us, and that would be inherited */
+	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored here; the program would inherit that */
 	ok = running_spawn(&x->pid, &files, &attributes, argv);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
@@ -189,7 +186,7 @@ static void output_flow(struct exec *x)
 	for (int i = 0; i < READS && (n = read(x->from, buffer, sizeof(buffer))) > 0; i++)
 		bytes_take(x, buffer, (size_t)n);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		bytes_take(x, "\n", 1); /* its last line may lack the end of a line */
+		bytes_take(x, "\n", 1); /* the last line may lack its end */
 		pipe_close(&x->from);
 	}
 }
@@ -240,7 +237,7 @@ static enum db_result answers_write(struct exec *x)
 		if (result == DB_OK && !x->reaped) {
 			mark_written(&x->answers, done);
 			x->refused += a.refused;
-			x->lost += a.lost - a.refused; /* released, say */
+			x->lost += a.lost - a.refused; /* orders released by a client, for instance */
 		}
 		task_answer_fini(&a);
 		free(reports);
@@ -278,7 +275,7 @@ static const struct reservation *order_find(struct reservation **list, size_t co
 	return NULL;
 }
 
-/* Somebody else has begun it, under a task that is not this one. */
+/* True: another worker has begun the order, under another task. */
 static bool is_anothers(const struct reservation *r, uint64_t of)
 {
 	return r && r->task_id > 0 && r->task_id != of && r->state != RELEASED;
@@ -296,7 +293,7 @@ static void others_give_up(struct exec *x, uint64_t of, struct reservation **now
 		bool                      written = r && r->state == SETTLED && r->task_id == of;
 
 		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
-			a->orders[i]->attempts = r->attempts; /* for the next time */
+			a->orders[i]->attempts = r->attempts; /* kept for the next time */
 		else if (a->said[i] != WRITTEN) {
 			x->ends |= a->said[i] == SILENT && is_anothers(r, of);
 			a->said[i] = WRITTEN;
@@ -346,7 +343,7 @@ static enum db_result answers_bring(struct exec *x)
 	while (result == DB_OK && is_open(&x->answers)) {
 		result = answers_write(x);
 		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
-			enum db_result renewed = lease_renew(x); /* also while a row is locked or refused */
+			enum db_result renewed = lease_renew(x); /* also when a row is locked or refused */
 
 			result = result == DB_OK ? renewed : result;
 		}
@@ -400,8 +397,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* A program that closed its output has a moment to end by itself; then its whole group is ended. Its last answers stand
- * in the pipe. */
+/* Ends a program that closed its output: it has a short time to end by itself; then its whole group is ended. Its last
+ * answers stand in the pipe. */
 static void program_end(struct exec *x)
 {
 	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
@@ -415,7 +412,7 @@ static void program_end(struct exec *x)
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	until = clock_ms() + END_MS; /* for a child that left the group and holds the pipe */
+	until = clock_ms() + END_MS; /* a child that left the group still holds the pipe */
 	do {
 		struct pollfd from = {x->from, POLLIN, 0};
 
@@ -428,11 +425,11 @@ static void program_end(struct exec *x)
 		          WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* The program has ended: its answers are held until they are written, however long the database is away, unless the
- * worker is to stop. The log names answers that cannot be written. */
+/* Writes the answers of a program that has ended: they are held until they are written, however long the database is
+ * away, unless the worker is to stop. The log names answers that cannot be written. */
 static enum db_result answers_end(struct exec *x)
 {
-	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: since when, without a break */
+	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: begin of a row of refusals */
 	enum db_result result;
 
 	while ((result = answers_bring(x)) != DB_OK) {

@@ -5,7 +5,7 @@
 #include "jobs/stop.h"
 #include "jobs/task.h"
 
-enum { PROGRAMS_MAX = 64 }; /* that run at a time in one process */
+enum { PROGRAMS_MAX = 64 }; /* programs that run at a time in one process */
 
 struct exec_options {
 	const char       *command;
@@ -21,8 +21,8 @@ struct exec_options {
  * the database would not have completed. */
 enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
                         struct reservation **orders, size_t count, int64_t *refused) MUST_CHECK;
-/* Kills every program that runs, with all that it started, for a process that ends at once: none is started any more,
- * and workers whose programs were killed stand still. Any thread. */
+/* Kills every program that runs, with all of its children, for a process that ends at once. No program is started any
+ * more, and workers whose programs were killed stand still. Any thread. */
 void exec_kill_all(void);
 
 #endif

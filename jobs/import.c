@@ -28,7 +28,7 @@ struct import {
 	/* ---- the outcome */
 	int64_t    rows, bad, units, lines_sent, replayed;
 	unsigned   parts;
-	int        flying; /* parts that have not come back */
+	int        flying; /* parts sent and not answered */
 	int        status;
 	struct op *part;
 };
@@ -82,7 +82,7 @@ static void part_send(struct import *im)
 
 /* ---- reading */
 
-/* On the first pass rows are counted, on the second they are sent, until a part is refused. */
+/* Takes a row: the first pass counts rows, the second sends them, until a part is refused. */
 static void row_came(void *arg, const struct delivery_row *row)
 {
 	struct import *im = arg;
@@ -159,7 +159,7 @@ static int import_load(struct import *im)
 	if (status != EXIT_DONE)
 		return status;
 	if (!option_given(OPTION_log_level))
-		log_level = LOG_WARN; /* a lane that comes and goes is no news here */
+		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
 	engine.target = database.target;
 	im->bad = 0;
 	im->loop = loop_new();

@@ -25,7 +25,7 @@ static const struct {
 	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
 };
 
-/* A bit for each job of the list, all of them for an empty one; 0: the list names a job that there is not. */
+/* A bit for each job of the list, all bits for an empty list; 0: the list names an unknown job. */
 static unsigned jobs_named(const char *list)
 {
 	unsigned named = 0;

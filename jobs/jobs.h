@@ -1,4 +1,4 @@
-/* jobs.h - the workers inside of `serve --jobs`. */
+/* jobs.h - workers inside of `serve --jobs`. */
 #ifndef JOBS_H
 #define JOBS_H
 

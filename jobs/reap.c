@@ -1,8 +1,6 @@
-/* reap.c - frees the orders of tasks whose worker went silent.
- *
- * First the task is marked, if it is still open and overdue: from then on its worker changes nothing. Then its orders
- * go back by primary key. Many reapers may run; one that dies between the two steps is finished by the next, which
- * finds orders of tasks that are not open. */
+/* reap.c - see reap.h. First the task is marked, if it is still open and overdue: from then on its worker changes
+ * nothing. Then its orders go back by primary key. Many reapers may run. A reaper that dies between the two steps
+ * leaves its work to the next, which looks for orders of tasks that are not open. */
 #include "jobs/reap.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -167,8 +165,8 @@ static enum db_result leases_prolong(struct reap *r)
 	return result;
 }
 
-/* Looks at both clocks. The end of a pass is the last moment at which every worker could renew its lease. The time that
- * the pass itself took does not count, or a pass that has much to do would never find a task overdue. */
+/* Looks at both clocks. The end of a pass is the last time at which every worker could renew its lease. The time of the
+ * pass itself does not count, or a pass that has much to do would never find a task overdue. */
 static enum db_result reaper_look(struct reap *r)
 {
 	struct reaper *reaper = r->reaper;
@@ -237,7 +235,7 @@ enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
 	return result;
 }
 
-/* Times given by a clock that was ahead would be waited for until they come again. */
+/* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
 static enum db_result ahead_bring_back(struct db *db)
 {
 	int64_t        leases = 0, orders = 0;

@@ -7,14 +7,14 @@
 
 /* A reaper's memory, one for each thread: when it last saw the database. All but the pause is 0 at first. */
 struct reaper {
-	int64_t pause_ms;  /* between two passes */
+	int64_t pause_ms;  /* pause between two passes */
 	int64_t looked_at; /* the database's clock at the last look .. */
 	int64_t looked_ms; /* .. and clock_ms */
 	int64_t ended_ms;  /* clock_ms when the last pass ended, the database being there; 0: there was none */
 };
 
-/* One pass of the reaper: tasks whose lease ran out stale_s ago, and orders left behind by a reaper that died. `each`
- * is told of every task and how many of its orders go back (NULL: nobody); dry: nothing is changed.
+/* Runs one pass of the reaper: tasks whose lease ran out stale_s ago, and orders left behind by a reaper that died.
+ * `each` is told of every task and the number of its orders that go back (NULL: nobody); dry: nothing is changed.
  *
  * A worker renews its lease while the database answers. So a reaper that did not see the database for longer than its
  * pause, or whose clock jumped ahead since, gives the leases that ran out in between half a minute more, before anybody
@@ -23,8 +23,8 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
                          unsigned attempts_max, bool                                             dry,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg) MUST_CHECK;
 
-/* Leases and orders whose time no clock of now would have given: a clock was ahead, and a reaper brings them back.
- * Counted up to some thousand. */
+/* The number of leases and orders with a time beyond any that the present clock gives: a clock was ahead, and a reaper
+ * brings them back. Counted up to some thousand. */
 enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases) MUST_CHECK;
 
 #endif

@@ -13,7 +13,7 @@ struct stock_row {
 	int64_t skus, locations, slots, slot_rows, available, reserved;
 };
 
-/* Rows with a time of a clock that was ahead; a reaper brings them back. */
+/* Rows whose time was given by a clock that was ahead; a reaper brings them back. */
 struct ahead {
 	int64_t orders, leases;
 };

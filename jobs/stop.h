@@ -1,4 +1,4 @@
-/* stop.h - one stop for all threads that work together: a pause that it ends, and the signals that cause it. */
+/* stop.h - one stop for all threads of a command: its pauses, and the signals that cause it. */
 #ifndef STOP_H
 #define STOP_H
 
@@ -9,15 +9,15 @@
 struct stop {
 	pthread_mutex_t lock;
 	pthread_cond_t  stopped;
-	bool            stops; /* under the lock; never false again */
+	bool            stops; /* guarded by the lock; true for good */
 };
 void stop_init(struct stop *s);
 void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* ends every pause; any thread */
-bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: it is time to stop. Any thread */
+bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the command is to stop. Any thread */
 
-/* For a command, from its main thread and before any other: the first SIGTERM or SIGINT stops `s`, which must last as
- * long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and ends the process. */
+/* Call from a command's main thread and before any other thread: the first SIGTERM or SIGINT stops `s`, which must last
+ * as long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and ends the process. */
 void stop_on_signals(struct stop *s, void (*at_once)(void));
 
 #endif

@@ -187,7 +187,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	result = task_read(db, task_id, &a->task);
 	if (result != DB_OK || a->task.task_id == 0)
 		return result;
-	/* In this order: an order completed between the two reads is found in both, and the write tries anew. */
+	/* Reads in this order: an order completed between the two reads is found in both, and the write tries anew. */
 	result = task_rows(db, c, task_id, task_kind_from(a->task.kind), open);
 	if (result == DB_OK)
 		result = task_rows(db, c, task_id, a->task.kind == TASK_SETTLE ? SETTLED : EXPIRED, &done);

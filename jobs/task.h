@@ -28,9 +28,9 @@ enum task_state {
 	TASK_STATES
 };
 const char            *task_kind_name(enum task_kind k);
-enum task_kind         task_kind_find(const char *word);     /* TASK_NO_KIND: there is none */
-enum reservation_state task_kind_from(enum task_kind k);     /* the state of the reservations that it claims */
-enum statement         task_kind_complete(enum task_kind k); /* the statement that completes them */
+enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: no task */
+enum reservation_state task_kind_from(enum task_kind k); /* the state of reservations that a task of the kind claims */
+enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);
 
 enum { LEASE_S = 30 }; /* a lease whose length nobody named */
@@ -41,39 +41,39 @@ struct task {
 	enum task_state state;
 	char            worker[ID_MAX + 1];
 	int64_t         lease_until, created_at;    /* ms */
-	int64_t         claimed, completed, failed; /* orders */
-	bool            overdue;                    /* open, and its lease has run out */
-	int64_t         mark;                       /* of a claim: see task_claim; 0: none yet */
-	bool            met_lock;                   /* of a claim: it passed over rows locked by somebody else */
+	int64_t         claimed, completed, failed; /* number of orders */
+	bool            overdue;                    /* the task is open, and its lease has run out */
+	int64_t         mark;                       /* a claim's mark: see task_claim; 0: none yet */
+	bool            met_lock;                   /* a claim passed over rows locked by somebody else */
 };
 
 /* A worker's word on one order of its task. */
 struct report {
 	char        order_id[ID_MAX + 1];
-	bool        retry; /* of a failure: again after a pause; false: bury it */
+	bool        retry; /* a failure: true: again after a pause; false: bury it */
 	const char *error; /* NULL: none; at most 500 bytes */
 };
 
 /* The outcome of a complete, fail, return or heartbeat. All 0 before the call. */
 struct task_answer {
-	struct task task;       /* as it was read first; task_id 0: there is no such task */
-	bool        lease_lost; /* it is not open: nothing was changed */
+	struct task task;       /* the task as first read; task_id 0: no such task */
+	bool        lease_lost; /* the task is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
-	int64_t     refused;             /* of the lost: the database would not have them completed, so they failed */
-	int64_t     given_back;          /* of the lost: not past its time (an expiry), or locked */
-	char (*lost_orders)[ID_MAX + 1]; /* `lost` of them, owned */
+	int64_t     refused;             /* lost orders that the database refused to complete, so they failed */
+	int64_t     given_back;          /* lost orders that are not past their time (an expiry), or locked */
+	char (*lost_orders)[ID_MAX + 1]; /* ids of `lost` orders, owned */
 };
 void task_answer_fini(struct task_answer *a);
 void task_lost_add(struct task_answer *a, const char *order_id);
 
-/* task->task_id 0: there is none. */
+/* Reads a task. task->task_id 0: no such task. */
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task) MUST_CHECK;
 /* Up to `max` tasks below `low`, newest first. */
 enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count) MUST_CHECK;
 /* The orders of the task in `state`, sorted by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in) MUST_CHECK;
-/* NULL: it is not among them. */
+/* NULL: the list lacks this id. */
 const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);
 /* The ids of these orders, for {rows}. */
 void task_id_rows(struct values *rows, struct reservation **list, size_t count);
@@ -83,7 +83,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
-/* The lease lasts lease_s from now on. answer->task has the new lease. */
+/* Renews the lease to lease_s from now on. answer->task has the new lease. */
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;
 
 #endif

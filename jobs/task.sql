@@ -1,9 +1,9 @@
--- Claims and what becomes of them. Reservations are found by the claim index without a sort and changed by primary key;
--- the task's number stands in every WHERE: a worker that was reaped changes nothing. The task's row comes last in the
--- order of locks.
+-- Claims and the changes of claimed orders. Reservations are found by the claim index without a sort and changed by
+-- primary key; the task's number stands in every WHERE: a worker that was reaped changes nothing. The task's row comes
+-- last in the order of locks.
 
 -- piece: waits
--- What a claim may take: due by t. Nothing waits before {from_at}, as far as the claimer knows.
+-- Orders that a claim may take: due by t. No order waits before {from_at}, as far as the claimer knows.
 state = {state} AND task_id IS NULL AND due_at BETWEEN {from_at} AND t
 
 -- piece: task_columns
@@ -80,10 +80,10 @@ BEGIN NOT ATOMIC
 END
 
 -- name: task_take_up
--- A worker whose task {task} was reaped while it could not renew its lease goes on under a new one, with the orders
--- that nobody else has had since: they still name the task, or wait again or are buried with the reaper's words
--- (jobs/reap.c has them). A claim of another that was lost, too, has charged an attempt and left other words; after a
--- kick it is 0. This one charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
+-- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
+-- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has
+-- them). A claim of another worker that was lost, too, has charged an attempt and left other words; after a kick the
+-- charge is 0. This claim charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
@@ -118,7 +118,7 @@ BEGIN NOT ATOMIC
 END
 
 -- name: task_of_mark
--- The task of a claim whose answer was lost; none: that claim was not committed.
+-- The task of a claim whose answer was lost; no row: that claim was not committed.
 SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {mark};
 
 -- name: task_rows
@@ -136,7 +136,7 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
   FROM task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
 -- piece: open_or_done
--- What the task is when its orders in {state} are counted anew: done when nothing is left of it.
+-- The task's state when its orders in {state} are counted anew: done when no order is left.
 state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}),
            {open}, {done}),
 ended_at = IF(state = {done}, @t, NULL)
@@ -171,7 +171,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
 UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, state = {buried}, last_error = {error} WHERE {its_order};
 
 -- name: task_give_back
--- The orders go back at once, the attempt is not charged.
+-- Gives the orders back at once; the attempt is not charged.
 UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1 WHERE {its_orders};
 
 -- name: task_put_off
@@ -208,7 +208,7 @@ UPDATE (
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
 -- piece: soon
--- No later than this by a clock of now: the minute is for clocks that are set right bit by bit.
+-- A time no later than this was given by the present clock: the minute is for clocks that are set right bit by bit.
 UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
 
 -- piece: latest_lease
@@ -222,8 +222,8 @@ SELECT task_id FROM task FORCE INDEX (open_lease)
  LIMIT {limit};
 
 -- name: task_lease_cut
--- A lease made ahead of now is as long as it was, from now on; of one that was renewed then nobody knows how long: a
--- minute. One that ends before it was made has been renewed by a clock of now.
+-- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
+-- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
 UPDATE task FORCE INDEX (PRIMARY)
    SET lease_until = CASE
          WHEN created_at > {soon} AND lease_until > created_at
@@ -235,7 +235,7 @@ UPDATE task FORCE INDEX (PRIMARY)
  WHERE task_id IN ({list}) AND state = {open} AND (created_at > {soon} OR lease_until > {latest_lease});
 
 -- name: task_orders_ahead
--- Confirmed orders, and holds that failed to expire, that wait for a time which a clock of now would not have given: a
+-- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives: a
 -- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a
 -- tenth. The farthest of each, {limit} at most: an order as near as a pause may be is due soon.
 SELECT reservation_id FROM (
@@ -249,7 +249,7 @@ SELECT reservation_id FROM (
  WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND;
 
 -- name: task_orders_hasten
--- They are due now.
+-- Makes these orders due now.
 UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
  WHERE reservation_id IN ({list}) AND ((state = {confirmed} AND task_id IS NULL) OR (state = {held} AND task_id = 0))
    AND due_at > {soon};
@@ -257,7 +257,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
 -- name: task_overdue
 -- Open tasks whose lease had run out {stale_s} before {looked_at}, the longest first, behind ({after_at}, {after_id}):
 -- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is
--- none of this pass.
+-- not overdue in this pass.
 SELECT {task_columns}, 1
   FROM task k FORCE INDEX (open_lease)
  WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND
@@ -265,7 +265,7 @@ SELECT {task_columns}, 1
  ORDER BY k.lease_until, k.task_id LIMIT {limit};
 
 -- name: task_reap
--- Of several reapers one gets it.
+-- Marks a task as reaped; one of several reapers succeeds.
 UPDATE task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
  WHERE task_id = {task} AND state = {open} AND lease_until < {looked_at} - INTERVAL {stale_s} SECOND;
 

@@ -28,9 +28,9 @@ enum {
 	FLYING = 256,        /* orders under way at any time, as of so many buyers */
 	UNITS = 1000000000,  /* received once; far more than can be reserved */
 	TTL_S = 86400,       /* longer than the load, so that no hold is swept meanwhile */
-	WARM_MS = 500,       /* lanes gather units into their slots first */
-	START_MS = 10000,    /* for lanes to connect */
-	DROP_TRIES = 5,      /* 2 s each for what a killed tune still has under way */
+	WARM_MS = 500,       /* time for lanes to gather units into their slots */
+	START_MS = 10000,    /* time for lanes to connect */
+	DROP_TRIES = 5,      /* tries, 2 s each, to outwait a killed tune's last transactions */
 	NEARLY_PERCENT = 95, /* fewer slots that reach this share of the best are preferred */
 };
 
@@ -44,20 +44,20 @@ struct waits {
 /* The measurement of one number of slots. */
 struct trial {
 	unsigned     slots;
-	int64_t      reservations, batches, us; /* of the window */
+	int64_t      reservations, batches, us; /* figures of the window */
 	struct waits waits;
 };
 
 struct tune {
-	struct db       *db;     /* to the live database */
-	struct db_target target; /* of NAME_tune */
+	struct db       *db;     /* connection to the live database */
+	struct db_target target; /* the database NAME_tune */
 	struct stop     *stop;
 	struct engine   *engine;
 	struct loop     *loop;
 	int64_t          orders, answered;
 	int              flying;
-	bool             ends;   /* no order is started any more */
-	enum outcome     failed; /* OUTCOME_OK: none did */
+	bool             ends;   /* true: no order is started any more */
+	enum outcome     failed; /* the first refusal; OUTCOME_OK: none */
 	struct trial     trials[LENGTH(sizes)];
 };
 

@@ -1,10 +1,11 @@
-/* tune.h - the command `tune`: measures what 1, 2, 4 and 8 slots are worth here, in a database NAME_tune of its own. */
+/* tune.h - the command `tune`: measures the orders a second with 1, 2, 4 and 8 slots here, in the database NAME_tune.
+ */
 #ifndef TUNE_H
 #define TUNE_H
 
 #include "engine/base/options.h"
 
-/* The exit status. EXIT_CONFIG where the account may not make the database: the SQL that an administrator runs was
+/* Returns the exit status. EXIT_CONFIG: the account may not make the database; the SQL for an administrator was
  * printed. */
 int tune_run(const struct command *self, int argc, char **argv);
 

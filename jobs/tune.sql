@@ -3,7 +3,7 @@
 -- connection to the live database.
 
 -- name: tune_lock
--- One tune at a time beside a database. Goes with the connection. One row: 1 or 0.
+-- Locks tune: one at a time beside a database. The lock ends with the connection. One row: 1 or 0.
 SELECT GET_LOCK(CONCAT('holdfast_tune_', MD5(DATABASE())), 0);
 
 -- name: tune_make
@@ -49,5 +49,5 @@ SELECT CONCAT('CREATE DATABASE ', quoted, ';'),
           FROM (SELECT CURRENT_USER() AS account, SUBSTRING_INDEX(CURRENT_USER(), '@', -1) AS host) account) names;
 
 -- name: tune_waits
--- Of the whole server, since it was started.
+-- Figures of the whole server, since it was started.
 SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_%';

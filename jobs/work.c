@@ -1,5 +1,5 @@
-/* work.c - the loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command `work`, the
- * command `reap` and serve --jobs run it. */
+/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command
+ * `work`, the command `reap` and serve --jobs run it. */
 #include "jobs/work.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Orders cannot wait, settling can: while the lanes do more than LOAD_OPS a second, a worker that settles rests REST
- * times as long as it worked. */
+/* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
+ * rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
 
@@ -27,13 +27,13 @@ struct worker {
 	pthread_t      thread;
 	struct claimer claimer;
 	struct reaper  reaper;
-	int64_t        mark; /* of a claim that failed, perhaps after its COMMIT; 0: none */
+	int64_t        mark; /* mark of a claim that failed, perhaps after its COMMIT; 0: none */
 	char           name[ID_MAX + 1];
-	int64_t        load_ops, load_ms; /* operations of the lanes so far, and clock_ms of that look */
-	bool           load;              /* the lanes are busy */
-	int64_t        since_ms;          /* when the database was last well */
-	int64_t        left_ms;           /* when the counters were last left in the database */
-	bool           refused;           /* the database would not have something completed */
+	int64_t        load_ops, load_ms; /* operations of the lanes so far, and clock_ms when they were read */
+	bool           load;              /* true: the lanes are busy */
+	int64_t        since_ms;          /* clock_ms when the database last answered well */
+	int64_t        left_ms;           /* clock_ms when the counters were last left in the database */
+	bool           refused;           /* true: the database refused to complete an order */
 	int            status;
 };
 
@@ -69,7 +69,7 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
-/* A batch that was not begun when it is time to stop goes back: somebody else may have it at once. */
+/* Gives a batch back that was not begun before the stop: another worker may have it at once. */
 static enum db_result orders_return(struct worker *w, const struct task *task)
 {
 	struct task_answer a = {0};
@@ -92,7 +92,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	result = task_claim(w->db, w->work.catalogue, &w->claimer, &task, w->work.batch, w->work.lease_s, &orders,
 	                    &count);
 	if (result != DB_OK)
-		w->mark = task.mark; /* until it has a task: the claim may still be committed */
+		w->mark = task.mark; /* kept until a task is found: the claim may still be committed */
 	else if (task.task_id > 0)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
@@ -144,8 +144,8 @@ static void load_look(struct worker *w)
 	}
 }
 
-/* The rest after a batch that took worked_ms. Without it orders beside settling fall to less than half: measured with
- * 256 connections and 4 workers, 8,600 to 13,700 a second instead of 21,500 to 30,500. */
+/* Rests after a batch that took worked_ms. Without the rest orders beside settling fall to less than half: measured
+ * with 256 connections and 4 workers, 8,600 to 13,700 a second instead of 21,500 to 30,500. */
 static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 {
 	int64_t ms = worked_ms * REST;

@@ -4,21 +4,21 @@
 
 #include "jobs/exec.h"
 
-enum { WORKERS_MAX = PROGRAMS_MAX }; /* of a process; each runs one program at a time */
+enum { WORKERS_MAX = PROGRAMS_MAX }; /* workers of a process; each runs one program at a time */
 
-/* The orders to the workers of a process. */
+/* Settings of the workers of a process. */
 struct work {
 	struct db_target  target;
 	struct catalogue *catalogue;
 	enum task_kind    kind; /* TASK_NO_KIND: a reaper */
 	int64_t           batch, lease_s, pause_ms, stale_s;
 	unsigned          attempts_max;
-	const char       *exec;   /* the program that settles; NULL: the order is completed as it is */
-	bool              once;   /* ends when nothing is ready */
-	bool              dry;    /* a reaper only says what it would free */
-	bool              inside; /* of a service, which tells its counters itself */
+	const char       *exec;   /* the program that settles; NULL: orders are completed without one */
+	bool              once;   /* the worker ends when nothing is ready */
+	bool              dry;    /* a reaper only says which orders it would free */
+	bool              inside; /* a worker of a service, which tells its counters itself */
 	struct stop      *stop;
-	/* A reaper's word on each task, and with NULL on the end of a pass, on the worker's thread. NULL: the log has
+	/* A reaper's report of each task, and with NULL of the end of a pass, on the worker's thread. NULL: the log has
 	 * it. */
 	void (*reaped)(void *arg, const struct task *task, int64_t orders);
 	void *reaped_arg;
@@ -27,6 +27,6 @@ struct work {
 struct worker;
 /* `work` is copied. After a stop a worker ends when the batch at hand is done. */
 struct worker *worker_start(const struct work *work, unsigned number);
-int            worker_join(struct worker *w); /* the exit status */
+int            worker_join(struct worker *w); /* returns the exit status */
 
 #endif

@@ -1,4 +1,4 @@
--- Stock: what is kept where, in which slot, and every change of it. Codes and ids are bytes (VARBINARY): compared byte
+-- Stock: units by sku, location and slot, and every change of them. Codes and ids are bytes (VARBINARY): compared byte
 -- by byte, whatever the collation of the database.
 
 CREATE TABLE IF NOT EXISTS sku (
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS location (
   UNIQUE KEY code (code)
 ) ENGINE=InnoDB;
 
--- Units live here and nowhere else. No slot is ever negative: that is what lets a deduction look at one slot alone.
+-- Units live here and nowhere else. No slot is ever negative, so a deduction looks at a single slot.
 CREATE TABLE IF NOT EXISTS stock_slot (
   sku_id      INT UNSIGNED NOT NULL,
   location_id INT UNSIGNED NOT NULL,

@@ -1,6 +1,6 @@
 -- Tasks: one batch of reservations claimed by one worker. task_id is the fencing token: made anew for every claim.
 -- kind: 1 settle, 2 expire. state: 1 open, 2 done, 3 returned, 4 reaped. The lease lives here, so that one row renews
--- it for all.
+-- it for all orders.
 
 CREATE TABLE IF NOT EXISTS task (
   task_id     BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,

@@ -1,6 +1,6 @@
--- Keys: who made a reservation, and what keys with a limit of units hold open. reservation.key_id is NULL where no key
--- was asked for. The number follows from the name, so no process has to ask for it; the names stand here for whoever
--- reads the tables.
+-- Keys: the maker of each reservation, and the units that keys with a limit hold open. reservation.key_id is NULL where
+-- no key was asked for. The number follows from the name, so no process has to ask for it; the names stand here for
+-- readers of the tables.
 
 CREATE TABLE IF NOT EXISTS api_key (
   key_id      INT UNSIGNED NOT NULL,
@@ -9,9 +9,9 @@ CREATE TABLE IF NOT EXISTS api_key (
   PRIMARY KEY (key_id)
 ) ENGINE=InnoDB;
 
--- The holds of keys with a limit, each written with its reservation and taken away some seconds after it is no longer
--- held (and entered again if that came of a clock that was ahead). So what a key holds open is counted by a walk that
--- is as short as what is open.
+-- The holds of keys with a limit. Each row is written with its reservation and taken away some seconds after the
+-- reservation is no longer held (and entered again if a clock that was ahead was the cause). So the units that a key
+-- holds open are counted by a walk over open holds only.
 CREATE TABLE IF NOT EXISTS key_hold (
   reservation_id BIGINT UNSIGNED NOT NULL,
   key_id         INT UNSIGNED NOT NULL,

@@ -1,4 +1,4 @@
--- What is counted for good, over all processes that ever worked on this database: engine/base/counters.def has the
+-- Events counted for good, over all processes that ever worked on this database: engine/base/counters.def has the
 -- names.
 
 CREATE TABLE IF NOT EXISTS counter (

@@ -1,6 +1,6 @@
--- Which database this is, and which lane: what a process remembers (numbers of skus, balances, its own lane's row) is
--- worth nothing in another one, or in another past of this one. Numbers alone do not tell: another server, or a
--- restored one, gives them anew.
+-- The mark of this database, and of each lane. A process remembers numbers of skus, balances and its own lane's row;
+-- all of this is worth nothing in another database, or in another past of this one. Numbers do not tell: another
+-- server, or a restored one, gives them anew.
 
 CREATE TABLE IF NOT EXISTS identity (
   one   TINYINT UNSIGNED NOT NULL,
@@ -8,8 +8,9 @@ CREATE TABLE IF NOT EXISTS identity (
   PRIMARY KEY (one)
 ) ENGINE=InnoDB;
 
--- By chance, 56 bits.
+-- Drawn by chance, 56 bits.
 INSERT IGNORE INTO identity (one, mark) VALUES (1, CONV(HEX(RANDOM_BYTES(7)), 16, 10));
 
--- A lane's own, by chance: after a failover to a server that lacks the last lanes its number may be given again.
+-- The mark of a lane, drawn by chance: after a failover to a server that lacks the last lanes its number may be given
+-- again.
 ALTER TABLE lane ADD COLUMN IF NOT EXISTS mark BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot;

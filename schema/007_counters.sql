@@ -1,4 +1,4 @@
--- From here on table counter has what was counted by processes without /metrics, until a service takes it over. Totals
--- of the time before are nobody's news.
+-- Table counter has, from this step on, the events counted by processes without /metrics, until a service takes them
+-- over. Totals of the time before are dropped.
 
 DELETE FROM counter;

@@ -1,5 +1,5 @@
--- A claim bears a number made by chance. Whoever did not hear what became of his claim finds his task by it; it is
--- unique, so that a claim that is sent again does not stand beside the first one.
+-- A claim bears a number made by chance. A worker that did not hear the result of its claim finds its task by this
+-- number; it is unique, so that a claim that is sent again does not stand beside the first one.
 
 ALTER TABLE task
   ADD COLUMN IF NOT EXISTS mark BIGINT UNSIGNED NULL,

@@ -1,5 +1,6 @@
--- What must hold at any moment, also under load. Each block is one SELECT, which sees one moment, and returns the rows
--- that break it, so no row is good news. `holdfast audit` runs them (jobs/audit.c); they share nothing with the engine.
+-- Invariants, which hold at any time, also under load. Each block is one SELECT, which reads one snapshot, and returns
+-- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (jobs/audit.c); they
+-- share nothing with the engine.
 --
 -- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
 -- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing
@@ -44,7 +45,7 @@ SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.mov
  WHERE (h.movement_no IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL) {range m.sku_id};
 
 -- name: movement_has_lines by movement
--- A movement has lines, and they go the way of its kind: receipts and returns add units, settlements take them.
+-- A movement has lines, and their signs are those of its kind: receipts and returns add units, settlements take them.
 SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS kind, m.qty, h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
  WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {settlement}
@@ -53,8 +54,9 @@ SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS 
        {range h.movement_no};
 
 -- name: reserved_is_promised at once
--- What a slot has in `reserved` is what the lines of live reservations (held, confirmed, buried) have in that slot.
--- Lines have no index by sku, which every order would pay for: this is one walk over the live ones, summed by slot.
+-- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in
+-- that slot. Lines have no index by sku, which every order would pay for: this is one walk over the live ones, summed
+-- by slot.
 SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
   FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised
           FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {sku AND s.sku_id = #}
@@ -102,9 +104,9 @@ SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMAR
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: due_within_a_pause by reservation
--- What waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds, 600 at most,
--- give or take a tenth. A minute more is no trouble; what is due later than that got its time from a clock that was
--- ahead, and a reaper brings it back.
+-- A reservation that waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds,
+-- 600 at most, give or take a tenth. A minute more is no trouble; a later due time was given by a clock that was ahead,
+-- and a reaper brings it back.
 SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.due_at, r.attempts
   FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = {confirmed} AND r.task_id IS NULL) OR (r.state = {held} AND r.task_id = 0))
@@ -122,8 +124,8 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM task t FORCE INDEX 
 
 -- name: claim_has_task by reservation
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
--- of one that was reaped are free again soon after. What waits to be settled or kicked names no task, or nobody would
--- find it.
+-- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
+-- would find it.
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
@@ -138,7 +140,7 @@ SELECT r.order_id,
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: hold_of_key by reservation
--- What stands there as held with a key is what its reservation was made with and holds.
+-- A row of held units agrees with its reservation: the key, and the units of its lines.
 SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
   FROM key_hold h JOIN reservation r ON r.reservation_id = h.reservation_id
   JOIN reservation_line l ON l.reservation_id = h.reservation_id
@@ -153,9 +155,9 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM task t F
      OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
 
 -- name: task_counts by task
--- What a task completed, failed and still has, and what was released while it had it, are no more than it claimed; what
--- names it as settled or expired is no more than it completed (fewer: expired ones may be held again, old ones are
--- purged).
+-- A task's completed, failed and present orders, and those released while the task had them, are no more than it
+-- claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
+-- again, old ones are purged).
 SELECT d.* FROM (
   SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
@@ -168,7 +170,7 @@ SELECT d.* FROM (
  WHERE d.completed + d.failed + d.still + d.released > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
--- The units of the orders that a task settled left the house once: its settlements, each named by its task and its
+-- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
 -- first order, took as many. Tasks whose orders were purged are passed over.
 SELECT d.* FROM (
   SELECT t.task_id, t.completed,

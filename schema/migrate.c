@@ -73,7 +73,7 @@ static bool steps_run(struct db *db)
 	if (!schema_version(db, &version))
 		return false;
 	if (version >= schema_latest())
-		return true; /* nothing to do needs no right to do it */
+		return true; /* a database that is up to date needs no right to change it */
 	if (db_text(db,
 	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
 	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
@@ -103,6 +103,6 @@ bool schema_migrate(struct db *db, char *why, size_t why_size)
 	if (!ok)
 		why_write(why, why_size, "cannot migrate: %s", db_error(db));
 	if (db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
-		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* it goes with the connection */
+		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* the lock ends with the connection */
 	return ok;
 }

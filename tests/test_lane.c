@@ -1,4 +1,4 @@
-/* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst moment, its row
+/* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst time, its row
  * is changed or removed by somebody else. What was answered stays true, and a repeat finds it. */
 #include "tests/proxy.h"
 #include "tests/trap.h"
@@ -158,7 +158,7 @@ Test(lane, storm_over_changes)
 	flow_end();
 }
 
-/* ---- connections that break at the worst moment */
+/* ---- connections that break at the worst time */
 
 /* The statement arrives when the lane has long done its work on another connection. Extending is what would show it:
  * it can be done twice, and the late one has the shorter time. */

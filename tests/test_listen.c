@@ -282,7 +282,7 @@ Test(listen, looked_at_before_a_database)
 	refused_first("--jobs=nope --listen 127.0.0.1:0", "78 ~--jobs");
 	refused_first("--lanes 100 --listen 127.0.0.1:0", "78 '~--lanes must be an integer from 1 to 64'");
 	close(fd);
-	/* two that are one as soon as they listen; the port was free a moment ago */
+	/* two addresses that are one as soon as they listen; the port was free when it was tried */
 	flow_step("keys boss admin");
 	for (int i = 0; i < 3; i++) {
 		static const char *const twins[] = {"--listen 127.0.0.1:%1$d,localhost:%1$d",

@@ -147,7 +147,7 @@ static void killed_under_load(const char *name, int kills, useconds_t after_us)
 	race_free(again);
 }
 
-/* At any moment; right at a COMMIT: answer_is_lost_after_the_commit, and tests/fault. */
+/* The server is killed at any time. The kill at a COMMIT is in answer_is_lost_after_the_commit and in tests/fault. */
 Test(private_server, server_is_killed_under_load)
 {
 	char audit[400];

@@ -269,8 +269,8 @@ Test(row_lock, parked_whatever_else_is_parked)
 	flow_end();
 }
 
-/* One hundred skus are locked, orders for each of them come. Another one goes on: it waits once, for a moment or not at
- * all after that. */
+/* One hundred skus are locked, orders for each of them come. Another one goes on: it waits once, for a short time or
+ * not at all after that. */
 Test(row_lock, many_skus)
 {
 	struct drip *drip;

@@ -247,7 +247,7 @@ Test(sweep, thousands_of_holds)
 	flow_end();
 }
 
-/* A job is giving the hold back at this moment, so nobody else can: the order waits for it instead of being told short.
+/* A job is giving the hold back, so nobody else can: the order waits for it instead of being told short.
  */
 Test(sweep, somebody_is_giving_back)
 {

@@ -1,5 +1,5 @@
-/* test_txn.c - a transaction without a fence: committed whole or undone with a verdict; and what is tried again. Those
- * with a fence are tested through the service. */
+/* test_txn.c - a transaction in one trip: committed whole or undone with a verdict; and retries. The transactions
+ * of lanes, behind a fence, are tested through the service. */
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/db/retry.h"

@@ -98,7 +98,7 @@ Test(worker_process, freeze_of_a_worker_over_http)
 	flow_end();
 }
 
-/* At any moment: between claim and completion, within either of them, between two batches. */
+/* A worker is frozen at any time: between claim and completion, within either of them, between two batches. */
 Test(worker_process, freeze_at_any_moment, .timeout = LONG_S)
 {
 	int freezes = (rounds() + 3) / 4;
@@ -147,7 +147,8 @@ static void settle_the_rest(void)
 	}
 }
 
-/* Killed at a random moment, again and again, while orders come in and others are released. Some it buries. */
+/* A worker is killed at a random time, again and again, while orders come in and others are released. Some it buries.
+ */
 Test(worker_process, kill, .timeout = LONG_S)
 {
 	struct race *load = NULL;

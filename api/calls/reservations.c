@@ -228,7 +228,7 @@ static void batch_answer_request(struct request *r)
 	reply_object(r, 200, results_write, r);
 }
 
-/* Fills r->ops[i], or for a malformed item element i of r->more, an array that the first of them makes. */
+/* Fills r->ops[i]; a malformed item becomes element i of r->more, an array that the first of them makes. */
 static void read_item(struct request *r, struct json_reader *items, size_t i)
 {
 	struct malformed   m = {0}, *malformed;

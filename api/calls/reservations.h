@@ -16,7 +16,7 @@ void post_kick(struct request *r);
 void get_reservation(struct request *r);
 void get_reservations(struct request *r);
 
-/* The member `lines`, as every answer has it that shows an order. */
+/* Writes the member `lines`, as every answer has it that shows an order. */
 void lines_write(struct json_writer *w, const struct line *lines, size_t count);
 
 #endif

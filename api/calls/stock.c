@@ -31,7 +31,7 @@ static void movement_write(struct json_writer *w, const struct movement *m)
 	json_close_array(w);
 }
 
-/* The facts of a line that a movement was refused for. */
+/* Writes the facts of a line for which a movement was refused. */
 static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
 	json_put_string(w, "sku", line->sku_code);
@@ -85,7 +85,7 @@ static void movement_answer_request(struct request *r)
 /* ---- movements: reading */
 
 static const char *const kinds[] = {"receipt", "adjustment", "return", "count",
-                                    NULL}; /* enum movement_kind, less one */
+                                    NULL}; /* index of enum movement_kind, less one */
 
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {
@@ -233,7 +233,7 @@ static void sku_answer_request(struct request *r)
 		reply_sku(r, op->query->totals, op->query->totals_of[0], 0);
 }
 
-/* From memory, if it is young enough for the caller. */
+/* Answers from memory, if the totals there are young enough for the caller. */
 static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 {
 	struct catalogue *c = engine_catalogue(r->all->engine);

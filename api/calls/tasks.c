@@ -1,5 +1,5 @@
-/* tasks.c - see tasks.h. jobs/ does the work itself, on the background's connection; a struct task_call carries the
- * questions of a call and their answers, owned by an operation. */
+/* tasks.c - see tasks.h. jobs/ does the work itself, on the background reader's connection. A struct task_call carries
+ * the questions of a call and their answers, and belongs to an operation. */
 #include "api/calls/tasks.h"
 #include "api/calls/page.h"
 #include "api/calls/reservations.h"
@@ -14,13 +14,13 @@
 
 enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500 };
 
-/* A call, from its reading to its answer. Owned by the operation. */
+/* One call, from its reading to its answer. The operation owns it. */
 struct task_call {
 	/* ---- asked */
-	struct task    task;    /* of a claim: kind and worker */
-	uint64_t       task_id; /* of a list: below which it begins */
+	struct task    task;    /* a claim's kind and worker */
+	uint64_t       task_id; /* a list: the number below which it begins */
 	int64_t        limit, lease_s;
-	struct report *reports; /* owned, like their errors */
+	struct report *reports; /* owned, as are their errors */
 	size_t         reports_count;
 	/* ---- answered */
 	struct task_answer   answer;
@@ -55,7 +55,7 @@ static void call_start(struct request *r, struct task_call *call,
 	request_start(r, op, answer);
 }
 
-/* NULL: already answered. With the number in the path, where there is one. */
+/* Makes the operation of a call, with the task's number where its path has one. NULL: already answered. */
 static struct task_call *call_new(struct request *r)
 {
 	struct task_call *call;
@@ -87,7 +87,7 @@ static void task_write(struct json_writer *w, const struct task *t)
 	json_put_time(w, "created_at", t->created_at);
 }
 
-/* Why the call could not be done, or OUTCOME_OK. */
+/* The reason why the call could not be done, or OUTCOME_OK. */
 static enum outcome call_outcome(struct request *r)
 {
 	const struct task_call *call = r->ops[0]->job.arg;
@@ -100,7 +100,7 @@ static enum outcome call_outcome(struct request *r)
 	return call->answer.lease_lost ? LEASE_LOST : OUTCOME_OK;
 }
 
-/* The members that `write` puts, or why there are none. */
+/* Answers with the members that `write` puts, or with the reason of the failure. */
 static void answer_with(struct request *r, void (*write)(struct json_writer *w, void *arg))
 {
 	enum outcome outcome = call_outcome(r);
@@ -161,7 +161,7 @@ static void answer_fail(struct request *r)
 
 static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 {
-	static struct claimer claimers[TASK_KINDS]; /* the background reader's thread alone runs this */
+	static struct claimer claimers[TASK_KINDS]; /* guarded by no lock: the background reader runs this */
 	struct task_call     *call = arg;
 
 	reservations_free(call->orders, call->orders_count);

@@ -1,4 +1,4 @@
-/* tasks.h - the calls of workers: claim, heartbeat, complete, fail, return, and the tasks that there are. */
+/* tasks.h - calls of workers: claim, heartbeat, complete, fail, return, and reads of tasks. */
 #ifndef TASKS_H
 #define TASKS_H
 

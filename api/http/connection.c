@@ -1,5 +1,5 @@
-/* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so that a
- * tick looks at the heads of the lists only. The pool of all connections is made at the start. */
+/* connection.c - see connection.h. Every connection is in the list of its state, the longest in it first, so a tick
+ * looks only at the heads of the lists. The pool of all connections is made at the start. */
 #include "api/http/connection.h"
 #include "api/http/listen.h"
 #include "api/http/stream.h"
@@ -14,21 +14,21 @@
 
 enum {
 	CONNECTION_MAGIC = 0x48746e43,
-	PROGRESS = 1 << 20, /* bytes that earn as much time again */
-	GRACE_MS = 1000,    /* nobody has to go sooner */
-	LEAVING_MS = 2000,  /* time to read the last answer */
-	IN_A_ROW = 32,      /* accepted before the loop serves others; libevent itself sets no such end */
-	FILES_KEPT = 128,   /* descriptors that are not for clients: lanes, jobs, files */
+	PROGRESS = 1 << 20, /* bytes that buy as much time again */
+	GRACE_MS = 1000,    /* a younger connection need not go */
+	LEAVING_MS = 2000,  /* time for the client to read the last answer */
+	IN_A_ROW = 32,      /* clients accepted before the loop serves others; libevent itself sets no such bound */
+	FILES_KEPT = 128,   /* descriptors kept for lanes, jobs and files */
 };
 
-/* In the order in which connections have to go when there are too many. */
+/* States, in the order in which connections have to go when there are too many. */
 enum connection_state {
-	LEAVING, /* answered for the last time; further bytes are thrown away */
+	LEAVING, /* the last answer was given; further bytes are thrown away */
 	IDLE,    /* between two requests */
 	FRESH,   /* no byte has come yet */
 	READING, /* a part of a request has come */
 	WRITING, /* an answer is being taken */
-	WAITING, /* a request is with its handler */
+	WAITING, /* a handler has the request */
 	FREE,    /* no connection */
 	CONNECTION_STATES
 };
@@ -36,32 +36,32 @@ enum connection_state {
 struct connection {
 	unsigned              magic;
 	enum connection_state state;
-	int64_t               since_ms;        /* when the state was entered, or more time was last earned */
-	struct connection    *next, *previous; /* in the list of the state */
+	int64_t               since_ms;        /* time at which the state was entered, or more time was last earned */
+	struct connection    *next, *previous; /* neighbours in the list of the state */
 	struct connections   *all;
 	struct stream         stream;
-	struct http1          http1;      /* reads the request that is coming */
-	struct text           kept;       /* bytes of that request, and behind it, while it is incomplete or waits */
-	size_t                read;       /* bytes of the request that http1 has read */
-	uint64_t              generation; /* counts requests, over all connections that had this place of the pool */
-	size_t                held;       /* bytes kept, as counted in all->bytes */
-	size_t                unsent;     /* bytes of the answer when its time began, likewise */
-	size_t                moved;      /* bytes of a request since its time began */
-	bool                  last;       /* the connection ends with the answer */
-	bool                  serving;    /* requests are being taken out of the bytes that came */
+	struct http1          http1; /* the reader of the coming request */
+	struct text           kept; /* bytes of that request, and behind it, while the request is incomplete or waits */
+	size_t                read; /* bytes of the request that http1 has read */
+	uint64_t generation;        /* number of this request, over all connections that had this place of the pool */
+	size_t   held;              /* bytes kept, as counted in all->bytes */
+	size_t   unsent;            /* bytes of the answer when its time began */
+	size_t   moved;             /* bytes of a request since its time began */
+	bool     last;              /* the connection ends with the answer */
+	bool     serving;           /* requests are being taken out of the bytes that came */
 };
 
 struct connections {
 	struct connection_options options;
 	struct event_base        *base;
 	struct listenings        *listen;    /* NULL: no more will come */
-	struct event             *attention; /* runs what cannot be done where its need was seen */
+	struct event             *attention; /* runs work that cannot be done at the place that finds it needed */
 	struct connection        *pool;
 	size_t                    pool_count;
 	struct connection        *oldest[CONNECTION_STATES], *newest[CONNECTION_STATES];
 	size_t                    count[CONNECTION_STATES];
-	size_t                    bytes;    /* held and unsent, of all */
-	int                       in_a_row; /* accepted since the last attention */
+	size_t                    bytes;    /* bytes held and unsent, over all connections */
+	int                       in_a_row; /* clients accepted since the loop last served others */
 	int64_t                   cut;
 };
 
@@ -200,8 +200,8 @@ static bool is_ready(const struct connection *c)
 	return c->state == FRESH || c->state == IDLE || c->state == READING;
 }
 
-/* Takes requests out of the bytes, up to one that waits for its answer or is incomplete. Returns how many bytes are
- * done with. The connection may have ended. */
+/* Takes requests out of the bytes, up to a request that waits for its answer or is incomplete. Returns the number of
+ * bytes done with. The connection may have ended. */
 static size_t serve(struct connection *c, char *bytes, size_t len)
 {
 	static const int fault_status[] = {[HTTP1_MALFORMED] = 400, [HTTP1_TOO_LONG] = 413, [HTTP1_EXPECTATION] = 417};
@@ -225,7 +225,7 @@ static size_t serve(struct connection *c, char *bytes, size_t len)
 	return done;
 }
 
-/* The bytes left wait, for the rest of their request or for the answer to the one before. */
+/* Keeps the bytes left, for the rest of their request or for the answer to the one before. */
 static void keep(struct connection *c)
 {
 	size_t left = c->kept.len;
@@ -239,7 +239,7 @@ static void keep(struct connection *c)
 		move(c, READING);
 }
 
-/* The bytes left move, so that they do not keep the memory of a large request that stood before them. */
+/* Moves the bytes left, so that they do not keep the memory of a large request that stood before them. */
 static void serve_kept(struct connection *c)
 {
 	size_t done = serve(c, c->kept.data, c->kept.len);
@@ -313,7 +313,7 @@ void connection_answer(struct handle to, const struct iovec *parts, int count, b
 
 /* ---- deadlines and room */
 
-/* Has a MiB got through since the connection's time began? */
+/* True: a MiB has got through since the connection's time began. */
 static bool progresses(struct connection *c)
 {
 	size_t unsent = stream_unsent(&c->stream);
@@ -351,8 +351,8 @@ static bool make_room(struct connections *cs)
 	return false;
 }
 
-/* Accepting was stopped because too many came at once, because the pool is full, or for want of descriptors (listen.c).
- */
+/* Accepts clients again after a stop: too many came at once, the pool was full, or descriptors were short
+ * (listen.c). */
 static void accept_on(struct connections *cs)
 {
 	cs->in_a_row = 0;
@@ -377,7 +377,7 @@ void connections_tick(struct connections *cs)
 	accept_on(cs);
 }
 
-/* The connections that hold most have to go, until the others are within the limit. */
+/* Closes the connections that hold most, until the others are within the limit. */
 static void make_memory(struct connections *cs)
 {
 	while (cs->bytes > cs->options.bytes_max) {
@@ -426,7 +426,7 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 		accept_on(cs);
 }
 
-/* At most so many connections that each has a descriptor and enough are left for the way to the database. */
+/* Bounds the pool, so that each connection has a descriptor and enough are left for the way to the database. */
 static void limits_fit(struct connections *cs)
 {
 	struct rlimit files;
@@ -451,7 +451,7 @@ struct connections *connections_open(struct event_base *base, struct listenings 
 	cs->listen = listen;
 	cs->attention = event_new(base, -1, EV_PERSIST, attend, cs);
 	limits_fit(cs);
-	cs->pool_count = cs->options.connections_max + 1; /* the last one is for the client that is too many */
+	cs->pool_count = cs->options.connections_max + 1; /* the last place is for the client that is too many */
 	cs->pool = mem_alloc(cs->pool_count * sizeof(*cs->pool));
 	for (size_t i = 0; i < cs->pool_count; i++) {
 		cs->pool[i].magic = CONNECTION_MAGIC;

@@ -22,8 +22,8 @@ struct iovec;
 struct listenings;
 struct tls;
 
-/* Where an answer goes: a place of the pool and the request that it had. An answer to a client that has gone, whose
- * place may be another's by now, goes nowhere. */
+/* The address of an answer: a place of the pool and its request. An answer to a client that has gone goes nowhere, even
+ * when another connection has the place. */
 struct handle {
 	struct connection *connection;
 	uint64_t           generation;
@@ -38,17 +38,17 @@ struct asked {
 	bool                last; /* the client wants the connection to end with the answer */
 };
 
-/* Zero-initialised but for what is given; copied. */
+/* Options, zero-initialised but for given ones; copied. */
 struct connection_options {
 	size_t connections_max;
-	/* Bytes of requests that came and of answers that were not taken, over all connections. Beyond this limit the
+	/* Bound on bytes of requests that came and of answers that were not taken, over all connections. Beyond it the
 	 * connections that hold most are closed. */
 	size_t bytes_max;
-	/* For a request to come, from its first byte, or from accept; for an answer to be taken, from its first byte. A
-	 * MiB that gets through buys the same time again. */
+	/* Time for a request to come, from its first byte, or from accept; and for an answer to be taken, from its
+	 * first byte. A MiB that gets through buys the same time again. */
 	int64_t request_ms;
 	int64_t idle_ms; /* between two requests */
-	/* Bytes that are no request by these limits are refused. */
+	/* Limits of a request: other bytes are refused. */
 	struct http1_limits http1;
 	struct tls         *tls; /* NULL: plain text */
 	/* A request came. connection_answer answers it once, at once or later. */
@@ -60,23 +60,23 @@ struct connection_options {
 };
 
 /* Takes the clients of `listen`, which outlives the connections. When the pool is full, the next client takes the place
- * of the connection that has been idle, or slow, for longest, but for a second at least; if there is none, no client is
- * accepted until there is one. */
+ * of the connection that has been idle, or slow, for longest, but for a second at least. Without such a connection no
+ * client is accepted until one is there. */
 struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options);
 void                connections_free(struct connections *cs); /* closes all */
-/* Ten times a second: closes what is past its deadline, and accepts clients again where that was stopped. */
+/* Ten times a second: closes connections past their deadline, and accepts clients again where that was stopped. */
 void connections_tick(struct connections *cs);
-void connections_last(struct connections *cs); /* no more will come: the sockets are closed */
-/* How many are sending a request or being sent an answer: a drain waits for them. */
+void connections_last(struct connections *cs); /* stops listening: the sockets are closed */
+/* The number of connections that are sending a request or being sent an answer: a drain waits for them. */
 size_t connections_moving(const struct connections *cs);
 
 struct connection_metrics {
-	int64_t open, cut; /* now; closed by us, for being slow, idle or too many */
+	int64_t open, cut; /* now: open connections; closed: ended by us, for being slow, idle or too many */
 };
 struct connection_metrics connections_metrics(const struct connections *cs);
 
-/* Sends an answer, in so many parts, which stay the caller's. `last`: the connection ends with it. */
+/* Sends an answer in `count` parts, which stay the caller's. `last`: the connection ends with it. */
 void connection_answer(struct handle to, const struct iovec *parts, int count, bool last);
 
 #endif

@@ -34,7 +34,7 @@ static void malformed(struct http1 *f, const char *detail)
 
 /* ---- words */
 
-/* A word that does not fit is none that matters; its length says so. */
+/* Keeps a byte of a word. A word that does not fit matters nowhere; its length says so. */
 static void word_add(struct http1 *f, unsigned char c)
 {
 	if (f->word_len < sizeof(f->word))
@@ -47,7 +47,7 @@ static bool word_is(const struct http1 *f, const char *word)
 	return f->word_len == strlen(word) && memcmp(f->word, word, f->word_len) == 0;
 }
 
-/* Without regard to case. */
+/* Compares without regard to case. */
 static bool word_is_like(const struct http1 *f, const char *word)
 {
 	return f->word_len == strlen(word) && strncasecmp(f->word, word, f->word_len) == 0;
@@ -71,7 +71,7 @@ static bool is_text(unsigned char c)
 	return (c >= ' ' && c != 0x7f) || c == '\t';
 }
 
-/* Where the byte stands that is being read: the byte has been counted. */
+/* The place of the byte that is being read, which has been counted. */
 static uint32_t here(const struct http1 *f)
 {
 	return (uint32_t)(f->head - 1);
@@ -215,7 +215,7 @@ static void in_value(struct http1 *f, unsigned char c)
 			f->headers[f->header].end = here(f);
 		value_ended(f);
 		go(f, HTTP1_LINE_END);
-	} else if (c == ',' && f->header == HEADER_CONNECTION) { /* of which there may be many, in many lines */
+	} else if (c == ',' && f->header == HEADER_CONNECTION) { /* a list of words, also over many lines */
 		value_ended(f);
 		f->word_len = 0;
 	} else if (!is_text(c)) {
@@ -314,7 +314,7 @@ static size_t data_pass(struct http1 *f, size_t len)
 	return len;
 }
 
-/* Most of a head passes with a look at each byte: targets, and values that do not matter here. */
+/* Passes over most of a head with a look at each byte: targets, and values that do not matter here. */
 static size_t text_pass(struct http1 *f, const char *bytes, size_t len)
 {
 	size_t n = 0;
@@ -349,7 +349,7 @@ size_t http1_read(struct http1 *f, const char *bytes, size_t len)
 	return i;
 }
 
-/* ---- what was asked */
+/* ---- the finished request */
 
 const char *http1_header(const struct http1 *f, char *bytes, enum header header)
 {

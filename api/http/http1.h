@@ -1,5 +1,5 @@
-/* http1.h - a reader of HTTP/1.1: what a request asks, and where it ends. Another reader, a proxy in front of us, must
- * not see another request than we do.
+/* http1.h - a reader of HTTP/1.1: it finds the parts of a request and its end. Another reader, a proxy in front of us,
+ * must not see another request than we do.
  *
  * A struct http1 follows the bytes of one request as they come and holds them against the grammar of RFC 9112, without
  * the parts of the grammar that are there for old programs only: a bare LF, a folded header, a name with a space, two
@@ -29,7 +29,7 @@ enum http1_state {
 	HTTP1_DONE,
 };
 
-/* Headers that somebody reads. */
+/* Headers that the service reads. */
 #define HTTP1_HEADERS(X)                          \
 	X(AUTHORIZATION, "Authorization")         \
 	X(CONNECTION, "Connection")               \
@@ -64,16 +64,16 @@ struct http1 {
 	const struct http1_limits *limits;
 	enum http1_state           state;                            /* HTTP1_DONE: the last byte has come */
 	enum http1_fault           fault;                            /* stays, and nothing is read any more */
-	const char                *detail;                           /* what is wrong, for people */
-	struct http1_span          method, target, headers[HEADERS]; /* of the first header of each name; at 0: none */
+	const char                *detail;                           /* the fault, for people */
+	struct http1_span          method, target, headers[HEADERS]; /* the first header of each name; at 0: none */
 	uint64_t                   head, body;                       /* bytes of it so far */
-	uint64_t                   body_at;         /* where the body begins; 0: the head has not ended */
-	uint64_t                   length;          /* as Content-Length says */
+	uint64_t                   body_at;                          /* begin of the body; 0: the head has not ended */
+	uint64_t                   length;                           /* value of Content-Length */
 	uint64_t                   left;            /* bytes of the body or of a chunk that are still to come */
-	unsigned                   counts[HEADERS]; /* how many headers of each name */
-	int                        header;          /* which the value belongs to; HEADERS: another */
+	unsigned                   counts[HEADERS]; /* number of headers of each name */
+	int                        header;          /* the header of the value; HEADERS: another one */
 	bool                       is_10;           /* HTTP/1.0 */
-	bool                       closes, keeps;   /* so says Connection */
+	bool                       closes, keeps;   /* Connection: close, keep-alive */
 	bool                       continues;       /* 100 Continue is waited for */
 	bool                       expects;         /* something that we do not know */
 	bool                       trailer;

@@ -15,7 +15,7 @@
 
 enum { BACKLOG = 1024, SOCKET_MODE = 0660 };
 
-/* There are no descriptors: the next tick of the connections tries again, instead of a loop that does nothing else. */
+/* Pauses accepting when descriptors are short: the next tick of the connections tries again, not a busy loop. */
 static void accept_failed(struct evconnlistener *listener, void *arg)
 {
 	(void)arg;
@@ -39,7 +39,7 @@ static void descriptors_raise(void)
 	}
 }
 
-/* errno stays that of what failed. Always -1. */
+/* Closes a descriptor; errno stays that of the failure. Always -1. */
 static int socket_failed(int fd)
 {
 	int error = errno;
@@ -77,7 +77,7 @@ static bool socket_is_stale(const struct sockaddr_un *sun)
 	return stale;
 }
 
-/* Whoever may write to the socket may connect: its mode is set before anybody can. */
+/* The mode of the socket is set before it listens: a user who may write to it may connect. */
 static int bind_unix(const char *path)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -198,7 +198,7 @@ static int tcp_bind(struct listening *at, bool keyed, char *why, size_t why_size
 
 /* ---- several */
 
-/* Does it listen on every address of the machine? Such an address of IPv6 takes the port of IPv4, too. */
+/* True: the address is every address of the machine. Such an address of IPv6 takes the port of IPv4, too. */
 static bool is_any(const struct listening *at)
 {
 	if (at->tcp.ss_family == AF_INET)
@@ -206,7 +206,7 @@ static bool is_any(const struct listening *at)
 	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&at->tcp)->sin6_addr);
 }
 
-/* Two addresses that could be bound may be one place when they listen; the kernel says so too late. */
+/* True: two addresses would be one place. Both can be bound; the kernel refuses the second only when it listens. */
 static bool same_place(struct listening *a, struct listening *b)
 {
 	if (a->unix_path[0] || b->unix_path[0])

@@ -1,7 +1,6 @@
-/* listen.h - the sockets that the service listens on.
- *
- * All sockets are bound first, so that a wrong address is told before a database is made or started. They listen when
- * the service can answer: a client that connects in between is refused. The main thread's. */
+/* listen.h - sockets on which the service listens. All sockets are bound first, so that a wrong address is told before
+ * a database is made or started. They listen when the service can answer: a client that connects earlier is refused.
+ * Used on the main thread. */
 #ifndef LISTEN_H
 #define LISTEN_H
 
@@ -15,11 +14,11 @@ struct event_base;
 struct evconnlistener;
 
 struct listening {
-	char                    where[160];     /* as it was asked for */
-	char                    address[160];   /* as clients may use it: 127.0.0.1:8080, unix:PATH */
+	char                    where[160];     /* the address as given */
+	char                    address[160];   /* the address for clients: 127.0.0.1:8080, unix:PATH */
 	char                    unix_path[108]; /* empty for TCP */
-	bool                    open;           /* other machines may come in */
-	bool                    made;           /* unix_path is there, to be unlinked at the end */
+	bool                    open;           /* true: other machines can connect */
+	bool                    made;           /* true: unix_path exists and is unlinked at the end */
 	struct sockaddr_storage tcp;
 	int                     fd; /* bound; -1: a unix socket that does not listen yet, or the listener's */
 	struct evconnlistener  *listener;
@@ -29,9 +28,9 @@ struct listenings {
 	size_t           count;
 };
 
-/* Binds each of a list, divided by commas, of ADDR:PORT (without keys loopback addresses) and unix:PATH, a socket of
- * mode 0660 that nobody else uses. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there; EXIT_CONFIG: it cannot
- * be. Then `why` holds one clear line, and nothing is bound. */
+/* Binds each address of a list, divided by commas: ADDR:PORT (without keys loopback addresses) and unix:PATH, a socket
+ * of mode 0660 that nobody else uses. EXIT_DONE; EXIT_UNAVAILABLE: another program listens there; EXIT_CONFIG: the
+ * address cannot be used. `why` then holds one clear line, and nothing is bound. */
 int listen_bind(struct listenings *ls, const char *list, bool keyed, char *why, size_t why_size) MUST_CHECK;
 /* Clients may connect from now on; none is accepted before listen_take. False: another program came first, `why` says
  * which address. */
@@ -40,8 +39,8 @@ bool listen_start(struct listenings *ls, struct event_base *base, char *why, siz
 void listen_take(struct listenings *ls,
                  void (*accepted)(struct evconnlistener *l, int fd, struct sockaddr *address, int len, void *arg),
                  void *arg);
-void listen_accept(struct listenings *ls, bool on); /* all at once: another address has no place for a client either */
-void listen_stop(struct listenings *ls);            /* the sockets are closed */
-void listen_end(struct listenings *ls);             /* the same, and paths are unlinked; whatever was begun */
+void listen_accept(struct listenings *ls, bool on); /* at all addresses; none of them has a place when it is off */
+void listen_stop(struct listenings *ls);            /* closes the sockets */
+void listen_end(struct listenings *ls);             /* closes the sockets and unlinks paths, whatever was begun */
 
 #endif

@@ -14,10 +14,10 @@
 enum {
 	STREAM_MAGIC = 0x4874534d,
 	PIECE = 64 << 10,
-	TLS_AHEAD = 16 << 10, /* a record: may be read before it is wanted */
+	TLS_AHEAD = 16 << 10, /* bytes read before they are wanted: a TLS record */
 };
 
-/* All streams share one piece: its bytes are handed on before the next are read. */
+/* One buffer for all streams: its bytes are handed on before the next are read. */
 static char piece[PIECE];
 
 static struct stream *stream_cast(void *arg)
@@ -106,7 +106,7 @@ static void plain_begin(struct stream *s, struct event_base *base)
 {
 	int on = 1;
 
-	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* in vain on a unix socket */
+	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on a unix socket, which does no harm */
 	event_assign(&s->readable, base, s->fd, EV_READ | EV_PERSIST, plain_readable, s);
 	event_assign(&s->writable, base, s->fd, EV_WRITE | EV_PERSIST, plain_writable, s);
 }

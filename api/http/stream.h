@@ -16,15 +16,15 @@ struct tls;
 
 /* Calls to the owner. Each of them may close the stream. */
 struct stream_calls {
-	/* Bytes, which may be written over until this returns. They come only while they are wanted. */
+	/* Bytes came, which may be written over until this returns. Bytes come only while they are wanted. */
 	void (*came)(void *arg, char *bytes, size_t len);
-	/* The bytes that stream_send could not send at once are sent. */
+	/* All bytes are sent that stream_send could not send at once. */
 	void (*taken)(void *arg);
-	/* The other side sends no more, or it broke. */
+	/* The other side sends no more, or the connection broke. */
 	void (*ended)(void *arg);
 };
 
-/* The owner's memory; zero-initialised is closed. */
+/* A stream, in the owner's memory; zero-initialised is closed. */
 struct stream {
 	unsigned                   magic;
 	int                        fd;
@@ -42,14 +42,14 @@ struct stream {
 /* Takes over a connected socket that does not block. Bytes are not wanted yet. `tls` NULL: plain. */
 void stream_open(struct stream *s, struct event_base *base, int fd, struct tls *tls, const struct stream_calls *calls,
                  void *arg);
-void stream_close(struct stream *s); /* at once, whatever is unsent */
+void stream_close(struct stream *s); /* closes at once, whatever is unsent */
 void stream_want(struct stream *s, bool wanted);
 /* Sends the parts, one behind the other, behind the unsent bytes. True: all is gone. False: `taken` follows when all is
  * gone, or `ended`. The parts stay the caller's. */
 bool stream_send(struct stream *s, const struct iovec *parts, int count) MUST_CHECK;
-/* Bytes that were to be sent and are not yet. */
+/* The number of bytes that wait to be sent. */
 size_t stream_unsent(const struct stream *s);
-/* Nothing will be sent any more: the other side is told. */
+/* Ends the sending side: the other side is told. */
 void stream_finish(struct stream *s);
 
 #endif

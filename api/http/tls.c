@@ -20,7 +20,7 @@
 
 enum { HANDSHAKE_S = 10 };
 
-static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20"; /* of TLS 1.2; all those of 1.3 are good */
+static const char ciphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20"; /* ciphers of TLS 1.2; all those of 1.3 are good */
 
 struct tls {
 	SSL_CTX *context;
@@ -88,7 +88,7 @@ void tls_farewell(struct bufferevent *bev)
 
 /* ---- the certificate */
 
-/* http/1.1 or, for a client that names others only, the end (RFC 7301, 3.2). */
+/* Chooses http/1.1; a client that names only other protocols is refused (RFC 7301, 3.2). */
 static int protocol_choose(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
                            unsigned in_len, void *arg)
 {
@@ -101,7 +101,7 @@ static int protocol_choose(SSL *ssl, const unsigned char **out, unsigned char *o
 	               : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* No person is there to type a passphrase. */
+/* No password: nobody is there to type one. */
 static int no_passphrase(char *to, int size, int writing, void *arg)
 {
 	(void)to, (void)size, (void)writing, (void)arg;
@@ -143,7 +143,7 @@ static SSL_CTX *context_new(void)
 	       SSL_CTX_set_cipher_list(context, ciphers));
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets need none */
+	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets need no cache */
 	SSL_CTX_set_default_passwd_cb(context, no_passphrase);
 	SSL_CTX_set_alpn_select_cb(context, protocol_choose, NULL);
 	SSL_CTX_set_info_callback(context, handshake_look);

@@ -1,4 +1,4 @@
-/* tls.h - HTTPS: the certificate and its key, and what a connection does with them. The only door to OpenSSL's
+/* tls.h - HTTPS: the certificate and its key, and their use by connections. The only door to OpenSSL's
  * connections.
  *
  * TLS 1.2 and 1.3 with forward secrecy and authenticated ciphers, no renegotiation, no compression, no client
@@ -17,12 +17,12 @@ struct tls;
 struct tls *tls_open(const char *cert_file, const char *key_file, char *why, size_t why_size) MUST_CHECK;
 /* Connections that still live keep what they need. NULL is fine. */
 void tls_close(struct tls *t);
-/* Both files again, for new connections; those that live go on with what they have. Files that are wrong change nothing
- * and are an error in the log. False: there is no TLS. */
+/* Reads both files again, for new connections; living ones go on with what they have. Files that are wrong change
+ * nothing and are an error in the log. False: there is no TLS. */
 bool tls_reload(struct tls *t) MUST_CHECK;
-/* The server's end of a new connection on a socket, which closes with it; the caller's. */
+/* Makes the server's end of a new connection on a socket, which closes with it; the caller's. */
 struct bufferevent *tls_bufferevent(struct event_base *base, int fd, struct tls *t) MUST_CHECK;
-/* Tells the client that this was all (RFC 9112, 9.8), when all has been sent; once. Bytes of the client may still be
+/* Tells the client that nothing follows (RFC 9112, 9.8), when all has been sent; once. Bytes of the client may still be
  * read. */
 void tls_farewell(struct bufferevent *bev);
 

@@ -7,7 +7,7 @@
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
 void target_split(char *target, char **path, char **query);
-/* Does `path` fit `pattern`, in which {..} is one segment? Then *param is where that segment begins in the path, with
+/* True: `path` fits `pattern`, in which {..} is one segment. *param is the beginning of that segment in the path, with
  * its length; NULL when the pattern has none. */
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
 /* Decodes %XX into `to` (NUL-terminated). false: a bad escape, a NUL, or too long for `size`. */

@@ -1,7 +1,6 @@
-/* base.h - what every file needs: assert, the usual types, attributes, exit statuses.
- *
- * Three kinds of wrong: a bug ends the process by assert (never compiled out); a refusal is a value; the world (the
- * database is away) is handled where it is met, and without memory the process ends (memory.h). */
+/* base.h - basics of every file: assert, the usual types, attributes, exit statuses. Wrong things are of three kinds. A
+ * bug ends the process by assert, which is never compiled out. A refusal is a value. Trouble of the world (the database
+ * is away) is handled where it is met; a lack of memory ends the process (memory.h). */
 #ifndef BASE_H
 #define BASE_H
 

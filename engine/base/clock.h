@@ -10,11 +10,12 @@
 
 int64_t clock_ms(void); /* monotonic */
 int64_t clock_us(void);
-/* Moments by clock_ms that any thread may read and put off; 0: never. */
-bool    clock_before(const _Atomic int64_t *until_ms);           /* is it still to come? */
-void    clock_extend(_Atomic int64_t *until_ms, int64_t for_ms); /* to so long from now, never nearer */
-int64_t clock_boot_ms(void); /* monotonic, and goes on while the machine is suspended: for ages that somebody is told */
-#define TIME_NONE INT64_MIN  /* what a NULL in the database reads as */
+/* Times by clock_ms that any thread may read and put off; 0: never. */
+bool    clock_before(const _Atomic int64_t *until_ms);           /* True: the time is still to come. */
+void    clock_extend(_Atomic int64_t *until_ms, int64_t for_ms); /* Sets the time to so long from now, never nearer. */
+int64_t clock_boot_ms(void); /* Monotonic; goes on while the machine is suspended. Ages that clients are told are taken
+                                from this clock. */
+#define TIME_NONE INT64_MIN  /* a NULL of the database */
 int64_t time_parse(const char *datetime);       /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
 void    time_write(struct text *t, int64_t ms); /* RFC 3339, UTC, milliseconds: 2026-11-20T08:47:00.123Z */
 

@@ -1,5 +1,5 @@
-/* counters.h - events that a process counts for itself, in memory. /metrics tells them; counters of a process without
- * /metrics go to a service by way of the database (engine/read/census.h). Any thread. */
+/* counters.h - events that a process counts for itself, in memory. /metrics tells them. A process without /metrics
+ * leaves its counters in the database for a service (engine/read/census.h). Any thread. */
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
@@ -14,7 +14,7 @@ enum counter {
 const char *counter_name(enum counter c);
 
 void    counter_add(enum counter c, int64_t n);
-int64_t counter_here(enum counter c); /* counted or taken over, and not taken away */
-int64_t counter_take(enum counter c); /* the same, and takes it away */
+int64_t counter_here(enum counter c); /* events counted or taken over, and not taken away since */
+int64_t counter_take(enum counter c); /* gives that number and sets it to 0 */
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The escapes of one letter, and what each stands for. */
+/* Escapes of one letter, and their characters. */
 static const char short_escapes[] = "\"\\/bfnrt", short_meanings[] = "\"\\/\b\f\n\r\t";
 
 size_t utf8_length(const char *at)

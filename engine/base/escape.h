@@ -7,17 +7,17 @@
 
 enum { ESCAPE_MAX = 6 }; /* the most bytes that escape_write writes */
 
-/* How many bytes the character at `at` has, which is not ASCII; 0 if it is not UTF-8 (RFC 3629, section 4). The text
- * ends in a NUL. */
+/* The number of bytes of the character at `at`, which is not ASCII; 0 if the bytes are no UTF-8 (RFC 3629, section 4).
+ * The text ends in a NUL. */
 size_t utf8_length(const char *at);
 
-/* The character that the escape at `at` stands for, a backslash in a text that ends in a NUL; *len is its length, both
- * halves of a surrogate pair together. 0: it stands for none that is allowed, and *why says so in words. */
+/* Reads the escape at `at`, a backslash in a text that ends in a NUL, and gives its character. *len is the length of
+ * the escape, both halves of a surrogate pair together. 0: no such character is allowed, and *why says so in words. */
 uint32_t escape_read(const char *at, size_t *len, const char **why);
 
 /* Writes a character the one way that names and answers have it: ", \ and control characters as their shortest escape,
- * all others in UTF-8. That is never longer than an escape it was read from. Returns where the next byte goes; adds no
- * NUL. */
+ * all others in UTF-8. The result is never longer than the escape it was read from. Returns the place of the next byte;
+ * adds no NUL. */
 char *escape_write(char *to, uint32_t c);
 
 #endif

@@ -4,7 +4,7 @@
 
 uint64_t id_make(struct ids *ids)
 {
-	enum { SET_BACK = 4000 }; /* a second: the clock was set, and the last id was made ahead of time */
+	enum { SET_BACK = 4000 }; /* a second: the clock was set back, and the last id was made ahead of time */
 	int64_t tick = (clock_us() + ids->clock_offset_ms * 1000) / 250;
 
 	if (tick > ids->tick || tick < ids->tick - SET_BACK) {

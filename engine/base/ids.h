@@ -1,4 +1,4 @@
-/* ids.h - ids that follow the clock, made by many processes without asking each other. */
+/* ids.h - ids in the order of the clock, made by many processes that do not ask each other. */
 #ifndef IDS_H
 #define IDS_H
 
@@ -11,7 +11,7 @@
 struct ids {
 	int64_t  clock_offset_ms; /* the database's clock minus clock_ms */
 	uint64_t owner;
-	int64_t  tick; /* of the last id, and how many in it */
+	int64_t  tick; /* the quarter of a millisecond of the last id, and the count of ids in it */
 	unsigned count;
 };
 uint64_t id_make(struct ids *ids);

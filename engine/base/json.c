@@ -1,5 +1,5 @@
-/* json.c - see json.h. What cJSON leaves to its callers (numbers, twins, UTF-8, depth) was settled by scan.c before;
- * here only its tree is walked, by hand: its own look-ups take names of any case and count from the front. */
+/* json.c - see json.h. The scan (scan.c) has judged numbers, twins, UTF-8 and depth before cJSON runs. This file walks
+ * cJSON's tree itself, because cJSON's look-ups ignore the case of names and count from the front. */
 #include "engine/base/json.h"
 #include "engine/base/clock.h"
 #include "engine/base/codes.h"
@@ -104,7 +104,7 @@ static void reader_init(struct json_reader *in, const struct json_doc *doc, cons
 		refuse(in, NULL, NO_INDEX, "must be an object");
 }
 
-/* The scan found a flaw where this reader reads. */
+/* Takes over the flaw that the scan found in this object. */
 static void reader_flawed(struct json_reader *in, const char *field, const char *detail)
 {
 	if (in->failed)
@@ -292,7 +292,7 @@ size_t json_array(struct json_reader *in, const char *name, size_t min, size_t m
 	const struct cJSON *node = member_read(in, name, JSON_REQUIRED);
 	size_t              count = 0;
 
-	assert(min > 0); /* an empty array may be a number that is no integer (scan.h) */
+	assert(min > 0); /* an empty array may stand for a number that is no integer (scan.h) */
 	*first = NULL;
 	if (!node)
 		return 0;

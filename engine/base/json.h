@@ -1,10 +1,10 @@
-/* json.h - JSON in and out. The only door to cJSON.
+/* json.h - JSON in and out, and the only door to cJSON.
  *
- * Reading: one strict scan of the text (scan.h) stands before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
+ * Reading: one strict scan of the text (scan.h) runs before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
  * takes the first of two equal members, lets bad UTF-8 through and cuts a string at \u0000. A text that is not JSON is
- * a fault of the whole call. A member named twice is a flaw of the item it stands in, so that one malformed reservation
- * of a batch does not refuse the others. A number that is not written as an integer's digits reads as an empty array:
- * whoever asks for the member says what it must be.
+ * a fault of the whole call. A member named twice is a flaw of its item, so that one malformed reservation of a batch
+ * does not refuse the others. A number that is not an integer in plain digits reads as an empty array: the reader of
+ * the member says what it must be.
  *
  * Writing: straight into a struct text; numbers are 64-bit integers, written digit by digit. */
 #ifndef JSON_H
@@ -13,7 +13,7 @@
 #include "engine/base/scan.h"
 #include "engine/base/text.h"
 
-/* A body that was read: the tree and its flaws. Nothing outlives it: copy what is to stay. */
+/* A body that was read: the tree and its flaws. Nothing outlives the body; copy what is to stay. */
 struct json_doc;
 
 /* The text needs no NUL and is not kept. An empty one (or white space alone) counts as {}. NULL: not readable, `fault`
@@ -27,13 +27,13 @@ void             json_free(struct json_doc *doc); /* NULL is fine */
 struct json_reader {
 	const struct json_doc *doc;
 	const void            *node;   /* the object */
-	const void            *next;   /* of json_begin_items: the item that json_item reads next, */
-	size_t                 next_i; /* and its index */
-	uint64_t               seen;   /* its members that were asked for, by position */
+	const void            *next;   /* json_begin_items: the next item for json_item, */
+	size_t                 next_i; /* .. and its index */
+	uint64_t               seen;   /* members that were asked for, a bit for each position */
 	struct json_fault     *fault;
 	bool                   failed;
-	/* Where the object is: element `index` of the array `name` in `parent`, which must outlive it. NULL: the root
-	 * of a call or a batch item, where paths begin. */
+	/* The place of this object: element `index` of the array `name` in `parent`, which must outlive it. NULL: the
+	 * root of a call or a batch item, where paths begin. */
 	const struct json_reader *parent;
 	const char               *name;
 	size_t                    index;
@@ -46,13 +46,13 @@ void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_
  * count here. Returns the number of items, 0 after a fault (wrong type, empty, too many, unknown other members). */
 size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
                         struct json_fault *fault);
-/* Item `i` of such an array: called for 0, 1, 2 and so on, each costs one step. Its fields are named relative to the
- * item. Faults when it is not an object or has a flaw; what is wrong with it is no fault of `items`. */
+/* Item `i` of such an array. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named relative to the
+ * item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
 
 /* Whether the member is there, of whatever type; does not count as asking for it. */
 bool json_has(const struct json_reader *in, const char *name);
-/* The member if it is a code of 1 to max bytes, otherwise NULL, whatever else is wrong with the object: to name a
+/* The member if it is a code of 1 to max bytes, otherwise NULL, whatever else is wrong with the object: for naming a
  * malformed item in its result. */
 const char *json_peek_code(const struct json_reader *in, const char *name, size_t max);
 /* The string's bytes live in the doc; *len without the NUL. False and a fault when absent (if required) or not a
@@ -61,8 +61,8 @@ bool json_string(struct json_reader *in, const char *name, enum json_need need, 
 /* A string of the codes' alphabet (code_valid), 1 to max bytes. */
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
                size_t *len);
-/* An integer in min..max, which lie within JSON_INT_MAX: below 2^53 cJSON's doubles are exact, and what they round is
- * above it, so out of range. */
+/* An integer in min..max, both within JSON_INT_MAX. cJSON's doubles are exact below 2^53; a number that they round is
+ * above that and out of range. */
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
 bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out);
@@ -77,8 +77,7 @@ const void *json_array_object(struct json_reader *in, const char *name, size_t i
 /* The element as a code (code_valid), named NAME[i]; "" after a fault. Returns the next element. */
 const void *json_array_code(struct json_reader *in, const char *name, size_t i, const void *element, size_t max,
                             const char **out, size_t *len);
-/* Says what is wrong with a member that was read well but cannot be meant. `name` NULL: the object itself. The first
- * one wins. */
+/* Refuses a member that was read well and makes no sense. `name` NULL: the object itself. The first fault wins. */
 void json_refuse(struct json_reader *in, const char *name, const char *detail);
 /* Refuses members that nobody asked for. True: nothing is wrong with the object. */
 bool json_end(struct json_reader *in) MUST_CHECK;

@@ -28,7 +28,7 @@ struct log_line {
 	size_t len;
 };
 
-/* What does not fit is left out; there is room for the end of the line. */
+/* Text that does not fit is left out; room for the end of the line is kept. */
 static void line_char(struct log_line *l, char c)
 {
 	if (l->len < sizeof(l->data) - 1)
@@ -106,7 +106,7 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
 	va_end(ap);
 	line.data[line.len++] = '\n';
 	if (write(STDERR_FILENO, line.data, line.len) < 0)
-		return; /* nowhere left to say it */
+		return; /* stderr itself failed: no place is left to say it */
 }
 
 void say(const char *format, ...)

@@ -1,8 +1,8 @@
 /* log.h - one logfmt line per event on stderr, and lines to a person at a terminal.
  *
  * `event` is a short fixed word; format gives `key=value` pairs, with whole numbers (d, u, l, ll, z) and texts. A text
- * stays one value whatever it holds: %s is put in quotes where it needs them, and what would end the value or the line
- * is escaped. Any thread. */
+ * stays one value whatever it holds: %s is put in quotes where it needs them, and bytes that would end the value or the
+ * line are escaped. Any thread. */
 #ifndef LOG_H
 #define LOG_H
 
@@ -14,7 +14,7 @@ bool                  log_level_set(const char *name) MUST_CHECK;
 void                  log_event(enum log_level level, const char *event, const char *format, ...) PRINTF(3, 4);
 /* One clear line to a person at a terminal, on stderr: "holdfast: ...". For commands. */
 void say(const char *format, ...) PRINTF(1, 2);
-/* Writes into `why` what went wrong. Always false, so that what fails can end in `return why_write(..)`. */
+/* Writes the reason of a failure into `why`. Always false, so that a function can end in `return why_write(..)`. */
 bool why_write(char *why, size_t why_size, const char *format, ...) PRINTF(3, 4);
 
 #endif

@@ -1,14 +1,14 @@
-/* memory.h - memory that is there. Without memory the process ends with one line in the log, everywhere: whatever was
- * acknowledged is in the database by then. Any thread. */
+/* memory.h - allocation that never fails. Without memory the process ends with one line in the log, everywhere.
+ * Acknowledged work is in the database by then. Any thread. */
 #ifndef MEMORY_H
 #define MEMORY_H
 
 #include "engine/base/base.h"
 
 void *mem_alloc(size_t size);             /* zeroed; never NULL */
-void *mem_resize(void *old, size_t size); /* like realloc; never NULL */
-char *mem_copy(const char *text);         /* like strdup; never NULL */
-/* For a library that says it got no memory, of unknown size: the line (event=no_memory) and the end. */
+void *mem_resize(void *old, size_t size); /* realloc, never NULL */
+char *mem_copy(const char *text);         /* strdup, never NULL */
+/* Ends the process with the line event=no_memory, for a library that got no memory of unknown size. */
 _Noreturn void mem_end(void);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
 void *mem_reach(void *list, size_t count, size_t *max, size_t size);

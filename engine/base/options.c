@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { DIGITS_MAX = 15 };
-#define MANY INT64_C(999999999999999) /* as many digits */
+#define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
 enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
 
@@ -25,7 +25,7 @@ enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag t
 static const struct {
 	const char *name;
 	enum type   type;
-	int64_t     min, max; /* of a number */
+	int64_t     min, max; /* the range of a number */
 	const char *arg, *standard;
 	int         commands;
 	const char *help;
@@ -36,7 +36,7 @@ static const struct {
 };
 
 static char *values[OPTIONS]; /* NULL: not given; owned */
-static bool  filed[OPTIONS];  /* given by the file of --config */
+static bool  filed[OPTIONS];  /* the file of --config gave the value */
 
 static void value_set(int option, const char *value)
 {
@@ -44,7 +44,7 @@ static void value_set(int option, const char *value)
 	values[option] = mem_copy(value);
 }
 
-/* What a source says again: one more of a list, behind a comma. */
+/* Appends another value of a LIST, behind a comma. */
 static void value_add(int option, const char *value)
 {
 	struct text all = {0};
@@ -115,7 +115,7 @@ static int option_find(const char *name, size_t len, int mask)
 	return -1;
 }
 
-/* In the environment and in a file a flag has a value, and may be off. */
+/* A flag has a value in the environment and in a file, and may be off there. */
 static bool is_off(int option, const char *value)
 {
 	static const char *const words[] = {"0", "false", "no", "off"};
@@ -132,7 +132,7 @@ static bool value_fits(int option, const char *value)
 	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
 }
 
-/* What a number has to be; `name` is what its source calls it. */
+/* Checks a number against its range; `name` is the name of the option in its source. */
 static void number_rule(char *to, size_t size, const char *name, int option)
 {
 	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
@@ -140,7 +140,7 @@ static void number_rule(char *to, size_t size, const char *name, int option)
 
 /* ---- the three sources */
 
-/* argv[i] and perhaps what follows; *used: how many of them. */
+/* Reads argv[i] and perhaps the value behind it; *used: how many arguments that were. */
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
@@ -239,7 +239,7 @@ static void comment_cut(char *line)
 	}
 }
 
-/* Without the quotes, if the whole of it is in quotes. */
+/* Strips the quotes of a value that is quoted as a whole. */
 static char *unquoted(char *value)
 {
 	size_t len = strlen(value);
@@ -250,7 +250,7 @@ static char *unquoted(char *value)
 	return value + 1;
 }
 
-/* The first line counts, as what stands before the file does; those of a list count all. */
+/* The first line of an option counts, and a value given before the file counts more; every line of a LIST counts. */
 static void config_take(int option, const char *value, int mask)
 {
 	if (!(table[option].commands & mask) || is_off(option, value))
@@ -318,7 +318,7 @@ static int config_read(const char *file, int mask)
 	return status;
 }
 
-/* Wherever a number came from. */
+/* Checks every number, whatever its source. */
 static int ranges_check(const struct command *command)
 {
 	char rule[160], flag[64];

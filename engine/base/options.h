@@ -22,7 +22,7 @@ enum {
 	KICK = 128,
 	PURGE = 256,
 	TUNE = 512,
-	HOUSED = 1023, /* all that work on a database */
+	HOUSED = 1023, /* every command that works on a database */
 	KEY = 1024,
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
@@ -32,19 +32,20 @@ enum {
 
 struct command {
 	const char *name;
-	int         mask;     /* which options it knows */
-	const char *operands; /* what stands behind the name, "" if nothing */
+	int         mask;     /* COMMAND_..: the options that this command knows */
+	const char *operands; /* the usage text behind the name, "" if nothing */
 	const char *summary;
 	const char *examples;                                          /* lines */
 	int (*run)(const struct command *self, int argc, char **argv); /* an exit status */
 };
 
-/* Reads argv[1..] into the options; *operands get what is not a flag (at most `max`). Every number is in its range
- * (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0.
+/* Reads argv[1..] into the options; *operands get the words that are no flag (at most `max`). Every number is in its
+ * range (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process
+ * with 0.
  */
 int         options_read(const struct command *command, int argc, char **argv, char **operands, int max);
-void        options_help(const struct command *command); /* what --help prints */
-void        options_forget(void);                        /* as if nothing had been read; texts got before are void */
+void        options_help(const struct command *command); /* the text of --help */
+void        options_forget(void);                        /* forgets all values; texts got before are void */
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);

@@ -1,5 +1,5 @@
-/* scan.c - see scan.h. Recursive descent, at most SCAN_DEPTH_MAX deep, over a text that ends in a NUL: as no rule
- * accepts a NUL, no rule needs to ask whether the text is over. */
+/* scan.c - see scan.h. Recursive descent, at most SCAN_DEPTH_MAX deep, over a text that ends in a NUL. No rule accepts
+ * a NUL, so no rule needs to ask whether the text is over. */
 #include "engine/base/scan.h"
 #include "engine/base/escape.h"
 #include "engine/base/memory.h"
@@ -17,17 +17,17 @@ struct name {
 /* An object or array whose end has not come yet. */
 struct level {
 	bool        array;
-	size_t      count;                   /* complete members or elements: the index of the current one */
-	struct name names[SCAN_MEMBERS_MAX]; /* of an object, as far as the current one */
+	size_t      count;                   /* complete members or elements, which is the index of the current one */
+	struct name names[SCAN_MEMBERS_MAX]; /* names of an object, up to the current one */
 };
 
 struct scan {
 	char              *text;
-	char              *end;     /* where the NUL stands */
+	char              *end;     /* the place of the NUL */
 	char              *at;      /* the next byte to read */
-	size_t             values;  /* begun so far */
+	size_t             values;  /* values begun so far */
 	bool               escaped; /* the last string has a backslash */
-	size_t             depth;   /* levels that the value being read lies within */
+	size_t             depth;   /* levels around the value being read */
 	struct scan_flaws *flaws;
 	struct json_fault *fault;
 	struct level       levels[SCAN_DEPTH_MAX];
@@ -68,7 +68,7 @@ static void path_write(const struct scan *s, size_t depth, char *path, size_t si
 			path_add_name(path, size, l->names[l->count].at, l->names[l->count].len);
 }
 
-/* ---- what is wrong */
+/* ---- faults and flaws */
 
 /* The text is not readable. Always false. */
 static PRINTF(3, 4) bool scan_fail(struct scan *s, const char *at, const char *format, ...)
@@ -86,7 +86,7 @@ static PRINTF(3, 4) bool scan_fail(struct scan *s, const char *at, const char *f
 	return false;
 }
 
-/* What stands at s->at cannot stand there. Always false. */
+/* Refuses the byte at s->at. Always false. */
 static bool scan_expected(struct scan *s, const char *what)
 {
 	return scan_fail(s, s->at, "is not JSON: %s is expected", what);
@@ -393,7 +393,7 @@ bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fau
 {
 	struct scan s;
 
-	/* Not zeroed as a whole: the levels are 8 KiB, and each is set up where it begins. */
+	/* The struct is not zeroed as a whole: its levels are 8 KiB, and each is set up when it begins. */
 	assert(text[len] == '\0');
 	s.text = s.at = text;
 	s.end = text + len;

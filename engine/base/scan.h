@@ -1,16 +1,16 @@
 /* scan.h - one strict pass over a JSON text (RFC 8259) before cJSON, which is lenient, sees it.
  *
- * A fault makes the whole text unreadable: what is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
- * that no call takes: a member that is there twice. It belongs to the item it stands in, an element of an array that is
- * a member of the root object, so that one malformed reservation of a batch does not refuse the others. A number that
- * is not a 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
+ * A fault makes the whole text unreadable: it is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
+ * that no call takes: a member that is there twice. A flaw belongs to its item, an element of an array that is a member
+ * of the root object, so that one malformed reservation of a batch does not refuse the others. A number that is not a
+ * 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
 #ifndef SCAN_H
 #define SCAN_H
 
 #include "engine/base/base.h"
 
-/* What is wrong and where: `field` is a path such as lines[0].qty, empty where it is the text or the item itself.
- * `detail` is said of it: "is missing", "must be a string". Both are UTF-8. */
+/* A fault. `field` is a path such as lines[0].qty, empty for the text or the item itself. `detail` is said of the
+ * field: "is missing", "must be a string". Both are UTF-8. */
 struct json_fault {
 	char field[192];
 	char detail[192];
@@ -24,7 +24,7 @@ enum { SCAN_DEPTH_MAX = 8, SCAN_VALUES_MAX = 400000, SCAN_MEMBERS_MAX = 64, SCAN
 
 /* The first flaw of one item. */
 struct scan_flaw {
-	size_t            item;  /* its index in its array */
+	size_t            item;  /* the item's index in its array */
 	size_t            own;   /* fault.field + own is the path relative to the item */
 	struct json_fault fault; /* the path is from the root */
 };
@@ -33,7 +33,7 @@ struct scan_flaw {
  * items knows no other array: of a text with more arrays some flaws are left out, but never all. */
 struct scan_flaws {
 	struct json_fault outside; /* the first flaw outside of items; its detail is empty if there is none */
-	struct scan_flaw *items;   /* by item, ascending */
+	struct scan_flaw *items;   /* sorted by item */
 	size_t            count;
 	size_t            room;
 };
@@ -44,12 +44,12 @@ struct scan_flaws {
  * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
  * array, which no reader takes. Linear in len, no globals. */
 bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
-/* The flaw of an item; NULL if it has none. */
+/* The flaw of an item; NULL if the item has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
 void                    scan_flaws_fini(struct scan_flaws *flaws);
 
-/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. What does not fit into
- * `size` is left out; UTF-8 is cut between characters only. */
+/* Paths such as lines[0].qty: appends a member's name or an array's index to the string `path`. Text that does not fit
+ * into `size` is left out; UTF-8 is cut between characters only. */
 void path_add_name(char *path, size_t size, const char *name, size_t len);
 void path_add_index(char *path, size_t size, size_t index);
 

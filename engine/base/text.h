@@ -10,8 +10,8 @@ struct text {
 	size_t cap;
 };
 void  text_fini(struct text *t);
-void  text_reset(struct text *t);             /* empty again, the memory stays */
-char *text_room(struct text *t, size_t more); /* where `more` bytes may be written; the caller adds to len */
+void  text_reset(struct text *t);             /* empties the text; the memory stays */
+char *text_room(struct text *t, size_t more); /* the place for `more` bytes; the caller adds to len */
 void  text_bytes(struct text *t, const void *data, size_t len);
 void  text_add(struct text *t, const char *string);
 void  text_char(struct text *t, char c);

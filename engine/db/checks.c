@@ -30,7 +30,7 @@ struct exam {
 	int          found;
 };
 
-/* One line: what it is, what it should be, and why. */
+/* One line: the setting as found, its right value, and the reason. */
 static void PRINTF(3, 4) exam_expect(struct exam *exam, bool good, const char *format, ...)
 {
 	char    line[300];
@@ -106,7 +106,7 @@ enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
 	return result;
 }
 
-/* Is the way to the server open to others? */
+/* True: others on the network may read what goes to and from the server. */
 static bool way_is_open(const struct db_target *t)
 {
 	return *t->host && t->tls == DB_TLS_OFF && strcmp(t->host, "localhost") != 0 && strcmp(t->host, "::1") != 0 &&

@@ -1,23 +1,23 @@
-/* db.h - one connection to MariaDB and what can come of a statement. The only door to libmariadb.
+/* db.h - one connection to MariaDB and the results of a statement. The only door to libmariadb.
  *
- * A connection belongs to one thread. Every connection is opened the same way: READ COMMITTED, autocommit, strict
- * sql_mode, time zone +00:00, waits of 2 s for a row or a table, transactions idle for 5 s rolled back. */
+ * A connection belongs to one thread. Every connection is opened alike: READ COMMITTED, autocommit, strict sql_mode,
+ * time zone +00:00, waits of 2 s for a row or a table, transactions idle for 5 s rolled back. */
 #ifndef DB_H
 #define DB_H
 
 #include "engine/db/url.h"
 #include "engine/db/values.h"
 
-/* What became of a statement: the classes of the MariaDB error codes, decided in db.c alone. */
+/* The result of a statement: the classes of the MariaDB error codes, decided in db.c and nowhere else. */
 enum db_result {
 	DB_OK,
 	DB_RETRY,     /* 1213, 1020: the server undid the whole transaction; do it again */
 	DB_LOCKED,    /* 1205: a lock was not given in time; ROLLBACK, then perhaps again */
 	DB_DUPLICATE, /* 1062: a key exists already; the statement was undone */
 	DB_ERROR,     /* the server refused the statement, and would again */
-	DB_AWAY,      /* nothing was done; the connection was closed. There was none, or it broke before all was sent,
-	               * or the server cannot do it for now: no space, read only, a table that is missing */
-	DB_UNKNOWN,   /* the statement may have been done or not; the connection was closed */
+	DB_AWAY,    /* nothing was done; the connection was closed. The connection was missing, or broke before all was
+	               sent, or the server refuses for now: no space, read only, a missing table */
+	DB_UNKNOWN, /* the statement may have been done or not; the connection was closed */
 };
 
 struct db;
@@ -27,11 +27,11 @@ void       db_free(struct db *db);                 /* closes; NULL is fine */
 bool       db_connect(struct db *db) MUST_CHECK;   /* closes what was open, tries once; 3 s at most per step */
 void       db_close(struct db *db);                /* db_connect may follow */
 bool       db_connected(const struct db *db);
-/* How long the server may be silent before a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
+/* The silence of the server after which a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
 void db_silence_set(struct db *db, unsigned silence_s);
-/* From now on rows are given as they arrive, also those of a set that breaks off, and none is kept here: for readers of
- * sets of any length who make nothing of their rows before DB_OK. */
+/* Gives rows as they arrive from now on, also rows of a set that breaks off, and keeps none: for readers of sets of any
+ * length who make nothing of their rows before DB_OK. */
 void                    db_stream(struct db *db);
 const struct db_target *db_where(const struct db *db);
 
@@ -42,10 +42,10 @@ struct db_row {
 	unsigned             columns;
 	char               **col;
 	const unsigned long *len;
-	const void          *fields; /* for the last two below */
+	const void          *fields; /* private to db_column and db_is_number */
 };
 int64_t     db_int(const struct db_row *row, unsigned column);    /* NULL reads as 0 */
-const char *db_column(const struct db_row *row, unsigned column); /* its name; lives as long as the columns */
+const char *db_column(const struct db_row *row, unsigned column); /* the column's name; lives as long as the columns */
 bool        db_is_number(const struct db_row *row, unsigned column);
 
 /* Runs one statement (a compound is one) and gives its rows to `each` (NULL: there are none, or nobody cares), which
@@ -58,38 +58,38 @@ enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, c
                        void *arg) MUST_CHECK;
 
 /* ---- several statements in one trip: sent one behind the other, then answered in that order. The server does not stop
- * at one that fails: what was sent behind it is run all the same. At most DB_AHEAD may wait for their answers, and
+ * at a statement that fails: it runs those behind it all the same. At most DB_AHEAD may wait for their answers, and
  * nothing else may be asked meanwhile. */
 enum { DB_AHEAD = 16 };
 enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or DB_AWAY */
-/* A statement that db_prepare has made known and that gives no rows, run once for each row of values. As db_send. */
+/* Runs a statement that db_prepare has made known and that gives no rows, once for each row of values. Sent and
+ * answered as by db_send. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct values *values) MUST_CHECK;
-/* The answer to the oldest statement that has none. As for db_run. */
+/* Reads the answer to the oldest unanswered statement, as db_run does. */
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Once for a connection; `sql` is known by its address. */
 enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
 
-/* ---- a transaction of several statements: nothing is committed before db_end, whatever becomes of a statement, and
- * whoever interrupts it. Call db_begin with no answer outstanding. It is lazy: SET autocommit = 0 goes out with the
- * first statement, or not at all if a transaction of this connection has sent it before; from then on a statement by
- * itself is sent with its own COMMIT or ROLLBACK behind it. That is for the lone request: 9 to 11 % more orders over up
- * to 16 connections, nothing from 64 on. */
+/* ---- a transaction of several statements: nothing is committed before db_end, also when a statement fails or is
+ * interrupted. Call db_begin with no answer outstanding. db_begin is lazy: SET autocommit = 0 goes out with the first
+ * statement, or not at all if a transaction of this connection has sent it before. From then on a statement by itself
+ * is sent with its own COMMIT or ROLLBACK behind it. The lone request gains: 9 to 11 % more orders over up to 16
+ * connections, nothing from 64 on. */
 void db_begin(struct db *db); /* does nothing on a connection that is closed */
-/* As db_text, when all that was sent is answered. A transaction that could not be committed is to be ended again,
- * without. */
+/* Ends the transaction, as db_text does, when all sent statements are answered. A transaction that could not be
+ * committed is ended again, without commit. */
 enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 
-/* Of the last db_connect that failed: the server is there and lets nobody in by this name, password or database. To try
- * again is no use. */
+/* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no
+ * use. */
 bool db_refused(const struct db *db);
-/* Of the last statement: DB_ERROR, because the account may not do it. */
+/* True: the last statement is DB_ERROR because the account lacks the right. */
 bool db_denied(const struct db *db);
-/* Of the last statement: DB_ERROR, and a row is to blame, which breaks a rule of its table. Other errors may be of all
- * rows. */
+/* True: the last statement is DB_ERROR because a row breaks a rule of its table. Other errors may concern all rows. */
 bool        db_refused_row(const struct db *db);
-const char *db_error(const struct db *db); /* of the last db_connect or statement that failed */
+const char *db_error(const struct db *db); /* the error of the last db_connect or statement that failed */
 unsigned    db_errno(const struct db *db);
-int64_t     db_changed(const struct db *db); /* rows, by the last statement */
+int64_t     db_changed(const struct db *db); /* rows that the last statement changed */
 int64_t     db_last_id(const struct db *db); /* the LAST_INSERT_ID that the last prepared statement gave back */
 
 #endif

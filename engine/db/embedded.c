@@ -1,8 +1,7 @@
-/* embedded.c - see embedded.h. Users of the server, the right to start or stop it, and the thread that watches it; the
- * process itself is mariadbd.c.
- *
- *   users.lock, shared     from embedded_open to embedded_close; exclusive only while the last one out stops the server
- *   start.lock             taken after users.lock, held until the server answers; who gets it looks for one first */
+/* embedded.c - see embedded.h. Users of the server, the right to start or stop it, and the thread that watches it;
+ * mariadbd.c has the process itself.
+ *   users.lock  shared from embedded_open to embedded_close; exclusive only while the last user stops the server
+ *   start.lock  taken after users.lock, held until the server answers; its new owner looks for a server first */
 #include "engine/db/embedded.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -25,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-	OPEN_MS = 60000, /* for another's start or stop, and for an answer */
+	OPEN_MS = 60000, /* longest wait for another user's start or stop, and for an answer */
 	STOP_MS = 60000,
 	PEEP_MS = 100,       /* longer than embedded_is_served has serve.lock */
 	LOOK_MS = 20,        /* between two looks at a lock or at a server that starts */
@@ -35,7 +34,7 @@ enum {
 };
 
 struct embedded {
-	struct mariadbd   server; /* while the watch runs, its own */
+	struct mariadbd   server; /* the watch's while the watch runs */
 	struct db_target  target;
 	enum embedded_use use;
 	int               users_lock; /* -1: not open, like the two below */
@@ -43,7 +42,7 @@ struct embedded {
 	int               wake; /* an eventfd: the watch is to end */
 	bool              watched;
 	pthread_t         watch;
-	bool              none; /* there is no database, and none is to be made */
+	bool              none; /* no database is there, and none is to be made */
 	_Atomic int64_t   restarts;
 };
 
@@ -123,13 +122,13 @@ static bool server_answers(const struct embedded *e, char *error, size_t error_s
 	return ok;
 }
 
-/* A server that ended before it answered: if it is ours, it would again. */
+/* Handles a server that ended before it answered: an adopted one is replaced, our own would end again. */
 static bool server_replace(struct embedded *e, bool *found, char *why, size_t why_size)
 {
 	char how[64], complaint[400];
 
 	mariadbd_reap(&e->server, how, sizeof(how));
-	if (*found) { /* it was on its way out when we found it */
+	if (*found) { /* the adopted server was about to end */
 		*found = false;
 		return mariadbd_start(&e->server, why, why_size);
 	}
@@ -138,7 +137,8 @@ static bool server_replace(struct embedded *e, bool *found, char *why, size_t wh
 	                 e->server.dir);
 }
 
-/* With start.lock held, so that one that is being made is waited for. */
+/* Makes the data directory, or looks for it. The caller holds start.lock, so a directory in the making is waited for.
+ */
 static bool database_there(struct embedded *e, char *why, size_t why_size)
 {
 	if (e->use != EMBEDDED_FIND)
@@ -147,7 +147,7 @@ static bool database_there(struct embedded *e, char *why, size_t why_size)
 	return !e->none;
 }
 
-/* With start.lock held: finds the server or starts one, and waits until it answers (-1: until embedded_close). */
+/* Finds the server or starts one, and waits until it answers (-1: until embedded_close). Needs start.lock. */
 static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
 {
 	int64_t until = clock_ms() + wait_ms;
@@ -163,7 +163,8 @@ static bool server_up(struct embedded *e, bool *found, int wait_ms, char *why, s
 		if (stopping(e, 0))
 			return why_write(why, why_size, "stopped while mariadbd was starting");
 		if (wait_ms >= 0 && clock_ms() > until) {
-			/* A recovery that is cut short begins anew: it is left running for the next command to find. */
+			/* Leaves a server in recovery running for the next command to find: a recovery that is cut
+			 * short begins anew. */
 			pid = e->server.pid;
 			mariadbd_leave(&e->server);
 			return why_write(why, why_size, "mariadbd (pid %ld) does not answer after %d s: %s", (long)pid,
@@ -201,7 +202,7 @@ static bool server_open(struct embedded *e, char *why, size_t why_size)
 
 /* ---- the watch */
 
-/* Everybody who uses the server sees it die; one starts it again, the others find that one's. */
+/* Restarts a dead server: every user sees it die, one user starts it again, the others find that server. */
 static void server_heal(struct embedded *e)
 {
 	int64_t began = clock_ms();
@@ -348,7 +349,8 @@ void embedded_close(struct embedded *e)
 		eventfd_write(e->wake, 1);
 		pthread_join(e->watch, NULL);
 	}
-	/* Who fails here has let go of the lock all the same, so that of two who leave at once one is the last. */
+	/* A failed attempt to take the lock exclusively gives up the shared lock all the same: of two users who leave
+	 * at once one is the last. */
 	if (e->users_lock >= 0 && flock(e->users_lock, LOCK_EX | LOCK_NB) == 0 && e->server.pidfd >= 0)
 		server_stop(e);
 	mariadbd_fini(&e->server);

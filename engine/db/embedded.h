@@ -16,19 +16,21 @@
 struct embedded;
 
 enum embedded_use {
-	EMBEDDED_FIND,  /* a database that is there; nothing is made where there is none */
-	EMBEDDED_MAKE,  /* DIR and the data directory are made where they do not exist */
-	EMBEDDED_SERVE, /* the same, and serve.lock is taken as well */
+	EMBEDDED_FIND,  /* opens a database that is there; makes nothing */
+	EMBEDDED_MAKE,  /* makes DIR and the data directory where they do not exist */
+	EMBEDDED_SERVE, /* as EMBEDDED_MAKE, and takes serve.lock */
 };
 
 /* Starts or adopts the server, waits (60 s at most) until it answers, and creates the database `holdfast` where it is
- * missing. From here on a thread watches the server and starts it again at once when it dies. EXIT_DONE; EXIT_CONFIG:
- * there is no database to be found; EXIT_UNAVAILABLE: every other failure. Then `why` holds one clear line. */
+ * missing. Afterwards a thread watches the server and starts it again at once when it dies.
+ *
+ * EXIT_DONE; EXIT_CONFIG: no database is to be found; EXIT_UNAVAILABLE: every other failure. `why` holds one clear line
+ * of the failure. */
 int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size) MUST_CHECK;
-/* Whether a `serve` is on DIR; then `why` says so. A look, which changes nothing. */
+/* True: a `serve` runs on DIR, and `why` says so. The call changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);
-int64_t embedded_restarts(const struct embedded *e); /* for tests: how often the server was started again; any thread */
+int64_t embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
 /* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
 void embedded_close(struct embedded *e);
 

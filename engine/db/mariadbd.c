@@ -24,13 +24,14 @@
 
 enum { MAKE_MS = 120000, LOG_MAX = 16 << 20 };
 
-/* Given to both programs, so that the first start need not write the redo log anew. Killed under full load, the server
- * is back after 4 s with 512 MiB and after 11 s with 1 GiB; the load is carried as fast with either. */
+/* The size of the redo log, given to mariadb-install-db too, so that the first start need not write the log anew.
+ * Killed under full load, the server is back after 4 s with 512 MiB and after 11 s with 1 GiB; both carry the same
+ * load. */
 #define REDO "--innodb-log-file-size=512M"
 
 /* ---- the folder and its user */
 
-/* A folder that we take over is shut to everybody else: that is not done to one that holds something of somebody. */
+/* True: DIR holds nothing of anybody else. A folder that we take over is shut to all others. */
 static bool folder_free(const struct mariadbd *m)
 {
 	DIR           *dir = opendir(m->dir);
@@ -56,7 +57,7 @@ bool mariadbd_become(const struct mariadbd *m)
 	return setgroups(1, &m->gid) == 0 && setgid(m->gid) == 0 && setuid(m->uid) == 0;
 }
 
-/* Only trying tells whether the user gets through all the folders above. */
+/* True: the user gets through all the folders above. Only a try tells. */
 static bool user_enters(const struct mariadbd *m)
 {
 	pid_t pid = fork();
@@ -69,7 +70,7 @@ static bool user_enters(const struct mariadbd *m)
 	return pid > 0 && status == 0;
 }
 
-/* The user of a root's server: whoever owns the data directory; mysql or, where only the server's program is installed,
+/* The user of a root's server: the owner of the data directory; mysql or, where only the server's program is installed,
  * holdfast for a new one; root where that cannot be. */
 static void user_choose(struct mariadbd *m)
 {
@@ -88,7 +89,7 @@ static void user_choose(struct mariadbd *m)
 	} else if (!user_enters(m)) {
 		m->why_root = "the server's own user cannot enter the folder: one above is shut to it";
 		m->uid = m->gid = 0;
-		/* For good: from now on there will be files of root in it. */
+		/* The data directory is root's for good: from now on it holds files of root. */
 		if (made && fchownat(m->dir_fd, "db", 0, 0, 0) != 0)
 			log_event(LOG_WARN, "data_not_owned", "dir=\"%s\" errno=%d", m->dir, errno);
 	}
@@ -129,7 +130,7 @@ bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_si
 		return why_write(why, why_size, "%s holds other files: give the database a folder of its own", path);
 	if (m->uid == 0)
 		user_choose(m);
-	lock = mariadbd_file(m, "users.lock"); /* the first file: by it folder_free knows what is ours */
+	lock = mariadbd_file(m, "users.lock"); /* the first file: by this file folder_free recognises our folder */
 	if (lock < 0 || close(lock) != 0 || fchmod(m->dir_fd, 0700) != 0 ||
 	    (geteuid() == 0 && fchown(m->dir_fd, m->uid, m->gid) != 0))
 		return why_write(why, why_size, "cannot take over the folder %s: %s", path, strerror(errno));
@@ -144,7 +145,7 @@ void mariadbd_fini(struct mariadbd *m)
 	m->dir_fd = -1;
 }
 
-/* The server's user may write in DIR: what it could have put there, a link to a file of root, is not touched. */
+/* No link is followed: the server's user may write in DIR and could have put a link to a file of root there. */
 int mariadbd_file(const struct mariadbd *m, const char *name)
 {
 	int         fd = openat(m->dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -187,7 +188,7 @@ static bool program_find(const char *name, char *path, size_t size, char *why, s
 	                 name);
 }
 
-/* In the child of a process of several threads: no call here but async-signal-safe ones. */
+/* Runs in the child of a process of several threads: async-signal-safe calls only. */
 static bool pid_write(const struct mariadbd *m)
 {
 	char digits[24], *end = digits + sizeof(digits), *at = end;
@@ -201,8 +202,7 @@ static bool pid_write(const struct mariadbd *m)
 	return fd >= 0 && write(fd, at, (size_t)(end - at)) == end - at;
 }
 
-/* Calls async-signal-safe functions alone, as pid_write. A session of its own keeps a Ctrl-C that is meant for us from
- * the server. */
+/* Makes async-signal-safe calls only, as pid_write does. A session of its own keeps our Ctrl-C from the server. */
 static _Noreturn void child_run(const struct mariadbd *m, int home, char *const argv[], bool server)
 {
 	sigset_t none;
@@ -294,7 +294,7 @@ static void leftovers_remove(const struct mariadbd *m)
 		closedir(dir);
 }
 
-/* mariadb-install-db does not quote what it hands on: every path is relative, so that DIR may have any name. --rpm
+/* mariadb-install-db does not quote its arguments: every path is relative, so that DIR may have any name. --rpm
  * keeps it from looking up our host's name and from changing the owner of the system's PAM helper. */
 static bool install_run(struct mariadbd *m, const char *home, char *why, size_t why_size)
 {
@@ -314,7 +314,7 @@ static bool install_run(struct mariadbd *m, const char *home, char *why, size_t 
 	    !process_run(m, home, argv, false, why, why_size))
 		return false;
 	if (!mariadbd_ended(m, -1, MAKE_MS)) {
-		kill(-m->pid, SIGTERM); /* its session: the script and the server it runs */
+		kill(-m->pid, SIGTERM); /* the session of mariadb-install-db: the script and the server it runs */
 		mariadbd_leave(m);
 		return why_write(why, why_size, "mariadb-install-db took more than %d s in %s", MAKE_MS / 1000, m->dir);
 	}
@@ -503,7 +503,7 @@ void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size)
 		close(fd);
 	text[len > 0 ? len : 0] = '\0';
 	error = strstr(text, "[ERROR] ");
-	fatal = strstr(text, "FATAL ERROR: "); /* of mariadb-install-db, which is a shell script */
+	fatal = strstr(text, "FATAL ERROR: "); /* an error of mariadb-install-db, a shell script */
 	error = error ? error + strlen("[ERROR] ") : fatal ? fatal + strlen("FATAL ERROR: ") : text + strlen(text);
 	error[strcspn(error, "\n")] = '\0';
 	snprintf(line, line_size, "%s", *error ? error : "it gave no reason");

@@ -17,13 +17,14 @@ struct mariadbd {
 	int         dir_fd;
 	uid_t       uid; /* the server's user */
 	gid_t       gid;
-	const char *why_root;  /* why that is root against our wish; NULL: it is not, or it has been said */
-	pid_t       pid;       /* of the server that runs, as far as we know */
-	int         pidfd;     /* readable when it has ended; -1: none runs */
-	off_t       log_start; /* where its part of the log begins */
+	const char *why_root; /* the reason why the server runs as root against our wish; NULL: it does not, or the
+	                         reason was told */
+	pid_t pid;            /* process of the server that runs, as far as we know */
+	int   pidfd;          /* readable when it has ended; -1: none runs */
+	off_t log_start;      /* where the server's part of the log begins */
 };
 
-/* A folder that is not opened and a server that does not run: what mariadbd_fini may be given. */
+/* The initial value: no folder open and no server known. mariadbd_fini takes it. */
 #define MARIADBD_NONE ((struct mariadbd){.dir_fd = -1, .pidfd = -1})
 
 /* False: DIR is no private server's folder, for certain. Touches nothing. */
@@ -54,7 +55,7 @@ void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size);
 
 /* Opens a file of DIR, made for the server's user where it is missing. -1: errno says why. */
 int mariadbd_file(const struct mariadbd *m, const char *name) MUST_CHECK;
-/* For a child of ours, after fork: becomes the server's user. Async-signal-safe. */
+/* Makes a child of ours, after fork, the server's user. Async-signal-safe. */
 bool mariadbd_become(const struct mariadbd *m) MUST_CHECK;
 
 #endif

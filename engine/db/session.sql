@@ -1,10 +1,11 @@
--- The settings that every session is told while its connection is made, and what the doctor reads of the server. A
--- session fixes all that a result or a promise rests on, whatever the server's settings and an init_connect make of it.
--- Names and values are those that every supported version knows; DEFAULT would be the server's setting for most of
--- them.
+-- Settings of every session, told while its connection is made, and the doctor's questions to the server.
+--
+-- A session fixes every setting on which a result or a promise rests, whatever the server's settings and an
+-- init_connect make of it. Names and values are known to every supported version; DEFAULT would be the server's setting
+-- for most of them.
 
 -- name: session_letters
--- By itself, because what a text in the next one means is decided before that is run.
+-- The character set goes first and by itself: it decides how the text of the next statement is read.
 SET NAMES utf8mb4;
 
 -- name: session_settings
@@ -32,7 +33,7 @@ SET SESSION
     optimizer_max_sel_arg_weight = 32000; -- .. nor passed over, which would be a walk over all rows that locks them
 
 -- name: session_newer
--- What some supported versions do not know, error 1193. For whoever is not allowed to set the clock, nobody has set it.
+-- Settings that some supported versions do not know (error 1193). An account that may not set the clock finds it unset.
 BEGIN NOT ATOMIC
   DECLARE CONTINUE HANDLER FOR 1193 BEGIN END;
   IF @@secure_timestamp = 'NO' THEN SET timestamp = DEFAULT; END IF;
@@ -41,8 +42,8 @@ BEGIN NOT ATOMIC
 END;
 
 -- name: server_settings
--- What the doctor looks at, which no session can mend. The last one is 1 where SYSDATE is the time at which a statement
--- began.
+-- The doctor's questions, about settings that no session can mend. The last column is 1 where SYSDATE is the time at
+-- which a statement began.
 SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet, @@log_bin, @@binlog_format, @@sync_binlog,
        @@global.read_only, @@innodb_deadlock_detect, @@max_prepared_stmt_count, @@global.wait_timeout,
        LENGTH(@@init_connect), SLEEP(0.002) * 0 + (SYSDATE(6) = UTC_TIMESTAMP(6));

@@ -1,7 +1,6 @@
-/* statement.h - the SQL of the .sql files, by name. The only place that builds SQL text.
- *
- * Blocks are statements or steps of a compound. Only numbers, times and hex literals are filled in, so that no input
- * can become SQL: {slot} {after_at} .. take the value of that name in struct fill, {rows} and {list} its rows. */
+/* statement.h - the SQL of the .sql files, by name. The only place that builds SQL text. Blocks are statements or steps
+ * of a compound. Only numbers, times and hex literals are filled in, so no input can become SQL: {slot} {after_at} ..
+ * take the value of that name in struct fill, {rows} and {list} its rows. */
 #ifndef STATEMENT_H
 #define STATEMENT_H
 
@@ -11,14 +10,13 @@
 #include "statements.h"
 #undef STATEMENT_ENUM
 
-/* Behind the name of a statement in its .sql file. */
+/* Flags behind the name of a statement in its .sql file. */
 enum statement_flag {
-	STATEMENT_PREPARED = 1, /* has question marks: a lane's connection knows it by db_prepare */
-	STATEMENT_NEVER_WAITS =
-		2, /* for a row that another has locked: it makes new rows, or has locked the row before */
+	STATEMENT_PREPARED = 1,    /* has question marks: a lane's connection knows it by db_prepare */
+	STATEMENT_NEVER_WAITS = 2, /* waits for no row lock: makes new rows, or has locked the row before */
 };
 
-/* The parameters, named in fill.def. What a statement does not name is not looked at. */
+/* Parameters, named in fill.def. A statement reads only those that it names. */
 struct fill {
 #define FILL_NUMBER        int64_t
 #define FILL_TIME          int64_t

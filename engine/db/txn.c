@@ -80,7 +80,7 @@ static void steps_settle(struct txn *t)
 		if (result != DB_OK || step->expected < 0)
 			continue;
 		changed = db_changed(t->db) == step->expected;
-		if (t->now == 0) { /* the first is the fence, which tells the time */
+		if (t->now == 0) { /* the first step is the fence, which tells the time */
 			t->now = db_last_id(t->db);
 			if (changed) /* otherwise no row was read that could tell */
 				t->fence->entered(t->fence->arg, t->now, t->begun_ms);

@@ -4,14 +4,15 @@
 
 #include "engine/base/base.h"
 
-/* What a connection over TCP must be, or is not made. A socket needs none of it. */
+/* Encryption that a connection over TCP must have, or is not made. A socket needs none. */
 enum db_tls {
 	DB_TLS_OFF,
-	DB_TLS_REQUIRED, /* encrypted, by whoever answers */
-	DB_TLS_VERIFY,   /* encrypted, by the host named: its certificate is of an authority in tls_ca, and valid */
+	DB_TLS_REQUIRED, /* encrypted, whatever host answers */
+	DB_TLS_VERIFY,   /* encrypted, and the host is the one named: its certificate is valid and of an authority in
+	                    tls_ca */
 };
 
-/* Where a database is. Filled by db_target_parse or by embedded_open. */
+/* The place of a database. Filled by db_target_parse or by embedded_open. */
 struct db_target {
 	char        host[256]; /* empty: the socket is used */
 	unsigned    port;
@@ -20,7 +21,7 @@ struct db_target {
 	char        password[256];
 	char        database[128];
 	enum db_tls tls;
-	char        tls_ca[512]; /* a file of certificates (PEM), for DB_TLS_VERIFY alone */
+	char        tls_ca[512]; /* a file of certificates (PEM), used by DB_TLS_VERIFY */
 };
 
 /* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or

@@ -1,8 +1,8 @@
 /* values.h - rows of values for a statement: written into its text ({rows}, {list}), or sent behind its question marks.
- *
  * A row has as many columns as the first one, filled in order; a column has one type, or NULLs. Zero-initialised is
- * empty. Bytes stay the caller's, and stay as they are until the statement was made or, with question marks, answered.
- */
+ * empty.
+ *
+ * Bytes stay the caller's, and must not change until the statement was made or, with question marks, answered. */
 #ifndef VALUES_H
 #define VALUES_H
 
@@ -18,17 +18,17 @@ struct value {
 struct values {
 	size_t        rows, columns; /* columns of each row; 0: there is none yet */
 	struct value *list;
-	size_t        count, max; /* of values */
+	size_t        count, max; /* number of values */
 };
 
 #define V_INT(n)           ((struct value){VALUE_INT, (int64_t)(n), NULL})
 #define V_BYTES(data, len) ((struct value){VALUE_BYTES, (int64_t)(len), data})
-#define V_TEXT(string)     value_of_text(string)                  /* NULL: a NULL, which no question mark takes */
-#define V_NOW              ((struct value){VALUE_NOW, 0, NULL})   /* @t, the time of the transaction; in a text alone */
-#define V_CLOCK            ((struct value){VALUE_CLOCK, 0, NULL}) /* outside of a transaction: the clock; likewise */
+#define V_TEXT(string)     value_of_text(string)                /* NULL: a NULL, which no question mark takes */
+#define V_NOW              ((struct value){VALUE_NOW, 0, NULL}) /* @t, the transaction's time; in a text only */
+#define V_CLOCK            ((struct value){VALUE_CLOCK, 0, NULL}) /* the clock, outside of a transaction; in a text only */
 struct value value_of_text(const char *string);
 
-void values_reset(struct values *v); /* empty; the memory stays */
+void values_reset(struct values *v); /* empties the rows; the memory stays */
 void values_fini(struct values *v);
 /* values_row(v, V_INT(1), V_TEXT("a")) adds a row. */
 #define values_row(v, ...)                                 \

@@ -1,7 +1,5 @@
-/* balance.c - see balance.h.
- *
- * The lines of a batch meet in balances, and balances take what the hints of earlier batches know or what is read now.
- * A hint is never trusted further than the guard in stock_deduct: one that was wrong costs a round trip. */
+/* balance.c - see balance.h. Lines of a batch meet in balances. A balance starts from the hint of an earlier batch or
+ * from a read. The guard in stock_deduct checks every hint: a wrong one costs a round trip. */
 #include "engine/lane/balance.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
@@ -15,7 +13,8 @@ enum {
 	MAP = 1 << 14,
 };
 
-/* What a lane remembers of a balance from its last batch. Direct-mapped: one that is pushed out is read again. */
+/* A hint: the last known balance of a sku at a location. The table is direct-mapped: a hint that was pushed out is read
+ * again. */
 struct hint {
 	uint32_t sku_id, location_id;
 	int64_t  own, total;
@@ -61,7 +60,7 @@ static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location
 	return h->known && h->sku_id == sku_id && h->location_id == location_id ? h : NULL;
 }
 
-/* Where the map has a balance, or would have it. The map is never more than half full. */
+/* The place of a balance in the map, or a free place for it. The map is never more than half full. */
 static uint32_t *balance_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
 	uint32_t mask = LENGTH(l->hints->map) - 1,

@@ -1,20 +1,20 @@
-/* balance.h - the balances that a batch touches, and what is known of them. */
+/* balance.h - balances that a batch touches, and the lane's knowledge of them. */
 #ifndef BALANCE_H
 #define BALANCE_H
 
 #include "engine/lane/state.h"
 
-enum which { WANTED, DOUBTED }; /* wanted and not known; in doubt */
+enum which { WANTED, DOUBTED }; /* WANTED: balances wanted and not known; DOUBTED: balances in doubt */
 
 void            balances_open(struct lane *l);
 void            balances_close(struct lane *l);
-void            balances_find(struct lane *l); /* the batch's balances, with what the hints know */
-void            balances_meet(struct lane *l); /* adds what found reservations need, after another look-up */
+void            balances_find(struct lane *l); /* makes the batch's balances and fills them from hints */
+void            balances_meet(struct lane *l); /* adds balances of found reservations, after another look-up */
 struct balance *balance_find(struct lane *l, uint32_t sku_id, uint32_t location_id); /* NULL: not in the batch */
 /* Reads balances, on the lane's connection. */
 enum db_result balances_load(struct lane *l, enum which which) MUST_CHECK;
-void           balances_learn(struct lane *l);  /* the batch is committed: the hints follow */
-void           balances_forget(struct lane *l); /* a guard missed: the hints of the batch are void */
-void           hints_forget(struct lane *l);    /* all of them */
+void           balances_learn(struct lane *l);  /* updates the hints after the commit of the batch */
+void           balances_forget(struct lane *l); /* drops the hints of the batch after a guard missed */
+void           hints_forget(struct lane *l);    /* drops all hints */
 
 #endif

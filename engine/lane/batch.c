@@ -14,23 +14,23 @@
 #include <unistd.h>
 
 enum {
-	SHARE_MIN = 16,   /* of those under way, in a batch: fewer are not divided */
-	LOCKED_MS = 4000, /* how long an operation waits for a row that somebody outside holds */
-	PARKED_MS = 100,  /* how often a parked operation is tried again; the first time sooner: */
+	SHARE_MIN = 16,   /* operations under way in a batch; fewer are not divided */
+	LOCKED_MS = 4000, /* longest wait of an operation for a row that somebody outside holds */
+	PARKED_MS = 100,  /* pauses between the tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
-	APART_MS = 400, /* .. of one that is tried by itself at most */
-	SPREAD_MS = 13, /* lanes do not look at the same time, or each would see the others' looks */
+	APART_MS = 400, /* .. longest pause of an operation that is tried by itself */
+	SPREAD_MS = 13, /* pauses vary by chance, or lanes would see each other's looks */
 	IDS = 1 << 12,
 };
 
 struct intake {
-	struct op *ops[BATCH_OPS];          /* batch.ops */
+	struct op *ops[BATCH_OPS];          /* memory of batch.ops */
 	uint16_t   ids[IDS];                /* index in ops + 1 by hash of the id */
-	struct op *pending, **pending_last; /* taken, and to be taken again */
+	struct op *pending, **pending_last; /* taken from the queue, in the order of arrival */
 	size_t     pending_count;
 	struct op *parked;    /* waiting for a row that somebody outside holds */
-	int64_t    parked_ms; /* when the first of them is to be tried again */
-	size_t     last;      /* how many the last batch has answered */
+	int64_t    parked_ms; /* time of the next try of the first parked operation */
+	size_t     last;      /* operations that the last batch has answered */
 };
 
 void batch_open(struct lane *l)
@@ -96,9 +96,9 @@ void batch_cut(struct lane *l, size_t count)
 	l->batch.count = count;
 }
 
-/* A parked operation is tried again soon at first, because one of ours may have the row for a moment; then all of them
- * together, so that they take few rounds. One that is tried by itself costs a round: these take half of the lane's time
- * at most. */
+/* Sets the time of the next try. The first pause is short, because one of ours may hold the row for a short time. Later
+ * tries come together, so that they take few rounds. An operation that is tried by itself costs a round: such tries
+ * take half of the lane's time at most. */
 static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
 	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->held;
@@ -139,7 +139,7 @@ void batch_park(struct lane *l, struct op *op)
 	op_park(l, op, false);
 }
 
-/* Each operation returns in its own time, whatever else is parked meanwhile. */
+/* Returns each parked operation in its own time, whatever else is parked. */
 static void parked_return(struct lane *l)
 {
 	int64_t     now_ms = clock_ms();
@@ -222,7 +222,7 @@ void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const str
 	struct batch *b = &l->batch;
 	struct op    *waiting[BATCH_OPS];
 	size_t        kept = 0, count = 0;
-	bool          behind = false; /* of one call, which is judged in order */
+	bool          behind = false; /* behind a waiting operation of its call, which is judged in order */
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
@@ -266,7 +266,7 @@ void batch_retry(struct lane *l)
 	batch_put_back(l);
 }
 
-/* An operation that was cancelled or waited too long is answered here: nothing was done for it. */
+/* Answers an operation that was cancelled or waited too long: nothing was done for it. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
 	bool taken = op_take(op);
@@ -306,7 +306,7 @@ static bool by_itself(const struct op *op)
 }
 
 /* Two operations with one id do not meet in a batch: the second ends the batch, so that it is judged after the first
- * and before whoever came later. A parked second ends nothing: it stays parked until the first has had its turn. */
+ * and before any that came later. A parked second ends nothing: it stays parked until the first has had its turn. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;

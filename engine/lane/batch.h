@@ -1,28 +1,28 @@
-/* batch.h - which operations a lane takes together, and where an operation goes that cannot be answered yet. */
+/* batch.h - the choice of operations that a lane takes together, and the place of one that cannot be answered yet. */
 #ifndef BATCH_H
 #define BATCH_H
 
 #include "engine/lane/state.h"
 
-enum { TRIES_MAX = 30 }; /* conflicts that an operation survives */
+enum { TRIES_MAX = 30 }; /* conflicts after which an operation is told BUSY */
 
 void batch_open(struct lane *l);
 void batch_close(struct lane *l);
 /* Waits a while, fills l->batch; false: the lane is closed and nothing is left. */
 bool batch_take(struct lane *l);
-void batch_trim(struct lane *l);              /* puts back what does not fit after the look-up */
-void batch_put_back(struct lane *l);          /* nothing was done for them: they are first in the next batch */
-void batch_cut(struct lane *l, size_t count); /* puts back the ones behind the first `count` */
-/* Puts back the ones of which `waits` is true, and what stands behind them in their call. */
+void batch_trim(struct lane *l);     /* puts operations back that do not fit after the look-up */
+void batch_put_back(struct lane *l); /* puts all back as the first of the next batch: nothing was done for them */
+void batch_cut(struct lane *l, size_t count); /* puts the operations behind the first `count` back */
+/* Puts operations back for which `waits` is true, and the later ones of their call. */
 void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b));
-/* Puts all back, to be tried in smaller batches as it goes on; one that had its share of tries is told BUSY. */
+/* Puts all back, to be tried in smaller batches; an operation that had its share of tries is told BUSY. */
 void     batch_retry(struct lane *l);
-unsigned batch_tries(const struct batch *b);        /* the most of its operations */
-void     batch_park(struct lane *l, struct op *op); /* for a while, or it is told BUSY */
-void     batch_keep(struct lane *l, size_t count);  /* the first so many of the batch, after others were taken out */
-void     batch_answered(struct lane *l);            /* all of it: the next may be as large as batches are */
+unsigned batch_tries(const struct batch *b);        /* the greatest number of tries among its operations */
+void     batch_park(struct lane *l, struct op *op); /* parks the operation for a while, or tells it BUSY */
+void     batch_keep(struct lane *l, size_t count); /* keeps the first `count` operations, after others were taken out */
+void     batch_answered(struct lane *l);           /* the whole batch is answered: the next may be of full size */
 /* The operation of the batch that has this id, or NULL. */
 struct op *batch_find(struct lane *l, bool movement, const char *id);
-void       lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* into the outbox */
+void       lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* puts the operation into the outbox */
 
 #endif

@@ -1,8 +1,7 @@
-/* blocked.c - see blocked.h.
- *
- * A lane that has waited for a row in vain makes all lanes wary for a while: before a batch writes, they look at its
- * rows without waiting, park the operations whose rows are locked, and go on with the others. A lock that the looks do
- * not find (a gap, a new code, a table) is found by halving, in rounds that wait for no lock. */
+/* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes wary for a while. A wary lane
+ * looks at the rows of a batch without waiting before the batch writes, parks the operations whose rows are locked, and
+ * goes on with the others. A lock that these looks do not find (a gap, a new code, a table) is found by halving, in
+ * rounds that wait for no lock. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -15,11 +14,12 @@
 #include <string.h>
 
 enum {
-	WARY_WAIT_S = 1, /* for a lock while lanes are wary */
+	WARY_WAIT_S = 1, /* longest wait for a lock while lanes are wary */
 	STUCK = 1 << 12,
 };
 
-/* A slot that was found locked, and a mark of what stood in it. Direct-mapped: one that is pushed out counts as new. */
+/* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
+ * counts as new. */
 struct stuck {
 	uint32_t sku_id, location_id;
 	uint32_t slot, mark;
@@ -70,7 +70,7 @@ static void release_needs(struct lane *l, const struct reservation *r)
 	}
 }
 
-/* Does the operation need every slot? A refused one does where expired holds are given back first. */
+/* True: the operation needs every slot. A refused operation does where expired holds are given back first. */
 static bool op_needs_every(const struct op *op, bool sweeps)
 {
 	return (op->writes && op->exclusive) || (sweeps && op_is_refused(op));
@@ -104,7 +104,7 @@ static void flag_read(void *arg, const struct db_row *row)
 	*(bool *)arg = db_int(row, 0) != 0;
 }
 
-/* Will expired holds be given back because somebody falls short? */
+/* True: expired holds will be given back, because an operation falls short. */
 static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 {
 	bool refuses = false;
@@ -118,7 +118,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 
 /* ---- the looks */
 
-/* All looks go in one trip. The rows of the last may be many, so nothing is sent behind it. */
+/* Sends all looks in one trip. The rows of the last look may be many, so nothing is sent behind it. */
 enum { LOOKS = 9 };
 
 struct looks {
@@ -131,7 +131,7 @@ struct looks {
 	} sent[LOOKS];
 };
 
-/* With l->rows. */
+/* Sends one look, with the rows of l->rows. */
 static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row),
                       void *arg)
 {
@@ -204,8 +204,8 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
-/* An id that is to be new and is there: somebody has written it and not committed, or committed a moment ago, which the
- * next look-up tells. */
+/* Looks for ids that should be new and exist: another transaction has written them and not committed, or has committed
+ * by now, which the next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
 	values_reset(&l->rows);
@@ -237,7 +237,7 @@ struct slots_seen {
 	size_t            count, max;
 };
 
-/* By sku, location and slot; of one slot the open one comes first. */
+/* Compares by sku, location and slot; of one slot the unlocked row comes first. */
 static int slot_order(const void *a, const void *b)
 {
 	const struct slot_seen *x = a, *y = b;
@@ -270,8 +270,8 @@ static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
 	return a->sku_id == b->sku_id && a->location_id == b->location_id && a->slot == b->slot;
 }
 
-/* A row that many write, one after the other, may be locked at every look; waiting for it is right, because everybody's
- * turn comes. Such a row has changed since the last look, a row that somebody keeps has not. */
+/* True: the row is stuck, and waiting for it is vain. A row that many write in turn may be locked at every look; it has
+ * changed since the last look, and waiting for it is right. A row that somebody keeps has not changed. */
 static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
 {
 	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
@@ -358,7 +358,7 @@ static void lane_wait(struct lane *l, int wait_s)
 		db_close(l->db);
 }
 
-/* A batch that was kept waiting in vain does not wait again. */
+/* Chooses the wait. A batch that has waited in vain does not wait again. */
 void lane_hurry(struct lane *l)
 {
 	bool wary = clock_before(&l->shared->wary_until_ms);
@@ -455,8 +455,8 @@ enum db_result lane_look_out(struct lane *l)
 
 /* ---- locks that the looks do not find */
 
-/* The next round looks for the locked rows. Where it does not find them it fails at once, and so do its halves, until
- * one operation is left that cannot have its lock. */
+/* Makes the next round look for the locked rows. Where the looks find none, the round fails at once, and so do its
+ * halves, until one operation is left that cannot have its lock. */
 void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;

@@ -1,4 +1,4 @@
-/* codes.c - see codes.h. The catalogue comes first, the database is asked for what it lacks. */
+/* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
 
@@ -39,7 +39,7 @@ static void lines_resolve(struct lane *l, bool locations)
 		}
 }
 
-/* The numbers of another past, and the rows that were read there, are void. */
+/* Drops the numbers of another past, and rows that were read there. */
 static void numbers_forget(struct op *op, unsigned past)
 {
 	for (size_t k = 0; k < op->lines_count; k++) {
@@ -168,8 +168,8 @@ static enum db_result receipts_sum(struct lane *l)
 	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;
 }
 
-/* A receipt that names new skus, and would pass the limit with a known one, is refused before it makes them: a sku that
- * was never received is not known. Two reads have to say so, as for every refusal (decide.h). */
+/* Refuses a receipt that names new skus and would pass the limit with a known one, before its new skus are made: a sku
+ * that was never received stays unknown. Two reads must agree, as for every refusal (decide.h). */
 static enum db_result receipts_limit(struct lane *l)
 {
 	enum db_result result = DB_OK;

@@ -96,7 +96,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		if (line->fault)
 			out = SHORT;
 	}
-	if (out != OUTCOME_OK || op->exclusive) /* one that goes alone is decided under its own locks */
+	if (out != OUTCOME_OK || op->exclusive) /* an exclusive operation is decided under its own locks */
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct balance *p = line_balance(b, &op->lines[i]);
@@ -123,8 +123,8 @@ static enum outcome state_outcome(enum reservation_state s)
 	return outcomes[s];
 }
 
-/* The reservation has expired and is wanted all the same. An unswept hold still has its units; a swept one takes them
- * anew, all or nothing. */
+/* Decides on a reservation that has expired and is wanted all the same. An unswept hold still has its units; a swept
+ * one takes them anew, all or nothing. */
 static enum outcome reacquire_decide(struct batch *b, struct op *op)
 {
 	struct reservation *f = op->found;
@@ -179,7 +179,7 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	case EXPIRED:
 		return IS_EXPIRED;
 	default:
-		return OUTCOME_OK; /* held, confirmed, buried */
+		return OUTCOME_OK; /* HELD, CONFIRMED or BURIED */
 	}
 }
 
@@ -201,7 +201,7 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	if (!f)
 		return NO_ORDER;
 	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error)
-		return OUTCOME_REPLAYED; /* kicked already, nobody has claimed it since */
+		return OUTCOME_REPLAYED; /* kicked already, and not claimed since */
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
@@ -210,7 +210,8 @@ static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op)
 	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
 };
 
-/* Nothing is granted twice: what leaves was there or came in before it, and what is reserved has left. */
+/* Checks the invariants of a decision. Nothing is granted twice: units that leave were there or came in before, and
+ * reserved units are among those that leave. */
 static void balance_check(const struct balance *p)
 {
 	assert(p->left >= 0 || p->left == p->total);
@@ -249,8 +250,8 @@ bool op_is_refused(const struct op *op)
 	return false;
 }
 
-/* A refusal names every line that fell short: every line's balance has to be newer than the operation, and where the
- * line fell short swept and read twice. */
+/* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to
+ * be newer than the operation; a line that fell short needs its balance swept and read twice. */
 static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
 {
 	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&

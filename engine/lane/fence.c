@@ -2,8 +2,8 @@
  *
  * The lane's row is the first step of every transaction of the lane. The row's lock keeps these transactions in line.
  * By its epoch a connection that was given up commits nothing any more: a new connection raises it first, which waits
- * for what the old one still does. Its batch_no is written by every transaction, so that whoever does not know whether
- * COMMIT was done reads one row and knows. */
+ * for the old one's transaction. Every transaction writes its batch_no: where the answer to a COMMIT was lost, this one
+ * row tells. */
 #include "engine/lane/fence.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -61,9 +61,9 @@ static enum db_result statements_prepare(struct lane *l)
 	return result;
 }
 
-/* The database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said `now`
- * at some time between sent_ms and the present, each of them cut to whole ms: what was known is moved as little as that
- * allows, so that it stays as it is while no clock is set. */
+/* Sets the database's clock minus ours, one for all lanes, so that their ids agree on what is newer. The database said
+ * `now` at some time between sent_ms and the present, each of them cut to whole ms. The known difference is moved as
+ * little as that allows, so it stays as it is while no clock is set. */
 static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 {
 	int64_t known_ms = atomic_load(&s->clock_offset_ms);
@@ -73,13 +73,13 @@ static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 		atomic_store(&s->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
 }
 
-/* The lane's row is gone, or says less than was committed: the database is another one, or in another past, whatever
- * its mark is. Somebody may have removed the row, too: that costs no more than to learn everything anew. */
+/* Handles a lane's row that is gone, or says less than was committed: the database is another one, or in another past,
+ * whatever its mark is. Somebody may have removed the row, too: that costs no more than to learn everything anew. */
 static void row_compare(struct lane *l, const struct lane_row *last)
 {
 	if (last->epoch == 0)
-		l->lane_id = 0; /* a row is made anew. It has batch_no 0, which no batch has, so what was under way is
-		                 * not taken for committed */
+		l->lane_id = 0; /* a new row has batch_no 0, which no batch has, so the batch under way is not taken for
+		                   committed */
 	if (last->epoch == 0 || last->batch_no < l->committed_no)
 		catalogue_forget(l->catalogue);
 	l->committed_no = last->batch_no;
@@ -97,7 +97,7 @@ static enum db_result row_make(struct lane *l, struct lane_row *last)
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
- * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is what was
+ * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is the batch
  * committed last. */
 static bool lane_enter(struct lane *l, struct lane_row *last)
 {

@@ -10,6 +10,6 @@ struct lane;
 struct lane  *lane_open(struct shared *shared, unsigned slot);
 void          lane_close(struct lane *l); /* waits for the thread; everything started must have ended */
 struct queue *lane_queue(struct lane *l);
-bool          lane_connected(struct lane *l); /* and its database answers. Any thread */
+bool          lane_connected(struct lane *l); /* True: the lane is connected and its database answers. Any thread. */
 
 #endif

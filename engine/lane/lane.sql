@@ -1,11 +1,11 @@
 -- The lane's own row.
 
 -- name: lane_wait
--- How many seconds the lane's statements wait for a lock; 0: not at all.
+-- Sets the lock wait of the lane's connection in seconds; 0: no wait at all.
 SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 
 -- name: glimpse
--- The next transaction reads what is not committed, too.
+-- The next transaction also reads uncommitted rows.
 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
 -- name: looks_end
@@ -27,14 +27,14 @@ UPDATE lane SET epoch = epoch + 1 WHERE lane_id = {lane} AND mark = {mark};
 SELECT epoch, batch_no, batch_at, UTC_TIMESTAMP(3) FROM lane WHERE lane_id = {lane} AND mark = {mark};
 
 -- name: past_read
--- Which database this is, and the codes that the newest known sku and location have in it (number 0: none is known).
+-- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
 -- One row.
 SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {location})
   FROM identity WHERE one = 1;
 
 -- name: lanes_work
--- How many operations the lanes have done so far. A lane that ends takes its share along. The statement walks all
--- lanes, a handful of rows.
+-- The number of operations that the lanes have done so far. A lane that ends takes its share along. The statement walks
+-- all lanes, a handful of rows.
 SELECT COALESCE(SUM(ops), 0) FROM lane;
 
 -- name: lane_drop
@@ -47,10 +47,10 @@ DELETE FROM lane WHERE lane_id = {lane} AND mark = {mark};
 DELETE FROM lane WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {keep_days}) DAY;
 
 -- name: lane_enter (prepared, never_waits)
--- The fence, first write of every transaction of a lane. It locks the lane's row, checks the epoch, leaves the number
--- of the batch behind as proof of the commit, and tells @t, the time of the transaction. @t in ms since 1970 is also
--- its LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the lane is shut out,
--- or where the row does not say what was committed last: the database is in another past. Values: (batch, operations of
--- it, lane, epoch, batch committed last).
+-- The fence, the first write of every transaction of a lane. The statement locks the lane's row, checks the epoch,
+-- leaves the number of the batch behind as proof of the commit, and tells @t, the time of the transaction. @t in ms
+-- since 1970 is also its LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the
+-- lane is shut out, or where the row does not say what was committed last: the database is in another past. Values:
+-- (batch, operations of it, lane, epoch, batch committed last).
 UPDATE lane FORCE INDEX (PRIMARY) SET batch_no = ?, ops = ops + ?, batch_at = @t := UTC_TIMESTAMP(3)
  WHERE lane_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;

@@ -1,12 +1,12 @@
-/* movement.h - what becomes of movements in a batch: looked up, made, answered. */
+/* movement.h - movements of a batch: looked up, made, answered. */
 #ifndef MOVEMENT_H
 #define MOVEMENT_H
 
 #include "engine/lane/state.h"
 
 enum db_result movements_look_up(struct lane *l) MUST_CHECK;
-void           movements_insert(struct lane *l);            /* writes the new ones and their lines */
-void           movement_answer(struct op *op, int64_t now); /* op->move.movement as it is after the commit at `now` */
+void           movements_insert(struct lane *l);            /* writes new movements and their lines */
+void           movement_answer(struct op *op, int64_t now); /* fills op->move.movement, as after the commit at `now` */
 /* A row for MOVEMENT_ADD, and one for MOVEMENT_LINE_ADD. */
 void movement_row(struct values *rows, const struct op *op);
 void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty);

@@ -1,8 +1,7 @@
-/* reclaim.c - expired holds that still occupy a sku: before an order is told `short`, their units are given back.
- *
- * Found by the claim index, those that nobody else has locked, claimed or not: the worker that claimed one may be dead.
- * Holds have no index by sku, which every order would pay for, so a look walks those that are past their time. A lane
- * remembers for each sku how far it has looked, so that the next look passes only what has become due since. */
+/* reclaim.c - see reclaim.h. Expired holds are found by the claim index. Holds that nobody else has locked are given
+ * back, claimed or not: the worker that claimed one may be dead. Holds have no index by sku, which every order would
+ * pay for, so a look walks all holds past their time. A lane remembers for each sku how far it has looked, so that the
+ * next look passes only holds that have become due since. */
 #include "engine/lane/reclaim.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -17,35 +16,34 @@
 #include <unistd.h>
 
 enum {
-	SWEEP_MAX = 1000,       /* given back together */
+	SWEEP_MAX = 1000,       /* holds given back in one transaction */
 	SWEEP_WALK = 20000,     /* holds that a batch passes: some 50 ms */
-	SWEEP_AGAIN_MS = 100,   /* a look is good for so long */
-	OTHERS_MS = 300,        /* how long a lane waits for others to give back .. */
-	OTHERS_PAUSE_US = 4000, /* .. and how often it looks */
-	TELL_MS = 60000,        /* how often the log names a hold that cannot be given back */
-	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed that much after its time */
+	SWEEP_AGAIN_MS = 100,   /* life of a look: another one in this time adds nothing */
+	OTHERS_MS = 300,        /* longest wait of a lane for others to give back .. */
+	OTHERS_PAUSE_US = 4000, /* .. and the pause between its looks */
+	TELL_MS = 60000,        /* pause between log lines about a hold that cannot be given back */
+	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed so long after its time */
 	SWEPT = 1 << 12,
-	CLOCK_MS = 2000, /* a database's clock that went otherwise than ours by more than this was set */
+	CLOCK_MS = 2000, /* difference between the database's clock and ours that means a clock was set */
 };
 
-/* When a sku was looked at for expired holds. Direct-mapped: one that is pushed out is looked at anew. */
+/* The last look at a sku for expired holds. The table is direct-mapped: a sku that was pushed out is looked at anew. */
 struct swept {
 	uint32_t sku_id;
 	int64_t  at_ms;      /* clock_ms when the last look began */
 	int64_t  to_ms;      /* holds that were due by then (the database's clock) are given back; 0: not known */
-	int64_t  clock;      /* the database's clock minus clock_ms at that time */
-	int64_t  started_at; /* of the lane's row, as it read then */
-	bool     follow;     /* it took several batches: one that follows at once goes on from to_ms */
+	int64_t  clock;      /* the database's clock minus clock_ms during the look */
+	int64_t  started_at; /* started_at of the lane's row, as read then */
+	bool     follow;     /* the look took several batches: a look right after it goes on from to_ms */
 };
 
-/* A look for expired holds that is under way: through all of them in the order of the claim index, so many in each
- * batch, whoever asks. */
+/* A walk under way: all expired holds in the order of the claim index, a part in each batch, for any operation. */
 struct walk {
-	struct values skus;        /* that are looked for; empty: none is under way */
-	struct swept  look;        /* what will be known of them; it ends at look.to_ms */
+	struct values skus;        /* skus of the walk; empty: none is under way */
+	struct swept  look;        /* the look to remember for these skus; it ends at look.to_ms */
 	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
 	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
-	int64_t       told_ms;     /* clock_ms when the log last named one of the latter; 0: never */
+	int64_t       told_ms;     /* clock_ms of the last log line about a hold that cannot be given back; 0: never */
 };
 
 struct reclaim {
@@ -69,8 +67,8 @@ bool reclaim_goes_on(const struct lane *l)
 	return l->reclaim->walk.skus.count > 0;
 }
 
-/* In a transaction without the lane's fence: it changes only rows that are held and expired, so that one that lands
- * late does no harm. */
+/* Gives holds back in a transaction without the lane's fence: it changes only held and expired rows, so a late commit
+ * is harmless. */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
 	struct values    rows = {0};
@@ -100,8 +98,8 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 	          db_error(l->db));
 }
 
-/* All together, and where that was undone in halves: somebody else may have swept some of them, or be at one, and one
- * whose slot is damaged, or locked when the lane is in a hurry, is not to keep the others. That one stays. */
+/* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds or
+ * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and keeps no other. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
 {
 	unsigned       together = 0;
@@ -122,7 +120,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 	return result == DB_OK ? expire_list(l, list + half, count - half, swept) : result;
 }
 
-/* The ids of holds -> those that are expired give their units back. */
+/* Reads the holds of these ids; expired ones give their units back. */
 static enum db_result reservation_expire(struct lane *l, const struct values *ids, unsigned *swept)
 {
 	struct reservation_reader in = {.catalogue = l->catalogue};
@@ -148,7 +146,7 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-/* ---- what was looked at */
+/* ---- looks that are remembered */
 
 static struct swept *swept_place(struct lane *l, uint32_t sku_id)
 {
@@ -164,8 +162,8 @@ static bool looked_since(struct lane *l, uint32_t sku_id, int64_t since_ms)
 
 struct lapsed {
 	bool    exists;
-	int64_t now;        /* by the database's clock */
-	int64_t started_at; /* since when the lane runs, as its row says it */
+	int64_t now;        /* the present by the database's clock */
+	int64_t started_at; /* start of the lane's run, as its row says */
 };
 
 static void lapsed_read(void *arg, const struct db_row *row)
@@ -173,8 +171,8 @@ static void lapsed_read(void *arg, const struct db_row *row)
 	*(struct lapsed *)arg = (struct lapsed){db_int(row, 0) != 0, time_parse(row->col[1]), time_parse(row->col[2])};
 }
 
-/* From which due_at on the sku is to be looked at. Where the clock was set, or the times of the tables were, from the
- * beginning: a hold may be due before what was looked at, and was not there then. */
+/* The due_at from which the sku is to be looked at. After a clock or the times of the tables were set, this is the
+ * beginning: a hold may be due before the last look's end and have been absent then. */
 static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *lapsed)
 {
 	const struct swept *s = swept_place(l, sku_id);
@@ -186,7 +184,7 @@ static int64_t look_from(struct lane *l, uint32_t sku_id, const struct lapsed *l
 	return s->follow ? s->to_ms : s->to_ms - LATE_MS;
 }
 
-/* Nothing that was due by `to_ms` is left of it; 0: something is. */
+/* Remembers for a sku that none of its holds due by `to_ms` is left; 0: some are. */
 static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
 {
 	struct swept *s = swept_place(l, sku_id);
@@ -207,7 +205,7 @@ static bool is_due(struct lane *l, const struct balance *p, int64_t since_ms)
 }
 
 /* Begins a walk for the skus of the balances in doubt that were not looked at since. l->reclaim->walk.skus stays empty
- * where there is nothing to look for: no such sku, or no hold at all that is past its time. */
+ * where nothing is to be found: no such sku, or no hold at all that is past its time. */
 static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 {
 	struct lapsed  lapsed = {0};
@@ -246,12 +244,12 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	return result;
 }
 
-/* Its skus were looked at. A sku whose hold stays is looked at from where it was. */
+/* Remembers the look at the walk's skus. A sku whose hold stays is looked at from the same place again. */
 static void walk_end(struct lane *l)
 {
 	struct walk *w = &l->reclaim->walk;
 
-	if (w->left) { /* it may have waited for that */
+	if (w->left) { /* the look may have waited for that lock */
 		w->look.to_ms = 0;
 		w->look.at_ms = clock_ms();
 	}
@@ -260,7 +258,7 @@ static void walk_end(struct lane *l)
 	values_reset(&w->skus);
 }
 
-struct place { /* of a hold in the claim index */
+struct place { /* a place in the claim index */
 	int64_t due_at, id;
 };
 
@@ -269,8 +267,8 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* Expired holds of the walk's skus up to `end`, which nobody else has locked, into ids. *found: how many there are,
- * locked ones too. */
+/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: all, locked ones
+ * too. */
 static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
 	const struct walk *w = &l->reclaim->walk;
@@ -291,8 +289,8 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 	return result;
 }
 
-/* Gives back what of the walk's skus is expired up to `end`. Who has all of it locked is most likely giving it back
- * right now: a refusal in between would not be true. */
+/* Gives back expired holds of the walk's skus up to `end`. When others hold all the locks they are probably expiring
+ * the same holds: the lane waits up to 300 ms rather than refuse wrongly. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
 	struct values  ids = {0};
@@ -317,7 +315,7 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 	return result;
 }
 
-/* As far as one batch goes. *full: it is not at its end. */
+/* Walks as far as one batch goes. *full: the walk is not at its end. */
 static enum db_result walk_go(struct lane *l, bool *full)
 {
 	struct walk *w = &l->reclaim->walk;
@@ -346,7 +344,8 @@ void reclaim_forget(struct lane *l)
 	values_reset(&l->reclaim->walk.skus);
 }
 
-/* After each walk, because two skus may share a place in l->reclaim->swept, which names the later one. */
+/* Marks balances swept after each walk, because two skus may share a place in l->reclaim->swept, and the later one
+ * wins. */
 static void balances_mark(struct lane *l, int64_t since_ms)
 {
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
@@ -372,9 +371,9 @@ enum db_result reclaim_run(struct lane *l)
 		balances_mark(l, since_ms);
 	} while (result == DB_OK && !full);
 	balances_mark(l, since_ms);
-	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
+	if (result == DB_LOCKED) /* the next batch is not to meet the same lock */
 		values_reset(&l->reclaim->walk.skus);
-	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
+	if (result == DB_RETRY) /* somebody else gives these back: their units are read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);
 	return result;

@@ -19,7 +19,7 @@ static bool wants_look_up(const struct op *op)
 	return op->kind != OP_MOVE && op->lookup_due;
 }
 
-/* The ids of the first look_ups operations that want it, into l->rows; the batch ends behind them. */
+/* Lists in l->rows the ids of the first lookups_max operations that want a look-up; the batch ends behind them. */
 static size_t look_up_rows(struct lane *l)
 {
 	size_t asked = 0, kept = 0;
@@ -73,8 +73,8 @@ static size_t rows_read(const struct reservation_reader *in)
 	return rows;
 }
 
-/* A batch does not read more lines than it may put into writing, or once more as many: orders of 1,000 lines are looked
- * up a few at a time, and the rest of them is not read to be put back. */
+/* Cuts the batch by the lines that it reads: at most twice the lines that it may write. Orders of 1,000 lines are
+ * looked up a few at a time, and none of their rows is read to be put back. */
 enum db_result reservations_look_up(struct lane *l)
 {
 	enum { ROWS = 2 * BATCH_LINES };
@@ -146,14 +146,14 @@ static bool extends(const struct op *op, int64_t ttl_s)
 	return op->writes && op->kind == OP_EXTEND && (ttl_s == 0 || op->change.ttl_s == ttl_s);
 }
 
-/* All that are extended by as long as the first one, which is at `first`. */
+/* Writes the extensions that are as long as the first one, at `first`. */
 static void extend_write(struct lane *l, size_t first)
 {
 	int64_t ttl_s = l->batch.ops[first]->change.ttl_s;
 
 	for (size_t i = 0; i < first; i++)
 		if (extends(l->batch.ops[i], ttl_s))
-			return; /* they are written already */
+			return; /* written with an earlier one */
 	values_reset(&l->rows);
 	for (size_t i = first; i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], ttl_s))
@@ -196,7 +196,7 @@ static void lines_insert(struct lane *l)
 	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
 }
 
-/* What reservations of keys with a limit hold open. */
+/* Writes the units that reservations of keys with a limit hold open. */
 static void key_holds_insert(struct lane *l)
 {
 	values_reset(&l->rows);

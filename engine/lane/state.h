@@ -1,7 +1,6 @@
-/* state.h - what a lane has. Private to engine/lane, whose functions each take a lane.
- *
- * Everything of a lane belongs to its thread, but for the queue, which has a lock of its own, and what is atomic. A
- * part that one file alone knows is a pointer here, made and freed by that file. */
+/* state.h - struct lane, private to engine/lane, whose functions each take a lane. A lane's thread owns everything in
+ * it, except the queue, which has its own lock, and the atomic members. A part that only one file uses is a pointer
+ * here, made and freed by that file. */
 #ifndef STATE_H
 #define STATE_H
 
@@ -13,9 +12,9 @@
 #include "engine/shared.h"
 
 enum {
-	LOCK_WAIT_S = 2, /* for a lock, as db.c has it */
-	STUCK_MS = 500,  /* nobody of ours keeps a row as long */
-	WARY_MS = 30000, /* lanes look for locked rows so long after one was met that was stuck */
+	LOCK_WAIT_S = 2, /* longest wait for a row lock, set in engine/db/session.sql */
+	STUCK_MS = 500,  /* longer than any lane of Holdfast keeps a row */
+	WARY_MS = 30000, /* lanes look for locked rows this long after a stuck one was met */
 };
 
 struct lane {
@@ -25,34 +24,34 @@ struct lane {
 	pthread_t         thread;
 	struct queue      queue;
 	unsigned          slot;
-	unsigned          past;             /* catalogue_past of what the lane remembers */
-	bool              reconnected;      /* likewise: it is of another connection */
-	_Atomic bool      connected;        /* for others to read */
-	_Atomic int64_t   working_since_ms; /* likewise; 0: it waits for work */
+	unsigned          past;             /* catalogue_past of the lane's memory */
+	bool              reconnected;      /* the lane's memory is of an earlier connection */
+	_Atomic bool      connected;        /* read by other threads */
+	_Atomic int64_t   working_since_ms; /* read by other threads; 0: the lane waits for work */
 	/* ---- its row: fence.c */
-	int64_t          lane_id, epoch, batch_no; /* 0: there is no row yet */
-	int64_t          mark, committed_no;       /* of its row, by chance; the batch_no that it is known to have */
-	struct ids       id_maker;
-	struct txn       txn;
-	struct txn_fence fence; /* of its transactions */
+	int64_t    lane_id, epoch, batch_no; /* 0: there is no row yet */
+	int64_t    mark, committed_no; /* drawn by chance for the lane's row; the last batch_no known to be committed */
+	struct ids id_maker;
+	struct txn txn;
+	struct txn_fence fence; /* the fence of its transactions */
 	/* ---- the batch under way, and the operations around it: batch.c */
 	struct batch   batch;
 	struct intake *intake;
-	struct outbox  outbox;      /* answered */
-	size_t         held;        /* operations that were parked and are not answered yet, wherever they are */
-	size_t         limit;       /* of the next batch; halved while conflicts go on */
+	struct outbox  outbox;      /* answered operations */
+	size_t         held;        /* parked operations that are not answered yet, wherever they stand */
+	size_t         limit;       /* size of the next batch; halved while conflicts go on */
 	size_t         lookups_max; /* ids looked up at once; halved where they have many lines */
-	unsigned       failures;    /* in a row, of the database */
-	bool           last_failed; /* the last round did */
-	/* ---- what is remembered from batch to batch */
+	unsigned       failures;    /* failures of the database in a row */
+	bool           last_failed; /* the last round failed */
+	/* ---- memory from batch to batch */
 	uint64_t       *recents; /* lane.c: hashes of ids written lately, likely replays */
 	struct hints   *hints;   /* balance.c */
 	struct reclaim *reclaim; /* reclaim.c */
 	struct stuck   *stuck;   /* blocked.c */
-	bool            hasty;   /* this round waits for no lock */
-	int             wait_s;  /* how long the connection waits for one */
+	bool            hasty;   /* the round under way waits for no lock */
+	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
-	struct values rows; /* of a statement */
+	struct values rows; /* rows of a statement */
 };
 
 #endif

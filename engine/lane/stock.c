@@ -8,8 +8,8 @@
 
 /* ---- gather */
 
-/* Rows of (sku, location, need) for the balances that `all` or that the own slot cannot serve; makes own rows where
- * there are none. */
+/* Rows of (sku, location, need), for all balances or those that the own slot cannot serve; makes own rows where there
+ * are none. */
 static enum db_result gather_prepare(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
@@ -30,7 +30,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	return lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 }
 
-/* Into l->rows; false: there are none. */
+/* Lists the gathers in l->rows; false: there are none. */
 static bool gather_rows(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
@@ -71,7 +71,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 	return result == DB_OK && verdict == TXN_DONE ? balances_load(l, WANTED) : result;
 }
 
-/* ---- what the batch writes to slots */
+/* ---- the batch's writes to slots */
 
 static void slots_lock(struct lane *l, const struct shares *given)
 {

@@ -1,7 +1,5 @@
-/* stocktake.c - see stocktake.h.
- *
- * A stocktake must see every slot of its skus at one moment, and so must an addition that comes near the limit of a
- * total: the transaction locks the slots, lets C think, and writes. */
+/* stocktake.c - see stocktake.h. A stocktake must see every slot of its skus in one snapshot, and so must an addition
+ * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes. */
 #include "engine/lane/stocktake.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
@@ -13,7 +11,7 @@ struct slot_row {
 	uint32_t sku_id, location_id;
 	uint16_t slot;
 	int64_t  available, reserved;
-	int64_t  change; /* of available */
+	int64_t  change; /* change of available */
 };
 
 struct slot_rows {
@@ -40,7 +38,7 @@ static bool row_is_of(const struct slot_row *r, const struct line *line)
 	return r->sku_id == sku_id(line->sku) && line->location && r->location_id == line->location->location_id;
 }
 
-/* What a line will change, now that its slots are locked. */
+/* The change that a line makes, now that its slots are locked. */
 static enum outcome line_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
 	int64_t on_hand;
@@ -102,7 +100,7 @@ static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t un
 	values_row(&l->rows, V_INT(r->sku_id), V_INT(r->location_id), V_INT(r->slot), V_INT(units), V_INT(0));
 }
 
-/* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
+/* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {
@@ -153,7 +151,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	values_fini(&lines);
 }
 
-/* A twin that was committed before our locks were given is why the balances are not as expected: the id tells. */
+/* Looks for a twin that was committed before our locks were given: then the balances are not as expected, and the id
+ * tells. */
 static void stocktake_look_again(struct lane *l, struct op *op)
 {
 	op->lookup_due = true;

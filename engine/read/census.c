@@ -26,7 +26,7 @@ static void tasks_count_read(void *arg, const struct db_row *row)
 	struct census *counts = arg;
 
 	counts->tasks_open = db_int(row, 0);
-	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* made by a clock that was ahead */
+	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* a row made by a clock that was ahead */
 }
 
 bool census_read(struct db *db, struct census *out)
@@ -69,7 +69,7 @@ static void left_read(void *arg, const struct db_row *row)
 			taken[c] += db_int(row, 1);
 }
 
-/* Where the database does not answer, they wait for the next time. */
+/* Takes over counters of other processes. Where the database does not answer, they wait for the next time. */
 static void counters_take_over(struct db *db)
 {
 	int64_t taken[COUNTERS] = {0};

@@ -1,19 +1,19 @@
 -- The figures of a database, and counters of processes without /metrics, until a service takes them over.
 
 -- name: reservation_counts
--- How many there are in each state, claimed and not, and when the oldest unclaimed one is due. The statement walks the
--- index once, so it is run every few seconds at most.
+-- The number of reservations in each state, claimed and not, and the due time of the oldest unclaimed one. The
+-- statement walks the index once, so it is run every few seconds at most.
 SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
   FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
 
 -- name: task_figures
--- Open tasks, and the age in ms of the oldest: none is younger than now, whatever clock it was made by.
+-- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
   FROM task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: counters_leave
--- Rows: (name, how much more).
+-- Rows: (name, increase).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);
 
 -- name: counters_take

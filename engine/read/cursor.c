@@ -1,4 +1,4 @@
-/* cursor.c - see cursor.h. What was read is written again and has to be the same text. */
+/* cursor.c - see cursor.h. A cursor that was read is written again and must give the same text. */
 #include "engine/read/cursor.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-/* cursor.h - where a list goes on: text that a client keeps and sends back. It outlives the process. Pure.
+/* cursor.h - cursors of lists: text that a client keeps and sends back. A cursor outlives the process. Pure.
  *
- * It names its list, its filter and the last key, with a check that tells those from elsewhere. The check is no secret:
- * whoever makes a cursor by hand may put any number into it, so a list looks at what it got. */
+ * A cursor names its list, its filter and the last key, with a check against texts from elsewhere. The check is no
+ * secret: a cursor made by hand may hold any number, so a list checks its values. */
 #ifndef CURSOR_H
 #define CURSOR_H
 
@@ -11,7 +11,7 @@ enum { CURSOR_SIZE = sizeof(((struct page *)0)->cursor) };
 
 /* LIST.filter.a.b.c.check: numbers. `to` has CURSOR_SIZE bytes. */
 void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c);
-/* false: another list's, another filter's, or nothing that cursor_write gave; a, b and c are void then. */
+/* false: the text is another list's, another filter's, or none that cursor_write gave; a, b and c are void then. */
 bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c) MUST_CHECK;
 
 /* s.HEX.check: the code after which a page of skus begins, in hexadecimal, so that it is read back byte by byte. */

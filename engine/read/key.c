@@ -32,7 +32,8 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct hold_place *)arg = (struct hold_place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* One page, or all of them. The end of a page is looked for first: what comes in meanwhile has its row already. */
+/* Enters missing holds: one page, or all of them. The end of a page is looked for first: a hold made meanwhile has its
+ * row already. */
 static enum db_result missing_enter(struct db *db, struct key_count *k, const struct values *keys)
 {
 	enum db_result result;
@@ -79,7 +80,7 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-/* Rows that are over are not counted in any case, so a page that cannot be removed now has time. */
+/* Expired rows are never counted, so their removal may lag. */
 static bool over_remove(struct db *db)
 {
 	struct values ids = {0};

@@ -1,26 +1,26 @@
-/* key.h - keys as the database knows them: their names, and the units that those with a limit hold open. Who has a key
- * and what it may is a matter of api/keys.h. */
+/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows their
+ * rights. */
 #ifndef READ_KEY_H
 #define READ_KEY_H
 
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
-/* What is asked and answered by one count. One allocation. */
+/* The question and the answer of one count. One allocation. */
 struct key_count {
-	bool anew; /* note the names, and enter all open holds that are missing */
+	bool anew; /* notes the names, and enters all open holds that are missing */
 	bool more; /* after the count: more holds that are over wait to be removed */
-	/* Otherwise a page of the open holds is looked at with each count, and what is missing is entered: holds that
-	 * were over by a clock that was ahead and went back. The first of the page; after the count: of the next. */
+	/* The first hold of the page to check; after the count: of the next page. Each count checks a page of open
+	 * holds and enters the missing ones: holds that were over by a clock that was ahead and went back. */
 	struct hold_place {
 		int64_t due_ms, id; /* 0: the first there is */
 	} next;
-	size_t count; /* of keys */
+	size_t count; /* number of keys */
 	struct counted_key {
 		uint32_t key_id;
 		char     name[ID_MAX + 1];
-		bool     limited; /* only such a key is counted */
-		int64_t  units;   /* that it holds open */
+		bool     limited; /* true: the key has a limit and is counted */
+		int64_t  units;   /* units that the key holds open */
 	} keys[];
 };
 

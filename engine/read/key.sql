@@ -7,7 +7,7 @@
 INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
 -- name: key_hold_add (never_waits)
--- With the reservations of the same transaction. Rows: (reservation_id, key_id, units).
+-- Enters holds, in the transaction of their reservations. Rows: (reservation_id, key_id, units).
 INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows};
 
 -- piece: open_from
@@ -16,14 +16,14 @@ state = {held} AND task_id IS NULL AND due_at > UTC_TIMESTAMP(3)
 AND due_at >= {from_at} AND (due_at > {from_at} OR reservation_id >= {from_id})
 
 -- name: key_hold_page
--- Where a page of {offset} open holds ends: the time and the number of the next one, no row if there is none.
+-- The end of a page of {offset} open holds: the time and the number of the next one, no row if there is none.
 SELECT due_at, reservation_id FROM reservation FORCE INDEX (claim)
  WHERE {open_from} ORDER BY due_at, reservation_id LIMIT 1 OFFSET {offset};
 
 -- name: key_hold_enter
--- Enters the holds of the keys {list} that a page of {limit} has and key_hold lacks: made before the key had a limit,
--- or over for a while. {limit} claimed holds are looked at, too: they may have been over when they were claimed, and
--- are given back then. The statement reads without locks.
+-- Enters the holds of the keys {list} that a page of {limit} has and key_hold lacks: holds made before the key had a
+-- limit, or over for a while. {limit} claimed holds are looked at, too: they may have been over when they were claimed,
+-- and are given back then. The statement reads without locks.
 INSERT IGNORE INTO key_hold (reservation_id, key_id, units)
 SELECT r.reservation_id, r.key_id, SUM(l.qty)
   FROM ((SELECT reservation_id FROM reservation FORCE INDEX (claim)

@@ -7,7 +7,7 @@
 
 /* Answers OP_GET: reservations by their order_id, those of all `ops` in one statement. */
 enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
-enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;    /* of a sku */
+enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;    /* movements of a sku */
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK; /* in a state, or all */
 
 #endif

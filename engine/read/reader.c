@@ -1,6 +1,6 @@
-/* reader.c - a thread that runs other things than batches, on a connection of its own: one answers totals, reservations
- * and lists, another (the background reader) does what jobs have it do, a third (the census) counts, so that none of
- * them holds up a reservation, and no read and no lease waits behind a count. */
+/* reader.c - see reader.h. One thread answers totals, reservations and lists, another (the background reader) runs the
+ * work of jobs, a third (the census) counts. So none of them holds up a reservation, and no read and no lease waits
+ * behind a count. */
 #include "engine/read/reader.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 enum {
-	READER_OPS = 64, /* taken together */
-	COUNT_S = 30,    /* the silence that jobs and counts may take; the others SILENCE_S */
+	READER_OPS = 64, /* operations taken together */
+	COUNT_S = 30,    /* longest silence of the server for jobs and counts; SILENCE_S for the others */
 };
 
 struct reader {
@@ -50,7 +50,7 @@ static const struct {
 	{OP_RUN, NULL, job_run},
 };
 
-/* What could not be done: nothing, unless it may have been done and is not only read. */
+/* The outcome of an operation that failed: nothing was done, unless the operation writes and may have been done. */
 static enum outcome reader_outcome(const struct op *op, enum db_result result, bool unknown)
 {
 	if (op->kind == OP_RUN && unknown)
@@ -130,7 +130,7 @@ static void reader_serve(struct reader *r, struct op **taken, size_t count)
 	}
 }
 
-/* Readiness should tell the truth when nobody asks for lists. It does not rest on the census. */
+/* Checks an idle connection, so that readiness is right when nobody reads. The census has no part in it. */
 static void reader_idle(struct reader *r)
 {
 	if (r->by == BY_CENSUS)

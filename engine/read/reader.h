@@ -1,4 +1,4 @@
-/* reader.h - a thread that runs other things than batches, on a connection of its own. */
+/* reader.h - a thread that runs reads, lists, jobs and counts, on a connection of its own. */
 #ifndef READER_H
 #define READER_H
 

@@ -42,7 +42,7 @@ static int total_order(const void *a, const void *b)
 	return (x_at > y_at) - (x_at < y_at);
 }
 
-/* Sku by sku, whatever the order in which the rows came. */
+/* Reads totals sku by sku, whatever the order of the rows. */
 static void totals_put(struct totals_reader *in, int64_t read_ms)
 {
 	struct total *totals;
@@ -87,7 +87,7 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 	return result;
 }
 
-/* The totals of one operation's skus, from the catalogue, where they were put a moment ago. */
+/* Takes the totals of one operation's skus from the catalogue, into which they were just read. */
 static void totals_give(struct catalogue *c, struct op *op)
 {
 	size_t used = 0, max = op->lines_count;
@@ -124,7 +124,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 		return DB_OK;
 	result = txn_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
 	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY; /* what was found is forgotten: the database is another one */
+		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)
 		totals_put(&in, read_ms);
 	free(in.list);

@@ -1,4 +1,4 @@
-/* totals.h - what skus have: asked for by code, or page by page. Each fills op->outcome and the query. */
+/* totals.h - totals of skus, by code or page by page. Each function fills op->outcome and the query. */
 #ifndef TOTALS_H
 #define TOTALS_H
 
@@ -8,7 +8,7 @@
  * well. */
 enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK; /* OP_LIST_SKUS */
-/* Enters the skus that these operations name into the catalogue, as far as they exist. */
+/* Enters the skus that these operations name into the catalogue, if they exist. */
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 
 #endif

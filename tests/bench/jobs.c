@@ -233,7 +233,7 @@ static void plain_run(struct bench *b, const struct contender *c, struct round *
 
 const struct way way_settle_plain = {.open = job_open, .ready = settle_ready, .run = plain_run, .audited = true};
 
-/* ---- settling beside a full house: what reservations lose by it */
+/* ---- settling under full load: the loss of reservations a second */
 
 static bool beside_open(struct bench *b, const struct contender *c)
 {

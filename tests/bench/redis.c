@@ -107,7 +107,7 @@ static int64_t redis_int(struct bench *b, const char *const *words, int count)
 
 /* ---- the server */
 
-/* A port that was free a moment ago. */
+/* A port that was free when it was tried. */
 static unsigned port_free(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -6,7 +6,7 @@ Reads the tables with the `mariadb` client program alone. Holds that
     last acknowledged change allows; there is nothing else;
   - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
-  - units left the house once for each settled order, and each task settled what its movements say;
+  - units left the stock once for each settled order, and each task settled what its movements say;
   - every answer has a status that the contract knows, 503 names Retry-After, and a shortage is one.
 Ends 0 if all agrees, otherwise 1 with the first disagreements.
 """
@@ -27,7 +27,7 @@ NEXT = '-- next --'
 
 
 def rows_of(socket, *queries):
-    """The rows of one query, as tuples of text; of several, a list for each, all as of one moment."""
+    """The rows of one query, as tuples of text; of several, a list for each, all of one snapshot."""
     snapshot = ['SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ', 'START TRANSACTION WITH CONSISTENT SNAPSHOT']
     text = ';\n'.join([*(snapshot if len(queries) > 1 else []), f";\nSELECT '{NEXT}';\n".join(queries)])
     command = ['mariadb', '--no-defaults', '-uroot', f'--socket={socket}', '--batch', '--skip-column-names', '--quick',
@@ -150,7 +150,7 @@ QUERIES = (
 
 
 class Tables:
-    """What is there, straight from the tables, as of one moment."""
+    """The contents of the tables, in one snapshot."""
 
     def __init__(self, socket):
         reservations, lines, movements, settlements, levels = rows_of(socket, *QUERIES)

@@ -1,6 +1,6 @@
 """A drill for the checker: what it must find is put into the tables by hand."""
 from check import check_all
-from house import House
+from stage import Stage
 
 ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
 WRONGS = {
@@ -24,24 +24,24 @@ WRONGS = {
 
 def checker(run):
     """Nothing is found where nothing is wrong, and each wrong is."""
-    with House(run) as house:
-        house.serve('--lanes', '2', '--jobs=settle')
-        with house.load() as load:
-            house.need(load.progress(400, 60), 'no progress')
-        house.command('work', 'settle', '--once')
-        house.verify()
-        house.services[0].terminate()
-        house.database.sql('CREATE DATABASE kept')
-        tables = [name for (name,) in house.database.sql('SHOW TABLES')]
+    with Stage(run) as stage:
+        stage.serve('--lanes', '2', '--jobs=settle')
+        with stage.load() as load:
+            stage.need(load.progress(400, 60), 'no progress')
+        stage.command('work', 'settle', '--once')
+        stage.verify()
+        stage.services[0].terminate()
+        stage.database.sql('CREATE DATABASE kept')
+        tables = [name for (name,) in stage.database.sql('SHOW TABLES')]
         for name in tables:
-            house.database.sql(f'CREATE TABLE kept.{name} SELECT * FROM {name}')
+            stage.database.sql(f'CREATE TABLE kept.{name} SELECT * FROM {name}')
         for what, sql in WRONGS.items():
-            house.database.sql(sql)
-            troubles = check_all(house.journal.path, house.database.socket)[0]
-            house.need(troubles, f'{what} was not found')
+            stage.database.sql(sql)
+            troubles = check_all(stage.journal.path, stage.database.socket)[0]
+            stage.need(troubles, f'{what} was not found')
             for name in tables:
-                house.database.sql(f'DELETE FROM {name}; INSERT INTO {name} SELECT * FROM kept.{name}')
-        troubles = check_all(house.journal.path, house.database.socket)[0]
-        house.need(not troubles, f'found, but all is well again: {troubles[:3]}')
-        house.say(f'{len(WRONGS)} wrongs were found')
-        return house.said
+                stage.database.sql(f'DELETE FROM {name}; INSERT INTO {name} SELECT * FROM kept.{name}')
+        troubles = check_all(stage.journal.path, stage.database.socket)[0]
+        stage.need(not troubles, f'found, but all is well again: {troubles[:3]}')
+        stage.say(f'{len(WRONGS)} wrongs were found')
+        return stage.said

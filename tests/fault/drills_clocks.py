@@ -12,7 +12,7 @@ import threading
 import time
 
 import clients
-from house import Clock, House, Skipped, Trouble
+from stage import Clock, Skipped, Stage, Trouble
 
 HOUR, DAY = 3600, 86400
 LEASE_S = 3             # of the workers here
@@ -34,11 +34,11 @@ def year(number):
 class Worker(threading.Thread):
     """Claims over HTTP; completes in parts, fails, gives back, or dies with what it has."""
 
-    def __init__(self, house, number):
+    def __init__(self, stage, number):
         super().__init__(daemon=True)
-        self.name, self.dice = f'worker-{number}', random.Random(f'{house.run.seed}/worker/{number}')
-        self.connection, self.ending = clients.Connection(house.services), threading.Event()
-        self.connection.at = number % len(house.services)
+        self.name, self.dice = f'worker-{number}', random.Random(f'{stage.run.seed}/worker/{number}')
+        self.connection, self.ending = clients.Connection(stage.services), threading.Event()
+        self.connection.at = number % len(stage.services)
         self.completed = []             # (order, task), as acknowledged
 
     def run(self):
@@ -86,18 +86,18 @@ class Worker(threading.Thread):
 class Watch(threading.Thread):
     """Looks at the figures that people watch: no age, and nothing else, is negative."""
 
-    def __init__(self, house):
+    def __init__(self, stage):
         super().__init__(daemon=True)
-        self.house, self.ending, self.looks = house, threading.Event(), 0
+        self.stage, self.ending, self.looks = stage, threading.Event(), 0
         self.wrong = {}                 # the first of each name
 
     def run(self):
         while not self.ending.wait(0.5):
-            for service in self.house.services:
+            for service in self.stage.services:
                 lines = re.findall(r'^(holdfast_.+) (\S+)$', service.get('/metrics', 15)[1], re.MULTILINE)
                 self.enter((name, float(value)) for name, value in lines)
             try:
-                stats = self.house.command('stats', '--json', '--log-level', 'error')
+                stats = self.stage.command('stats', '--json', '--log-level', 'error')
             except Trouble as trouble:
                 self.wrong.setdefault('stats', trouble)
             else:
@@ -115,18 +115,18 @@ class Watch(threading.Thread):
 
 
 class Trial:
-    """Two services, clients and workers in a house whose clocks jump, and what was found, all of it."""
+    """Two services, clients and workers in a stage whose clocks jump, and what was found, all of it."""
 
-    def __init__(self, house, clock, own=None):
-        self.house, self.clock = house, clock
+    def __init__(self, stage, clock, own=None):
+        self.stage, self.clock = stage, clock
         for number in range(2):
-            house.serve('--lanes', '2', '--slot', str(2 * number), JOBS, name=f'serve-{number}',
+            stage.serve('--lanes', '2', '--slot', str(2 * number), JOBS, name=f'serve-{number}',
                         clock=own if number else None)
-        self.load = house.load(clients=8, expire=0.2, pause_s=0.01, jumps=True)
+        self.load = stage.load(clients=8, expire=0.2, pause_s=0.01, jumps=True)
         for i, client in enumerate(self.load.clients):
             client.connection.at = i % 2
-        self.workers = [house.keep(Worker(house, number)) for number in range(4)]
-        self.watch = house.keep(Watch(house))
+        self.workers = [stage.keep(Worker(stage, number)) for number in range(4)]
+        self.watch = stage.keep(Watch(stage))
         self.wrong, self.jumps = [], 0
 
     @contextlib.contextmanager
@@ -145,11 +145,11 @@ class Trial:
             self.wrong.append(text)
 
     def served(self, when):
-        self.house.need(self.load.progress(20, PROGRESS_S), f'{when}: no progress for {PROGRESS_S} s')
+        self.stage.need(self.load.progress(20, PROGRESS_S), f'{when}: no progress for {PROGRESS_S} s')
 
     def jumps_all(self, jumps):
-        for when, ahead_s in list(jumps.items())[:SLICE if self.house.run.slice else None]:
-            self.jump(when, ahead_s, self.house.run.seconds)
+        for when, ahead_s in list(jumps.items())[:SLICE if self.stage.run.slice else None]:
+            self.jump(when, ahead_s, self.stage.run.seconds)
 
     def jump(self, when, ahead_s, seconds):
         """There, and back; the services start anew in turn, also while the clock is wrong."""
@@ -157,10 +157,10 @@ class Trial:
         until = time.monotonic() + seconds
         self.jumps += 1
         self.served(when)
-        status, took_s = self.house.services[self.jumps % 2].terminate()
-        self.house.need(status == 0, f'{when}: exit {status} after {took_s:.1f} s')
-        self.house.services[self.jumps % 2].start()
-        self.house.command('kick', '--all')
+        status, took_s = self.stage.services[self.jumps % 2].terminate()
+        self.stage.need(status == 0, f'{when}: exit {status} after {took_s:.1f} s')
+        self.stage.services[self.jumps % 2].start()
+        self.stage.command('kick', '--all')
         self.purge(when)
         time.sleep(max(0, until - time.monotonic()))
         self.clock.set(0)
@@ -168,8 +168,8 @@ class Trial:
 
     def purge(self, when):
         """It removes what is old by a clock: not where two clocks differ."""
-        own = None if self.house.database.clock else self.clock.environment()
-        words = [self.house.program, 'purge', '--keep', '3650', '--db', self.house.url]
+        own = None if self.stage.database.clock else self.clock.environment()
+        words = [self.stage.program, 'purge', '--keep', '3650', '--db', self.stage.url]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=own, timeout=60, check=False)
         if done.returncode != 1:
             self.found(f'{when}: purge ends with {done.returncode} instead of 1')
@@ -186,7 +186,7 @@ class Trial:
 
     def heal(self):
         """The clocks are right. Waits until all is well, and notes what does not become so."""
-        began, database = time.monotonic(), self.house.database
+        began, database = time.monotonic(), self.stage.database
 
         def none(what, within_s, sql):
             self.within(began, within_s, what, lambda: int(database.sql(f'SELECT COUNT(*) FROM {sql}')[0][0]) == 0)
@@ -196,7 +196,7 @@ class Trial:
         none('no lease lasts longer than one was asked for', HEAL_S,
              f'task WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL {LEASE_MAX_S} SECOND')
         self.within(began, HEAL_S, 'lists begin with the newest', self.newest_first, 2)
-        if not self.house.run.slice:
+        if not self.stage.run.slice:
             none('every hold past its time was swept', DONE_S,
                  'reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3)')
             none('every claim has ended', DONE_S, 'task WHERE state = 1')
@@ -208,12 +208,12 @@ class Trial:
                 self.found(f'after {within_s} s still not: {what}')
                 return
             time.sleep(pause_s)
-        self.house.say(f'{what}: {time.monotonic() - began:.1f} s after the clocks were right')
+        self.stage.say(f'{what}: {time.monotonic() - began:.1f} s after the clocks were right')
 
     def newest_first(self):
         """Orders and movements that the services make in turn are listed as they came, the last first."""
         ids = []
-        for i, service in enumerate(self.house.services * 2):
+        for i, service in enumerate(self.stage.services * 2):
             client = clients.Client(clients.Load([service], self.load.journal, '', name=f'N{time.monotonic_ns()}-{i}',
                                                  clients=0), 0)
             id_, line = client.load.name, {'sku': clients.SKUS[0], 'location': clients.LOCATIONS[0], 'qty': 1}
@@ -229,7 +229,7 @@ class Trial:
         """Those of `ids`, in the order of the list."""
         found, cursor = [], ''
         while len(found) < len(ids) and cursor is not None:
-            text = self.house.services[0].get(f'{path}?limit=1000{cursor and "&cursor=" + cursor}', 20)[1]
+            text = self.stage.services[0].get(f'{path}?limit=1000{cursor and "&cursor=" + cursor}', 20)[1]
             answer = json.loads(text)
             found += [item[name] for item in answer['items'] if item[name] in ids]
             cursor = answer['next_cursor']
@@ -249,15 +249,15 @@ class Trial:
         for name, value in self.watch.wrong.items():
             self.found(f'{name} was {value}')
         try:
-            self.house.verify()
+            self.stage.verify()
         except Trouble as trouble:
             self.found(str(trouble))
-        self.house.say(f'{self.jumps:,} jumps; {settled:,} orders completed over HTTP, none by two tasks; '
+        self.stage.say(f'{self.jumps:,} jumps; {settled:,} orders completed over HTTP, none by two tasks; '
                        f'{self.watch.looks:,} figures looked at')
-        self.house.need(not self.wrong, '\n'.join(self.wrong))
-        self.house.need(settled > 0, 'no worker completed anything')
-        self.house.need(self.house.journal.slowest_ms < 12000, 'a call hung')
-        return self.house.said
+        self.stage.need(not self.wrong, '\n'.join(self.wrong))
+        self.stage.need(settled > 0, 'no worker completed anything')
+        self.stage.need(self.stage.journal.slowest_ms < 12000, 'a call hung')
+        return self.stage.said
 
 
 def clocks(run):
@@ -265,8 +265,8 @@ def clocks(run):
     clock = Clock(f'{run.folder}/clock')
     jumps = {'a day ahead': DAY, 'an hour behind': -HOUR, 'an hour ahead': HOUR, 'a day behind': -DAY,
              'the year 2030': year(2030), 'the year 2021': year(2021), 'the year 2019': year(2019)}
-    with House(run, clock=clock) as house:
-        tried = Trial(house, clock)
+    with Stage(run, clock=clock) as stage:
+        tried = Trial(stage, clock)
         with tried.going_on():
             tried.jumps_all(jumps)
             if not run.slice:
@@ -285,8 +285,8 @@ def clocks_service(run):
         raise Skipped('a program with sanitizers does not start under libfaketime')
     jumps = {'the year 1970': DAY - time.time(), 'the year 2038': year(2038), 'a day ahead': DAY, 'a day behind': -DAY,
              'an hour ahead': HOUR, 'an hour behind': -HOUR}
-    with House(run) as house:
-        tried = Trial(house, house.keep(clock), own=clock)
+    with Stage(run) as stage:
+        tried = Trial(stage, stage.keep(clock), own=clock)
         with tried.going_on():
             tried.jumps_all(jumps)
         tried.heal()

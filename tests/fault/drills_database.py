@@ -9,7 +9,7 @@ import threading
 import time
 
 import clients
-from house import House, Skipped, json_post, wait_until
+from stage import Skipped, Stage, json_post, wait_until
 
 QUEUE_MAX = 4096        # of a lane
 LOCKED_SKUS = 300       # by a stranger, all at once
@@ -33,32 +33,32 @@ def flood(service, answers):
 
 def stopped(run):
     """MariaDB is stopped for 5 s and longer: bounded queues, 503 in time, and back within 3 s."""
-    with House(run) as house:
-        service = house.serve('--lanes', '1', '--jobs=expire,settle')
-        with house.load(expire=0.1) as load:
+    with Stage(run) as stage:
+        service = stage.serve('--lanes', '1', '--jobs=expire,settle')
+        with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                house.need(load.progress(40, 30), 'no progress')
+                stage.need(load.progress(40, 30), 'no progress')
                 stop_s = 5 + (run.seconds - 5) * i / max(1, run.rounds - 1)
                 answers = []
-                house.database.signal(signal.SIGSTOP)
+                stage.database.signal(signal.SIGSTOP)
                 until = time.monotonic() + stop_s
                 floods = flood(service, answers)
                 wait_until(lambda: service.get('/readyz')[0] == 503, HUNG_S, 'readyz says 503')
                 deepest = service.metric('holdfast_queue_depth')
-                house.need(0 < deepest <= QUEUE_MAX, f'{deepest:.0f} requests in a queue of {QUEUE_MAX}')
+                stage.need(0 < deepest <= QUEUE_MAX, f'{deepest:.0f} requests in a queue of {QUEUE_MAX}')
                 while time.monotonic() < until:
-                    house.need(service.get('/livez')[0] == 200, 'livez does not say 200')
+                    stage.need(service.get('/livez')[0] == 200, 'livez does not say 200')
                     time.sleep(0.2)
-                house.database.signal(signal.SIGCONT)
+                stage.database.signal(signal.SIGCONT)
                 back_s = service.wait_ready(BACK_S)
-                house.need(load.progress(20, BACK_S), f'no progress {BACK_S} s after SIGCONT')
+                stage.need(load.progress(20, BACK_S), f'no progress {BACK_S} s after SIGCONT')
                 for thread in floods:
                     thread.join()
-                house.need((503, '1') in answers, f'no call was refused by a full queue: {answers}')
-                house.say(f'stopped for {stop_s:.0f} s, ready {back_s:.2f} s after; {deepest:.0f} requests waited')
-        house.verify()
-        house.need(house.journal.slowest_ms < 12000, 'a call hung')
-        return house.said
+                stage.need((503, '1') in answers, f'no call was refused by a full queue: {answers}')
+                stage.say(f'stopped for {stop_s:.0f} s, ready {back_s:.2f} s after; {deepest:.0f} requests waited')
+        stage.verify()
+        stage.need(stage.journal.slowest_ms < 12000, 'a call hung')
+        return stage.said
 
 
 @contextlib.contextmanager
@@ -86,45 +86,45 @@ def fill(path):
 
 def full_disk(run):
     """The disk below the data directory is full for a while."""
-    with small_disk(run, 240) as disk, House(run, folder=disk) as house:
-        service = house.serve('--lanes', '2', '--jobs=settle')
-        counts, died = house.journal.counts, 0
-        with house.load(lines=40) as load:
+    with small_disk(run, 240) as disk, Stage(run, folder=disk) as stage:
+        service = stage.serve('--lanes', '2', '--jobs=settle')
+        counts, died = stage.journal.counts, 0
+        with stage.load(lines=40) as load:
             for i in range(run.rounds):
-                house.need(load.progress(40, 90), f'round {i}: no progress')
+                stage.need(load.progress(40, 90), f'round {i}: no progress')
                 before = counts['nothing_done'] + counts['unknown']
                 fill(f'{disk}/filler')
                 wait_until(lambda: counts['nothing_done'] + counts['unknown'] > before, 90, 'a call is told 503')
                 until = time.monotonic() + run.seconds
                 while time.monotonic() < until:
-                    house.need(service.get('/livez')[0] == 200, 'livez does not say 200')
+                    stage.need(service.get('/livez')[0] == 200, 'livez does not say 200')
                     time.sleep(0.2)
                 os.remove(f'{disk}/filler')
-                if house.database.process.poll() is not None:       # as its supervisor would
+                if stage.database.process.poll() is not None:       # as its supervisor would
                     died += 1
-                    house.database.start()
+                    stage.database.start()
                 began = time.monotonic()
-                house.need(load.progress(40, 90), 'no progress 90 s after there was space again')
-                house.say(f'full for {run.seconds} s after the first 503; going on {time.monotonic() - began:.1f} s '
+                stage.need(load.progress(40, 90), 'no progress 90 s after there was space again')
+                stage.say(f'full for {run.seconds} s after the first 503; going on {time.monotonic() - began:.1f} s '
                           f'after there was space, {shutil.disk_usage(disk).free >> 20} MiB')
-        house.verify()
-        house.say(f'MariaDB gave up {died} times')
-        return house.said
+        stage.verify()
+        stage.say(f'MariaDB gave up {died} times')
+        return stage.said
 
 
 class Stranger(threading.Thread):
     """Somebody else on the database, who locks rows: one sku for long, or many in an order that is not ours."""
 
-    def __init__(self, house):
+    def __init__(self, stage):
         super().__init__(daemon=True)
-        self.house, self.ending, self.dice = house, threading.Event(), random.Random(house.run.seed)
+        self.stage, self.ending, self.dice = stage, threading.Event(), random.Random(stage.run.seed)
         self.held = 0
         self.sql('CREATE DATABASE stranger', '')
         self.sql('CREATE TABLE weight (n INT)', 'stranger')     # who wrote more is not the victim of a deadlock
         self.sql('INSERT INTO weight SELECT 0 FROM mysql.help_topic', 'stranger')
 
     def sql(self, text, database='stranger'):
-        command = ['mariadb', '--no-defaults', '-uroot', f'--socket={self.house.database.socket}', database]
+        command = ['mariadb', '--no-defaults', '-uroot', f'--socket={self.stage.database.socket}', database]
         return subprocess.run(command, input=text, capture_output=True, text=True, check=False).returncode == 0
 
     def lock(self, sku_id):
@@ -148,13 +148,13 @@ class Stranger(threading.Thread):
 class Crowd:
     """Orders beside the load: of a free sku one after the other, of locked ones at a rate of their own."""
 
-    def __init__(self, house):
-        self.load = clients.Load(house.services, house.journal, house.run.seed, name='C', clients=0)
+    def __init__(self, stage):
+        self.load = clients.Load(stage.services, stage.journal, stage.run.seed, name='C', clients=0)
         self.free_ms, self.locked, self.threads = [], [], []
         self.ending = threading.Event()
         lines = [{'sku': sku, 'location': 'main', 'qty': 1_000_000}
                  for sku in ['FREE'] + [f'LOCKED-{i}' for i in range(LOCKED_SKUS)]]
-        house.need(self.call('receipt', 'C-stock', {'movement_id': 'C-stock', 'kind': 'receipt', 'lines': lines})
+        stage.need(self.call('receipt', 'C-stock', {'movement_id': 'C-stock', 'kind': 'receipt', 'lines': lines})
                    == 201, 'the stock was not received')
 
     def call(self, call, id_, sent):
@@ -204,52 +204,52 @@ class Crowd:
         return rate, ended
 
 
-def beside_locked_skus(house, seconds):
+def beside_locked_skus(stage, seconds):
     """A stranger keeps many skus; orders for another one go on, those for the locked ones are told so in time."""
-    crowd = Crowd(house)
+    crowd = Crowd(stage)
     rate, _ = crowd.run(3)
     before = len(crowd.free_ms)
     lock = ("SET tx_isolation = 'READ-COMMITTED'; START TRANSACTION; SELECT COUNT(*) FROM (SELECT s.slot FROM sku k "
             "STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY) ON s.sku_id = k.sku_id WHERE k.code LIKE 'LOCKED-%' "
             f"FOR UPDATE) x; DO SLEEP({seconds}); ROLLBACK")
-    beside, free = crowd.run(seconds, ['mariadb', '--no-defaults', '-uroot', f'--socket={house.database.socket}',
+    beside, free = crowd.run(seconds, ['mariadb', '--no-defaults', '-uroot', f'--socket={stage.database.socket}',
                                        'holdfast', '-e', lock])
     waits_ms = sorted(crowd.free_ms[before:])
     p99_ms = waits_ms[int(len(waits_ms) * 0.99)]
     busy_s = max((ended - began for status, began, ended in crowd.locked if status == 503), default=0)
     served_s = max((ended - free for status, began, ended in crowd.locked if began < free and ended > free), default=0)
     busy = sum(status == 503 for status, _, _ in crowd.locked)
-    house.say(f'{LOCKED_SKUS} locked skus: {rate:.0f} orders/s of a free one before, {beside:.0f}/s beside, p99 '
+    stage.say(f'{LOCKED_SKUS} locked skus: {rate:.0f} orders/s of a free one before, {beside:.0f}/s beside, p99 '
               f'{p99_ms / 1000:.2f} s; {busy} of {len(crowd.locked)} told busy after {busy_s:.1f} s at most, the '
               f'others served {served_s:.2f} s after it was free')
-    house.need(busy > 0 and all(status in (201, 503) for status, _, _ in crowd.locked), 'nobody was told busy')
-    house.need(p99_ms < 3000 and busy_s < 6 and served_s < 2, f'somebody waited too long: {house.said[-1]}')
-    house.need(house.run.slice or beside > rate / 2, f'others do not go on: {house.said[-1]}')
+    stage.need(busy > 0 and all(status in (201, 503) for status, _, _ in crowd.locked), 'nobody was told busy')
+    stage.need(p99_ms < 3000 and busy_s < 6 and served_s < 2, f'somebody waited too long: {stage.said[-1]}')
+    stage.need(stage.run.slice or beside > rate / 2, f'others do not go on: {stage.said[-1]}')
 
 
 def locks(run):
     """A stranger keeps many skus; then many lines in any order, two processes with the same slots: 1205 and 1213."""
-    with House(run) as house:
+    with Stage(run) as stage:
         for name in ('serve-1', 'serve-2'):
-            house.serve('--lanes', '4', '--jobs=settle', name=name)
-        beside_locked_skus(house, max(6, run.seconds))
-        stranger = Stranger(house)
-        with house.load(clients=32, lines=8) as load:
+            stage.serve('--lanes', '4', '--jobs=settle', name=name)
+        beside_locked_skus(stage, max(6, run.seconds))
+        stranger = Stranger(stage)
+        with stage.load(clients=32, lines=8) as load:
             for i, client in enumerate(load.clients):
                 client.connection.at = i % 2
             stranger.start()
             until = time.monotonic() + run.rounds * run.seconds
             while time.monotonic() < until:
-                house.need(load.progress(1, 8), 'nothing was answered for 8 s')
+                stage.need(load.progress(1, 8), 'nothing was answered for 8 s')
                 time.sleep(0.2)
         stranger.end()
-        deadlocks, retries = (sum(service.metric(f'holdfast_{name}_total') for service in house.services)
+        deadlocks, retries = (sum(service.metric(f'holdfast_{name}_total') for service in stage.services)
                               for name in ('deadlocks', 'retries'))
-        house.verify()
-        house.say(f'{stranger.held} transactions of a stranger; {deadlocks:.0f} deadlocks, {retries:.0f} retries, '
-                  f'{house.journal.counts["nothing_done"]} calls told busy')
-        house.need(retries < 30 * house.journal.counts['calls'], 'retries without bound')
-        house.need(house.journal.slowest_ms < 12000, 'a call hung')
+        stage.verify()
+        stage.say(f'{stranger.held} transactions of a stranger; {deadlocks:.0f} deadlocks, {retries:.0f} retries, '
+                  f'{stage.journal.counts["nothing_done"]} calls told busy')
+        stage.need(retries < 30 * stage.journal.counts['calls'], 'retries without bound')
+        stage.need(stage.journal.slowest_ms < 12000, 'a call hung')
         if not run.slice:
-            house.need(deadlocks > 0 and house.journal.counts['nothing_done'] > 0, 'no deadlock, or nobody told busy')
-        return house.said
+            stage.need(deadlocks > 0 and stage.journal.counts['nothing_done'] > 0, 'no deadlock, or nobody told busy')
+        return stage.said

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import proxy
-from house import House, Trouble, wait_until
+from stage import Stage, Trouble, wait_until
 
 LOAD_CALLS = 40         # that are answered between two faults
 WORKERS_S = 3600
@@ -14,55 +14,55 @@ WORKERS_S = 3600
 def kill_database(run):
     """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost."""
     dice = random.Random(run.seed)
-    with House(run) as house:
-        between = house.keep(proxy.Proxy(house.database.socket))
-        house.serve('--lanes', '2', '--jobs=expire,settle,reap', db=between.url)
+    with Stage(run) as stage:
+        between = stage.keep(proxy.Proxy(stage.database.socket))
+        stage.serve('--lanes', '2', '--jobs=expire,settle,reap', db=between.url)
         at_commit = 0
-        with house.load(expire=0.1) as load:
+        with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                house.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
+                stage.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
                 if i % 2:
                     time.sleep(dice.random() * 0.05)
-                    house.database.kill()
+                    stage.database.kill()
                 else:
-                    fault = proxy.AtCommit(house.database.kill, dice.random() * 0.004, held_back=i % 4 == 0)
+                    fault = proxy.AtCommit(stage.database.kill, dice.random() * 0.004, held_back=i % 4 == 0)
                     between.fault = fault
-                    house.need(fault.struck.wait(20), f'round {i}: no COMMIT came')
+                    stage.need(fault.struck.wait(20), f'round {i}: no COMMIT came')
                     between.fault = proxy.Clear()
                     at_commit += 1
-                house.database.start()
-                house.services[0].wait_ready()
-        house.verify()
-        house.say(f'{run.rounds} kills, {at_commit} of them at COMMIT')
-        house.need(house.unknown_outcomes > 0, 'no outcome was ever unknown: the window was not hit')
-        return house.said
+                stage.database.start()
+                stage.services[0].wait_ready()
+        stage.verify()
+        stage.say(f'{run.rounds} kills, {at_commit} of them at COMMIT')
+        stage.need(stage.unknown_outcomes > 0, 'no outcome was ever unknown: the window was not hit')
+        return stage.said
 
 
 def kill_service(run):
-    """The service, a worker or a reaper dies at a random moment and is started again."""
+    """The service, a worker or a reaper dies at a random time and is started again."""
     dice = random.Random(run.seed)
-    with House(run) as house:
-        service = house.serve('--lanes', '2', '--jobs=expire')
-        worker = house.beside('work', 'work', 'settle', '--batch', '20', '--lease', '1', '--max-attempts', '200')
-        reaper = house.beside('reap', 'reap', '--every', '1', '--max-attempts', '200')
+    with Stage(run) as stage:
+        service = stage.serve('--lanes', '2', '--jobs=expire')
+        worker = stage.beside('work', 'work', 'settle', '--batch', '20', '--lease', '1', '--max-attempts', '200')
+        reaper = stage.beside('reap', 'reap', '--every', '1', '--max-attempts', '200')
         killed = {'serve': 0, 'work': 0, 'reap': 0}
-        with house.load(expire=0.1) as load:
+        with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
-                house.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
+                stage.need(load.progress(LOAD_CALLS, 30), f'round {i}: no progress')
                 time.sleep(dice.random() * 0.05)
                 victim = dice.choice((service, service, worker, reaper))
                 victim.kill()
                 killed[victim.name] += 1
                 victim.start()
-        wait_until(lambda: not int(house.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 120,
+        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 120,
                    'every confirmed order is settled')
-        wait_until(lambda: not int(house.database.sql('SELECT COUNT(*) FROM task WHERE state = 1')[0][0]), 30,
+        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM task WHERE state = 1')[0][0]), 30,
                    'every task has ended')
-        reaped = int(house.database.sql('SELECT COUNT(*) FROM task WHERE state = 4')[0][0])
-        house.need(run.slice or reaped, 'no task was ever reaped')
-        house.verify()
-        house.say(f'{reaped} tasks reaped; killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))
-        return house.said
+        reaped = int(stage.database.sql('SELECT COUNT(*) FROM task WHERE state = 4')[0][0])
+        stage.need(run.slice or reaped, 'no task was ever reaped')
+        stage.verify()
+        stage.say(f'{reaped} tasks reaped; killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))
+        return stage.said
 
 
 def workers(run):

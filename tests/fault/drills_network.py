@@ -3,47 +3,47 @@ import random
 import time
 
 import proxy
-from house import House
+from stage import Stage
 
 QUIET_MS = 12000        # a call is answered by then, whatever the network does
 BACK_S = 18             # after that a connection that nothing comes from is given up, and another is made
 
 
-def reset(between, house, dice):
+def reset(between, stage, dice):
     time.sleep(dice.random() * 0.2)
     between.cut()
 
 
-def delay(between, house, dice):
+def delay(between, stage, dice):
     between.fault = proxy.Slow(0.03)
     time.sleep(1)
 
 
-def split(between, house, dice):
+def split(between, stage, dice):
     between.fault = proxy.Bytes()
     time.sleep(1)
 
 
-def stall(between, house, dice):
+def stall(between, stage, dice):
     between.fault = stalled = proxy.Stalled()
     time.sleep(0.2 + dice.random() * 2)
     between.fault = proxy.Clear()
     stalled.go.set()
 
 
-def silence(between, house, dice):
+def silence(between, stage, dice):
     """Half open: what was sent is lost and no end is seen, until the network resets what is left of it."""
     between.fault = proxy.Silent()
     time.sleep(0.5 + dice.random() * 2)
     between.cut()
 
 
-def lost_commit(between, house, dice):
+def lost_commit(between, stage, dice):
     between.fault = lost = proxy.CommitLost()
     until = time.monotonic() + 10
     while lost.hits < 3 and time.monotonic() < until:
         time.sleep(0.01)
-    house.need(lost.hits, 'no answer to a COMMIT was lost')
+    stage.need(lost.hits, 'no answer to a COMMIT was lost')
 
 
 FAULTS = (lost_commit, reset, delay, split, stall, silence)
@@ -53,35 +53,35 @@ def network(run):
     """Resets, stalls, delays, single bytes, silence, and answers to COMMIT that are lost."""
     dice = random.Random(run.seed)
     count = {fault.__name__: 0 for fault in FAULTS}
-    with House(run) as house:
-        between = house.keep(proxy.Proxy(house.database.socket))
-        house.serve('--lanes', '2', '--jobs=expire,settle', db=between.url)
-        with house.load(expire=0.1) as load:
+    with Stage(run) as stage:
+        between = stage.keep(proxy.Proxy(stage.database.socket))
+        stage.serve('--lanes', '2', '--jobs=expire,settle', db=between.url)
+        with stage.load(expire=0.1) as load:
             for i in range(run.rounds):
                 fault = FAULTS[i % len(FAULTS)]
-                fault(between, house, dice)
+                fault(between, stage, dice)
                 between.fault = proxy.Clear()
-                house.need(load.progress(40, 30), f'round {i}: no progress after {fault.__name__}')
+                stage.need(load.progress(40, 30), f'round {i}: no progress after {fault.__name__}')
                 count[fault.__name__] += 1
-        house.verify()
-        house.say(', '.join(f'{name} {n}' for name, n in count.items()))
-        house.need(house.unknown_outcomes > 0, 'no outcome was ever unknown: the window was not hit')
-        house.need(house.journal.slowest_ms < QUIET_MS, 'a call hung')
-        return house.said
+        stage.verify()
+        stage.say(', '.join(f'{name} {n}' for name, n in count.items()))
+        stage.need(stage.unknown_outcomes > 0, 'no outcome was ever unknown: the window was not hit')
+        stage.need(stage.journal.slowest_ms < QUIET_MS, 'a call hung')
+        return stage.said
 
 
 def half_open(run):
     """The network swallows everything for longer than any time-out, and tells nobody."""
-    with House(run) as house:
-        between = house.keep(proxy.Proxy(house.database.socket))
-        house.serve('--lanes', '2', db=between.url)
-        with house.load() as load:
+    with Stage(run) as stage:
+        between = stage.keep(proxy.Proxy(stage.database.socket))
+        stage.serve('--lanes', '2', db=between.url)
+        with stage.load() as load:
             for i in range(run.rounds):
-                house.need(load.progress(40, 30), 'no progress')
+                stage.need(load.progress(40, 30), 'no progress')
                 between.fault = proxy.Silent()
                 time.sleep(1 + (run.seconds - 1) * i / max(1, run.rounds - 1))
                 between.fault = proxy.Clear()
-                house.need(load.progress(40, BACK_S), f'no progress {BACK_S} s after the network was well again')
-        house.verify()
-        house.need(house.journal.slowest_ms < QUIET_MS, 'a call hung')
-        return house.said
+                stage.need(load.progress(40, BACK_S), f'no progress {BACK_S} s after the network was well again')
+        stage.verify()
+        stage.need(stage.journal.slowest_ms < QUIET_MS, 'a call hung')
+        return stage.said

@@ -3,7 +3,7 @@ import collections
 import os
 import time
 
-from house import House
+from stage import Stage
 
 SAMPLES = 10            # at least so many rows in the table
 WARM = 0.25             # of the time, in which caches fill
@@ -14,12 +14,12 @@ DESCRIPTORS_MORE = 4    # one that is just being opened is none that leaks
 Sample = collections.namedtuple('Sample', 'at rss_kib descriptors threads calls rows')
 
 
-def sample(house, pid, began):
+def sample(stage, pid, began):
     with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as file:
         fields = dict(line.split(':', 1) for line in file)
     return Sample(time.monotonic() - began, int(fields['VmRSS'].split()[0]), len(os.listdir(f'/proc/{pid}/fd')),
-                  int(fields['Threads']), house.journal.counts['calls'],
-                  int(house.database.sql('SELECT COUNT(*) FROM reservation')[0][0]))
+                  int(fields['Threads']), stage.journal.counts['calls'],
+                  int(stage.database.sql('SELECT COUNT(*) FROM reservation')[0][0]))
 
 
 def show(s):
@@ -42,19 +42,19 @@ def growth(samples, seconds):
 
 def soak(run):
     """Orders, expiry, settlement, reaper and purge."""
-    with House(run) as house:
-        service = house.serve('--lanes', '2', '--jobs=expire,settle,reap')
+    with Stage(run) as stage:
+        service = stage.serve('--lanes', '2', '--jobs=expire,settle,reap')
         pause_s = min(60, run.seconds / SAMPLES)
         samples, began = [], time.monotonic()
         print(f'    {"s":>6} {"RSS KiB":>9} {"descriptors":>12} {"threads":>8} {"calls":>10} {"rows":>9}', flush=True)
-        with house.load(expire=0.2, pause_s=0.005):
+        with stage.load(expire=0.2, pause_s=0.005):
             while time.monotonic() < began + run.seconds:
                 time.sleep(pause_s)
-                house.command('purge', '--keep', '0')
-                samples.append(sample(house, service.process.pid, began))
+                stage.command('purge', '--keep', '0')
+                samples.append(sample(stage, service.process.pid, began))
                 show(samples[-1])
-        house.verify(purged=True)
-        house.say('the audit holds')
+        stage.verify(purged=True)
+        stage.say('the audit holds')
         wrong = list(growth(samples, run.seconds))
-        house.need(not wrong, '\n'.join(wrong))
-        return house.said
+        stage.need(not wrong, '\n'.join(wrong))
+        return stage.said

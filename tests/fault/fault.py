@@ -26,7 +26,7 @@ import drills_kill      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
 import drills_soak      # noqa: E402
-from house import Skipped, Trouble  # noqa: E402
+from stage import Skipped, Trouble  # noqa: E402
 
 FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
 HERE = pathlib.Path(__file__).resolve().parent

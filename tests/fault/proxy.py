@@ -134,7 +134,7 @@ class CommitLost(Clear):
 
 
 class AtCommit(Clear):
-    """Once: `strike` is called a moment after a COMMIT was sent; held_back: when its answer is there, which is lost."""
+    """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost."""
 
     def __init__(self, strike, after_s=0.0, held_back=False):
         self.strike, self.after_s, self.held_back = strike, after_s, held_back

@@ -1,6 +1,6 @@
-"""What a drill breaks: a private MariaDB, programs of Holdfast, and the run that keeps them together.
+"""The stage of a drill: a private MariaDB and programs of Holdfast, which the drill breaks, and its run.
 
-Everything is in one scratch folder and ends with the `House` block, whatever the drill did to it.
+Everything is in one scratch folder and ends with the `Stage` block, whatever the drill did to it.
 """
 import contextlib
 import ctypes
@@ -143,9 +143,9 @@ class Database:
 class Program:
     """A command of Holdfast that runs beside the drill."""
 
-    def __init__(self, house, name, words, descriptors=None, clock=None):
-        self.house, self.name, self.words, self.descriptors, self.clock = house, name, words, descriptors, clock
-        self.log = f'{house.run.folder}/{name}.log'     # the drill may fill the disk of house.folder
+    def __init__(self, stage, name, words, descriptors=None, clock=None):
+        self.stage, self.name, self.words, self.descriptors, self.clock = stage, name, words, descriptors, clock
+        self.log = f'{stage.run.folder}/{name}.log'     # the drill may fill the disk of stage.folder
         self.process = None
 
     def prepare(self):
@@ -155,7 +155,7 @@ class Program:
 
     def start(self):
         with open(self.log, 'ab') as log:
-            self.process = subprocess.Popen([self.house.program, *self.words], stdin=subprocess.DEVNULL, stdout=log,
+            self.process = subprocess.Popen([self.stage.program, *self.words], stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, preexec_fn=self.prepare,
                                             env=self.clock and self.clock.environment())
         if self.clock:
@@ -196,9 +196,9 @@ def free_port():
 class Service(Program):
     """`serve`, at the same address after every start."""
 
-    def __init__(self, house, name, options, db, **how):
+    def __init__(self, stage, name, options, db, **how):
         self.address = f'127.0.0.1:{free_port()}'
-        super().__init__(house, name, ['serve', '--db', db, '--listen', self.address, *options], **how)
+        super().__init__(stage, name, ['serve', '--db', db, '--listen', self.address, *options], **how)
 
     def start(self, ready=True):
         super().start()
@@ -231,7 +231,7 @@ class Service(Program):
         return sum(float(n) for n in re.findall(rf'^{name}(?:{{[^}}]*}})? ([0-9.e+]+)$', text, re.MULTILINE))
 
 
-class House:
+class Stage:
     """One drill's database, programs, clients and journal. `run` is what was asked on the command line."""
 
     def __init__(self, run, folder=None, redo=REDO, clock=None):
