@@ -17,9 +17,9 @@
 #include <string.h>
 
 /* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
- * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
+ * REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one transaction.
  * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
-enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
@@ -306,7 +306,7 @@ static void gone_add(struct parts *p)
 /* For a writer that reads anew before every try. */
 static struct retry conflicts(void)
 {
-	return (struct retry){.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + LOCKED_MS};
+	return (struct retry){.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + REPORT_MS};
 }
 
 static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
@@ -537,7 +537,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 {
 	struct reservation_reader open;
 	enum db_result            result;
-	struct retry              retry = {.results = RETRY_DEADLOCKS, .tries_max = RETRY_TRIES};
+	struct retry              retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
 
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;
