@@ -19,7 +19,7 @@
 /* Orders cannot wait, settling can: while the lanes do more than LOAD_OPS a second, a worker that settles rests REST
  * times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
-enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
+enum { FAILED_MS = 500, COUNTED_MS = 2000 };
 
 struct worker {
 	struct work    work;
@@ -185,7 +185,6 @@ static void *worker_main(void *arg)
 		enum db_result result = DB_AWAY;
 		int64_t        began_ms = clock_ms();
 
-		pause_ms = RECONNECT_MS;
 		if (db_connected(w->db) || db_connect(w->db))
 			result = pass(w, &busy);
 		worker_counts(w, !busy);
