@@ -7,7 +7,7 @@
 
 void *mem_alloc(size_t size);             /* zeroed; never NULL */
 void *mem_resize(void *old, size_t size); /* like realloc; never NULL */
-char *mem_copy(const char *text);         /* like strdup; never NULL */
+char *mem_copy(const char *text);         /* like strdup; NULL for NULL alone */
 /* For a library that says it got no memory, of unknown size: the line (event=no_memory) and the end. */
 _Noreturn void mem_end(void);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
