@@ -118,8 +118,7 @@ static void reaped_log(void *arg, const struct task *task, int64_t orders)
 static enum db_result reap_pass(struct worker *w)
 {
 	struct work   *work = &w->work;
-	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->stale_s, work->attempts_max,
-	                                  work->dry, work->reaped, work->reaped_arg);
+	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->reaped, work->reaped_arg);
 
 	if (result == DB_OK)
 		work->reaped(work->reaped_arg, NULL, 0);
@@ -222,7 +221,7 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->work = *work;
 	if (!w->work.reaped)
 		w->work.reaped = reaped_log;
-	w->reaper.pause_ms = work->pause_ms;
+	w->reaper = (struct reaper){work->pause_ms, work->stale_s, work->attempts_max, work->dry, 0, 0, 0};
 	w->db = db_new(&work->target);
 	w->since_ms = clock_ms();
 	worker_name(w, number);
