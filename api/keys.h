@@ -18,7 +18,7 @@ enum callers {
 	READERS = ROLE_ORDER | ROLE_WORKER | ROLE_READ | ROLE_ADMIN, /* every key */
 };
 
-/* A key. Lives as long as the process, because requests point at it; a key that is gone from the file is not active. */
+/* A key. Lives until keys_free, because requests point at it; a key that is gone from the file is not active. */
 struct key {
 	struct key_line line;
 	bool            active;

@@ -1,5 +1,5 @@
 /* request.c - see request.h. Every answer of the service, whatever its call, goes through reply_as, and every header of
- * it through head_write. */
+ * it through head_write, but for 100 Continue (connection.c). */
 #include "api/request.h"
 #include "api/limit.h"
 #include "engine/base/clock.h"
@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/busy.h"
+#include "engine/shared.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -17,6 +18,10 @@
 #include <time.h>
 
 enum { REQUEST_MAGIC = 0x48745265 };
+
+/* A lane answers by itself before its request is given up, and a silent connection is closed after that. */
+_Static_assert((int)WAIT_MS < (int)REQUEST_DEADLINE_MS && (int)REQUEST_DEADLINE_MS < SILENCE_S * 1000,
+               "deadlines nest");
 
 static struct request *request_cast(void *arg)
 {

@@ -91,13 +91,16 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 /* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r));
-/* Starts all operations in r->ops at once; NULL entries count as ended. */
+/* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
+ * ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
 /* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
 
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
-void reply_header(struct request *r, const char *name, const char *value); /* adds a header; call before the answer */
+/* In the turn of the loop in which the answer is given, before it: the text is shared by all requests. */
+void reply_header(struct request *r, const char *name, const char *value);
+/* The body is copied. */
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* Answers with an object of JSON whose members `write` puts. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);

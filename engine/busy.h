@@ -12,8 +12,8 @@ enum busy_cause {
 	BUSY_CAUSES
 };
 
-/* Counts one answer, with a line event=busy at level debug. `id`: order_id or movement_id, or else the request's id; ""
- * where there is none. */
+/* Counts one operation, or a request that became none, with a line event=busy at level debug. `id`: order_id or
+ * movement_id, or else the request's id; "" where there is none. */
 void        busy_count(enum busy_cause cause, const char *id);
 int64_t     busy_counted(enum busy_cause cause);
 const char *busy_name(enum busy_cause cause);

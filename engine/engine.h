@@ -18,15 +18,17 @@ struct engine_options {
 	unsigned         slot;  /* the slot of the first lane */
 };
 struct engine;
-struct engine    *engine_open(const struct engine_options *options);
-void              engine_close(struct engine *e); /* everything started must have ended */
+struct engine *engine_open(const struct engine_options *options);
+/* Takes nothing more, answers what is under way into its loops, which must be there, and waits for the threads. */
+void              engine_close(struct engine *e);
 struct catalogue *engine_catalogue(struct engine *e);
 
 /* Hands `op` over, to be begun at the next engine_wake or before. false: the queue is full, the op is still the
  * caller's. Any thread that has a loop. */
 bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op),
                   void *arg) MUST_CHECK;
-/* Hands many over at once, all or none, to one lane in their order. The ops are linked by `next`. */
+/* Hands a list over at once, all or none, in its order: `count` ops, linked by `next`, all of one answerer. Lane ops go
+ * to the lane of the first. */
 bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct loop *loop,
                         void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
 /* Begins all operations handed over, as one batch where they fit. Call it before a loop waits. Any thread. */

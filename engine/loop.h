@@ -7,8 +7,9 @@
 
 struct loop *loop_new(void);                /* a thread that has called it before may call it again for another loop */
 int          loop_fd(const struct loop *l); /* readable when loop_run has something to do */
-void         loop_run(struct loop *l);      /* calls `done` of every operation that ended; on the loop's own thread */
-void         loop_free(struct loop *l);     /* nothing may be under way */
+/* Calls `done` of everything that ended, on the loop's own thread. `done` may free the op and start others. */
+void loop_run(struct loop *l);
+void loop_free(struct loop *l); /* nothing may be under way */
 
 /* Outbox: operations that have their outcome and whose loops are not told yet. One thread owns it. Loops are told after
  * the next batch was sent, which gives 3 to 8 % more orders: the database has work before loops and clients want the

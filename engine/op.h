@@ -81,8 +81,9 @@ struct census { /* OP_COUNTS */
 	int64_t counted_ms; /* clock_boot_ms */
 };
 
-/* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census, again after
- * DB_RETRY, DB_LOCKED, DB_AWAY and DB_UNKNOWN, so it must bear repeating. */
+/* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any
+ * other result than DB_OK it is called again for WAIT_MS (shared.h), after DB_ERROR RETRY_ERRORS times in all
+ * (retry.h): it must bear repeating. */
 struct job {
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
 	void (*run_free)(void *arg); /* frees arg along with the op; may be NULL */
@@ -144,9 +145,9 @@ _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of
 
 /* One operation with room for `lines_max` lines and `text_size` bytes of text (codes, reasons). */
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size) MUST_CHECK;
-/* A NUL-terminated copy in the op's own text. */
+/* A NUL-terminated copy in the op's own text, of whose text_size it takes len + 1: there must be room. */
 const char *op_text(struct op *op, const char *bytes, size_t len);
-/* Adds a line; location NULL is `main`. */
+/* Adds a line, one of lines_max, with its codes by op_text; location NULL is `main` and takes no text. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
                      int64_t qty);
 /* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. *twins
@@ -162,8 +163,9 @@ uint64_t      op_id_hash(bool movement, const char *id); /* never 0 */
  * operation was in another state. */
 void op_queue(struct op *op); /* the first state, also of an op that was taken in vain; a cancelled op stays so */
 bool op_take(struct op *op) MUST_CHECK;
-/* Cancels an op that takes too long. true: the op had not begun and now never will; it comes back by `done` with
- * DATABASE_AWAY, nothing was done. false: the op is in the database and its outcome is open. */
+/* For an op that takes too long: true when it had not begun and now never will (it comes back by `done` all the same,
+ * with DATABASE_AWAY, or BUSY from a lane that is connected: nothing was done); false when it is in the database and
+ * nobody knows what comes of it. */
 bool op_cancel(struct op *op);
 
 #endif

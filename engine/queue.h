@@ -26,9 +26,10 @@ void queue_fini(struct queue *q); /* empty */
 /* All or none, linked by `next`; false: there is no room, or the queue is closed. Any thread, as queue_wake. */
 bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 void queue_wake(struct queue *q);
-/* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative. */
+/* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative; a closed queue does
+ * not wait. The thread of whoever answers, as queue_hold. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
-/* Sets the number of parked operations that were taken: the queue lets in as many fewer. */
+/* So many of the operations that were taken are parked now, not so many more: as many fewer are let in. */
 void   queue_hold(struct queue *q, size_t held);
 void   queue_close(struct queue *q);
 bool   queue_closed(struct queue *q);

@@ -46,6 +46,11 @@ struct column {
 	size_t       offset, size; /* the size of the member that the column is read into */
 };
 
+static char **text_of(void *record, const struct column *column)
+{
+	return (char **)(void *)((char *)record + column->offset);
+}
+
 static void column_read(void *record, const struct column *column, const struct db_row *row, unsigned at)
 {
 	char    *to = (char *)record + column->offset;
@@ -68,7 +73,7 @@ static void column_read(void *record, const struct column *column, const struct 
 		*(int64_t *)(void *)to = time_parse(row->col[at]);
 		break;
 	case TEXT:
-		*(char **)(void *)to = row->col[at] ? mem_copy(row->col[at]) : NULL;
+		*text_of(record, column) = mem_copy(row->col[at]);
 	}
 }
 
@@ -97,7 +102,24 @@ static const struct column movement_columns[M_LINE] = {
 #undef X
 };
 
-/* True: the row has the catalogue's code, or none. Another code is of another database, or of another past of this. */
+static void *record_new(const struct db_row *row, size_t size, const struct column *columns, unsigned count)
+{
+	void *record = mem_alloc(size);
+
+	for (unsigned i = 0; i < count; i++)
+		column_read(record, &columns[i], row, i);
+	return record;
+}
+
+static void record_free(void *record, const struct column *columns, unsigned count)
+{
+	for (unsigned i = 0; record && i < count; i++)
+		if (columns[i].as == TEXT)
+			free(*text_of(record, &columns[i]));
+	free(record);
+}
+
+/* The catalogue's code, or of another database or another past of this one. */
 static bool code_is(const struct db_row *row, unsigned column, const char *code)
 {
 	return !row->col[column] ||
@@ -146,9 +168,7 @@ static void *lines_room(void *record, size_t size, size_t count, size_t *max)
 
 void reservation_free(struct reservation *r)
 {
-	if (r)
-		free(r->last_error);
-	free(r);
+	record_free(r, reservation_columns, R_LINE);
 }
 
 struct reservation *reservation_copy(const struct reservation *r)
@@ -156,7 +176,9 @@ struct reservation *reservation_copy(const struct reservation *r)
 	size_t              size = sizeof(*r) + r->lines_count * sizeof(struct line);
 	struct reservation *copy = memcpy(mem_alloc(size), r, size);
 
-	copy->last_error = r->last_error ? mem_copy(r->last_error) : NULL;
+	for (unsigned i = 0; i < R_LINE; i++)
+		if (reservation_columns[i].as == TEXT)
+			*text_of(copy, &reservation_columns[i]) = mem_copy(*text_of(copy, &reservation_columns[i]));
 	return copy;
 }
 
@@ -167,15 +189,6 @@ void reservations_free(struct reservation **list, size_t count)
 	free(list);
 }
 
-static struct reservation *reservation_begin(const struct db_row *row, size_t lines_max)
-{
-	struct reservation *r = mem_alloc(sizeof(*r) + lines_max * sizeof(struct line));
-
-	for (unsigned i = 0; i < R_LINE; i++)
-		column_read(r, &reservation_columns[i], row, i);
-	return r;
-}
-
 void reservation_read(void *arg, const struct db_row *row)
 {
 	struct reservation_reader *in = arg;
@@ -184,7 +197,8 @@ void reservation_read(void *arg, const struct db_row *row)
 	if (!r || r->reservation_id != (uint64_t)db_int(row, R_reservation_id)) {
 		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 		in->lines_max = 4;
-		r = in->list[in->count++] = reservation_begin(row, in->lines_max);
+		r = record_new(row, sizeof(*r) + in->lines_max * sizeof(struct line), reservation_columns, R_LINE);
+		in->list[in->count++] = r;
 	}
 	if (!row->col[R_LINE])
 		return;
@@ -232,20 +246,7 @@ void reservations_join(struct reservation_reader *in)
 
 void movement_free(struct movement *m)
 {
-	if (m) {
-		free(m->reason);
-		free(m->reference);
-	}
-	free(m);
-}
-
-static struct movement *movement_begin(const struct db_row *row, size_t lines_max)
-{
-	struct movement *m = mem_alloc(sizeof(*m) + lines_max * sizeof(struct line));
-
-	for (unsigned i = 0; i < M_LINE; i++)
-		column_read(m, &movement_columns[i], row, i);
-	return m;
+	record_free(m, movement_columns, M_LINE);
 }
 
 void movement_read(void *arg, const struct db_row *row)
@@ -256,7 +257,8 @@ void movement_read(void *arg, const struct db_row *row)
 	if (!m || m->movement_no != (uint64_t)db_int(row, M_movement_no)) {
 		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 		in->lines_max = 4;
-		m = in->list[in->count++] = movement_begin(row, in->lines_max);
+		m = record_new(row, sizeof(*m) + in->lines_max * sizeof(struct line), movement_columns, M_LINE);
+		in->list[in->count++] = m;
 	}
 	if (!row->col[M_LINE])
 		return;

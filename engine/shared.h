@@ -15,7 +15,8 @@ struct lane_metrics {
 
 /* Limits of time that lanes and readers have in common. */
 enum {
-	WAIT_MS = 10000, /* a request waits this long for a database that is away */
+	WAIT_MS = 10000, /* since its arrival: later a lane does not begin an operation nor look up the outcome of its
+	                  * COMMIT, and a reader does not try again */
 	SILENCE_S = 12,  /* a connection on which a request waited in vain is given up soon after it */
 	IDLE_MS = 500,   /* an idle thread checks its connection this often */
 };

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MS: how long a claimer remembers a lock. A claim that meets one costs a second. */
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCKED_MS = 10000 };
+/* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. */
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCK_MET_MS = 10000 };
 
 static void claim_read(void *arg, const struct db_row *row)
 {
@@ -45,7 +45,7 @@ static enum db_result claim_run(struct db *db, struct claimer *claimer, struct t
 	task->met_lock = false;
 	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
 	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
-		claimer->locked_until_ms = clock_ms() + LOCKED_MS;
+		claimer->locked_until_ms = clock_ms() + LOCK_MET_MS;
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 

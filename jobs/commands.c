@@ -143,7 +143,7 @@ static void id_read(void *arg, const struct db_row *row)
 /* Kicks a page of orders. Where another kick took some of them, the next page shows the rest. */
 static enum db_result kick(struct db *db, const struct values *ids, enum txn_verdict *verdict)
 {
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES};
 	enum db_result result;
 
 	do {
@@ -305,7 +305,7 @@ static enum db_result purge_lanes(struct db *db, struct purge *p)
 /* A batch that lost a conflict with the service was undone, and is done again. */
 static enum db_result purge_batch(struct db *db, struct purge *p, enum db_result (*batch)(struct db *, struct purge *))
 {
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES};
 	enum db_result result;
 
 	do

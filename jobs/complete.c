@@ -16,10 +16,10 @@
 #include <string.h>
 
 /* LOCKED_MAX: locked orders that are looked for one by one; further ones go back by the part, because each look takes 2
- * s. LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
+ * s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one transaction.
  * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: a
  * larger transaction is halved where it can be; some 80,000 slots. */
-enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000, PART_BYTES = 4 << 20 };
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000, PART_BYTES = 4 << 20 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
@@ -309,7 +309,7 @@ static void gone_add(struct parts *p)
 /* Retries of a writer that reads anew before every try. */
 static struct retry conflicts(void)
 {
-	return (struct retry){.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + LOCKED_MS};
+	return (struct retry){.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + REPORT_MS};
 }
 
 static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
@@ -540,7 +540,7 @@ enum db_result task_release(struct db *db, struct catalogue *c, const struct tas
 {
 	struct reservation_reader open;
 	enum db_result            result;
-	struct retry              retry = {.results = RETRY_DEADLOCKS, .tries_max = RETRY_TRIES};
+	struct retry              retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
 
 	*a = (struct task_answer){.task = *task};
 	a->task.state = TASK_REAPED;

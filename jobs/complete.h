@@ -1,5 +1,6 @@
 /* complete.h - the end of orders that a task has: completed, failed, or freed by a reaper. Every function runs on the
- * caller's connection and thread. */
+ * caller's connection and thread, and tries again what conflicts undid; where rows stay locked task_complete and
+ * task_fail may take 40 s. */
 #ifndef COMPLETE_H
 #define COMPLETE_H
 

@@ -65,9 +65,6 @@ struct reap {
 	struct db        *db;
 	struct catalogue *catalogue;
 	struct reaper    *reaper;
-	int64_t           stale_s;
-	unsigned          attempts_max;
-	bool              dry;
 	void (*each)(void *arg, const struct task *task, int64_t orders);
 	void *arg;
 };
@@ -76,7 +73,7 @@ static enum db_result task_mark(struct reap *r, const struct task *task, bool *o
 {
 	enum db_result result = txn_ask(r->db, TASK_REAP,
 	                                &(struct fill){.task = (int64_t)task->task_id,
-	                                               .stale_s = r->stale_s,
+	                                               .stale_s = r->reaper->stale_s,
 	                                               .looked_at = r->reaper->looked_at},
 	                                NULL, NULL);
 
@@ -92,13 +89,13 @@ static enum db_result reap_one(struct reap *r, const struct task *task, bool mar
 	int64_t        orders = 0;
 	enum db_result result = DB_OK;
 
-	if (r->dry)
+	if (r->reaper->dry)
 		result = orders_count(r->db, r->catalogue, task, &orders);
 	else if (!marked)
 		result = task_mark(r, task, &ours);
-	if (result == DB_OK && !r->dry && ours)
-		result = orders_free(r->db, r->catalogue, task, r->attempts_max, &orders);
-	if (result == DB_OK && r->each && (r->dry || ours))
+	if (result == DB_OK && !r->reaper->dry && ours)
+		result = orders_free(r->db, r->catalogue, task, r->reaper->attempts_max, &orders);
+	if (result == DB_OK && r->each && (r->reaper->dry || ours))
 		r->each(r->arg, task, orders);
 	/* Rows locked by somebody else are for the next pass: the other tasks do not wait for them. */
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
@@ -120,7 +117,7 @@ static enum db_result reap_page(struct reap *r, enum statement name, const struc
 /* Reaps page by page, so that tasks with locked rows do not end the pass. */
 static enum db_result reap_overdue(struct reap *r, struct tasks *found)
 {
-	struct fill    fill = {.stale_s = r->stale_s, .looked_at = r->reaper->looked_at, .limit = TASKS};
+	struct fill    fill = {.stale_s = r->reaper->stale_s, .looked_at = r->reaper->looked_at, .limit = TASKS};
 	enum db_result result;
 
 	do {
@@ -182,7 +179,7 @@ static enum db_result reaper_look(struct reap *r)
 	jumped_ms = now_at - reaper->looked_at - passed_ms;
 	away = reaper->ended_ms &&
 	       (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS + passed_ms / DRIFT);
-	if (away && !r->dry)
+	if (away && !r->reaper->dry)
 		result = leases_prolong(r);
 	if (result == DB_OK) {
 		reaper->looked_at = now_at;
@@ -248,16 +245,15 @@ static enum db_result ahead_bring_back(struct db *db)
 	return result;
 }
 
-enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper, int64_t stale_s,
-                         unsigned attempts_max, bool                                             dry,
+enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg)
 {
-	struct reap    r = {db, c, reaper, stale_s, attempts_max, dry, each, arg};
+	struct reap    r = {db, c, reaper, each, arg};
 	struct tasks  *found = mem_alloc(sizeof(*found));
 	enum db_result result = reaper_look(&r);
 	bool           looked = result == DB_OK;
 
-	if (result == DB_OK && !dry)
+	if (result == DB_OK && !reaper->dry)
 		result = ahead_bring_back(db);
 	if (result == DB_OK)
 		result = reap_overdue(&r, found);

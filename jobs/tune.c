@@ -99,7 +99,7 @@ static int grants_print(struct tune *t, const char *why)
 
 static enum db_result scratch_drop(struct tune *t)
 {
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = DROP_TRIES};
+	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = DROP_TRIES};
 	enum db_result result;
 	int64_t        none;
 

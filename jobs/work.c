@@ -19,7 +19,7 @@
 /* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
  * rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
-enum { RECONNECT_MS = 200, FAILED_MS = 500, COUNTED_MS = 2000 };
+enum { FAILED_MS = 500, COUNTED_MS = 2000 };
 
 struct worker {
 	struct work    work;
@@ -118,8 +118,7 @@ static void reaped_log(void *arg, const struct task *task, int64_t orders)
 static enum db_result reap_pass(struct worker *w)
 {
 	struct work   *work = &w->work;
-	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->stale_s, work->attempts_max,
-	                                  work->dry, work->reaped, work->reaped_arg);
+	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->reaped, work->reaped_arg);
 
 	if (result == DB_OK)
 		work->reaped(work->reaped_arg, NULL, 0);
@@ -185,7 +184,6 @@ static void *worker_main(void *arg)
 		enum db_result result = DB_AWAY;
 		int64_t        began_ms = clock_ms();
 
-		pause_ms = RECONNECT_MS;
 		if (db_connected(w->db) || db_connect(w->db))
 			result = pass(w, &busy);
 		worker_counts(w, !busy);
@@ -223,7 +221,7 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	w->work = *work;
 	if (!w->work.reaped)
 		w->work.reaped = reaped_log;
-	w->reaper.pause_ms = work->pause_ms;
+	w->reaper = (struct reaper){work->pause_ms, work->stale_s, work->attempts_max, work->dry, 0, 0, 0};
 	w->db = db_new(&work->target);
 	w->since_ms = clock_ms();
 	worker_name(w, number);

@@ -245,3 +245,14 @@ void client_call(struct client *c, const struct call *call, struct answer *out)
 	text_fini(&request);
 	text_fini(&in);
 }
+
+void client_ask(struct client *c, const char *method, const char *path, const char *body, struct answer *out)
+{
+	struct call call = {0};
+
+	snprintf(call.method, sizeof(call.method), "%s", method);
+	text_add(&call.path, path);
+	text_add(&call.body, body);
+	client_call(c, &call, out);
+	call_fini(&call);
+}

@@ -44,5 +44,7 @@ bool client_connect(struct client *c);
 /* Sends, and waits 30 s at most for the answer. A kept connection that the server closed in the meantime is opened
  * anew; a request that was sent is never sent twice. */
 void client_call(struct client *c, const struct call *call, struct answer *out);
+/* The same of its parts; an empty body is none. */
+void client_ask(struct client *c, const char *method, const char *path, const char *body, struct answer *out);
 
 #endif

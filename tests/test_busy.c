@@ -1,5 +1,5 @@
 /* test_busy.c - why an answer was `busy`: each cause has its counter, and a line in the log at level debug. The cause
- * queue_full: test_locked.c. */
+ * queue_full: test_row_lock.c. */
 #include "tests/attack.h"
 #include "tests/flow.h"
 #include "tests/trap.h"

@@ -15,6 +15,29 @@ Test(reservation, holds_units)
 	     "reserve  R3 A=1              -> 409 short A requested=1 available=0");
 }
 
+/* A lane makes the answer of a new reservation from the operation, GET reads it from the row. */
+Test(reservation, made_as_it_is_read)
+{
+	struct client c;
+	struct answer made = {0}, read = {0};
+
+	flow_begin();
+	flow_step("receipt A +10 B@paris +5 -> 201");
+	client_open(&c, flow_port(0));
+	client_ask(&c, "POST", "/v1/reservations",
+	           "{\"order_id\":\"R1\",\"ttl_s\":77,\"lines\":[{\"sku\":\"B\",\"location\":\"paris\",\"qty\":2},"
+	           "{\"sku\":\"A\",\"qty\":1},{\"sku\":\"A\",\"qty\":3}]}",
+	           &made);
+	client_ask(&c, "GET", "/v1/reservations/R1", "", &read);
+	cr_expect_eq(made.status, 201);
+	cr_expect_eq(read.status, 200);
+	cr_expect_str_eq(made.body.data, read.body.data);
+	answer_fini(&made);
+	answer_fini(&read);
+	client_close(&c);
+	flow_end();
+}
+
 Test(reservation, ttl)
 {
 	flow("receipt  A +10              -> 201",

@@ -303,3 +303,37 @@ Test(stock, sku_is_received_while_it_is_asked_for)
 	}
 	flow_end();
 }
+
+/* ---- the answer of a movement */
+
+static void made_as_read(struct client *c, const char *movement)
+{
+	struct answer made = {0}, read = {0};
+
+	client_ask(c, "POST", "/v1/movements", movement, &made);
+	client_ask(c, "GET", "/v1/skus/A/movements?limit=1", "", &read);
+	cr_expect_eq(made.status, 201);
+	cr_expect_eq(read.status, 200);
+	cr_expect(cJSON_Compare(made.json, cJSON_GetArrayItem(cJSON_GetObjectItem(read.json, "items"), 0), true),
+	          "made %s, read %s", made.body.data, read.body.data);
+	answer_fini(&made);
+	answer_fini(&read);
+}
+
+/* A lane makes the answer of a new movement from the operation, a list reads it from the rows: those of its sku. */
+Test(stock, made_as_it_is_read)
+{
+	struct client c;
+
+	flow_begin();
+	client_open(&c, flow_port(0));
+	made_as_read(&c, "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"reason\":\"r\",\"reference\":\"PO 1\","
+	                 "\"lines\":[{\"sku\":\"A\",\"location\":\"rome\",\"qty\":2},{\"sku\":\"A\",\"qty\":1},{"
+	                 "\"sku\":\"A\",\"qty\":3}]}");
+	made_as_read(&c, "{\"movement_id\":\"M2\",\"kind\":\"adjustment\",\"lines\":[{\"sku\":\"A\",\"qty\":-1},"
+	                 "{\"sku\":\"A\",\"location\":\"paris\",\"qty\":1}]}");
+	made_as_read(&c, "{\"movement_id\":\"M3\",\"kind\":\"count\",\"lines\":[{\"sku\":\"A\",\"counted\":9},"
+	                 "{\"sku\":\"A\",\"location\":\"rome\",\"counted\":2}]}");
+	client_close(&c);
+	flow_end();
+}

@@ -106,13 +106,13 @@ static const struct policy {
 	int            tries;
 } policies[] = {
 	{"success", {.results = RETRY_ALL, .tries_max = 20}, DB_OK, 1},
-	{"deadlock", {.results = RETRY_DEADLOCKS, .tries_max = 5}, DB_RETRY, 5},
-	{"id that is there", {.results = RETRY_DEADLOCKS, .tries_max = RETRY_TRIES}, DB_DUPLICATE, RETRY_TRIES},
-	{"lock, not wanted", {.results = RETRY_DEADLOCKS, .tries_max = RETRY_TRIES}, DB_LOCKED, 1},
-	{"lock", {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES}, DB_LOCKED, RETRY_TRIES},
-	{"refusal, by a writer", {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES}, DB_ERROR, 1},
+	{"deadlock", {.results = RETRY_CONFLICTS, .tries_max = 5}, DB_RETRY, 5},
+	{"id that is there", {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES}, DB_DUPLICATE, RETRY_TRIES},
+	{"lock, not wanted", {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES}, DB_LOCKED, 1},
+	{"lock", {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES}, DB_LOCKED, RETRY_TRIES},
+	{"refusal, by a writer", {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES}, DB_ERROR, 1},
 	{"refusal, by a reader", {.results = RETRY_ALL, .tries_max = RETRY_TRIES}, DB_ERROR, RETRY_ERRORS},
-	{"unknown, by a writer", {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES}, DB_UNKNOWN, 1},
+	{"unknown, by a writer", {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES}, DB_UNKNOWN, 1},
 	{"no time left", {.results = RETRY_ALL, .until_ms = 1}, DB_AWAY, 1},
 };
 

@@ -45,7 +45,7 @@ void *mem_reach(void *list, size_t count, size_t *max, size_t size)
 
 char *mem_copy(const char *text)
 {
-	size_t size = strlen(text) + 1;
+	size_t size = text ? strlen(text) + 1 : 0;
 
-	return memcpy(mem_alloc(size), text, size);
+	return text ? memcpy(mem_alloc(size), text, size) : NULL;
 }

@@ -6,9 +6,9 @@
 #include "engine/base/base.h"
 
 void *mem_alloc(size_t size);             /* zeroed; never NULL */
-void *mem_resize(void *old, size_t size); /* realloc, never NULL */
-char *mem_copy(const char *text);         /* strdup, never NULL */
-/* Ends the process with the line event=no_memory, for a library that got no memory of unknown size. */
+void *mem_resize(void *old, size_t size); /* like realloc; never NULL */
+char *mem_copy(const char *text);         /* like strdup; NULL for NULL alone */
+/* For a library that says it got no memory, of unknown size: the line (event=no_memory) and the end. */
 _Noreturn void mem_end(void);
 /* Makes room for one more element of `size` in a list of `count` with room for *max. */
 void *mem_reach(void *list, size_t count, size_t *max, size_t size);

@@ -23,9 +23,10 @@ struct values {
 
 #define V_INT(n)           ((struct value){VALUE_INT, (int64_t)(n), NULL})
 #define V_BYTES(data, len) ((struct value){VALUE_BYTES, (int64_t)(len), data})
-#define V_TEXT(string)     value_of_text(string)                /* NULL: a NULL, which no question mark takes */
-#define V_NOW              ((struct value){VALUE_NOW, 0, NULL}) /* @t, the transaction's time; in a text only */
-#define V_CLOCK            ((struct value){VALUE_CLOCK, 0, NULL}) /* the clock, outside of a transaction; in a text only */
+#define V_TEXT(string)     value_of_text(string) /* NULL: a NULL, which no question mark takes */
+/* @t, the time of the transaction; outside of one the clock. Both in a text only. */
+#define V_NOW   ((struct value){VALUE_NOW, 0, NULL})
+#define V_CLOCK ((struct value){VALUE_CLOCK, 0, NULL})
 struct value value_of_text(const char *string);
 
 void values_reset(struct values *v); /* empties the rows; the memory stays */

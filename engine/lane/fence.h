@@ -5,7 +5,7 @@
 
 #include "engine/lane/state.h"
 
-/* Runs a statement by itself, outside of a transaction. */
+/* A statement by itself, outside of a transaction. Sends the lane's outbox first: it may have to wait. */
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Connects, and shuts out the remains of an earlier connection. */

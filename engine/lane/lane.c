@@ -310,7 +310,7 @@ static void batch_failed(struct lane *l, enum db_result result)
 	case DB_LOCKED:
 		lane_set_aside(l);
 		break;
-	case DB_AWAY: /* nothing was done, but it may be the database that is not well: not again at once */
+	case DB_AWAY: /* nothing was done. The first failure is tried again at once: it may be the connection alone */
 		if (l->failures == 0)
 			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
 			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));

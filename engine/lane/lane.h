@@ -8,7 +8,7 @@
 
 struct lane;
 struct lane  *lane_open(struct shared *shared, unsigned slot);
-void          lane_close(struct lane *l); /* waits for the thread; everything started must have ended */
+void          lane_close(struct lane *l); /* takes no more, answers what is under way, waits for the thread */
 struct queue *lane_queue(struct lane *l);
 bool          lane_connected(struct lane *l); /* True: the lane is connected and its database answers. Any thread. */
 

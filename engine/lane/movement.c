@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy_or_null(const char *s)
-{
-	return s ? mem_copy(s) : NULL;
-}
-
 static bool wants_look_up(const struct op *op)
 {
 	return op->kind == OP_MOVE && op->lookup_due;
@@ -101,8 +96,8 @@ void movement_answer(struct op *op, int64_t now)
 	m->movement_no = op->new_id;
 	m->kind = op->move.kind;
 	m->created_at = now;
-	m->reason = copy_or_null(op->move.reason);
-	m->reference = copy_or_null(op->move.reference);
+	m->reason = mem_copy(op->move.reason);
+	m->reference = mem_copy(op->move.reference);
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = op->lines_count;
 	memcpy(m->lines, op->lines, op->lines_count * sizeof(struct line));

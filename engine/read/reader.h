@@ -7,7 +7,7 @@
 
 struct reader;
 struct reader *reader_open(struct shared *shared, enum answerer by);
-void           reader_close(struct reader *r); /* waits for the thread; the queue must be empty */
+void           reader_close(struct reader *r); /* takes no more, answers what is under way, waits for the thread */
 struct queue  *reader_queue(struct reader *r);
 bool           reader_connected(struct reader *r); /* any thread */
 
