@@ -130,6 +130,7 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
 	assert(count > 0 && *done <= count);
 	txn_begin(&t, p->db);
+	t.whole = count == 1;
 	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)

@@ -23,7 +23,7 @@ enum txn_verdict {
 	TXN_LIMIT,     /* a total would pass its limit */
 	TXN_CLOSED,    /* the task is not open any more */
 	TXN_MISPLACED, /* units are not in the slots that a reservation names */
-	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX: nothing was sent */
+	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX, and not whole: nothing was sent */
 };
 /* The compound, well below the packet that the doctor asks for (16 MiB); some 80,000 slots. */
 enum { TXN_BYTES_MAX = 4 << 20, TXN_AHEAD = 12 };
@@ -62,6 +62,7 @@ struct txn {
 	} sent[TXN_AHEAD]; /* not yet answered */
 	size_t sent_count;
 	bool   waits; /* one of them may wait for a row */
+	bool   whole; /* its owner's, after txn_begin: it cannot be divided, and is sent however long it is */
 };
 
 void txn_begin(struct txn *t, struct db *db);
