@@ -17,9 +17,8 @@
 
 /* LOCKED_MAX: locked orders that are looked for one by one; further ones go back by the part, because each look takes 2
  * s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one transaction.
- * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: a
- * larger transaction is halved where it can be; some 80,000 slots. */
-enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000, PART_BYTES = 4 << 20 };
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
@@ -130,6 +129,7 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	*done = task->kind == TASK_EXPIRE ? past_first(list, count) : count;
 	assert(count > 0 && *done <= count);
 	txn_begin(&t, p->db);
+	t.whole = count == 1;
 	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
@@ -137,8 +137,6 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	else
 		stock_give_back(&t, list, *done);
 	task_count(&t, TASK_COMPLETED, task, *done);
-	if (t.sql.len > PART_BYTES && count > 1)
-		txn_refuse(&t, TXN_TOO_LARGE);
 	return txn_commit(&t, verdict);
 }
 
@@ -440,6 +438,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 
 	a->retried = a->buried = 0;
 	txn_begin(&t, db);
+	t.whole = true; /* CLAIM_MAX orders, each with the longest reason, are 6.5 MB */
 	fail_rows(&t, open, orders, count, attempts_max, a);
 	if (a->task.state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, &a->task, open->count);

@@ -29,7 +29,7 @@ static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
 	t->verdict = TXN_DONE;
 	t->now = 0;
 	t->begun_ms = clock_ms();
-	t->waits = false;
+	t->waits = t->whole = false;
 	text_reset(&t->sql);
 }
 
@@ -50,7 +50,7 @@ static void compound_commit(struct txn *t)
 {
 	int verdict = -1;
 
-	if (t->sql.len > TXN_BYTES_MAX)
+	if (t->sql.len > TXN_BYTES_MAX && !t->whole)
 		txn_refuse(t, TXN_TOO_LARGE);
 	if (!txn_goes_on(t))
 		return;

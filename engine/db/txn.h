@@ -23,11 +23,11 @@ enum txn_verdict {
 	TXN_LIMIT,     /* a total would pass its limit */
 	TXN_CLOSED,    /* the task is not open any more */
 	TXN_MISPLACED, /* units are not in the slots that a reservation names */
-	TXN_TOO_LARGE, /* the compound passes TXN_BYTES_MAX: nothing was sent */
+	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX, and not whole: nothing was sent */
 };
-/* TXN_BYTES_MAX: the largest compound, well below the packet that the doctor asks for (16 MiB): the failures of
- * CLAIM_MAX orders, each with the longest reason, are 6.5 MB. */
-enum { TXN_BYTES_MAX = 8 << 20, TXN_AHEAD = 12 };
+/* TXN_BYTES_MAX: a larger compound is for its owner to divide; some 80,000 slots, well below the packet that the doctor
+ * asks for (16 MiB). */
+enum { TXN_BYTES_MAX = 4 << 20, TXN_AHEAD = 12 };
 
 /* REPEATABLE_READ: ranges that are read under locks are locked too. */
 enum txn_isolation { READ_COMMITTED, REPEATABLE_READ };
@@ -63,6 +63,7 @@ struct txn {
 	} sent[TXN_AHEAD]; /* steps not yet answered */
 	size_t sent_count;
 	bool   waits; /* an unanswered step may wait for a row */
+	bool   whole; /* set by the owner after txn_begin: cannot be divided, is sent however long it is */
 };
 
 void txn_begin(struct txn *t, struct db *db);
