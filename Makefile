@@ -144,7 +144,7 @@ $(GEN): $(B)/gen/ready ALWAYS
 
 # Nothing is made before all is there that it takes. A libevent before 2.1.13 without Debian's fixes is open to known
 # attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
-# used as they are in 3.3 and 3.4: how an answer to a prepared statement is read (prepared.c), and the last error (db.c).
+# used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last error, both in db.c.
 $(B)/gen/ready:
 	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \

@@ -65,7 +65,7 @@ static void op_judge(struct key *key, struct op *op)
 
 void limit_begin(struct key *key, struct op *first)
 {
-	for (struct op *op = first; key && op; op = op->next)
+	for (struct op *op = first; op; op = op->next)
 		if (op->kind == OP_RESERVE)
 			op_judge(key, op);
 }

@@ -229,7 +229,8 @@ static void request_op_done(void *arg, struct op *op)
 
 	assert(!op->ended && r->ops_left > 0);
 	op->ended = true;
-	limit_end(r->all->limit, r->key, op);
+	if (r->key)
+		limit_end(r->all->limit, r->key, op);
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
@@ -249,7 +250,8 @@ static void request_busy(struct request *r, struct op *first)
 		op->outcome = BUSY;
 		busy_count(op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
 		metrics_refused(&r->all->metrics, BUSY);
-		limit_end(r->all->limit, r->key, op);
+		if (r->key)
+			limit_end(r->all->limit, r->key, op);
 	}
 	reply_refused(r, BUSY, NULL, NULL);
 }
@@ -263,7 +265,8 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 		request_answer(r);
 		return;
 	}
-	limit_begin(r->key, first);
+	if (r->key)
+		limit_begin(r->key, first);
 	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
 		waiting_join(r);
 	else

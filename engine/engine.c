@@ -93,7 +93,8 @@ bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*don
 void engine_wake(struct engine *e)
 {
 	for (unsigned i = 0; i < e->lanes_count + ANSWERERS - BY_READER; i++)
-		queue_wake(e->queues[i]);
+		if (atomic_load(&e->queues[i]->news))
+			queue_wake(e->queues[i]);
 }
 
 bool engine_ready(struct engine *e)

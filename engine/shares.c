@@ -44,26 +44,16 @@ void shares_of(struct shares *s, const struct reservation *r)
 		          r->lines[k].qty);
 }
 
-void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
-               int64_t reserved)
-{
-	values_int(rows, sku_id);
-	values_int(rows, location_id);
-	values_int(rows, slot);
-	values_int(rows, available);
-	values_int(rows, reserved);
-}
-
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
                   enum txn_verdict verdict)
 {
 	if (s->count == 0)
 		return;
 	assert(name == STOCK_GIVE_BACK || name == STOCK_SETTLE);
-	values_begin(rows, 5);
+	values_reset(rows);
 	for (size_t i = 0; i < s->count; i++)
-		share_row(rows, s->list[i].sku_id, s->list[i].location_id, s->list[i].slot,
-		          name == STOCK_GIVE_BACK ? s->list[i].qty : 0, s->list[i].qty);
+		values_row(rows, V_INT(s->list[i].sku_id), V_INT(s->list[i].location_id), V_INT(s->list[i].slot),
+		           V_INT(name == STOCK_GIVE_BACK ? s->list[i].qty : 0), V_INT(s->list[i].qty));
 	txn_run(t, name, &(struct fill){.rows = rows});
 	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
 }
@@ -97,13 +87,8 @@ static void settlement_movement(struct txn *t, const struct settlement *settleme
 	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);
 	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
-	values_int(&rows, (int64_t)settlement->movement_no);
-	values_bytes(&rows, id.data, id.len);
-	values_int(&rows, SETTLEMENT);
-	values_bytes(&rows, no_hash, sizeof(no_hash));
-	values_now(&rows);
-	values_text(&rows, NULL);
-	values_bytes(&rows, reference.data, reference.len);
+	values_row(&rows, V_INT(settlement->movement_no), V_BYTES(id.data, id.len), V_INT(SETTLEMENT),
+	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_BYTES(reference.data, reference.len));
 	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
 	text_fini(&id);
@@ -117,13 +102,10 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 
 	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
 	settlement_movement(t, settlement);
-	values_begin(&rows, 5);
+	values_reset(&rows);
 	for (size_t i = 0; i < s.count; i++) {
-		values_int(&rows, (int64_t)settlement->movement_no);
-		values_int(&rows, s.list[i].sku_id);
-		values_int(&rows, s.list[i].location_id);
-		values_int(&rows, s.list[i].slot);
-		values_int(&rows, -s.list[i].qty);
+		values_row(&rows, V_INT(settlement->movement_no), V_INT(s.list[i].sku_id), V_INT(s.list[i].location_id),
+		           V_INT(s.list[i].slot), V_INT(-s.list[i].qty));
 	}
 	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);

@@ -20,9 +20,6 @@ void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t
 void shares_of(struct shares *s, const struct reservation *r); /* adds what it occupies */
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
-/* A row of (sku, location, slot, units of available, units of reserved): the statement says which way they go. */
-void share_row(struct values *rows, uint32_t sku_id, uint32_t location_id, unsigned slot, int64_t available,
-               int64_t reserved);
 /* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict` where a slot has not the units. `rows`: scratch.
  */
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,

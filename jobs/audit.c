@@ -380,7 +380,7 @@ static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 	struct values  rows = {.columns = 1};
 	enum db_result result;
 
-	values_text(&rows, code);
+	values_row(&rows, V_TEXT(code));
 	result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &rows}, sku_read, sku_id);
 	values_fini(&rows);
 	return result;

@@ -122,7 +122,7 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	enum db_result result;
 
 	for (size_t i = 0; i < count; i++)
-		values_text(&rows, mine[i]->order_id);
+		values_row(&rows, V_TEXT(mine[i]->order_id));
 	in->catalogue = c;
 	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
 	reservations_join(in);
@@ -141,8 +141,7 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
 	if (task->mark == 0)
 		task->mark = mark_new();
 	for (size_t i = 0; i < mine_count; i++) {
-		values_int(&rows, (int64_t)mine[i]->reservation_id);
-		values_int(&rows, mine[i]->attempts);
+		values_row(&rows, V_INT(mine[i]->reservation_id), V_INT(mine[i]->attempts));
 	}
 	result = txn_ask(db, TASK_TAKE_UP,
 	                 &(struct fill){.rows = &rows,

@@ -137,7 +137,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 
 static void id_read(void *arg, const struct db_row *row)
 {
-	values_int(arg, db_int(row, 0));
+	values_row(arg, V_INT(db_int(row, 0)));
 }
 
 /* Whoever else kicks them has taken some: the next page shows which are left. */
@@ -165,7 +165,7 @@ static int kick_all(struct db *db, int64_t *kicked)
 
 	*kicked = 0;
 	do {
-		values_begin(&ids, 1);
+		values_reset(&ids);
 		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
 		if (result == DB_OK && ids.count > 0)
 			result = kick(db, &ids, &verdict);
@@ -186,8 +186,8 @@ static void state_read(void *arg, const struct db_row *row)
 	struct state_reader *in = arg;
 
 	in->state = db_int(row, 3);
-	values_begin(&in->id, 1);
-	values_int(&in->id, db_int(row, 1));
+	values_reset(&in->id);
+	values_row(&in->id, V_INT(db_int(row, 1)));
 }
 
 static int kick_one(struct db *db, const char *order_id)
@@ -198,7 +198,7 @@ static int kick_one(struct db *db, const char *order_id)
 	enum db_result      result;
 	int                 status = EXIT_TROUBLE;
 
-	values_text(&ids, order_id);
+	values_row(&ids, V_TEXT(order_id));
 	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, state_read, &in);
 	if (result == DB_OK && in.state == BURIED)
 		result = kick(db, &in.id, &verdict);
@@ -266,7 +266,7 @@ static void purge_read(void *arg, const struct db_row *row)
 	p->last = db_int(row, 0);
 	p->seen++;
 	if (db_int(row, 1))
-		values_int(&p->ids, p->last);
+		values_row(&p->ids, V_INT(p->last));
 }
 
 /* A batch of reservations with their lines, in one transaction. Movements stay: they are the history of on_hand. */
@@ -323,7 +323,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	p->last = p->removed = 0;
 	do {
 		p->seen = 0;
-		values_begin(&p->ids, 1);
+		values_reset(&p->ids);
 		result = txn_ask(db, page,
 		                 &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
 		                 purge_read, p);

@@ -195,12 +195,12 @@ static enum db_result reaper_look(struct reap *r)
 
 static void id_read(void *arg, const struct db_row *row)
 {
-	values_int(arg, db_int(row, 0));
+	values_row(arg, V_INT(db_int(row, 0)));
 }
 
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
-	values_begin(found, 1);
+	values_reset(found);
 	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, id_read, found);
 }
 

@@ -123,9 +123,9 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 
 void task_id_rows(struct values *rows, struct reservation **list, size_t count)
 {
-	values_begin(rows, 1);
+	values_reset(rows);
 	for (size_t i = 0; i < count; i++)
-		values_int(rows, (int64_t)list[i]->reservation_id);
+		values_row(rows, V_INT(list[i]->reservation_id));
 }
 
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)

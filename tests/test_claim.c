@@ -334,7 +334,7 @@ static void plans_check(int batch)
 		size_t        len;
 
 		for (int64_t id = 1; id <= batch; id++)
-			values_int(&rows, id);
+			values_row(&rows, V_INT(id));
 		statement_add(&sql, plans[i].statement,
 		              &(struct fill){.rows = &rows,
 		                             .task = 1,
@@ -355,7 +355,7 @@ static void plans_check(int batch)
 		len = strlen(sql.data);
 		while (len > 0 && strchr("; \n", sql.data[len - 1]))
 			len--;
-		plan_check(statement_name(plans[i].statement), sql.data, len, false, plans[i].by_id);
+		plan_check(statement_block(plans[i].statement)->name, sql.data, len, false, plans[i].by_id);
 		values_fini(&rows);
 		text_fini(&sql);
 	}

@@ -174,11 +174,9 @@ Test(db, session_and_rows)
 /* Rows (n, bytes of s, seconds after @t) for a prepared statement. */
 static void values_fill(struct values *v, const int64_t *numbers, const char *const *texts, size_t rows)
 {
-	values_begin(v, 3);
+	values_reset(v);
 	for (size_t i = 0; i < rows; i++) {
-		values_int(v, numbers[i]);
-		values_bytes(v, texts[i], strlen(texts[i]));
-		values_int(v, 600);
+		values_row(v, V_INT(numbers[i]), V_BYTES(texts[i], strlen(texts[i])), V_INT(600));
 	}
 }
 
@@ -237,8 +235,8 @@ Test(db, several_at_once)
 	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY) ENGINE=InnoDB", NULL, NULL) == DB_OK);
 	cr_assert(db_prepare(one, insert) == DB_OK);
 	for (int again = 0; again < 2; again++) {
-		values_begin(&v, 1);
-		values_int(&v, 7);
+		values_reset(&v);
+		values_row(&v, V_INT(7));
 		cr_assert(db_send(one, texts[0]) == DB_OK && db_send_values(one, insert, &v) == DB_OK &&
 		          db_send(one, texts[1]) == DB_OK && db_send(one, texts[2]) == DB_OK);
 		text_reset(&t);

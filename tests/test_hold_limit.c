@@ -143,9 +143,9 @@ Test(hold_limit, comes_back_among_many)
 	     "seq_1_to_12000 -> ",
 	     "tick 0",
 	     "sql DELETE FROM key_hold    -> ",
-	     "wait:16 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
+	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
 	     "sql DELETE FROM key_hold    -> ",
-	     "wait:16 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
+	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
 	     "wait reserve X A=6          -> 429",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'S%' -> ");
 }

@@ -52,19 +52,23 @@ static void fill_tables(void)
 /* "(1,2),(3,4)", "1,2" or "A,B" as rows of a statement. */
 static void rows_parse(struct values *rows, const char *text)
 {
-	static char letters[] = "ABCDEFGHIJ";
-	unsigned    columns = 1;
+	static char  letters[] = "ABCDEFGHIJ";
+	struct value row[VALUES_COLUMNS_MAX];
+	size_t       columns = 1, count = 0;
 
 	for (const char *at = text; *text == '(' && *at != ')'; at++)
 		columns += *at == ',';
-	values_begin(rows, columns);
+	values_reset(rows);
 	for (char *at = strdupa(text); *at;) {
 		if (*at >= 'A' && *at <= 'J')
-			values_bytes(rows, &letters[*at - 'A'], 1);
+			row[count++] = V_BYTES(&letters[*at - 'A'], 1);
 		if (*at >= '0' && *at <= '9')
-			values_int(rows, strtol(at, &at, 10));
+			row[count++] = V_INT(strtol(at, &at, 10));
 		else
 			at++;
+		if (count == columns)
+			values_add(rows, row, columns);
+		count = count == columns ? 0 : count;
 	}
 }
 
@@ -129,7 +133,7 @@ struct explained {
 static void plan_read(void *arg, const struct db_row *row)
 {
 	struct explained *e = arg;
-	const char       *name = statement_name(e->plan->statement), *table = row->col[2], *type = row->col[3];
+	const char       *name = statement_block(e->plan->statement)->name, *table = row->col[2], *type = row->col[3];
 	bool              stored = table && table[0] != '<' && type;
 
 	e->rows++;
@@ -173,8 +177,8 @@ static void plans_hold(const char *setting)
 		                             .limit = 10});
 		for (char *at = sql.data; (at = strchr(at, '?')) != NULL;)
 			*at = '7'; /* what is prepared; 7 is the lane, too */
-		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statement_name(plans[i].statement),
-		             db_error(s.db));
+		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s",
+		             statement_block(plans[i].statement)->name, db_error(s.db));
 		cr_expect_gt(e.rows, 0);
 		values_fini(&rows);
 	}
@@ -357,8 +361,8 @@ static void deduct(const char *rows)
 	rows_parse(&v, rows);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "START TRANSACTION");
-	cr_assert(db_prepare(s.db, statement_text(STOCK_DEDUCT)) == DB_OK &&
-	                  db_send_values(s.db, statement_text(STOCK_DEDUCT), &v) == DB_OK &&
+	cr_assert(db_prepare(s.db, statement_block(STOCK_DEDUCT)->text) == DB_OK &&
+	                  db_send_values(s.db, statement_block(STOCK_DEDUCT)->text, &v) == DB_OK &&
 	                  db_answer(s.db, NULL, NULL) == DB_OK,
 	          "%s", db_error(s.db));
 	values_fini(&v);

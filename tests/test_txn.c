@@ -37,11 +37,7 @@ static enum db_result add(size_t skus, size_t expected, enum txn_verdict *verdic
 	enum db_result result;
 
 	for (size_t i = 1; i <= skus; i++) {
-		values_int(&rows, (int64_t)i);
-		values_int(&rows, 1);
-		values_int(&rows, 0);
-		values_int(&rows, 1);
-		values_int(&rows, 0);
+		values_row(&rows, V_INT(i), V_INT(1), V_INT(0), V_INT(1), V_INT(0));
 	}
 	txn_begin(&t, s.db);
 	txn_run(&t, STOCK_ADD, &(struct fill){.rows = &rows});
@@ -65,11 +61,10 @@ Test(txn, changes_what_it_expects_or_nothing)
 Test(txn, ends_at_its_first_trouble)
 {
 	enum txn_verdict verdict;
-	struct values    rows = {.columns = 5};
+	struct values    rows = {0};
 	struct txn       t = {0};
 
-	for (int i = 0; i < 5; i++)
-		values_int(&rows, i < 2 ? 1 : i == 3 ? 99 : 0);
+	values_row(&rows, V_INT(1), V_INT(1), V_INT(0), V_INT(99), V_INT(0));
 	txn_begin(&t, s.db);
 	txn_run(&t, STOCK_TAKE_SLOTS, &(struct fill){.rows = &rows}); /* more than there is: a CHECK */
 	txn_run(&t, STOCK_ADD, &(struct fill){.rows = &rows});

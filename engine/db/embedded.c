@@ -4,10 +4,10 @@
  *   users.lock, shared     from embedded_open to embedded_close; exclusive only while the last one out stops the server
  *   start.lock             taken after users.lock, held until the server answers; who gets it looks for one first */
 #include "engine/db/embedded.h"
-#include "engine/db/db.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/db.h"
 #include "engine/db/mariadbd.h"
 
 #include <errno.h>

@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct block {
-	const char *name, *text;
-	unsigned    flags;
-} blocks[STATEMENT_COUNT] = {
+static const struct sql_block blocks[STATEMENT_COUNT] = {
 #define STATEMENT_TABLE
 #include "statements.h"
 #undef STATEMENT_TABLE
@@ -84,17 +81,7 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 	text_char(sql, ' ');
 }
 
-const char *statement_name(enum statement name)
+const struct sql_block *statement_block(enum statement name)
 {
-	return blocks[name].name;
-}
-
-const char *statement_text(enum statement name)
-{
-	return blocks[name].text;
-}
-
-bool statement_has(enum statement name, enum statement_flag flag)
-{
-	return blocks[name].flags & flag;
+	return &blocks[name];
 }

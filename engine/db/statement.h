@@ -30,9 +30,11 @@ struct fill {
 };
 
 /* Appends the block to `sql`; `fill` may be NULL where the block has no braces. */
-void        statement_add(struct text *sql, enum statement name, const struct fill *fill);
-const char *statement_name(enum statement name);
-const char *statement_text(enum statement name); /* as it stands, with question marks, for db_prepare */
-bool        statement_has(enum statement name, enum statement_flag flag);
+void statement_add(struct text *sql, enum statement name, const struct fill *fill);
+struct sql_block {
+	const char *name, *text; /* the text as it stands, with braces and question marks */
+	unsigned    flags;       /* of enum statement_flag */
+};
+const struct sql_block *statement_block(enum statement name);
 
 #endif

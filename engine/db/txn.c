@@ -72,16 +72,20 @@ static void steps_settle(struct txn *t)
 	for (size_t i = 0; i < t->sent_count; i++) {
 		const struct txn_step *step = &t->sent[i];
 		enum db_result         result = db_answer(t->db, step->each, step->arg);
+		int64_t                changed;
 
 		if (!txn_goes_on(t))
 			continue;
 		t->result = result;
-		if (result == DB_OK && t->now == 0) { /* the first is the fence, which tells the time */
+		if (result != DB_OK)
+			continue;
+		changed = db_changed(t->db);
+		if (t->now == 0) { /* the first is the fence, which tells the time */
 			t->now = db_last_id(t->db);
-			if (db_changed(t->db) == 1) /* otherwise no row was read that could tell */
+			if (changed == 1) /* otherwise no row was read that could tell */
 				t->fence->entered(t->fence->arg, t->now, t->begun_ms);
 		}
-		if (result == DB_OK && step->expected >= 0 && db_changed(t->db) != step->expected)
+		if (step->expected >= 0 && changed != step->expected)
 			txn_refuse(t, step->verdict);
 	}
 	t->sent_count = 0;
@@ -93,16 +97,17 @@ static void steps_settle(struct txn *t)
 static void step_send(struct txn *t, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	bool           waits = !statement_has(name, STATEMENT_NEVER_WAITS);
-	enum db_result result;
+	const struct sql_block *block = statement_block(name);
+	bool                    waits = !(block->flags & STATEMENT_NEVER_WAITS);
+	enum db_result          result;
 
 	if (t->sent_count == TXN_AHEAD || (waits && t->waits))
 		steps_settle(t);
 	if (!txn_goes_on(t))
 		return;
 	t->waits |= waits;
-	if (statement_has(name, STATEMENT_PREPARED)) {
-		result = db_send_values(t->db, statement_text(name), fill->rows);
+	if (block->flags & STATEMENT_PREPARED) {
+		result = db_send_values(t->db, block->text, fill->rows);
 	} else {
 		text_reset(&t->sql);
 		statement_add(&t->sql, name, fill);
@@ -167,7 +172,7 @@ void txn_run(struct txn *t, enum statement name, const struct fill *fill)
 	if (t->fence) {
 		step_send(t, name, fill, NULL, NULL);
 	} else {
-		assert(!statement_has(name, STATEMENT_PREPARED));
+		assert(!(statement_block(name)->flags & STATEMENT_PREPARED));
 		statement_add(&t->sql, name, fill);
 	}
 }

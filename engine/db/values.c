@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void values_begin(struct values *v, unsigned columns)
+void values_reset(struct values *v)
 {
-	assert(columns > 0 && columns <= VALUES_COLUMNS_MAX);
-	v->columns = columns;
+	v->columns = 0;
 	v->count = 0;
 }
 
@@ -18,41 +17,23 @@ void values_fini(struct values *v)
 	*v = (struct values){0};
 }
 
-static void value_add(struct values *v, struct value value)
+struct value value_of_text(const char *string)
 {
-	v->list = mem_reach(v->list, v->count, &v->max, sizeof(*v->list));
-	v->list[v->count++] = value;
+	return string ? V_BYTES(string, strlen(string)) : (struct value){VALUE_NULL, 0, NULL};
 }
 
-void values_int(struct values *v, int64_t n)
+void values_add(struct values *v, const struct value *row, size_t columns)
 {
-	value_add(v, (struct value){VALUE_INT, n, NULL});
-}
-
-void values_bytes(struct values *v, const void *bytes, size_t len)
-{
-	value_add(v, (struct value){VALUE_BYTES, (int64_t)len, bytes});
-}
-
-void values_text(struct values *v, const char *string)
-{
-	value_add(v, string ? (struct value){VALUE_BYTES, (int64_t)strlen(string), string}
-	                    : (struct value){VALUE_NULL, 0, NULL});
-}
-
-void values_now(struct values *v)
-{
-	value_add(v, (struct value){VALUE_NOW, 0, NULL});
-}
-
-void values_clock(struct values *v)
-{
-	value_add(v, (struct value){VALUE_CLOCK, 0, NULL});
+	assert(columns <= VALUES_COLUMNS_MAX && (v->columns == 0 || v->columns == columns));
+	v->columns = columns;
+	for (size_t i = 0; i < columns; i++) {
+		v->list = mem_reach(v->list, v->count, &v->max, sizeof(*v->list));
+		v->list[v->count++] = row[i];
+	}
 }
 
 size_t values_rows(const struct values *v)
 {
-	assert(v->count == 0 || v->count % v->columns == 0);
 	return v->count ? v->count / v->columns : 0;
 }
 
@@ -83,7 +64,7 @@ void values_write(const struct values *v, struct text *sql, bool parentheses)
 {
 	assert(values_rows(v) > 0 && (parentheses || v->columns == 1));
 	for (size_t i = 0; i < v->count; i++) {
-		unsigned column = (unsigned)(i % v->columns);
+		size_t column = i % v->columns;
 
 		if (i > 0)
 			text_char(sql, ',');

@@ -16,18 +16,25 @@ struct value {
 	const void     *bytes;
 };
 struct values {
-	unsigned      columns;
+	size_t        columns; /* of each row; 0: there is none yet */
 	struct value *list;
 	size_t        count, max; /* of values */
 };
 
-void   values_begin(struct values *v, unsigned columns); /* empty; the memory stays */
-void   values_fini(struct values *v);
-void   values_int(struct values *v, int64_t n);
-void   values_bytes(struct values *v, const void *bytes, size_t len);
-void   values_text(struct values *v, const char *string); /* NULL: a NULL, which no question mark takes */
-void   values_now(struct values *v);                      /* @t, the time of the transaction; in a text alone */
-void   values_clock(struct values *v);                    /* outside of a transaction: the clock; likewise */
+#define V_INT(n)           ((struct value){VALUE_INT, (int64_t)(n), NULL})
+#define V_BYTES(data, len) ((struct value){VALUE_BYTES, (int64_t)(len), data})
+#define V_TEXT(string)     value_of_text(string)                  /* NULL: a NULL, which no question mark takes */
+#define V_NOW              ((struct value){VALUE_NOW, 0, NULL})   /* @t, the time of the transaction; in a text alone */
+#define V_CLOCK            ((struct value){VALUE_CLOCK, 0, NULL}) /* outside of a transaction: the clock; likewise */
+struct value value_of_text(const char *string);
+
+void values_reset(struct values *v); /* empty; the memory stays */
+void values_fini(struct values *v);
+/* values_row(v, V_INT(1), V_TEXT("a")) adds a row. */
+#define values_row(v, ...)                                 \
+	values_add(v, (const struct value[]){__VA_ARGS__}, \
+	           sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
+void   values_add(struct values *v, const struct value *row, size_t columns);
 size_t values_rows(const struct values *v);
 /* Appends (1,x'6162'),(2,NULL) or, of one column, 1,2 where the rows are not to be in parentheses. */
 void values_write(const struct values *v, struct text *sql, bool parentheses);

@@ -167,7 +167,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 	enum db_result result;
 
 	b->read_seq++;
-	values_begin(&l->rows, 2);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
@@ -179,8 +179,7 @@ enum db_result balances_load(struct lane *l, enum which which)
 		p->own_row = false;
 		p->known = true;
 		p->read_seq = b->read_seq;
-		values_int(&l->rows, p->sku_id);
-		values_int(&l->rows, p->location_id);
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id));
 	}
 	if (l->rows.count == 0)
 		return DB_OK;

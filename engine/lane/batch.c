@@ -316,6 +316,7 @@ static void batch_fill(struct lane *l)
 
 	b->count = 0;
 	memset(l->intake->ids, 0, sizeof(l->intake->ids));
+	memset(b->has, 0, sizeof(b->has));
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
@@ -336,6 +337,7 @@ static void batch_fill(struct lane *l)
 			op->lookup_seq = op->looks = 0;
 			lines += op->lines_count;
 			bytes += op_bytes(op);
+			b->has[op->kind] = true;
 			b->ops[b->count++] = op;
 			*place = (uint16_t)b->count;
 		}

@@ -175,14 +175,14 @@ static void unlocked_read(void *arg, const struct db_row *row)
 
 static void reservations_look(struct lane *l, struct looks *k)
 {
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (!op->writes || !op->found)
 			continue;
 		op->locked = true;
-		values_int(&l->rows, (int64_t)op->found->reservation_id);
+		values_row(&l->rows, V_INT(op->found->reservation_id));
 	}
 	if (l->rows.count > 0)
 		look_send(k, RESERVATION_PROBE, unlocked_read, l);
@@ -208,12 +208,12 @@ static void movement_id_read(void *arg, const struct db_row *row)
  * next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 {
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		if (op->writes && op->kind == kind)
-			values_text(&l->rows, op->id);
+			values_row(&l->rows, V_TEXT(op->id));
 	}
 	if (l->rows.count == 0)
 		return;
@@ -309,16 +309,14 @@ static void own_read(void *arg, const struct db_row *row)
 
 static void own_slots_look(struct lane *l, struct looks *k)
 {
-	values_begin(&l->rows, 3);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		p->own_locked = p->needs != NO_SLOT && p->own_row;
 		if (!p->own_locked)
 			continue;
-		values_int(&l->rows, p->sku_id);
-		values_int(&l->rows, p->location_id);
-		values_int(&l->rows, l->slot);
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot));
 	}
 	if (l->rows.count > 0)
 		look_send(k, STOCK_PROBE, own_read, l);
@@ -330,16 +328,14 @@ static enum db_result slots_look(struct lane *l)
 	struct slots_seen s = {0};
 	enum db_result    result;
 
-	values_begin(&l->rows, 3);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (!p->own_locked && p->needs != EVERY_SLOT)
 			continue;
 		p->own_locked = false;
-		values_int(&l->rows, p->sku_id);
-		values_int(&l->rows, p->location_id);
-		values_int(&l->rows, p->needs == EVERY_SLOT);
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(p->needs == EVERY_SLOT));
 	}
 	if (l->rows.count == 0)
 		return DB_OK;
@@ -367,7 +363,6 @@ void lane_hurry(struct lane *l)
 {
 	bool wary = clock_before(&l->shared->wary_until_ms);
 
-	l->hasty = false;
 	for (size_t i = 0; wary && i < l->batch.count; i++)
 		l->hasty |= l->batch.ops[i]->unsure;
 	lane_wait(l, l->hasty ? 0 : wary ? WARY_WAIT_S : LOCK_WAIT_S);

@@ -22,7 +22,7 @@ static void code_read(void *arg, const struct db_row *row)
 /* Lines get the numbers that the catalogue has; the codes that it lacks are listed in l->rows. */
 static void lines_resolve(struct lane *l, bool locations)
 {
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
@@ -35,7 +35,7 @@ static void lines_resolve(struct lane *l, bool locations)
 			else
 				line->sku = catalogue_sku(l->catalogue, code);
 			if (!(locations ? (void *)line->location : (void *)line->sku))
-				values_text(&l->rows, code);
+				values_row(&l->rows, V_TEXT(code));
 		}
 }
 
@@ -90,7 +90,7 @@ static bool makes_location(const struct op *op, const struct line *line)
  * is no stock. */
 static size_t list_new(struct lane *l, bool locations)
 {
-	values_begin(&l->rows, locations ? 1 : 2);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
 			struct op   *op = l->batch.ops[i];
@@ -100,9 +100,10 @@ static size_t list_new(struct lane *l, bool locations)
 			if (!(locations ? makes_location(op, line) : makes_sku(op, line)) || op->move.found ||
 			    op->move.over_limit)
 				continue;
-			values_text(&l->rows, code);
-			if (!locations)
-				values_clock(&l->rows);
+			if (locations)
+				values_row(&l->rows, V_TEXT(code));
+			else
+				values_row(&l->rows, V_TEXT(code), V_CLOCK);
 		}
 	return l->rows.count;
 }
@@ -153,14 +154,14 @@ static bool makes_skus(const struct op *op)
 /* line->reserved is scratch here: the total of the line's sku. */
 static enum db_result receipts_sum(struct lane *l)
 {
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; makes_skus(op) && !op->move.found && k < op->lines_count; k++) {
 			op->lines[k].reserved = 0;
 			if (op->lines[k].sku)
-				values_int(&l->rows, sku_id(op->lines[k].sku));
+				values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 		}
 	}
 	return l->rows.count ? lane_ask(l, STOCK_TOTALS, &(struct fill){.rows = &l->rows}, total_add, l) : DB_OK;

@@ -45,6 +45,7 @@ struct batch {
 	struct balance *balances; /* in the order in which they were met */
 	uint32_t       *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t          balances_count;
+	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 };
 
 void decide(struct batch *b);

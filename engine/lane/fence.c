@@ -56,8 +56,8 @@ static enum db_result statements_prepare(struct lane *l)
 	enum db_result result = DB_OK;
 
 	for (int name = 0; result == DB_OK && name < STATEMENT_COUNT; name++)
-		if (statement_has((enum statement)name, STATEMENT_PREPARED))
-			result = db_prepare(l->db, statement_text((enum statement)name));
+		if ((statement_block((enum statement)name)->flags & STATEMENT_PREPARED))
+			result = db_prepare(l->db, statement_block((enum statement)name)->text);
 	return result;
 }
 
@@ -194,12 +194,9 @@ void lane_begin(struct lane *l, enum txn_isolation isolation)
 
 	l->fence = (struct txn_fence){LANE_ENTER, *values, fence_waits, fence_entered, fence_outcome, l};
 	l->batch_no++;
-	values_begin(values, 5);
-	values_int(values, l->batch_no);
-	values_int(values, (int64_t)l->batch.count); /* workers see the load by it (jobs/work.c) */
-	values_int(values, l->lane_id);
-	values_int(values, l->epoch);
-	values_int(values, l->committed_no);
+	values_reset(values);
+	values_row(values, V_INT(l->batch_no), V_INT(l->batch.count /* workers see the load by it: jobs/work.c */),
+	           V_INT(l->lane_id), V_INT(l->epoch), V_INT(l->committed_no));
 	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
 	if (l->last_failed)
 		txn_wait(&l->txn);

@@ -56,7 +56,7 @@ static enum db_result batch_look_up(struct lane *l)
 
 	l->batch.read_seq++;
 	result = reservations_look_up(l);
-	return result == DB_OK ? movements_look_up(l) : result;
+	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }
 
 /* What was remembered is of another past, or of a connection that is gone. */
@@ -82,7 +82,7 @@ static enum db_result batch_prepare(struct lane *l)
 	if (result == DB_OK)
 		result = batch_look_up(l);
 	batch_trim(l);
-	if (result == DB_OK)
+	if (result == DB_OK && l->batch.has[OP_MOVE])
 		result = codes_make(l);
 	balances_find(l);
 	return result == DB_OK ? balances_load(l, WANTED) : result;
@@ -187,7 +187,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 	reservations_change(l);
 	stock_write(l, inside);
 	reservations_insert(l);
-	movements_insert(l);
+	if (b->has[OP_MOVE])
+		movements_insert(l);
 	return lane_commit(l, verdict, now);
 }
 
@@ -347,12 +348,13 @@ static void lane_round(struct lane *l)
 	enum txn_verdict verdict;
 	enum db_result   result;
 
-	lane_hurry(l);
+	l->hasty = false;
+	if (l->wait_s != LOCK_WAIT_S || clock_before(&l->shared->wary_until_ms))
+		lane_hurry(l);
 	result = batch_run(l, &verdict, &now);
 	round_count(l, requests, began_us);
 	if (clock_us() - began_us > STUCK_MS * 1000)
-		clock_extend(&l->shared->wary_until_ms,
-		             SLOW_MS); /* it may have waited for one row after the other, for none of them too long */
+		clock_extend(&l->shared->wary_until_ms, SLOW_MS); /* perhaps it waited for many rows, none too long */
 	l->last_failed = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);

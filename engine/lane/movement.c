@@ -22,14 +22,14 @@ enum db_result movements_look_up(struct lane *l)
 	struct movement_reader in = {.catalogue = l->catalogue};
 	enum db_result         result;
 
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (wants_look_up(l->batch.ops[i])) {
 			movement_free(l->batch.ops[i]->move.found);
 			l->batch.ops[i]->move.found = NULL;
 			l->batch.ops[i]->lookup_due = false;
 			l->batch.ops[i]->lookup_seq = l->batch.read_seq;
-			values_text(&l->rows, l->batch.ops[i]->id);
+			values_row(&l->rows, V_TEXT(l->batch.ops[i]->id));
 		}
 	if (l->rows.count == 0)
 		return DB_OK;
@@ -51,29 +51,22 @@ enum db_result movements_look_up(struct lane *l)
 
 void movement_row(struct values *rows, const struct op *op)
 {
-	values_int(rows, (int64_t)op->new_id);
-	values_text(rows, op->id);
-	values_int(rows, op->move.kind);
-	values_bytes(rows, op->lines_hash, sizeof(op->lines_hash));
-	values_now(rows);
-	values_text(rows, op->move.reason);
-	values_text(rows, op->move.reference);
+	values_row(rows, V_INT(op->new_id), V_TEXT(op->id), V_INT(op->move.kind),
+	           V_BYTES(op->lines_hash, sizeof(op->lines_hash)), V_NOW, V_TEXT(op->move.reason),
+	           V_TEXT(op->move.reference));
 }
 
 void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
 {
-	values_int(rows, (int64_t)op->new_id);
-	values_int(rows, sku_id(line->sku));
-	values_int(rows, line->location->location_id);
-	values_int(rows, slot);
-	values_int(rows, qty);
+	values_row(rows, V_INT(op->new_id), V_INT(sku_id(line->sku)), V_INT(line->location->location_id), V_INT(slot),
+	           V_INT(qty));
 }
 
 void movements_insert(struct lane *l)
 {
 	if (!txn_goes_on(&l->txn))
 		return;
-	values_begin(&l->rows, 7);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
@@ -85,7 +78,7 @@ void movements_insert(struct lane *l)
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 

@@ -79,7 +79,7 @@ static enum db_result expire_write(struct db *db, struct reservation **list, siz
 	enum db_result   result;
 
 	for (size_t i = 0; i < count; i++)
-		values_int(&rows, (int64_t)list[i]->reservation_id);
+		values_row(&rows, V_INT(list[i]->reservation_id));
 	txn_begin(&t, db);
 	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
 	txn_expect(&t, count, TXN_MOVED);
@@ -145,7 +145,7 @@ static enum db_result reservation_expire(struct lane *l, const struct values *id
 
 static void id_read(void *arg, const struct db_row *row)
 {
-	values_int(arg, db_int(row, 0));
+	values_row(arg, V_INT(db_int(row, 0)));
 }
 
 /* ---- what was looked at */
@@ -214,12 +214,12 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	struct walk   *w = &l->reclaim->walk;
 	enum db_result result;
 
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (is_due(l, p, since_ms))
-			values_int(&l->rows, p->sku_id);
+			values_row(&l->rows, V_INT(p->sku_id));
 	}
 	if (l->rows.count == 0)
 		return DB_OK;
@@ -240,9 +240,9 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
 			w->from_ms = look_from(l, p->sku_id, &lapsed);
 	}
-	values_begin(&w->skus, 1);
+	values_reset(&w->skus);
 	for (size_t i = 0; result == DB_OK && lapsed.exists && i < l->rows.count; i++)
-		values_int(&w->skus, l->rows.list[i].number);
+		values_row(&w->skus, V_INT(l->rows.list[i].number));
 	return result;
 }
 
@@ -257,7 +257,7 @@ static void walk_end(struct lane *l)
 	}
 	for (size_t i = 0; i < w->skus.count; i++)
 		swept_put(l, (uint32_t)w->skus.list[i].number, &w->look);
-	values_begin(&w->skus, 1);
+	values_reset(&w->skus);
 }
 
 struct place { /* of a hold in the claim index */
@@ -283,7 +283,7 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 	                           .limit = SWEEP_MAX};
 	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
 
-	values_begin(ids, 1);
+	values_reset(ids);
 	*found = all.count;
 	if (result == DB_OK && *found > 0)
 		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, id_read, ids);
@@ -343,7 +343,7 @@ static enum db_result walk_go(struct lane *l, bool *full)
 void reclaim_forget(struct lane *l)
 {
 	memset(l->reclaim->swept, 0, sizeof(l->reclaim->swept));
-	values_begin(&l->reclaim->walk.skus, 1);
+	values_reset(&l->reclaim->walk.skus);
 }
 
 /* After each walk, because two skus may share a place in l->reclaim->swept, which names the later one. */
@@ -373,7 +373,7 @@ enum db_result reclaim_run(struct lane *l)
 	} while (result == DB_OK && !full);
 	balances_mark(l, since_ms);
 	if (result == DB_LOCKED) /* it is not for the next one to meet the same lock */
-		values_begin(&l->reclaim->walk.skus, 1);
+		values_reset(&l->reclaim->walk.skus);
 	if (result == DB_RETRY) /* somebody else is at it: what they give back is read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);

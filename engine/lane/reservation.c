@@ -24,7 +24,7 @@ static size_t look_up_rows(struct lane *l)
 {
 	size_t asked = 0, kept = 0;
 
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (; kept < l->batch.count; kept++) {
 		const struct op *op = l->batch.ops[kept];
 
@@ -32,7 +32,7 @@ static size_t look_up_rows(struct lane *l)
 			continue;
 		if (asked == l->lookups_max)
 			break;
-		values_text(&l->rows, op->id);
+		values_row(&l->rows, V_TEXT(op->id));
 		asked++;
 	}
 	batch_cut(l, kept);
@@ -154,10 +154,10 @@ static const struct transition {
 
 static void change_write(struct lane *l, const struct transition *change)
 {
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i]))
-			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
@@ -179,10 +179,10 @@ static void extend_write(struct lane *l, size_t first)
 	for (size_t i = 0; i < first; i++)
 		if (extends(l->batch.ops[i], ttl_s))
 			return; /* they are written already */
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t i = first; i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], ttl_s))
-			values_int(&l->rows, (int64_t)l->batch.ops[i]->found->reservation_id);
+			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
 	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
 	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
 }
@@ -205,18 +205,16 @@ static bool holds(const struct op *op)
 
 static void lines_insert(struct lane *l)
 {
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
 		for (size_t k = 0; holds(op) && k < op->lines_count; k++) {
 			if (op->lines[k].granted == 0)
 				continue;
-			values_int(&l->rows, (int64_t)op->new_id);
-			values_int(&l->rows, sku_id(op->lines[k].sku));
-			values_int(&l->rows, op->lines[k].location->location_id);
-			values_int(&l->rows, l->slot);
-			values_int(&l->rows, op->lines[k].granted);
+			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(op->lines[k].sku)),
+			           V_INT(op->lines[k].location->location_id), V_INT(l->slot),
+			           V_INT(op->lines[k].granted));
 		}
 	}
 	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
@@ -225,7 +223,7 @@ static void lines_insert(struct lane *l)
 /* What reservations of keys with a limit hold open. */
 static void key_holds_insert(struct lane *l)
 {
-	values_begin(&l->rows, 3);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
@@ -234,9 +232,7 @@ static void key_holds_insert(struct lane *l)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
-		values_int(&l->rows, (int64_t)op->new_id);
-		values_int(&l->rows, op->reserve.key_id);
-		values_int(&l->rows, units);
+		values_row(&l->rows, V_INT(op->new_id), V_INT(op->reserve.key_id), V_INT(units));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
@@ -246,19 +242,15 @@ void reservations_insert(struct lane *l)
 {
 	if (!txn_goes_on(&l->txn))
 		return;
-	values_begin(&l->rows, 6);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
 		if (!holds(op))
 			continue;
 		op->new_id = lane_new_id(l);
-		values_int(&l->rows, (int64_t)op->new_id);
-		values_text(&l->rows, op->id);
-		values_bytes(&l->rows, op->lines_hash, sizeof(op->lines_hash));
-		values_int(&l->rows, op->reserve.key_id);
-		values_int(&l->rows, HELD);
-		values_int(&l->rows, op->reserve.ttl_s);
+		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
+		           V_INT(op->reserve.key_id), V_INT(HELD), V_INT(op->reserve.ttl_s));
 	}
 	if (l->rows.count == 0)
 		return;

@@ -14,13 +14,14 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
 
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
 		p->gathers = p->take > p->own + p->add && p->take <= p->total + p->add;
 		if (!p->own_row && (p->gathers || (all && p->take > 0))) {
-			share_row(&l->rows, p->sku_id, p->location_id, l->slot, 0, 0);
+			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot), V_INT(0),
+			           V_INT(0));
 			p->own_row = true;
 		}
 	}
@@ -34,15 +35,14 @@ static bool gather_rows(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
 
-	values_begin(&l->rows, 3);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
 		if (!p->gathers && !all)
 			continue;
-		values_int(&l->rows, p->sku_id);
-		values_int(&l->rows, p->location_id);
-		values_int(&l->rows, p->take > p->add ? p->take - p->add : 0);
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id),
+		           V_INT(p->take > p->add ? p->take - p->add : 0));
 	}
 	return l->rows.count > 0;
 }
@@ -86,11 +86,10 @@ static void slots_lock(struct lane *l, const struct shares *given)
 			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0);
 	}
 	shares_sum(&all);
-	values_begin(&l->rows, 3);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < all.count; i++) {
-		values_int(&l->rows, all.list[i].sku_id);
-		values_int(&l->rows, all.list[i].location_id);
-		values_int(&l->rows, all.list[i].slot);
+		values_row(&l->rows, V_INT(all.list[i].sku_id), V_INT(all.list[i].location_id),
+		           V_INT(all.list[i].slot));
 	}
 	txn_run(&l->txn, STOCK_LOCK, &(struct fill){.rows = &l->rows});
 	free(all.list);
@@ -106,13 +105,14 @@ static void adds_write(struct lane *l)
 	struct values skus = {.columns = 1};
 	bool          over = false;
 
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (p->add > 0) {
-			share_row(&l->rows, p->sku_id, p->location_id, l->slot, p->add, 0);
-			values_int(&skus, p->sku_id);
+			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot), V_INT(p->add),
+			           V_INT(0));
+			values_row(&skus, V_INT(p->sku_id));
 		}
 	}
 	if (skus.count > 0) {
@@ -127,18 +127,14 @@ static void adds_write(struct lane *l)
 
 static void takes_write(struct lane *l)
 {
-	values_begin(&l->rows, 6);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
 		if (p->take == 0)
 			continue;
-		values_int(&l->rows, p->take);
-		values_int(&l->rows, p->hold);
-		values_int(&l->rows, p->sku_id);
-		values_int(&l->rows, p->location_id);
-		values_int(&l->rows, l->slot);
-		values_int(&l->rows, p->take);
+		values_row(&l->rows, V_INT(p->take), V_INT(p->hold), V_INT(p->sku_id), V_INT(p->location_id),
+		           V_INT(l->slot), V_INT(p->take));
 	}
 	if (l->rows.count == 0)
 		return;
@@ -151,10 +147,11 @@ void stock_write(struct lane *l, bool gather)
 	struct shares given = {0};
 	bool          adds = false, takes = false;
 
-	for (size_t i = 0; i < l->batch.count; i++)
+	for (size_t i = 0; l->batch.has[OP_RELEASE] && i < l->batch.count; i++)
 		if (l->batch.ops[i]->writes && l->batch.ops[i]->kind == OP_RELEASE)
 			shares_of(&given, l->batch.ops[i]->found);
-	shares_sum(&given);
+	if (given.count > 0)
+		shares_sum(&given);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		adds |= l->batch.balances[i].add > 0;
 		takes |= l->batch.balances[i].take > 0;
@@ -163,7 +160,8 @@ void stock_write(struct lane *l, bool gather)
 		gather_run(l);
 	else if ((given.count > 0) + adds + takes > 1)
 		slots_lock(l, &given);
-	shares_write(&l->txn, &l->rows, &given, STOCK_GIVE_BACK, TXN_MOVED);
+	if (given.count > 0)
+		shares_write(&l->txn, &l->rows, &given, STOCK_GIVE_BACK, TXN_MOVED);
 	adds_write(l);
 	takes_write(l);
 	free(given.list);

@@ -6,7 +6,6 @@
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/movement.h"
-#include "engine/shares.h"
 
 #include <stdlib.h>
 
@@ -100,7 +99,7 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 
 static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t units)
 {
-	share_row(&l->rows, r->sku_id, r->location_id, r->slot, units, 0);
+	values_row(&l->rows, V_INT(r->sku_id), V_INT(r->location_id), V_INT(r->slot), V_INT(units), V_INT(0));
 }
 
 /* Additions go to the own slot, whose row may have to be made; what leaves is taken from slots that have it. */
@@ -134,12 +133,12 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	struct values lines = {.columns = 5};
 
 	op->new_id = lane_new_id(l);
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
 	if (l->rows.count > 0)
 		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
-	values_begin(&l->rows, 5);
+	values_reset(&l->rows);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].change < 0)
 			slot_change_row(l, &s->list[i], -s->list[i].change);
@@ -147,7 +146,7 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
 		txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
 	}
-	values_begin(&l->rows, 7);
+	values_reset(&l->rows);
 	movement_row(&l->rows, op);
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
@@ -168,9 +167,9 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	struct slot_rows s = {0};
 
 	lane_begin(l, REPEATABLE_READ);
-	values_begin(&l->rows, 1);
+	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
-		values_int(&l->rows, sku_id(op->lines[k].sku));
+		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
 	op->writes = false;
 	if (txn_goes_on(&l->txn)) {

@@ -50,8 +50,7 @@ void census_leave(struct db *db)
 		left[c] = counter_take((enum counter)c);
 		if (left[c] == 0)
 			continue;
-		values_text(&rows, name);
-		values_int(&rows, left[c]);
+		values_row(&rows, V_TEXT(name), V_INT(left[c]));
 	}
 	if (rows.count > 0)
 		result = txn_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);

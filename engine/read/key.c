@@ -11,9 +11,7 @@ static enum db_result names_note(struct db *db, const struct key_count *k)
 	enum db_result result;
 
 	for (size_t i = 0; i < k->count; i++) {
-		values_int(&rows, k->keys[i].key_id);
-		values_text(&rows, k->keys[i].name);
-		values_clock(&rows);
+		values_row(&rows, V_INT(k->keys[i].key_id), V_TEXT(k->keys[i].name), V_CLOCK);
 	}
 	result = txn_ask(db, KEY_NOTE, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);
@@ -66,7 +64,7 @@ static enum db_result units_count(struct db *db, struct key_count *k)
 	for (size_t i = 0; i < k->count; i++) {
 		k->keys[i].units = 0;
 		if (k->keys[i].limited)
-			values_int(&rows, k->keys[i].key_id);
+			values_row(&rows, V_INT(k->keys[i].key_id));
 	}
 	if (rows.count > 0)
 		result = missing_enter(db, k, &rows);
@@ -78,7 +76,7 @@ static enum db_result units_count(struct db *db, struct key_count *k)
 
 static void id_read(void *arg, const struct db_row *row)
 {
-	values_int(arg, db_int(row, 0));
+	values_row(arg, V_INT(db_int(row, 0)));
 }
 
 /* Rows that are over are not counted in any case, so a page that cannot be removed now has time. */

@@ -22,7 +22,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 	enum db_result            result;
 
 	for (size_t i = 0; i < count; i++)
-		values_text(&ids, ops[i]->id);
+		values_row(&ids, V_TEXT(ops[i]->id));
 	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
 	reservations_join(&in);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
@@ -201,7 +201,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	enum db_result            result;
 
 	for (size_t i = 0; i < keys->count; i++)
-		values_int(&ids, keys->list[i].id);
+		values_row(&ids, V_INT(keys->list[i].id));
 	result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
 	reservations_join(&in);
 	op->query->reservations = mem_alloc(keys->count * sizeof(*op->query->reservations));

@@ -80,7 +80,7 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ops[i]->lines_count; k++)
 			if (!catalogue_sku(c, ops[i]->lines[k].sku_code))
-				values_text(&codes, ops[i]->lines[k].sku_code);
+				values_row(&codes, V_TEXT(ops[i]->lines[k].sku_code));
 	if (codes.count > 0)
 		result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, code_read, c);
 	values_fini(&codes);
@@ -142,7 +142,7 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 			struct sku *sku = catalogue_sku(c, ops[i]->lines[k].sku_code);
 
 			if (sku)
-				values_int(&ids, sku_id(sku));
+				values_row(&ids, V_INT(sku_id(sku)));
 		}
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
@@ -170,7 +170,7 @@ static void listed_read(void *arg, const struct db_row *row)
 
 	op->lines[op->lines_count++].sku =
 		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
-	values_int(in->ids, db_int(row, 1));
+	values_row(in->ids, V_INT(db_int(row, 1)));
 }
 
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
