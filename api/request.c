@@ -218,7 +218,7 @@ enum outcome request_outcome(struct request *r, size_t i)
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && op_answerer(r->ops[i]) == BY_LANE)
+		if (r->ops[i] && request_outcome(r, i) != OUTCOME_OK && op_answerer(r->ops[i]) == BY_LANE)
 			metrics_refused(&r->all->metrics, request_outcome(r, i));
 	r->answer(r);
 }
@@ -409,8 +409,9 @@ static void answer_note(const struct request *r, int status)
 	const char *id = r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param;
 
 	metrics_answered(&r->all->metrics, r->route, status, took_us);
-	log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_label(r->route), status,
-	          (long long)took_us);
+	if (log_level >= LOG_DEBUG)
+		log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_label(r->route),
+		          status, (long long)took_us);
 	if (r->audited)
 		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->line.name,
 		          route_label(r->route), id, status);

@@ -82,7 +82,7 @@ static void settlement_movement(struct txn *t, const struct settlement *settleme
 {
 	static const uint8_t no_hash[16];
 	struct text          id = {0}, reference = {0};
-	struct values        rows = {.columns = 7};
+	struct values        rows = {0};
 
 	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);
@@ -100,6 +100,10 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 	struct shares s = shares_of_all(list, count);
 	struct values rows = {0};
 
+	if (s.count == 0) { /* damaged orders: a line of none is left */
+		txn_refuse(t, TXN_MISPLACED);
+		return;
+	}
 	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
 	settlement_movement(t, settlement);
 	values_reset(&rows);

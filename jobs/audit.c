@@ -377,7 +377,7 @@ static void sku_read(void *arg, const struct db_row *row)
 
 static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 {
-	struct values  rows = {.columns = 1};
+	struct values  rows = {0};
 	enum db_result result;
 
 	values_row(&rows, V_TEXT(code));

@@ -118,7 +118,7 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 static enum db_result rows_now(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                struct reservation_reader *in)
 {
-	struct values  rows = {.columns = 1};
+	struct values  rows = {0};
 	enum db_result result;
 
 	for (size_t i = 0; i < count; i++)
@@ -134,7 +134,7 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct values             rows = {.columns = 2};
+	struct values             rows = {0};
 	enum db_result            result;
 	int64_t                   of = (int64_t)task->task_id;
 

@@ -151,7 +151,7 @@ static enum db_result kick(struct db *db, const struct values *ids, enum txn_ver
 
 		txn_begin(&t, db);
 		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = ids});
-		txn_expect(&t, values_rows(ids), TXN_MOVED);
+		txn_expect(&t, ids->rows, TXN_MOVED);
 		result = txn_commit(&t, verdict);
 	} while (retry_again(&retry, result));
 	return result;
@@ -193,7 +193,7 @@ static void state_read(void *arg, const struct db_row *row)
 static int kick_one(struct db *db, const char *order_id)
 {
 	struct state_reader in = {0};
-	struct values       ids = {.columns = 1};
+	struct values       ids = {0};
 	enum txn_verdict    verdict = TXN_DONE;
 	enum db_result      result;
 	int                 status = EXIT_TROUBLE;
@@ -279,11 +279,11 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 
 	txn_begin(&t, db);
 	txn_run(&t, PURGE_ROWS, &fill);
-	txn_expect(&t, values_rows(&p->ids), TXN_MOVED);
+	txn_expect(&t, p->ids.rows, TXN_MOVED);
 	txn_run(&t, PURGE_LINES, &fill);
 	result = txn_commit(&t, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE)
-		p->removed += (int64_t)values_rows(&p->ids);
+		p->removed += (int64_t)p->ids.rows;
 	return result;
 }
 

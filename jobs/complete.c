@@ -18,8 +18,9 @@
 
 /* LOCKED_MAX: orders that are found locked one by one; further ones by the part, because each look takes 2 s.
  * LOCKED_MS: how long locked orders are tried anew. RELEASE_MAX: orders that a reaper frees in one transaction.
- * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
-enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000 };
+ * ALONE_MAX: orders refused one after the other that show that the database is to blame. PART_BYTES: of a transaction
+ * that could be halved, some 80,000 slots. */
+enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, LOCKED_MS = 40000, PART_BYTES = 4 << 20 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
 
@@ -96,7 +97,7 @@ static void settle_run(struct txn *t, struct parts *p, struct reservation **list
 static void rows_run(struct txn *t, enum statement name, const struct task *task, struct reservation **list,
                      size_t count)
 {
-	struct values rows = {.columns = 1};
+	struct values rows = {0};
 
 	if (count > 0) {
 		task_id_rows(&rows, list, count);
@@ -137,6 +138,8 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	else
 		stock_give_back(&t, list, *done);
 	task_count(&t, TASK_COMPLETED, task, *done);
+	if (t.sql.len > PART_BYTES && count > 1)
+		txn_refuse(&t, TXN_TOO_LARGE);
 	return txn_commit(&t, verdict);
 }
 
@@ -459,7 +462,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
                                   const struct report *orders, size_t count, struct task_answer *a)
 {
 	struct reservation_reader found = {.catalogue = c};
-	struct values             rows = {.columns = 1};
+	struct values             rows = {0};
 	enum db_result            result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)

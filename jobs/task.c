@@ -209,7 +209,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
-	struct values             rows = {.columns = 1};
+	struct values             rows = {0};
 	struct txn                t = {0};
 	enum txn_verdict          verdict = TXN_DONE;
 	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);

@@ -329,7 +329,7 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 static void plans_check(int batch)
 {
 	for (size_t i = 0; i < LENGTH(plans); i++) {
-		struct values rows = {.columns = 1};
+		struct values rows = {0};
 		struct text   sql = {0};
 		size_t        len;
 
@@ -355,7 +355,7 @@ static void plans_check(int batch)
 		len = strlen(sql.data);
 		while (len > 0 && strchr("; \n", sql.data[len - 1]))
 			len--;
-		plan_check(statement_block(plans[i].statement)->name, sql.data, len, false, plans[i].by_id);
+		plan_check(statements[plans[i].statement].name, sql.data, len, false, plans[i].by_id);
 		values_fini(&rows);
 		text_fini(&sql);
 	}

@@ -230,6 +230,29 @@ Test(decide, states)
 	}
 }
 
+/* Somebody wrote to the tables by hand: no row ends the process, and units of nobody are given to nobody. */
+Test(decide, damaged_rows)
+{
+	struct table t = table_new(-5, 4, 0, 0);
+	struct op   *in = add(&t, OP_MOVE, "M1", "A3"), *part = add(&t, OP_RESERVE, "R1", "A1 B1"),
+		  *none = add(&t, OP_RESERVE, "R2", "A2"), *again = add(&t, OP_CONFIRM, "R3", "");
+
+	part->reserve.mode = none->reserve.mode = BEST_EFFORT;
+	again->found = found(EXPIRED, NOW - 1, part);
+	again->found->lines_count = 1;
+	again->found->lines[0] = part->lines[1];
+	again->found->lines[0].qty = -2;
+	again->change.reacquire = true;
+	run(&t);
+	cr_expect_eq(in->outcome, SHORT);
+	cr_expect_eq(part->outcome, OUTCOME_OK);
+	cr_expect_eq(part->lines[0].granted, 0);
+	cr_expect_eq(none->outcome, SHORT);
+	cr_expect_eq(again->outcome, SHORT);
+	cr_expect_eq(t.balances[1].take, 1);
+	table_free(&t);
+}
+
 Test(decide, refusals_wait_for_the_database)
 {
 	struct table t = table_new(1, 0, 0, 0);

@@ -195,3 +195,36 @@ Test(fail, fail_with_a_long_error)
 	flow_end();
 	text_fini(&step);
 }
+
+/* As many orders as a task can have, each with as long a reason: one transaction all the same. */
+Test(fail, all_of_the_largest_task)
+{
+	flow_begin();
+	flow_orders("R", 5000);
+	flow_steps("exec e=$(printf %0500d 0); sed -e 's/^.\\{13\\}//' -e 's/\".*/ retry '$e'/'",
+	           "work settle --batch 5000 -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE LENGTH(last_error) = 500 -> 5000",
+	           "task 1 -> done claimed=5000 failed=5000");
+	flow_end();
+}
+
+/* As many orders and as long errors as a call may have are one transaction. */
+Test(fail, fail_of_very_many_with_long_errors)
+{
+	struct text failed = {0};
+
+	text_add(&failed, " X#=bury:");
+	for (int i = 0; i < 500; i++)
+		text_char(&failed, 'e');
+	flow_begin();
+	flow_orders("X", 5000);
+	flow_step("claim settle w1 limit=5000 -> 201 orders=5000");
+	flow_repeat("fail 1", failed.data, 5000, " -> 200 retried=0 buried=5000 lost=0");
+	flow_steps("task 1     -> done claimed=5000 failed=5000",
+	           STATES "6,5000",
+	           "sql SELECT DISTINCT LENGTH(last_error) FROM reservation -> 500");
+	flow_repeat("fail 1", failed.data, 5000, " -> 200 retried=0 buried=5000 lost=0");
+	flow_step("task 1     -> done failed=5000");
+	flow_end();
+	text_fini(&failed);
+}

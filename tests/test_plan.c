@@ -132,7 +132,7 @@ struct explained {
 static void plan_read(void *arg, const struct db_row *row)
 {
 	struct explained *e = arg;
-	const char       *name = statement_block(e->plan->statement)->name, *table = row->col[2], *type = row->col[3];
+	const char       *name = statements[e->plan->statement].name, *table = row->col[2], *type = row->col[3];
 	bool              stored = table && table[0] != '<' && type;
 
 	e->rows++;
@@ -176,8 +176,8 @@ static void plans_hold(const char *setting)
 		                             .limit = 10});
 		for (char *at = sql.data; (at = strchr(at, '?')) != NULL;)
 			*at = '7'; /* what is prepared; 7 is the lane, too */
-		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s",
-		             statement_block(plans[i].statement)->name, db_error(s.db));
+		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statements[plans[i].statement].name,
+		             db_error(s.db));
 		cr_expect_gt(e.rows, 0);
 		values_fini(&rows);
 	}
@@ -360,8 +360,8 @@ static void deduct(const char *rows)
 	rows_parse(&v, rows);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "START TRANSACTION");
-	cr_assert(db_prepare(s.db, statement_block(STOCK_DEDUCT)->text) == DB_OK &&
-	                  db_send_values(s.db, statement_block(STOCK_DEDUCT)->text, &v) == DB_OK &&
+	cr_assert(db_prepare(s.db, statements[STOCK_DEDUCT].text) == DB_OK &&
+	                  db_send_values(s.db, statements[STOCK_DEDUCT].text, &v) == DB_OK &&
 	                  db_answer(s.db, NULL, NULL) == DB_OK,
 	          "%s", db_error(s.db));
 	values_fini(&v);

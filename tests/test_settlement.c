@@ -65,6 +65,20 @@ Test(settlement, without_a_slot)
 	     "sql UPDATE stock_slot SET slot = slot - 40 WHERE sku_id = 2 -> ");
 }
 
+/* Nobody knows the units of an order that has lost its lines. */
+Test(settlement, without_lines)
+{
+	flow(TEN,
+	     "sql CREATE TABLE kept SELECT * FROM reservation_line WHERE sku_id = 2 -> ",
+	     "sql DELETE FROM reservation_line WHERE sku_id = 2                     -> ",
+	     "sql UPDATE reservation SET due_at = due_at + INTERVAL 9 SECOND WHERE order_id <> 'BAD' -> ",
+	     "work     settle                                                       -> 1 ~event=order_refused",
+	     STATES "2,9 6,1",
+	     "get      BAD -> buried '~last_error:the database refused it: its units are not'",
+	     "sql INSERT INTO reservation_line SELECT * FROM kept                   -> ",
+	     "sql DROP TABLE kept                                                   -> ");
+}
+
 /* An expiry is never buried. */
 Test(settlement, expiry_of_a_damaged_slot)
 {

@@ -345,6 +345,12 @@ Test(task, list_limits_and_cursors)
 	     "skus     next               -> 400 invalid_request field=cursor",
 	     "movements A next            -> 400 invalid_request field=cursor",
 	     "tasks    next               -> items=1 end T1 state=returned",
+	     "tasks    cursor=t.2         -> items=1 end T1 state=returned",
+	     "tasks    cursor=t.999999999999999999 -> items=2 end",
+	     "tasks    cursor=t.          -> 400 invalid_request field=cursor",
+	     "tasks    cursor=t.2x        -> 400 invalid_request field=cursor",
+	     "tasks    cursor=t.-2        -> 400 invalid_request field=cursor",
+	     "tasks    cursor=t.1999999999999999999 -> 400 invalid_request field=cursor",
 	     "receipt  A +1               -> 201",
 	     "movements A limit=1         -> more",
 	     "tasks    next               -> 400 invalid_request field=cursor");

@@ -32,7 +32,7 @@ TestSuite(txn, .init = open_tables, .fini = close_tables);
 /* So many units come in, for skus 1 to `skus`; `expected` rows are to change. */
 static enum db_result add(size_t skus, size_t expected, enum txn_verdict *verdict)
 {
-	struct values  rows = {.columns = 5};
+	struct values  rows = {0};
 	struct txn     t = {0};
 	enum db_result result;
 

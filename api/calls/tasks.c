@@ -5,7 +5,6 @@
 #include "api/calls/reservations.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
-#include "engine/read/cursor.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 
@@ -382,7 +381,7 @@ void post_task_fail(struct request *r)
 		call_free(call);
 }
 
-/* ---- the list */
+/* ---- the list; its cursor is t.NUMBER */
 
 static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 {
@@ -397,7 +396,7 @@ static void list_write(struct json_writer *w, void *arg)
 	const struct task_call *call = arg;
 	bool                    more = call->tasks_count > (size_t)call->limit;
 	size_t                  count = call->tasks_count - more;
-	char                    cursor[CURSOR_SIZE] = "";
+	char                    cursor[32] = "";
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < count; i++) {
@@ -407,7 +406,7 @@ static void list_write(struct json_writer *w, void *arg)
 	}
 	json_close_array(w);
 	if (more)
-		cursor_write(cursor, 't', 0, (int64_t)call->tasks[count - 1].task_id, 0, 0);
+		snprintf(cursor, sizeof(cursor), "t.%llu", (unsigned long long)call->tasks[count - 1].task_id);
 	page_write(w, cursor);
 }
 
@@ -422,18 +421,19 @@ static void answer_list(struct request *r)
 void get_tasks(struct request *r)
 {
 	const char       *cursor;
-	int64_t           limit, below = INT64_MAX, none[2];
+	int64_t           limit;
 	struct task_call *call;
 
 	if (!page_read(r, &limit, &cursor) || !query_end(r))
 		return;
-	if (cursor && (!cursor_read(cursor, 't', 0, &below, &none[0], &none[1]) || below < 0)) {
+	if (cursor && (strncmp(cursor, "t.", 2) != 0 || strlen(cursor) < 3 || strlen(cursor) > 20 ||
+	               strspn(cursor + 2, "0123456789") != strlen(cursor + 2))) {
 		reply_refused(r, BAD_CURSOR, NULL, NULL);
 		return;
 	}
 	call = mem_alloc(sizeof(*call));
 	call->limit = limit;
-	call->task_id = (uint64_t)below;
+	call->task_id = cursor ? strtoull(cursor + 2, NULL, 10) : INT64_MAX;
 	call->tasks = mem_alloc((size_t)(limit + 1) * sizeof(*call->tasks));
 	call_start(r, call, run_list, answer_list);
 }

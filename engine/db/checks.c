@@ -97,7 +97,7 @@ static void clock_read(void *arg, const struct db_row *row)
 enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
 {
 	int64_t        theirs_ms = 0, before_ms = wall_ms(), after_ms;
-	enum db_result result = db_text(db, statement_block(SERVER_CLOCK)->text, clock_read, &theirs_ms);
+	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, clock_read, &theirs_ms);
 
 	after_ms = wall_ms();
 	*ahead_s = theirs_ms < before_ms  ? (theirs_ms - before_ms) / 1000
@@ -118,7 +118,7 @@ int db_doctor(struct db *db, struct text *findings)
 	struct exam exam = {findings, 0};
 	int64_t     ahead_s = 0;
 
-	if (db_text(db, statement_block(SERVER_SETTINGS)->text, exam_row, &exam) != DB_OK ||
+	if (db_text(db, statements[SERVER_SETTINGS].text, exam_row, &exam) != DB_OK ||
 	    db_clock_apart(db, &ahead_s) != DB_OK) {
 		exam_expect(&exam, false, "the server's settings could not be read: %s", db_error(db));
 		ahead_s = 0;

@@ -133,7 +133,7 @@ static bool prepared_send(MYSQL_STMT *stmt, const struct values *v)
 {
 	struct column columns[VALUES_COLUMNS_MAX];
 	MYSQL_BIND    binds[VALUES_COLUMNS_MAX];
-	unsigned      rows = (unsigned)values_rows(v), many = rows > 1 ? rows : 0;
+	unsigned      rows = (unsigned)v->rows, many = rows > 1 ? rows : 0;
 	char         *room = columns_make(columns, v->columns, rows);
 	bool          sent;
 
@@ -290,7 +290,7 @@ static void options_set(MYSQL *mysql, const struct db *db)
 		mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
 		              "mysql_native_password,client_ed25519,auth_gssapi_client");
 	for (enum statement s = SESSION_LETTERS; s <= SESSION_NEWER; s++)
-		mysql_options(mysql, MYSQL_INIT_COMMAND, statement_block(s)->text);
+		mysql_options(mysql, MYSQL_INIT_COMMAND, statements[s].text);
 }
 
 /* A socket address holds 107 bytes: a longer path is reached through a descriptor of its folder (to be closed). */

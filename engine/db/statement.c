@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct sql_block blocks[STATEMENT_COUNT] = {
+const struct sql_block statements[STATEMENT_COUNT] = {
 #define STATEMENT_TABLE
 #include "statements.h"
 #undef STATEMENT_TABLE
@@ -66,7 +66,7 @@ static void hole_fill(struct text *sql, const struct fill *fill, const char *nam
 
 void statement_add(struct text *sql, enum statement name, const struct fill *fill)
 {
-	const char *at = blocks[name].text, *brace;
+	const char *at = statements[name].text, *brace;
 
 	assert(at);
 	for (; (brace = strchr(at, '{')); at = brace + 1) {
@@ -79,9 +79,4 @@ void statement_add(struct text *sql, enum statement name, const struct fill *fil
 	}
 	text_add(sql, at);
 	text_char(sql, ' ');
-}
-
-const struct sql_block *statement_block(enum statement name)
-{
-	return &blocks[name];
 }

@@ -35,6 +35,6 @@ struct sql_block {
 	const char *name, *text; /* the text as it stands, with braces and question marks */
 	unsigned    flags;       /* of enum statement_flag */
 };
-const struct sql_block *statement_block(enum statement name);
+extern const struct sql_block statements[STATEMENT_COUNT];
 
 #endif

@@ -72,20 +72,20 @@ static void steps_settle(struct txn *t)
 	for (size_t i = 0; i < t->sent_count; i++) {
 		const struct txn_step *step = &t->sent[i];
 		enum db_result         result = db_answer(t->db, step->each, step->arg);
-		int64_t                changed;
+		bool                   changed;
 
 		if (!txn_goes_on(t))
 			continue;
 		t->result = result;
-		if (result != DB_OK)
+		if (result != DB_OK || step->expected < 0)
 			continue;
-		changed = db_changed(t->db);
+		changed = db_changed(t->db) == step->expected;
 		if (t->now == 0) { /* the first is the fence, which tells the time */
 			t->now = db_last_id(t->db);
-			if (changed == 1) /* otherwise no row was read that could tell */
+			if (changed) /* otherwise no row was read that could tell */
 				t->fence->entered(t->fence->arg, t->now, t->begun_ms);
 		}
-		if (step->expected >= 0 && changed != step->expected)
+		if (!changed)
 			txn_refuse(t, step->verdict);
 	}
 	t->sent_count = 0;
@@ -97,7 +97,7 @@ static void steps_settle(struct txn *t)
 static void step_send(struct txn *t, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	const struct sql_block *block = statement_block(name);
+	const struct sql_block *block = &statements[name];
 	bool                    waits = !(block->flags & STATEMENT_NEVER_WAITS);
 	enum db_result          result;
 
@@ -172,7 +172,7 @@ void txn_run(struct txn *t, enum statement name, const struct fill *fill)
 	if (t->fence) {
 		step_send(t, name, fill, NULL, NULL);
 	} else {
-		assert(!(statement_block(name)->flags & STATEMENT_PREPARED));
+		assert(!(statements[name].flags & STATEMENT_PREPARED));
 		statement_add(&t->sql, name, fill);
 	}
 }

@@ -25,8 +25,9 @@ enum txn_verdict {
 	TXN_MISPLACED, /* units are not in the slots that a reservation names */
 	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX: nothing was sent */
 };
-/* The compound, well below the packet that the doctor asks for (16 MiB); some 80,000 slots. */
-enum { TXN_BYTES_MAX = 4 << 20, TXN_AHEAD = 12 };
+/* The compound, well below the packet that the doctor asks for (16 MiB): the failures of CLAIM_MAX orders, each with
+ * the longest reason, are 6.5 MB. */
+enum { TXN_BYTES_MAX = 8 << 20, TXN_AHEAD = 12 };
 
 /* REPEATABLE_READ: ranges that are read under locks are locked too. */
 enum txn_isolation { READ_COMMITTED, REPEATABLE_READ };

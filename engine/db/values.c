@@ -7,8 +7,7 @@
 
 void values_reset(struct values *v)
 {
-	v->columns = 0;
-	v->count = 0;
+	v->columns = v->rows = v->count = 0;
 }
 
 void values_fini(struct values *v)
@@ -26,15 +25,11 @@ void values_add(struct values *v, const struct value *row, size_t columns)
 {
 	assert(columns <= VALUES_COLUMNS_MAX && (v->columns == 0 || v->columns == columns));
 	v->columns = columns;
+	v->rows++;
 	for (size_t i = 0; i < columns; i++) {
 		v->list = mem_reach(v->list, v->count, &v->max, sizeof(*v->list));
 		v->list[v->count++] = row[i];
 	}
-}
-
-size_t values_rows(const struct values *v)
-{
-	return v->count ? v->count / v->columns : 0;
 }
 
 static void value_write(const struct value *value, struct text *sql)
@@ -62,7 +57,7 @@ static void value_write(const struct value *value, struct text *sql)
 
 void values_write(const struct values *v, struct text *sql, bool parentheses)
 {
-	assert(values_rows(v) > 0 && (parentheses || v->columns == 1));
+	assert(v->rows > 0 && (parentheses || v->columns == 1));
 	for (size_t i = 0; i < v->count; i++) {
 		size_t column = i % v->columns;
 

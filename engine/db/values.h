@@ -16,7 +16,7 @@ struct value {
 	const void     *bytes;
 };
 struct values {
-	size_t        columns; /* of each row; 0: there is none yet */
+	size_t        rows, columns; /* columns of each row; 0: there is none yet */
 	struct value *list;
 	size_t        count, max; /* of values */
 };
@@ -34,8 +34,7 @@ void values_fini(struct values *v);
 #define values_row(v, ...)                                 \
 	values_add(v, (const struct value[]){__VA_ARGS__}, \
 	           sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
-void   values_add(struct values *v, const struct value *row, size_t columns);
-size_t values_rows(const struct values *v);
+void values_add(struct values *v, const struct value *row, size_t columns);
 /* Appends (1,x'6162'),(2,NULL) or, of one column, 1,2 where the rows are not to be in parentheses. */
 void values_write(const struct values *v, struct text *sql, bool parentheses);
 

@@ -46,7 +46,8 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
 	}
-	reservation_free(op->found);
+	if (op->found)
+		reservation_free(op->found);
 	op->found = NULL;
 	if (op->kind == OP_MOVE) {
 		movement_free(op->move.found);

@@ -58,7 +58,7 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 		line->available = line_left(b, line);
 		line->fault = line->available < line->qty;
-		line->granted = line->fault ? line->available : line->qty;
+		line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
 		granted += line->granted;
 		if (line->fault && op->reserve.mode == ALL_OR_NOTHING)
 			out = SHORT;
@@ -135,7 +135,7 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 		return OUTCOME_OK;
 	for (size_t i = 0; i < f->lines_count; i++) {
 		f->lines[i].available = line_left(b, &f->lines[i]);
-		f->lines[i].fault = f->lines[i].available < f->lines[i].qty;
+		f->lines[i].fault = f->lines[i].available < f->lines[i].qty || f->lines[i].qty < 1; /* < 1: damaged */
 		if (f->lines[i].fault)
 			out = SHORT;
 	}

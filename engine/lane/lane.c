@@ -186,7 +186,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 	lane_begin(l, READ_COMMITTED);
 	reservations_change(l);
 	stock_write(l, inside);
-	reservations_insert(l);
+	if (b->has[OP_RESERVE])
+		reservations_insert(l);
 	if (b->has[OP_MOVE])
 		movements_insert(l);
 	return lane_commit(l, verdict, now);

@@ -73,7 +73,7 @@ bool reclaim_goes_on(const struct lane *l)
  * late does no harm. */
 static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
 {
-	struct values    rows = {.columns = 1};
+	struct values    rows = {0};
 	struct txn       t = {0};
 	enum txn_verdict verdict;
 	enum db_result   result;
@@ -274,7 +274,7 @@ static void place_read(void *arg, const struct db_row *row)
 static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
 	const struct walk *w = &l->reclaim->walk;
-	struct values      all = {.columns = 1};
+	struct values      all = {0};
 	struct fill        fill = {.rows = &w->skus,
 	                           .after_at = w->from_ms,
 	                           .after_id = w->id,

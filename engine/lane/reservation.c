@@ -35,7 +35,8 @@ static size_t look_up_rows(struct lane *l)
 		values_row(&l->rows, V_TEXT(op->id));
 		asked++;
 	}
-	batch_cut(l, kept);
+	if (kept < l->batch.count)
+		batch_cut(l, kept);
 	return asked;
 }
 
@@ -81,11 +82,12 @@ enum db_result reservations_look_up(struct lane *l)
 	for (;;) {
 		struct reservation_reader in = {.catalogue = l->catalogue};
 		size_t                    asked = look_up_rows(l), rows;
-		enum db_result            result = DB_OK;
+		enum db_result            result;
 
-		if (asked > 0)
-			result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
-			                  reservation_read, &in);
+		if (asked == 0)
+			return DB_OK;
+		result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
+		                  reservation_read, &in);
 		rows = rows_read(&in);
 		if (result == DB_OK && rows < ROWS) {
 			look_up_meet(l, &in);
@@ -103,65 +105,38 @@ enum db_result reservations_look_up(struct lane *l)
 
 /* ---- changes of state */
 
-static bool confirms(const struct op *op)
-{
-	return op->kind == OP_CONFIRM && !op->change.reacquired;
-}
-
-static bool confirms_late(const struct op *op)
-{
-	return op->kind == OP_CONFIRM && op->change.reacquired && op->found->state == HELD;
-}
-
-static bool reacquires(const struct op *op)
-{
-	return op->kind == OP_CONFIRM && op->change.reacquired && op->found->state == EXPIRED;
-}
-
-static bool releases_held(const struct op *op)
-{
-	return op->kind == OP_RELEASE && op->found->state == HELD;
-}
-
-static bool releases_confirmed(const struct op *op)
-{
-	return op->kind == OP_RELEASE && op->found->state == CONFIRMED;
-}
-
-static bool releases_buried(const struct op *op)
-{
-	return op->kind == OP_RELEASE && op->found->state == BURIED;
-}
-
-static bool kicks(const struct op *op)
-{
-	return op->kind == OP_KICK;
-}
-
+/* The statement that writes a change of state, by the kind of the operation and the state that was found. */
 static const struct transition {
-	bool (*meant)(const struct op *op);
-	enum statement         statement;
+	enum op_kind           kind;
 	enum reservation_state from;
+	bool                   late; /* a confirmation of what has expired by the clock */
+	enum statement         statement;
 } changes[] = {
-	{confirms, RESERVATION_CONFIRM, HELD},
-	{confirms_late, RESERVATION_CONFIRM_LATE, HELD},
-	{reacquires, RESERVATION_REACQUIRE, EXPIRED},
-	{releases_held, RESERVATION_RELEASE_HELD, HELD},
-	{releases_confirmed, RESERVATION_RELEASE_FROM, CONFIRMED},
-	{releases_buried, RESERVATION_RELEASE_FROM, BURIED},
-	{kicks, RESERVATION_KICK, BURIED},
+	{OP_CONFIRM, HELD, false, RESERVATION_CONFIRM},
+	{OP_CONFIRM, HELD, true, RESERVATION_CONFIRM_LATE},
+	{OP_CONFIRM, EXPIRED, true, RESERVATION_REACQUIRE},
+	{OP_RELEASE, HELD, false, RESERVATION_RELEASE_HELD},
+	{OP_RELEASE, CONFIRMED, false, RESERVATION_RELEASE_FROM},
+	{OP_RELEASE, BURIED, false, RESERVATION_RELEASE_FROM},
+	{OP_KICK, BURIED, false, RESERVATION_KICK},
 };
+
+static bool is_meant(const struct transition *change, const struct op *op)
+{
+	return op->writes && op->kind == change->kind && op->found->state == change->from &&
+	       (op->kind != OP_CONFIRM || op->change.reacquired == change->late);
+}
 
 static void change_write(struct lane *l, const struct transition *change)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes && change->meant(l->batch.ops[i]))
+		if (is_meant(change, l->batch.ops[i]))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
-	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
+	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	if (change->from == EXPIRED)
 		txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
 }
@@ -184,14 +159,15 @@ static void extend_write(struct lane *l, size_t first)
 		if (extends(l->batch.ops[i], ttl_s))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
 	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
-	txn_expect(&l->txn, values_rows(&l->rows), TXN_MOVED);
+	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
 void reservations_change(struct lane *l)
 {
 	for (size_t i = 0; i < LENGTH(changes); i++)
-		change_write(l, &changes[i]);
-	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.has[changes[i].kind])
+			change_write(l, &changes[i]);
+	for (size_t i = 0; l->batch.has[OP_EXTEND] && i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], 0))
 			extend_write(l, i);
 }

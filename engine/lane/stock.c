@@ -102,7 +102,7 @@ static void over_read(void *arg, const struct db_row *row)
 
 static void adds_write(struct lane *l)
 {
-	struct values skus = {.columns = 1};
+	struct values skus = {0};
 	bool          over = false;
 
 	values_reset(&l->rows);
@@ -139,7 +139,7 @@ static void takes_write(struct lane *l)
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, STOCK_DEDUCT, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
+	txn_expect(&l->txn, 2 * l->rows.rows, TXN_SHORT);
 }
 
 void stock_write(struct lane *l, bool gather)
@@ -162,7 +162,9 @@ void stock_write(struct lane *l, bool gather)
 		slots_lock(l, &given);
 	if (given.count > 0)
 		shares_write(&l->txn, &l->rows, &given, STOCK_GIVE_BACK, TXN_MOVED);
-	adds_write(l);
-	takes_write(l);
+	if (adds)
+		adds_write(l);
+	if (takes)
+		takes_write(l);
 	free(given.list);
 }

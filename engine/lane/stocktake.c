@@ -130,7 +130,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 
 static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 {
-	struct values lines = {.columns = 5};
+	struct values lines = {0};
 
 	op->new_id = lane_new_id(l);
 	values_reset(&l->rows);
@@ -144,7 +144,7 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 			slot_change_row(l, &s->list[i], -s->list[i].change);
 	if (l->rows.count > 0) {
 		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
-		txn_expect(&l->txn, 2 * values_rows(&l->rows), TXN_SHORT);
+		txn_expect(&l->txn, 2 * l->rows.rows, TXN_SHORT);
 	}
 	values_reset(&l->rows);
 	movement_row(&l->rows, op);

@@ -40,7 +40,7 @@ bool census_read(struct db *db, struct census *out)
 
 void census_leave(struct db *db)
 {
-	struct values  rows = {.columns = 2};
+	struct values  rows = {0};
 	int64_t        left[COUNTERS];
 	enum db_result result = DB_OK;
 

@@ -7,7 +7,7 @@ enum { OVER_PAGE = 1000, OVER_PAGES = 5, OPEN_PAGE = 5000 };
 
 static enum db_result names_note(struct db *db, const struct key_count *k)
 {
-	struct values  rows = {.columns = 3};
+	struct values  rows = {0};
 	enum db_result result;
 
 	for (size_t i = 0; i < k->count; i++) {
@@ -58,7 +58,7 @@ static enum db_result missing_enter(struct db *db, struct key_count *k, const st
 
 static enum db_result units_count(struct db *db, struct key_count *k)
 {
-	struct values  rows = {.columns = 1};
+	struct values  rows = {0};
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; i < k->count; i++) {
@@ -82,7 +82,7 @@ static void id_read(void *arg, const struct db_row *row)
 /* Rows that are over are not counted in any case, so a page that cannot be removed now has time. */
 static bool over_remove(struct db *db)
 {
-	struct values ids = {.columns = 1};
+	struct values ids = {0};
 	bool          ok = txn_ask(db, KEY_HOLD_OVER, &(struct fill){.limit = OVER_PAGE}, id_read, &ids) == DB_OK;
 	bool          full = ids.count == OVER_PAGE;
 

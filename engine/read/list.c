@@ -18,7 +18,7 @@
 enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
 	struct reservation_reader in = {.catalogue = c};
-	struct values             ids = {.columns = 1};
+	struct values             ids = {0};
 	enum db_result            result;
 
 	for (size_t i = 0; i < count; i++)
@@ -197,7 +197,7 @@ static enum db_result keys_of_all(struct db *db, struct op *op, struct list_keys
 static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct list_keys *keys)
 {
 	struct reservation_reader in = {.catalogue = c};
-	struct values             ids = {.columns = 1};
+	struct values             ids = {0};
 	enum db_result            result;
 
 	for (size_t i = 0; i < keys->count; i++)

@@ -74,7 +74,7 @@ static void code_read(void *arg, const struct db_row *row)
 
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct values  codes = {.columns = 1};
+	struct values  codes = {0};
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
@@ -133,7 +133,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 
 enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
 {
-	struct values  ids = {.columns = 1};
+	struct values  ids = {0};
 	unsigned       past = catalogue_past(c);
 	enum db_result result = skus_find(db, c, ops, count);
 
@@ -175,7 +175,7 @@ static void listed_read(void *arg, const struct db_row *row)
 
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct values      ids = {.columns = 1};
+	struct values      ids = {0};
 	struct page_reader in = {c, op, &ids};
 	char               code[SKU_MAX + 1];
 	size_t             len;
