@@ -90,7 +90,6 @@ static const struct plan {
 	{STOCK_LOOK, "(1,1,0),(2,1,1)", SORTS_OWN_ROWS},
 	{STOCK_LOCK, "(1,1,1),(2,1,1)", SORTS_OWN_ROWS},
 	{STOCK_OVER_LIMIT, "1,2", NO_SORT},
-	{STOCK_DEDUCT, "", NO_SORT},
 	{STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
 	{MOVEMENT_FIND, "A,B", NO_SORT},
 	{SKU_LIST, "", NO_SORT},
@@ -353,7 +352,7 @@ static void in_transaction(enum statement name, const char *rows_text)
 	text_fini(&sql);
 }
 
-/* Rows of (take, hold, sku, location, slot, take). */
+/* Rows of (sku, location, slot, take, hold). */
 static void deduct(const char *rows)
 {
 	struct values v = {0};
@@ -374,8 +373,8 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 
 	fill_tables();
 	other = other_connection();
-	deduct("(2,2,1,1,1,2),(3,3,2,1,1,3)");
-	cr_expect_eq(db_changed(s.db), 2, "one for each row");
+	deduct("(1,1,1,2,2),(2,1,1,3,3)");
+	cr_expect_eq(db_changed(s.db), 4, "two for each row");
 	cr_expect_eq(free_rows(other, "sku_id = 1"), 3);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
 	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
@@ -398,8 +397,8 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 
 	fill_tables();
 	other = other_connection();
-	deduct("(3,3,1,1,1,3)");
-	cr_expect_eq(db_changed(s.db), 1);
+	deduct("(1,1,1,3,3)");
+	cr_expect_eq(db_changed(s.db), 2);
 	cr_expect_eq(free_rows(other, "TRUE"), 11);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
 	cr_expect_eq(
@@ -409,9 +408,9 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 	for (int take = 9; take < 13; take++) { /* again and again: the plan is made once */
 		char row[40];
 
-		snprintf(row, sizeof(row), "(%d,%d,1,1,1,%d)", take, take, take);
+		snprintf(row, sizeof(row), "(1,1,1,%d,%d)", take, take);
 		deduct(row);
-		cr_expect_eq(db_changed(s.db), take > 10 ? 0 : 1, "%d of the 10 in the own slot", take);
+		cr_expect_eq(db_changed(s.db), take > 10 ? 0 : 2, "%d of the 10 in the own slot", take);
 		cr_expect_eq(free_rows(other, "sku_id <> 1 OR slot <> 1"), 11);
 		run(s.db, "ROLLBACK");
 	}
@@ -426,12 +425,15 @@ Test(plan, a_deduction_on_a_nearly_empty_table_locks_its_own_slot_only)
 	fill_tables();
 	run(s.db, "DELETE FROM stock_slot WHERE sku_id > 1 OR slot > 2");
 	other = other_connection();
-	deduct("(2,2,1,1,1,2)");
+	deduct("(1,1,1,2,2)");
 	cr_expect_eq(free_rows(other, "TRUE"), 2);
 	run(s.db, "ROLLBACK");
-	deduct("(11,11,1,1,1,11)");
+	deduct("(1,1,1,11,11)");
 	cr_expect_eq(db_changed(s.db), 0, "too little in the own slot changes nothing, whatever the others have");
 	cr_expect_eq(free_rows(other, "slot <> 1"), 2);
+	run(s.db, "ROLLBACK");
+	deduct("(3,1,1,2,2)");
+	cr_expect_eq(db_changed(s.db), 1, "a slot that is not there is not taken for one that has enough");
 	run(s.db, "ROLLBACK");
 	db_free(other);
 	scratch_close(&s);

@@ -133,13 +133,13 @@ static void takes_write(struct lane *l)
 
 		if (p->take == 0)
 			continue;
-		values_row(&l->rows, V_INT(p->take), V_INT(p->hold), V_INT(p->sku_id), V_INT(p->location_id),
-		           V_INT(l->slot), V_INT(p->take));
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot), V_INT(p->take),
+		           V_INT(p->hold));
 	}
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, STOCK_DEDUCT, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, l->rows.rows, TXN_SHORT);
+	txn_expect(&l->txn, 2 * l->rows.rows, TXN_SHORT);
 }
 
 void stock_write(struct lane *l, bool gather)
