@@ -102,9 +102,11 @@ static const struct column movement_columns[M_LINE] = {
 #undef X
 };
 
-static void *record_new(const struct db_row *row, size_t size, const struct column *columns, unsigned count)
+/* With room for *max lines behind its `size` bytes. */
+static void *record_new(const struct db_row *row, size_t size, size_t *max, const struct column *columns,
+                        unsigned count)
 {
-	void *record = mem_alloc(size);
+	void *record = mem_alloc(size + (*max = 4) * sizeof(struct line));
 
 	for (unsigned i = 0; i < count; i++)
 		column_read(record, &columns[i], row, i);
@@ -196,9 +198,7 @@ void reservation_read(void *arg, const struct db_row *row)
 
 	if (!r || r->reservation_id != (uint64_t)db_int(row, R_reservation_id)) {
 		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-		in->lines_max = 4;
-		r = record_new(row, sizeof(*r) + in->lines_max * sizeof(struct line), reservation_columns, R_LINE);
-		in->list[in->count++] = r;
+		r = in->list[in->count++] = record_new(row, sizeof(*r), &in->lines_max, reservation_columns, R_LINE);
 	}
 	if (!row->col[R_LINE])
 		return;
@@ -256,9 +256,7 @@ void movement_read(void *arg, const struct db_row *row)
 
 	if (!m || m->movement_no != (uint64_t)db_int(row, M_movement_no)) {
 		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-		in->lines_max = 4;
-		m = record_new(row, sizeof(*m) + in->lines_max * sizeof(struct line), movement_columns, M_LINE);
-		in->list[in->count++] = m;
+		m = in->list[in->count++] = record_new(row, sizeof(*m), &in->lines_max, movement_columns, M_LINE);
 	}
 	if (!row->col[M_LINE])
 		return;
