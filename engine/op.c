@@ -53,7 +53,7 @@ enum answerer op_answerer(const struct op *op)
 
 void op_forget(struct op *op)
 {
-	struct query *q = kinds[op->kind].size == sizeof(*q) ? op->query : NULL;
+	struct query *q = kinds[op->kind].by == BY_READER && kinds[op->kind].size > 0 ? op->query : NULL;
 
 	if (!q)
 		return;

@@ -128,7 +128,8 @@ static bool code_is(const struct db_row *row, unsigned column, const char *code)
 	       (strlen(code) == row->len[column] && memcmp(code, row->col[column], row->len[column]) == 0);
 }
 
-void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
+/* Reads the columns sku_id, code, location_id, code, slot, qty from `first` on. */
+static void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
 {
 	uint32_t sku_id = (uint32_t)db_int(row, first), location_id = (uint32_t)db_int(row, first + 2);
 

@@ -38,8 +38,6 @@ struct line {
 };
 int  line_order(const void *a, const void *b); /* order of qsort: by sku code, then location code */
 void lines_sort(struct line *lines, size_t count);
-/* The columns sku_id, code, location_id, code, slot, qty from `first` on. */
-void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first);
 
 struct reservation {
 #define X(declaration, member, read, column) declaration;

@@ -434,67 +434,68 @@ Test(db_alone, a_port_that_accepts_and_says_nothing, .timeout = 30)
 	db_free(NULL);
 }
 
+static const struct {
+	const char *url, *host;
+	unsigned    port;
+	const char *socket, *user, *database; /* user NULL: refused */
+} urls[] = {
+	{"mariadb://app@db.example:3307/shop", "db.example", 3307, "", "app", "shop"},
+	{"mariadb://app@10.0.0.1/shop", "10.0.0.1", 3306, "", "app", "shop"},
+	{"mariadb://app@[::1]:3307/shop", "::1", 3307, "", "app", "shop"},
+	{"mariadb://app@[fe80::2]/shop", "fe80::2", 3306, "", "app", "shop"},
+	{"mariadb://app@localhost/shop", "localhost", 3306, "", "app", "shop"},
+	{"mariadb://app@localhost/shop?socket=/run/my.sock", "", 3306, "/run/my.sock", "app", "shop"},
+	{"mariadb://a%40b@localhost/s%2fh?socket=/a%20b", "", 3306, "/a b", "a@b", "s/h"},
+	{"mysql://app@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app:secret@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@h:0/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@h:65536/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@h:33x/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@[::1/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@h/shop?socket=/x", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?socket=", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@h/shop?tls=off", "h", 3306, "", "app", "shop"},
+	{"mariadb://app@h/shop?tls=required", "h", 3306, "", "app", "shop"},
+	{"mariadb://app@h/shop?tls=verify&tls_ca=/dev/null", "h", 3306, "", "app", "shop"},
+	{"mariadb://app@h/shop?tls_ca=%2fdev/null&tls=verify", "h", 3306, "", "app", "shop"},
+	{"mariadb://app@localhost/shop?socket=/run/my.sock&tls=off", "", 3306, "/run/my.sock", "app", "shop"},
+	{"mariadb://app@localhost/shop?tls=1", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=require", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=verify", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=verify&tls_ca=", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=verify&tls_ca=/nowhere", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?tls=required&tls_ca=/dev/null", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?socket=/run/my.sock&tls=required", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app@localhost/shop?password=secret", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://app:sec/ret@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://a%0@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"mariadb://a%00@localhost/shop", NULL, 0, NULL, NULL, NULL},
+	{"", NULL, 0, NULL, NULL, NULL},
+};
+
 Test(db_alone, targets)
 {
-	static const struct {
-		const char *url, *host;
-		unsigned    port;
-		const char *socket, *user, *database; /* user NULL: refused */
-	} cases[] = {
-		{"mariadb://app@db.example:3307/shop", "db.example", 3307, "", "app", "shop"},
-		{"mariadb://app@10.0.0.1/shop", "10.0.0.1", 3306, "", "app", "shop"},
-		{"mariadb://app@[::1]:3307/shop", "::1", 3307, "", "app", "shop"},
-		{"mariadb://app@[fe80::2]/shop", "fe80::2", 3306, "", "app", "shop"},
-		{"mariadb://app@localhost/shop", "localhost", 3306, "", "app", "shop"},
-		{"mariadb://app@localhost/shop?socket=/run/my.sock", "", 3306, "/run/my.sock", "app", "shop"},
-		{"mariadb://a%40b@localhost/s%2fh?socket=/a%20b", "", 3306, "/a b", "a@b", "s/h"},
-		{"mysql://app@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app:secret@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@h:0/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@h:65536/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@h:33x/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@[::1/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@h/shop?socket=/x", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?socket=", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@h/shop?tls=off", "h", 3306, "", "app", "shop"},
-		{"mariadb://app@h/shop?tls=required", "h", 3306, "", "app", "shop"},
-		{"mariadb://app@h/shop?tls=verify&tls_ca=/dev/null", "h", 3306, "", "app", "shop"},
-		{"mariadb://app@h/shop?tls_ca=%2fdev/null&tls=verify", "h", 3306, "", "app", "shop"},
-		{"mariadb://app@localhost/shop?socket=/run/my.sock&tls=off", "", 3306, "/run/my.sock", "app", "shop"},
-		{"mariadb://app@localhost/shop?tls=1", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=require", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=verify", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=verify&tls_ca=", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=verify&tls_ca=/nowhere", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?tls=required&tls_ca=/dev/null", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?socket=/run/my.sock&tls=required", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app@localhost/shop?password=secret", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://app:sec/ret@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://a%0@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"mariadb://a%00@localhost/shop", NULL, 0, NULL, NULL, NULL},
-		{"", NULL, 0, NULL, NULL, NULL},
-	};
 	struct db_target to;
 	char             why[300];
 
-	for (size_t i = 0; i < LENGTH(cases); i++) {
-		bool ok = db_target_parse(&to, cases[i].url, why, sizeof(why));
+	for (size_t i = 0; i < LENGTH(urls); i++) {
+		bool ok = db_target_parse(&to, urls[i].url, why, sizeof(why));
 
-		cr_expect(ok == (cases[i].user != NULL), "%s: %s", cases[i].url, ok ? "accepted" : why);
-		cr_expect(ok || (!strstr(why, "secret") && *why), "%s: %s", cases[i].url, why);
-		if (ok && cases[i].user) {
-			cr_expect_str_eq(to.host, cases[i].host);
-			cr_expect_str_eq(to.socket, cases[i].socket);
-			cr_expect_str_eq(to.user, cases[i].user);
-			cr_expect_str_eq(to.database, cases[i].database);
-			cr_expect(to.port == cases[i].port, "%s: port %u", cases[i].url, to.port);
+		cr_expect(ok == (urls[i].user != NULL), "%s: %s", urls[i].url, ok ? "accepted" : why);
+		cr_expect(ok || (!strstr(why, "secret") && *why), "%s: %s", urls[i].url, why);
+		if (ok && urls[i].user) {
+			cr_expect_str_eq(to.host, urls[i].host);
+			cr_expect_str_eq(to.socket, urls[i].socket);
+			cr_expect_str_eq(to.user, urls[i].user);
+			cr_expect_str_eq(to.database, urls[i].database);
+			cr_expect(to.port == urls[i].port, "%s: port %u", urls[i].url, to.port);
 		}
 	}
 }

@@ -124,72 +124,74 @@ static const char *quoted(const char *text)
 #define TEN               "0123456789"
 #define TTL               INTEGER(1, 86400)
 
+/* Bodies, and what is read of them or said of their first fault. */
+static const struct {
+	const char *body, *read;
+} objects[] = {
+	{"{'order_id':'R1'," LINE "}", READ},
+	{"{'lines':[{'qty':1,'sku':'A'},{'sku':'B','qty':1000000000}],'mode':'best_effort','gift':true,"
+         "'ttl_s':86400,'note':'\\u00e9\\n','order_id':'\\u0052~'}",
+         "R~ ttl=86400 mode=1 gift=1 note=\xc3\xa9\n A=1 B=1000000000"},
+	{"{'\\u006frder_id':'R1','lines':[{'s\\u006bu':'A','qty':1}],'note':''}", "R1 ttl=900 mode=0 gift=0 note= A=1"},
+	{"{'order_id':'R1'," LINE ",'tags':['x','y']}", READ " #x #y"},
+	/* missing, unknown */
+	{"", "order_id: is missing"},
+	{"{}", "order_id: is missing"},
+	{"{'Order_id':'R1'}", "order_id: is missing"},
+	{"{'order_id':'R1'}", "lines: is missing"},
+	{"{'order_id':'R1','lines':[{'qty':1}]}", "lines[0].sku: is missing"},
+	{"{'order_id':'R1'," LINE ",'x':1}", "x: is not a member that this call knows"},
+	{"{'x\\n':1,'order_id':'R1'," LINE "}", "x\n: is not a member that this call knows"},
+	{"{'order_id':'R1','lines':[{'sku':'A','qty':1,'Qty':2}]}",
+         "lines[0].Qty: is not a member that this call knows"},
+	/* wrong types; null is one */
+	{"{'order_id':1}", "order_id: must be a string"},
+	{"{'order_id':null}", "order_id: must be a string"},
+	{"{'order_id':'R1','ttl_s':null}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':'5'}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':true}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':[5]}", "ttl_s: " TTL},
+	{"{'order_id':'R1','mode':'BEST_EFFORT'}", "mode: must be one of: all_or_nothing, best_effort"},
+	{"{'order_id':'R1','gift':1}", "gift: must be true or false"},
+	{"{'order_id':'R1','note':{}}", "note: must be a string"},
+	{"{'order_id':'R1','lines':{'a':1}}", "lines: must be an array of 1 to 3 elements"},
+	{"{'order_id':'R1','lines':[]}", "lines: must be an array of 1 to 3 elements"},
+	{"{'order_id':'R1','lines':[1,2,3,4]}", "lines: must be an array of 1 to 3 elements"},
+	{"{'order_id':'R1','lines':[{'sku':'A','qty':1},7]}", "lines[1]: must be an object"},
+	{"{'order_id':'R1','lines':[null]}", "lines[0]: must be an object"},
+	{"{'order_id':'R1'," LINE ",'tags':'x'}", "tags: must be an array of 1 to 2 elements"},
+	{"{'order_id':'R1'," LINE ",'tags':[]}", "tags: must be an array of 1 to 2 elements"},
+	{"{'order_id':'R1'," LINE ",'tags':['x',1]}", "tags[1]: must be a string"},
+	{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
+	/* codes */
+	{"{'order_id':''}", "order_id: " CODE(64)},
+	{"{'order_id':'a b'}", "order_id: " CODE(64)},
+	{"{'order_id':'..'}", "order_id: " CODE(64)},
+	{"{'order_id':'a/b'}", "order_id: " CODE(64)},
+	{"{'order_id':'\xc3\xa9'}", "order_id: " CODE(64)},
+	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "0123'}", "lines: is missing"},
+	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " CODE(64)},
+	/* integers */
+	{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':-9223372036854775808}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " TTL},
+	{"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " TTL},
+	{"{'order_id':'R1','lines':[{'sku':'A','qty':13}]}", "lines[0].qty: brings bad luck"},
+	/* flaws come before what the reader would say, the first fault before later ones */
+	{"{'order_id':1,'ttl_s':1,'ttl_s':2}", "ttl_s: appears twice"},
+	{"{'order_id':1,'ttl_s':1.0}", "order_id: must be a string"},
+	{"{'order_id':1,'ttl_s':0}", "order_id: must be a string"},
+	{"{'order_id':'R1','lines':[{'sku':'','qty':0},{'sku':1}]}", "lines[0].sku: " CODE(64)},
+};
+
 Test(json, reads_an_object)
 {
-	static const struct {
-		const char *body, *read;
-	} rows[] = {
-		{"{'order_id':'R1'," LINE "}", READ},
-		{"{'lines':[{'qty':1,'sku':'A'},{'sku':'B','qty':1000000000}],'mode':'best_effort','gift':true,"
-	         "'ttl_s':86400,'note':'\\u00e9\\n','order_id':'\\u0052~'}",
-	         "R~ ttl=86400 mode=1 gift=1 note=\xc3\xa9\n A=1 B=1000000000"},
-		{"{'\\u006frder_id':'R1','lines':[{'s\\u006bu':'A','qty':1}],'note':''}",
-	         "R1 ttl=900 mode=0 gift=0 note= A=1"},
-		{"{'order_id':'R1'," LINE ",'tags':['x','y']}", READ " #x #y"},
-		/* missing, unknown */
-		{"", "order_id: is missing"},
-		{"{}", "order_id: is missing"},
-		{"{'Order_id':'R1'}", "order_id: is missing"},
-		{"{'order_id':'R1'}", "lines: is missing"},
-		{"{'order_id':'R1','lines':[{'qty':1}]}", "lines[0].sku: is missing"},
-		{"{'order_id':'R1'," LINE ",'x':1}", "x: is not a member that this call knows"},
-		{"{'x\\n':1,'order_id':'R1'," LINE "}", "x\n: is not a member that this call knows"},
-		{"{'order_id':'R1','lines':[{'sku':'A','qty':1,'Qty':2}]}",
-	         "lines[0].Qty: is not a member that this call knows"},
-		/* wrong types; null is one */
-		{"{'order_id':1}", "order_id: must be a string"},
-		{"{'order_id':null}", "order_id: must be a string"},
-		{"{'order_id':'R1','ttl_s':null}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':'5'}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':true}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':[5]}", "ttl_s: " TTL},
-		{"{'order_id':'R1','mode':'BEST_EFFORT'}", "mode: must be one of: all_or_nothing, best_effort"},
-		{"{'order_id':'R1','gift':1}", "gift: must be true or false"},
-		{"{'order_id':'R1','note':{}}", "note: must be a string"},
-		{"{'order_id':'R1','lines':{'a':1}}", "lines: must be an array of 1 to 3 elements"},
-		{"{'order_id':'R1','lines':[]}", "lines: must be an array of 1 to 3 elements"},
-		{"{'order_id':'R1','lines':[1,2,3,4]}", "lines: must be an array of 1 to 3 elements"},
-		{"{'order_id':'R1','lines':[{'sku':'A','qty':1},7]}", "lines[1]: must be an object"},
-		{"{'order_id':'R1','lines':[null]}", "lines[0]: must be an object"},
-		{"{'order_id':'R1'," LINE ",'tags':'x'}", "tags: must be an array of 1 to 2 elements"},
-		{"{'order_id':'R1'," LINE ",'tags':[]}", "tags: must be an array of 1 to 2 elements"},
-		{"{'order_id':'R1'," LINE ",'tags':['x',1]}", "tags[1]: must be a string"},
-		{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
-		/* codes */
-		{"{'order_id':''}", "order_id: " CODE(64)},
-		{"{'order_id':'a b'}", "order_id: " CODE(64)},
-		{"{'order_id':'..'}", "order_id: " CODE(64)},
-		{"{'order_id':'a/b'}", "order_id: " CODE(64)},
-		{"{'order_id':'\xc3\xa9'}", "order_id: " CODE(64)},
-		{"{'order_id':'" TEN TEN TEN TEN TEN TEN "0123'}", "lines: is missing"},
-		{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " CODE(64)},
-		/* integers */
-		{"{'order_id':'R1','ttl_s':0}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':86401}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':-9223372036854775808}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':60.0}", "ttl_s: " TTL},
-		{"{'order_id':'R1','ttl_s':6e1}", "ttl_s: " TTL},
-		{"{'order_id':'R1','lines':[{'sku':'A','qty':13}]}", "lines[0].qty: brings bad luck"},
-		/* flaws come before what the reader would say, the first fault before later ones */
-		{"{'order_id':1,'ttl_s':1,'ttl_s':2}", "ttl_s: appears twice"},
-		{"{'order_id':1,'ttl_s':1.0}", "order_id: must be a string"},
-		{"{'order_id':1,'ttl_s':0}", "order_id: must be a string"},
-		{"{'order_id':'R1','lines':[{'sku':'','qty':0},{'sku':1}]}", "lines[0].sku: " CODE(64)},
-	};
 	struct text out = {0};
 
-	for (size_t i = 0; i < LENGTH(rows); i++)
-		cr_expect_str_eq(order_of(quoted(rows[i].body), &out), rows[i].read, "%s: %s", rows[i].body, out.data);
+	for (size_t i = 0; i < LENGTH(objects); i++)
+		cr_expect_str_eq(order_of(quoted(objects[i].body), &out), objects[i].read, "%s: %s", objects[i].body,
+		                 out.data);
 	text_fini(&out);
 }
 

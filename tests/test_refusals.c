@@ -163,7 +163,7 @@ Test(refusals, movement_members)
 #define ADJUSTED(qty) ADJUST("{'sku':'A','qty':" qty "}") "field=lines[0].qty"
 #define RESERVED(qty) HOLD("{'sku':'A','qty':" qty "}") "field=lines[0].qty"
 
-Test(refusals, quantities)
+Test(refusals, quantities_received)
 {
 	flow(BEFORE,
 	     RECEIVED("0"),
@@ -193,6 +193,12 @@ Test(refusals, quantities)
 	     RECEIVED("true"),
 	     RECEIVED("[1]"),
 	     RECEIVED("{}"),
+	     AFTER);
+}
+
+Test(refusals, quantities)
+{
+	flow(BEFORE,
 	     RETURNED("0"),
 	     RETURNED("-1"),
 	     RETURNED("1000000001"),
@@ -213,6 +219,12 @@ Test(refusals, quantities)
 	     RESERVED("null"),
 	     RESERVED("true"),
 	     RESERVED("[1]"),
+	     AFTER);
+}
+
+Test(refusals, quantities_counted)
+{
+	flow(BEFORE,
 	     COUNT_OF("'counted':-1") "field=lines[0].counted",
 	     COUNT_OF("'counted':9000000000000001") "field=lines[0].counted",
 	     COUNT_OF("'counted':9223372036854775808") "field=lines[0].counted",

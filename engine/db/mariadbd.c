@@ -50,7 +50,8 @@ static bool folder_free(const struct mariadbd *m)
 	return dir && (ours || !strange);
 }
 
-bool mariadbd_become(const struct mariadbd *m)
+/* Makes a child of ours, after fork, the server's user. Async-signal-safe. */
+static bool become(const struct mariadbd *m)
 {
 	if (geteuid() != 0 || m->uid == 0)
 		return true;
@@ -64,7 +65,7 @@ static bool user_enters(const struct mariadbd *m)
 	int   status = 1;
 
 	if (pid == 0)
-		_exit(mariadbd_become(m) && access(m->dir, W_OK | X_OK) == 0 ? 0 : 1);
+		_exit(become(m) && access(m->dir, W_OK | X_OK) == 0 ? 0 : 1);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && status == 0;
@@ -214,7 +215,7 @@ static _Noreturn void child_run(const struct mariadbd *m, int home, char *const 
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	umask(077);
-	if (fchdir(home) != 0 || !mariadbd_become(m))
+	if (fchdir(home) != 0 || !become(m))
 		_exit(126);
 	mkdirat(m->dir_fd, "tmp", 0700);
 	null = open("/dev/null", O_RDONLY);

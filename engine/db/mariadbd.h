@@ -55,7 +55,5 @@ void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size);
 
 /* Opens a file of DIR, made for the server's user where it is missing. -1: errno says why. */
 int mariadbd_file(const struct mariadbd *m, const char *name) MUST_CHECK;
-/* Makes a child of ours, after fork, the server's user. Async-signal-safe. */
-bool mariadbd_become(const struct mariadbd *m) MUST_CHECK;
 
 #endif

@@ -19,7 +19,7 @@ enum {
 	PARKED_MS = 100,  /* pauses between the tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
 	APART_MS = 400, /* .. longest pause of an operation that is tried by itself */
-	SPREAD_MS = 13, /* pauses vary by chance, or lanes would see each other's looks */
+	SPREAD_MS = 13, /* from one lane's looks to the next one's: at one time they would see each other's */
 	IDS = 1 << 12,
 };
 

@@ -56,8 +56,8 @@ static enum db_result statements_prepare(struct lane *l)
 	enum db_result result = DB_OK;
 
 	for (int name = 0; result == DB_OK && name < STATEMENT_COUNT; name++)
-		if ((statements[(enum statement)name].flags & STATEMENT_PREPARED))
-			result = db_prepare(l->db, statements[(enum statement)name].text);
+		if (statements[name].flags & STATEMENT_PREPARED)
+			result = db_prepare(l->db, statements[name].text);
 	return result;
 }
 

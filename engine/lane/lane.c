@@ -4,7 +4,7 @@
  * batches grow with the load. A round is one straight line: take, look up, decide, make sure of refusals, write,
  * answer. Whatever goes wrong puts the operations back with what was learned, and the next round begins anew.
  *
- * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the figures (atomic). The
+ * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
  * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
  * location, slot); new reservations, lines and holds of keys; movements. */
 #include "engine/lane/lane.h"
@@ -37,8 +37,8 @@ enum {
 
 /* ---- a round */
 
-/* Whose id has to be looked up before anything is sent: changes of state, what may be a replay, and what is refused
- * unless it is one. */
+/* Marks the operations whose ids are looked up before anything is sent: changes of state, possible replays, and
+ * operations that are refused unless they are replays. */
 static void batch_mark_known(struct lane *l)
 {
 	for (size_t i = 0; i < l->batch.count; i++) {
@@ -59,7 +59,7 @@ static enum db_result batch_look_up(struct lane *l)
 	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }
 
-/* What was remembered is of another past, or of a connection that is gone. */
+/* Forgets: the memory is of another past, or of a connection that is gone. */
 static void lane_forget(struct lane *l)
 {
 	hints_forget(l);
@@ -100,7 +100,7 @@ static bool is_uncertain(const struct op *op, const struct batch *b)
 	return op_is_refused(op) && !op_is_certain(op, b);
 }
 
-/* Marks the balances that refusals rest on, and whose ids are to be looked up. False: there are none (uncertain). */
+/* Marks the balances that uncertain refusals rest on, and the ids to be looked up. False: no refusal is uncertain. */
 static bool batch_doubt(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -122,9 +122,9 @@ static bool batch_doubt(struct lane *l)
 	return any;
 }
 
-/* Nobody is told `short`, `unknown_sku` or a part before the database was asked, later than the request came in: for
- * expired holds, which are given back, after that for the balances, and after that for the id. Where there are so many
- * such holds that the look for them goes on, who waits for it waits for the next batch. */
+/* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
+ * expired holds, which are given back, then for the balances, then for the id. Where the look for expired holds goes
+ * on with the next batch, the operations that wait for it do, too. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
@@ -137,7 +137,7 @@ static enum db_result batch_make_sure(struct lane *l)
 			result = balances_load(l, DOUBTED);
 		if (result == DB_OK)
 			result = batch_look_up(l);
-		balances_meet(l); /* what was found anew has lines without a balance */
+		balances_meet(l); /* lines of rows that were found anew have no balance yet */
 		decide(&l->batch);
 		if (result == DB_OK && reclaim_goes_on(l)) {
 			batch_postpone(l, is_uncertain);
@@ -155,14 +155,14 @@ static bool batch_writes(const struct batch *b)
 	return false;
 }
 
-/* How often a guard missed units for one of these. */
+/* The most misses of a guard for units that one of the operations has met. */
 static unsigned batch_guard_misses(const struct batch *b)
 {
-	unsigned shorts = 0;
+	unsigned misses = 0;
 
 	for (size_t i = 0; i < b->count; i++)
-		shorts = b->ops[i]->guard_misses > shorts ? b->ops[i]->guard_misses : shorts;
-	return shorts;
+		misses = b->ops[i]->guard_misses > misses ? b->ops[i]->guard_misses : misses;
+	return misses;
 }
 
 static bool batch_gathers(const struct batch *b)
@@ -193,9 +193,9 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 	return lane_commit(l, verdict, now);
 }
 
-/* A movement that is decided under its locks. A refusal for want of units is true only when no expired hold has them.
- */
-static enum db_result batch_alone(struct lane *l, enum txn_verdict *verdict, int64_t *now)
+/* Runs a movement that is decided under its locks. A refusal for want of units is true only when no expired hold has
+ * them. */
+static enum db_result batch_exclusive(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	struct op     *op = l->batch.ops[0];
 	enum db_result result = stocktake_run(l, op, verdict, now);
@@ -232,7 +232,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		return DB_OK;
 	if (l->past != catalogue_past(l->catalogue))
 		return DB_RETRY; /* the numbers of this batch are of another past */
-	return b->ops[0]->exclusive ? batch_alone(l, verdict, now) : batch_write(l, verdict, now);
+	return b->ops[0]->exclusive ? batch_exclusive(l, verdict, now) : batch_write(l, verdict, now);
 }
 
 /* ---- what comes of a round */
@@ -366,7 +366,7 @@ static void lane_round(struct lane *l)
 	atomic_store(&l->connected, db_connected(l->db));
 }
 
-enum { CONNECT_TRIES = 5 }; /* as long as behind so many: 50 ms */
+enum { CONNECT_TRIES = 5 }; /* for retry_pause: 50 ms between two tries to connect */
 
 static void *lane_main(void *arg)
 {

@@ -204,7 +204,7 @@ static void key_holds_insert(struct lane *l)
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
 
-		if (!op->writes || op->kind != OP_RESERVE || op->reserve.held_units == 0)
+		if (!holds(op) || op->reserve.held_units == 0)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
