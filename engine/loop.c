@@ -29,7 +29,7 @@ int loop_fd(const struct loop *l)
 	return l->fd;
 }
 
-/* Cuts the first operation and the later ones of its loop off the list. Returns the rest. */
+/* Gives the first operation, and those right behind it of the same loop, to that loop. Returns the rest. */
 static struct op *loop_give_some(struct op *first)
 {
 	struct loop *l = first->loop;

@@ -72,7 +72,7 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	size_t              *totals_of; /* number of totals of each line; 0 and no sku: unknown */
 };
 
-/* The number of reservations, and the due time of the oldest that waits, in one snapshot. */
+/* The number of reservations, and the age of the oldest due one, counted at one moment. */
 struct census { /* OP_COUNTS */
 	int64_t by_state[STATES], claimed[STATES];
 	int64_t ready[STATES];           /* held and confirmed ones that are due and not claimed */
@@ -105,8 +105,8 @@ struct op {
 		struct move    move;
 		struct change  change;
 		struct job     job;
-		struct query  *query;  /* lines, in the op's allocation */
-		struct census *census; /* texts, in the op's allocation */
+		struct query  *query;  /* in the op's allocation */
+		struct census *census; /* in the op's allocation */
 	};
 	/* ---- its way */
 	struct loop *loop;
@@ -121,7 +121,7 @@ struct op {
 	bool         ended;       /* the starter's: the op came back */
 	/* ---- its lane's */
 	bool                lookup_due; /* the id is to be looked up before the batch is decided */
-	bool                may_exist;  /* the id may exist: the look-up comes before the first write */
+	bool                may_exist;  /* the id may exist: the look-up comes before anything is sent */
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
 	bool                locked;     /* a row of the op is locked by somebody outside */
@@ -159,8 +159,8 @@ void op_free(struct op *op);   /* NULL is fine */
 enum answerer op_answerer(const struct op *op);
 uint64_t      op_id_hash(bool movement, const char *id); /* never 0 */
 
-/* op_take: an operation is queued, then taken; a cancelled one is not taken any more. Each call returns false when the
- * operation was in another state. */
+/* op_take: an operation is queued, then taken; a cancelled one is not taken any more. op_take and op_cancel return
+ * false when the operation was in another state. */
 void op_queue(struct op *op); /* the first state, also of an op that was taken in vain; a cancelled op stays so */
 bool op_take(struct op *op) MUST_CHECK;
 /* For an op that takes too long: true when it had not begun and now never will (it comes back by `done` all the same,

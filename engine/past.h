@@ -1,6 +1,6 @@
 /* past.h - recognises a database that is another one, or an earlier past of the known one.
  *
- * The database's mark (table identity) and the newest names of the catalogue tell: a restore to an earlier backup lacks
+ * The database's mark (table identity) and the newest names of the catalogue tell: a restore to an earlier moment lacks
  * these names or gave their numbers to others. A lane also reads its own row (fence.c). */
 #ifndef PAST_H
 #define PAST_H

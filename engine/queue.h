@@ -1,5 +1,5 @@
 /* queue.h - the bounded queue between loops and the thread that answers. The thread is woken when the pusher has no
- * more for now, or has pushed a good batch: a batch of one operation costs as much as a full one. */
+ * more for now, or has pushed a good batch: a batch of the first alone costs as much as one of all. */
 #ifndef QUEUE_H
 #define QUEUE_H
 
@@ -9,7 +9,7 @@
 
 enum {
 	QUEUE_OPS = 4096, /* one more is refused: BUSY */
-	WAKE_OPS = 128,   /* a batch of this size wakes the thread at once */
+	WAKE_OPS = 128,   /* so many queued operations wake the thread at once */
 };
 
 struct queue {

@@ -15,7 +15,7 @@ l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
 -- piece: is_past_its_time
--- A held reservation whose time has passed by the clock of this statement.
+-- A held reservation whose time has passed by the clock of this moment.
 state = {held} AND expires_at <= SYSDATE(3)
 
 -- piece: is_kept
@@ -90,14 +90,13 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, settled_at = @t
  WHERE reservation_id IN ({list}) AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
--- Expires the holds of {task}, whose number stays; task 0: whichever task claimed them.
+-- Expires the holds of {task}, whose number stays. Task 0: holds of any task or of none, and no number stays.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, task_id = NULLIF({task}, 0), attempts = 0
  WHERE reservation_id IN ({list}) AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
--- or 1, the clock, and the start of the lane's run, which shows whether somebody has
--- set the times of the tables.
+-- or 1, the clock, and the start of the lane's run, which shows whether somebody has set the times of the tables.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
@@ -159,7 +158,7 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
  ORDER BY r.task_id, r.due_at, r.reservation_id LIMIT {limit};
 
 -- name: reservation_probe
--- The rows of {rows} that nobody else has locked right now.
+-- The rows of the list that nobody else has locked right now.
 SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 

@@ -43,7 +43,7 @@ enum read_as { CODE, NUMBER, HASH, TIME, TEXT };
 
 struct column {
 	enum read_as as;
-	size_t       offset, size; /* the size of the member that the column is read into */
+	size_t       offset, size; /* the place and size of the member that the column is read into */
 };
 
 static char **text_of(void *record, const struct column *column)

@@ -36,7 +36,7 @@ struct line {
 	uint16_t               slot;      /* a stored line: the slot that holds or got the units */
 	bool                   fault;     /* this line is why the operation was refused */
 };
-int  line_order(const void *a, const void *b); /* order of qsort: by sku code, then location code */
+int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
 void lines_sort(struct line *lines, size_t count);
 
 struct reservation {

@@ -46,7 +46,7 @@ SELECT sku_id, location_id, slot, available, reserved
 INSERT IGNORE INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows};
 
 -- name: stock_lock
--- Locks slots in order, where several statements of a transaction write them.
+-- Locks all slots of a transaction first, in order, where several of its statements write slots.
 SELECT COUNT(*) FROM (
   WITH want(sku_id, location_id, slot) AS (VALUES {rows})
   SELECT s.slot FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)

@@ -132,7 +132,7 @@ static bool value_fits(int option, const char *value)
 	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
 }
 
-/* Checks a number against its range; `name` is the name of the option in its source. */
+/* Writes the rule that a number breaks into `to`; `name` is the name of the option in its source. */
 static void number_rule(char *to, size_t size, const char *name, int option)
 {
 	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
@@ -250,7 +250,8 @@ static char *unquoted(char *value)
 	return value + 1;
 }
 
-/* The first line of an option counts, and a value given before the file counts more; every line of a LIST counts. */
+/* The first line of an option counts; of a LIST every line counts. A value given before the file counts instead of
+ * all. */
 static void config_take(int option, const char *value, int mask)
 {
 	if (!(table[option].commands & mask) || is_off(option, value))

@@ -32,7 +32,7 @@ enum {
 
 struct command {
 	const char *name;
-	int         mask;     /* COMMAND_..: the options that this command knows */
+	int         mask;     /* the command's bit, SERVE ..: options.def says which options it knows */
 	const char *operands; /* the usage text behind the name, "" if nothing */
 	const char *summary;
 	const char *examples;                                          /* lines */

@@ -129,6 +129,7 @@ static MYSQL_BIND bind_of(struct column *c, enum value_type type, bool many)
 	return bind;
 }
 
+/* The first half of an execution that gives no rows. Other statements may be sent before prepared_read, the second. */
 static bool prepared_send(MYSQL_STMT *stmt, const struct values *v)
 {
 	struct column columns[VALUES_COLUMNS_MAX];

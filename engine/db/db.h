@@ -89,7 +89,7 @@ bool db_denied(const struct db *db);
 bool        db_refused_row(const struct db *db);
 const char *db_error(const struct db *db); /* the error of the last db_connect or statement that failed */
 unsigned    db_errno(const struct db *db);
-int64_t     db_changed(const struct db *db); /* rows that the last statement changed */
-int64_t     db_last_id(const struct db *db); /* the LAST_INSERT_ID that the last prepared statement gave back */
+int64_t db_changed(const struct db *db); /* rows changed by the last statement; an upsert counts 2 for each updated */
+int64_t db_last_id(const struct db *db); /* the LAST_INSERT_ID that the last prepared statement gave back */
 
 #endif

@@ -16,7 +16,7 @@
 struct embedded;
 
 enum embedded_use {
-	EMBEDDED_FIND,  /* opens a database that is there; makes nothing */
+	EMBEDDED_FIND,  /* opens a database that is there; makes nothing where there is none */
 	EMBEDDED_MAKE,  /* makes DIR and the data directory where they do not exist */
 	EMBEDDED_SERVE, /* as EMBEDDED_MAKE, and takes serve.lock */
 };
@@ -30,7 +30,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 /* True: a `serve` runs on DIR, and `why` says so. The call changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;
 const struct db_target *embedded_target(const struct embedded *e);
-int64_t embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
+int64_t                 embedded_restarts(const struct embedded *e); /* the number of restarts, for tests; any thread */
 /* Lets go of the server and stops it (SIGTERM, a clean shutdown, 60 s at most) if nobody else uses it. */
 void embedded_close(struct embedded *e);
 

@@ -31,7 +31,7 @@ enum { MAKE_MS = 120000, LOG_MAX = 16 << 20 };
 
 /* ---- the folder and its user */
 
-/* True: DIR holds nothing of anybody else. A folder that we take over is shut to all others. */
+/* True: DIR is ours already, or holds nothing of anybody. A folder that we take over is shut to all others. */
 static bool folder_free(const struct mariadbd *m)
 {
 	DIR           *dir = opendir(m->dir);
@@ -146,7 +146,8 @@ void mariadbd_fini(struct mariadbd *m)
 	m->dir_fd = -1;
 }
 
-/* No link is followed: the server's user may write in DIR and could have put a link to a file of root there. */
+/* No link is touched, symbolic or hard: the server's user may write in DIR and could have put a link to a file of root
+ * there. */
 int mariadbd_file(const struct mariadbd *m, const char *name)
 {
 	int         fd = openat(m->dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -3,11 +3,11 @@
  *
  * txn_begin: the steps are collected and go as one compound in one trip.
  *
- * txn_begin_fenced: each step is sent at once, one behind the other, and COMMIT goes in a trip of its own when every
- * step changed the rows it expects. A transaction takes two trips, one more for each step but the first that may wait
- * for a row, and one for each read. The rows belong to the fence's owner, so nobody waits for the time between.
+ * txn_begin_fenced: each step is sent as it comes, one behind the other, and COMMIT goes in a trip of its own when
+ * every step changed the rows it expects. A transaction takes two trips, one more for each step but the first that may
+ * wait for a row, and one for each read. The rows belong to the fence's owner, so nobody waits for the time between.
  *
- * One thread. After the first failure no further step is run. */
+ * One thread. Once a failure is known, no further step is sent. */
 #ifndef TXN_H
 #define TXN_H
 
@@ -78,7 +78,7 @@ void txn_read(struct txn *t, enum statement name, const struct fill *fill,
 /* Expects the step before to have changed `rows` rows (an upsert counts 2 for each row updated), or all is undone. */
 void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict);
 void txn_refuse(struct txn *t, enum txn_verdict verdict);
-void txn_fail(struct txn *t, enum db_result result); /* undoes all: something beside the steps went wrong */
+void txn_fail(struct txn *t, enum db_result result); /* something beside the steps went wrong: txn_commit undoes all */
 void txn_wait(struct txn *t); /* waits for the answers to all sent steps; fenced transactions only */
 /* Ends the transaction. DB_OK: *verdict says whether it was committed. DB_UNKNOWN: nobody knows; a transaction without
  * a fence may also land late, and must be harmless by its own conditions. Any other result: nothing was done. */
