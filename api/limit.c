@@ -27,7 +27,7 @@ struct limit {
 	struct loop      *loop;
 	unsigned          reads;         /* reading of the keys' file whose names the last count noted */
 	bool              anew;          /* the next count notes names and enters all open holds */
-	struct hold_place next;          /* the page of holds with which the next count goes on */
+	struct hold_place next;          /* the place in the holds at which another count goes on */
 	bool              counting;      /* true: a count is under way */
 	int64_t           asked_ms;      /* time at which that count was asked for */
 	int64_t           taken_ms;      /* time at which the last count came back */

@@ -27,7 +27,7 @@ struct requests {
 	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes */
 	struct connections *connections;
 	struct keys        *keys;  /* NULL: every call is let in */
-	struct limit       *limit; /* NULL: no key has a limit to count */
+	struct limit       *limit; /* NULL: without keys */
 	size_t              body_max;
 	bool                draining;                       /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
@@ -75,7 +75,7 @@ void requests_close(struct requests *all);
 void requests_fini(struct requests *all); /* call after loop_free */
 
 /* ---- reading. false: already answered. */
-const char *request_header(const struct request *r, enum header header); /* NULL: no such header or parameter */
+const char *request_header(const struct request *r, enum header header); /* NULL: no such header */
 bool        read_body(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 /* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;

@@ -48,8 +48,8 @@ static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 	return false;
 }
 
-/* Protects a service without keys. Every client that reaches it may call, but no page may change data through a
- * browser. */
+/* Judges the caller; false: already answered. Without keys every client that reaches the service may call, but no page
+ * may change data through a person's browser. */
 static bool admit(struct request *r, enum callers callers)
 {
 	bool         changes = callers != ANYBODY && callers != READERS;

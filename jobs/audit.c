@@ -6,7 +6,8 @@
  * count. Invariants are checked range by range over the keys of a table; a range takes a quarter of a second. One
  * invariant is a single statement: the units that slots have promised against the lines of live reservations, which
  * have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two
- * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow. */
+ * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with the
+ * data. */
 #include "jobs/audit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -51,7 +52,7 @@ struct block {
 	const char        *begin, *end; /* the invariant's SQL */
 	int64_t            broken;      /* number of rows that break it */
 	struct text        shown;       /* first of these rows, as printed */
-	struct json_writer w;           /* number of these rows, in `shown` */
+	struct json_writer w;           /* the writer of `shown` */
 };
 
 /* One audit. */
@@ -147,7 +148,7 @@ struct finding {
 	struct block       *block;
 	uint64_t           *suspects; /* hashes of the rows that the first look found, sorted for the second */
 	size_t              count, max;
-	bool                many; /* rows beyond those kept: no snapshot is so wrong, and the second look is believed */
+	bool many; /* true: more rows than are kept: no snapshot is so wrong, and the second look is believed */
 };
 
 /* Columns that name the thing a row is about: two looks at the thing agree in them, while numbers may have changed. */

@@ -96,7 +96,7 @@ static void reaped_json(const struct task *task, int64_t orders, bool freed)
 	text_fini(&out);
 }
 
-/* Tells a person that no task was freed; a program reads no line as none. */
+/* Prints a task. A person is told when there was nothing to free; a program reads no line as none. */
 static void reaped_print(void *arg, const struct task *task, int64_t orders)
 {
 	struct reaped *r = arg;
@@ -124,7 +124,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	reaped.json = option_given(OPTION_json);
-	setvbuf(stdout, NULL, _IOLBF, 0); /* flushed, so that a reader of a pipe sees each task when it is freed */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* flushed by the line: a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.stale_s = option_count(OPTION_stale_after, 0);
 	work.dry = reaped.dry = option_given(OPTION_dry_run);
@@ -333,7 +333,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	return result;
 }
 
-/* False: a clock is wrong. A row that is old by a wrong clock may be young. */
+/* EXIT_TROUBLE: a clock is wrong. A row that is old by a wrong clock may be young. */
 static int purge_allowed(struct db *db)
 {
 	int64_t ahead_s;

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOCKED_MAX: locked orders that are looked for one by one; further ones go back by the part, because each look takes 2
- * s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one transaction.
- * ALONE_MAX: orders refused one after the other that show that the database is to blame. */
+/* LOCKED_MAX: locked orders that are found one by one; further ones are put aside by the part, because each look takes
+ * 2 s. REPORT_MS: how long a report of a task is tried again. RELEASE_MAX: orders that a reaper frees in one
+ * transaction. ALONE_MAX: orders refused one after the other that show that the database is to blame. */
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);

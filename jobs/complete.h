@@ -13,11 +13,11 @@ enum { ATTEMPTS_MAX = 8 }; /* attempts of an order, where nobody named another n
  * Orders completed before under the same task count as completed; orders that are not the task's any more count as
  * lost. The call renews the lease.
  *
- * More than 4 MiB of SQL (some 80,000 slots) are several transactions. An order that the database refuses has a
- * transaction of its own: it is found by halves, and fails, with the reason: a settlement is buried, an expiry tried
- * again after a pause; it counts as lost. Orders whose rows stay locked by somebody else are DB_LOCKED in the end,
- * after the others are completed. A hold that is not past its time, because a clock that was ahead claimed it, is lost,
- * too: it goes back in the same transaction, its attempt not charged. */
+ * More than 4 MiB of SQL (some 80,000 slots) are several transactions. So is a list with an order that the database
+ * refuses: the order is found by halves, and fails, with the reason: a settlement is buried, an expiry tried again
+ * after a pause; it counts as lost. Orders whose rows stay locked by somebody else are DB_LOCKED in the end, after the
+ * others are completed. A hold that is not past its time, because a clock that was ahead claimed it, is lost, too: it
+ * goes back in the same transaction, its attempt not charged. */
 enum db_result task_complete(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                              size_t count, struct task_answer *answer) MUST_CHECK;
 /* Completes all orders of a worker that has the rows of its claim at hand, without reading them again. Locked orders go

@@ -21,7 +21,7 @@ struct delivery {
 	int     column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
 	char    field[FIELDS][FIELD_MAX];
 	bool    row_empty, too_long;
-	bool    headed, unheaded; /* the first row was read; the header lacks a column */
+	bool    headed, unheaded; /* the first row was read; it does not name sku and qty */
 };
 
 static bool qty_read(const char *text, int64_t *qty)

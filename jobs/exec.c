@@ -397,8 +397,8 @@ static void program_follow(struct exec *x)
 		          x->ends ? "lease_lost" : "silent");
 }
 
-/* Ends a program that closed its output: it has a short time to end by itself; then its whole group is ended. Its last
- * answers stand in the pipe. */
+/* Ends a program. A program that closed its output has a short time to end by itself; then its whole group is ended.
+ * Its last answers stand in the pipe. */
 static void program_end(struct exec *x)
 {
 	int64_t   until = clock_ms() + (x->from >= 0 ? 0 : END_MS);
@@ -412,7 +412,7 @@ static void program_end(struct exec *x)
 	running_end(x->pid);
 	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	until = clock_ms() + END_MS; /* a child that left the group still holds the pipe */
+	until = clock_ms() + END_MS; /* a child that left the group may hold the pipe */
 	do {
 		struct pollfd from = {x->from, POLLIN, 0};
 

@@ -1,4 +1,4 @@
-/* stop.h - one stop for all threads of a command: its pauses, and the signals that cause it. */
+/* stop.h - one stop for all threads that work together: the pauses that it ends, and the signals that cause it. */
 #ifndef STOP_H
 #define STOP_H
 
@@ -14,7 +14,7 @@ struct stop {
 void stop_init(struct stop *s);
 void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* ends every pause; any thread */
-bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the command is to stop. Any thread */
+bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller is to stop. Any thread */
 
 /* Call from a command's main thread and before any other thread: the first SIGTERM or SIGINT stops `s`, which must last
  * as long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and ends the process. */

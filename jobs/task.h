@@ -28,7 +28,7 @@ enum task_state {
 	TASK_STATES
 };
 const char            *task_kind_name(enum task_kind k);
-enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: no task */
+enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: no such kind */
 enum reservation_state task_kind_from(enum task_kind k); /* the state of reservations that a task of the kind claims */
 enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);

@@ -83,7 +83,7 @@ END
 -- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
 -- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has
 -- them). A claim of another worker that was lost, too, has charged an attempt and left other words; after a kick the
--- charge is 0. This claim charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
+-- attempts are 0. This claim charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
@@ -208,7 +208,7 @@ UPDATE (
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
 -- piece: soon
--- A time no later than this was given by the present clock: the minute is for clocks that are set right bit by bit.
+-- A time no later than this may be given by the present clock: the minute is for clocks that are set right bit by bit.
 UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
 
 -- piece: latest_lease

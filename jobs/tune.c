@@ -57,7 +57,7 @@ struct tune {
 	int64_t          orders, answered;
 	int              flying;
 	bool             ends;   /* true: no order is started any more */
-	enum outcome     failed; /* the first refusal; OUTCOME_OK: none */
+	enum outcome     failed; /* the last refusal; OUTCOME_OK: none */
 	struct trial     trials[LENGTH(sizes)];
 };
 

@@ -85,7 +85,7 @@ static void movement_answer_request(struct request *r)
 /* ---- movements: reading */
 
 static const char *const kinds[] = {"receipt", "adjustment", "return", "count",
-                                    NULL}; /* index of enum movement_kind, less one */
+                                    NULL}; /* index: enum movement_kind, less one */
 
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {

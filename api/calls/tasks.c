@@ -55,7 +55,7 @@ static void call_start(struct request *r, struct task_call *call,
 	request_start(r, op, answer);
 }
 
-/* Makes the operation of a call, with the task's number where its path has one. NULL: already answered. */
+/* Makes a call, with the task's number where its path has one. NULL: already answered. */
 static struct task_call *call_new(struct request *r)
 {
 	struct task_call *call;
@@ -161,7 +161,7 @@ static void answer_fail(struct request *r)
 
 static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 {
-	static struct claimer claimers[TASK_KINDS]; /* guarded by no lock: the background reader runs this */
+	static struct claimer claimers[TASK_KINDS]; /* no lock: only the background reader's thread runs this */
 	struct task_call     *call = arg;
 
 	reservations_free(call->orders, call->orders_count);

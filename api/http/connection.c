@@ -15,7 +15,7 @@
 enum {
 	CONNECTION_MAGIC = 0x48746e43,
 	PROGRESS = 1 << 20, /* bytes that buy as much time again */
-	GRACE_MS = 1000,    /* a younger connection need not go */
+	GRACE_MS = 1000,    /* a connection that entered its state later need not go */
 	LEAVING_MS = 2000,  /* time for the client to read the last answer */
 	IN_A_ROW = 32,      /* clients accepted before the loop serves others; libevent itself sets no such bound */
 	FILES_KEPT = 128,   /* descriptors kept for lanes, jobs and files */
@@ -61,7 +61,7 @@ struct connections {
 	struct connection        *oldest[CONNECTION_STATES], *newest[CONNECTION_STATES];
 	size_t                    count[CONNECTION_STATES];
 	size_t                    bytes;    /* bytes held and unsent, over all connections */
-	int                       in_a_row; /* clients accepted since the loop last served others */
+	int                       in_a_row; /* clients accepted since accept_on */
 	int64_t                   cut;
 };
 
@@ -239,7 +239,7 @@ static void keep(struct connection *c)
 		move(c, READING);
 }
 
-/* Moves the bytes left, so that they do not keep the memory of a large request that stood before them. */
+/* Serves the bytes kept. The bytes left move, so that they do not keep the memory of a large request before them. */
 static void serve_kept(struct connection *c)
 {
 	size_t done = serve(c, c->kept.data, c->kept.len);

@@ -72,7 +72,7 @@ void connections_last(struct connections *cs); /* stops listening: the sockets a
 size_t connections_moving(const struct connections *cs);
 
 struct connection_metrics {
-	int64_t open, cut; /* now: open connections; closed: ended by us, for being slow, idle or too many */
+	int64_t open, cut; /* open: connections now; cut: closed by us, for being slow, idle or too many */
 };
 struct connection_metrics connections_metrics(const struct connections *cs);
 

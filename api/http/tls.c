@@ -101,7 +101,7 @@ static int protocol_choose(SSL *ssl, const unsigned char **out, unsigned char *o
 	               : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* No password: nobody is there to type one. */
+/* No passphrase: nobody is there to type one. */
 static int no_passphrase(char *to, int size, int writing, void *arg)
 {
 	(void)to, (void)size, (void)writing, (void)arg;
