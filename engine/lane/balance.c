@@ -1,5 +1,5 @@
 /* balance.c - see balance.h. Lines of a batch meet in balances. A balance starts from the hint of an earlier batch or
- * from a read. The guard in stock_deduct checks every hint: a wrong one costs a round trip. */
+ * from a read. A hint is never trusted further than the guard in stock_deduct: a wrong one costs a round trip. */
 #include "engine/lane/balance.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"

@@ -16,7 +16,7 @@
 enum {
 	SHARE_MIN = 16,   /* operations under way in a batch; fewer are not divided */
 	LOCKED_MS = 4000, /* longest wait of an operation for a row that somebody outside holds */
-	PARKED_MS = 100,  /* pauses between the tries of a parked operation; the first pause is shorter: */
+	PARKED_MS = 100,  /* longest pause between tries of a parked operation; the first pause is shorter: */
 	PARKED_MIN_MS = 10,
 	APART_MS = 400, /* .. longest pause of an operation that is tried by itself */
 	SPREAD_MS = 13, /* from one lane's looks to the next one's: at one time they would see each other's */
@@ -26,10 +26,10 @@ enum {
 struct intake {
 	struct op *ops[BATCH_OPS];          /* memory of batch.ops */
 	uint16_t   ids[IDS];                /* index in ops + 1 by hash of the id */
-	struct op *pending, **pending_last; /* taken from the queue, in the order of arrival */
+	struct op *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t     pending_count;
 	struct op *parked;    /* waiting for a row that somebody outside holds */
-	int64_t    parked_ms; /* time of the next try of the first parked operation */
+	int64_t    parked_ms; /* earliest time at which a parked operation is tried again */
 	size_t     last;      /* operations that the last batch has answered */
 };
 
@@ -96,9 +96,9 @@ void batch_cut(struct lane *l, size_t count)
 	l->batch.count = count;
 }
 
-/* Sets the time of the next try. The first pause is short, because one of ours may hold the row for a short time. Later
- * tries come together, so that they take few rounds. An operation that is tried by itself costs a round: such tries
- * take half of the lane's time at most. */
+/* The pause before the next try. The first pause is short, because one of ours may hold the row for a short time. Later
+ * tries of all parked operations come together, so that they take few rounds. An operation that is tried by itself
+ * costs a round: such tries take half of the lane's time at most. */
 static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
 	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->held;

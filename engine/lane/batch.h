@@ -4,7 +4,7 @@
 
 #include "engine/lane/state.h"
 
-enum { TRIES_MAX = 30 }; /* conflicts after which an operation is told BUSY */
+enum { TRIES_MAX = 30 }; /* conflicts that an operation survives; with the next one it is told BUSY */
 
 void batch_open(struct lane *l);
 void batch_close(struct lane *l);
@@ -15,12 +15,13 @@ void batch_put_back(struct lane *l); /* puts all back as the first of the next b
 void batch_cut(struct lane *l, size_t count); /* puts the operations behind the first `count` back */
 /* Puts operations back for which `waits` is true, and the later ones of their call. */
 void batch_postpone(struct lane *l, bool (*waits)(const struct op *op, const struct batch *b));
-/* Puts all back, to be tried in smaller batches; an operation that had its share of tries is told BUSY. */
+/* Puts all back, to be tried again, from the second conflict on in smaller batches; an operation that had its share of
+ * tries is told BUSY. */
 void     batch_retry(struct lane *l);
 unsigned batch_tries(const struct batch *b);        /* the greatest number of tries among its operations */
 void     batch_park(struct lane *l, struct op *op); /* parks the operation for a while, or tells it BUSY */
 void     batch_keep(struct lane *l, size_t count); /* keeps the first `count` operations, after others were taken out */
-void     batch_answered(struct lane *l);           /* the whole batch is answered: the next may be of full size */
+void     batch_answered(struct lane *l);           /* the whole batch is answered: the next may be twice the limit */
 /* The operation of the batch that has this id, or NULL. */
 struct op *batch_find(struct lane *l, bool movement, const char *id);
 void       lane_answer(struct lane *l, struct op *op, enum outcome outcome); /* puts the operation into the outbox */

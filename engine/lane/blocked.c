@@ -104,7 +104,7 @@ static void flag_read(void *arg, const struct db_row *row)
 	*(bool *)arg = db_int(row, 0) != 0;
 }
 
-/* True: expired holds will be given back, because an operation falls short. */
+/* *sweeps: expired holds will be given back, because an operation falls short. */
 static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 {
 	bool refuses = false;
@@ -118,7 +118,8 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 
 /* ---- the looks */
 
-/* Sends all looks in one trip. The rows of the last look may be many, so nothing is sent behind it. */
+/* All looks go in one trip, except the last (slots_look): its rows may be many, so nothing is sent behind it. LOOKS:
+ * the statements of the trip at most. */
 enum { LOOKS = 9 };
 
 struct looks {

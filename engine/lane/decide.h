@@ -17,7 +17,7 @@ struct balance {
 	int64_t  own, total;    /* units available: in the lane's slot, in all slots */
 	unsigned slots;         /* number of slot rows; 0: never stocked here */
 	bool     own_row;       /* the lane's own slot row exists */
-	bool     wanted;        /* an operation of the batch needs this balance */
+	bool     wanted;        /* an operation of the batch needs to know the balance */
 	bool     known;         /* own and total were read, perhaps long ago */
 	int64_t  before;        /* total before the last read; -1: not known then */
 	unsigned read_seq;      /* read_seq of the batch when own and total were read; 0: before it began */
@@ -58,7 +58,7 @@ enum outcome movement_outcome(const struct op *op);
  * that ended before it, so a unit that moved between two slots is in neither. Two reads have to agree, of which the
  * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short. */
 bool op_is_certain(const struct op *op, const struct batch *b);
-/* True: the outcome is a refusal for want of units, or a partial grant. Both need op_is_certain to be told. */
+/* True: the outcome is SHORT, UNKNOWN_SKU or a partial grant. All three need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
 /* The number of lines of the found reservation that need balances: a release writes the slots of its lines, a

@@ -97,8 +97,8 @@ static enum db_result row_make(struct lane *l, struct lane_row *last)
 }
 
 /* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
- * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is the batch
- * committed last. */
+ * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is the
+ * lane's row, with the batch committed last. */
 static bool lane_enter(struct lane *l, struct lane_row *last)
 {
 	int64_t        sent_ms;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	SWEEP_MAX = 1000,       /* holds given back in one transaction */
+	SWEEP_MAX = 1000,       /* holds given back in one transaction, at most */
 	SWEEP_WALK = 20000,     /* holds that a batch passes: some 50 ms */
 	SWEEP_AGAIN_MS = 100,   /* life of a look: another one in this time adds nothing */
 	OTHERS_MS = 300,        /* longest wait of a lane for others to give back .. */
@@ -24,7 +24,8 @@ enum {
 	TELL_MS = 60000,        /* pause between log lines about a hold that cannot be given back */
 	LATE_MS = 30000,        /* longer than a transaction lives: a hold may be committed so long after its time */
 	SWEPT = 1 << 12,
-	CLOCK_MS = 2000, /* difference between the database's clock and ours that means a clock was set */
+	CLOCK_MS = 2000, /* a larger change of the difference between the database's clock and ours means that one was
+	                    set */
 };
 
 /* The last look at a sku for expired holds. The table is direct-mapped: a sku that was pushed out is looked at anew. */
@@ -32,7 +33,7 @@ struct swept {
 	uint32_t sku_id;
 	int64_t  at_ms;      /* clock_ms when the last look began */
 	int64_t  to_ms;      /* holds that were due by then (the database's clock) are given back; 0: not known */
-	int64_t  clock;      /* the database's clock minus clock_ms during the look */
+	int64_t  clock;      /* the database's clock minus clock_ms when the look began */
 	int64_t  started_at; /* started_at of the lane's row, as read then */
 	bool     follow;     /* the look took several batches: a look right after it goes on from to_ms */
 };
@@ -250,7 +251,7 @@ static void walk_end(struct lane *l)
 {
 	struct walk *w = &l->reclaim->walk;
 
-	if (w->left) { /* the look may have waited for that lock */
+	if (w->left) { /* the look may have waited for the lock of the hold that stays */
 		w->look.to_ms = 0;
 		w->look.at_ms = clock_ms();
 	}
@@ -268,8 +269,8 @@ static void place_read(void *arg, const struct db_row *row)
 	*(struct place *)arg = (struct place){time_parse(row->col[0]), db_int(row, 1)};
 }
 
-/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: all, locked ones
- * too. */
+/* Lists in `ids` expired holds of the walk's skus up to `end` that nobody else has locked. *found: the number of all,
+ * locked ones too. */
 static enum db_result walk_find(struct lane *l, const struct place *end, struct values *ids, size_t *found)
 {
 	const struct walk *w = &l->reclaim->walk;

@@ -74,7 +74,7 @@ static size_t rows_read(const struct reservation_reader *in)
 }
 
 /* Cuts the batch by the lines that it reads: at most twice the lines that it may write. Orders of 1,000 lines are
- * looked up a few at a time, and none of their rows is read to be put back. */
+ * looked up a few at a time, and the rest of them is not read to be put back. */
 enum db_result reservations_look_up(struct lane *l)
 {
 	enum { ROWS = 2 * BATCH_LINES };

@@ -12,7 +12,7 @@
 #include "engine/shared.h"
 
 enum {
-	LOCK_WAIT_S = 2, /* longest wait for a row lock, set in engine/db/session.sql */
+	LOCK_WAIT_S = 2, /* longest wait for a lock, as engine/db/session.sql sets it */
 	STUCK_MS = 500,  /* longer than any lane of Holdfast keeps a row */
 	WARY_MS = 30000, /* lanes look for locked rows this long after a stuck one was met */
 };
@@ -39,7 +39,7 @@ struct lane {
 	struct intake *intake;
 	struct outbox  outbox;      /* answered operations */
 	size_t         held;        /* parked operations that are not answered yet, wherever they stand */
-	size_t         limit;       /* size of the next batch; halved while conflicts go on */
+	size_t         limit;       /* largest size of the next batch; halved while conflicts go on */
 	size_t         lookups_max; /* ids looked up at once; halved where they have many lines */
 	unsigned       failures;    /* failures of the database in a row */
 	bool           last_failed; /* the last round failed */

@@ -8,8 +8,8 @@
 
 /* ---- gather */
 
-/* Rows of (sku, location, need), for all balances or those that the own slot cannot serve; makes own rows where there
- * are none. */
+/* Marks the balances that the own slot cannot serve, and makes own rows where they have none; `all`: also for every
+ * other balance that units leave. */
 static enum db_result gather_prepare(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;
@@ -30,7 +30,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	return lane_ask(l, SLOT_MAKE, &(struct fill){.rows = &l->rows}, NULL, NULL);
 }
 
-/* Lists the gathers in l->rows; false: there are none. */
+/* Lists the gathers, or all balances, in l->rows: (sku, location, need). false: there are none. */
 static bool gather_rows(struct lane *l, bool all)
 {
 	struct batch *b = &l->batch;

@@ -1,4 +1,4 @@
-/* stocktake.c - see stocktake.h. A stocktake must see every slot of its skus in one snapshot, and so must an addition
+/* stocktake.c - see stocktake.h. A stocktake must see every slot of its skus at one time, and so must an addition
  * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes. */
 #include "engine/lane/stocktake.h"
 #include "engine/base/memory.h"
@@ -151,8 +151,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	values_fini(&lines);
 }
 
-/* Looks for a twin that was committed before our locks were given: then the balances are not as expected, and the id
- * tells. */
+/* Looks for a twin that was committed before our locks were given: it is why the balances are not as expected, and the
+ * id tells. */
 static void stocktake_look_again(struct lane *l, struct op *op)
 {
 	op->lookup_due = true;

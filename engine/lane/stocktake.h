@@ -4,7 +4,7 @@
 
 #include "engine/lane/state.h"
 
-/* The batch is the single operation `op`. Decides, and writes as lane_commit does. */
+/* The batch is the single operation `op`. Decides, writes, and ends as lane_commit does. */
 enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
-/* census.h - figures of a database, equal in every process: the numbers of reservations and tasks, and the counters of
- * processes without /metrics (`work`, `reap`). Functions run on a connection of the caller's, without a transaction
- * open, and on its thread. */
+/* census.h - figures of a database, whichever process tells them: the numbers of reservations and tasks, and the
+ * counters of processes without /metrics (`work`, `reap`). Functions run on a connection of the caller's, without a
+ * transaction open, and on its thread. */
 #ifndef CENSUS_H
 #define CENSUS_H
 
@@ -11,7 +11,7 @@ bool census_read(struct db *db, struct census *out) MUST_CHECK;
 
 /* Leaves the counters of this process in the database, where one service takes them over: every event is among the
  * figures of one process, and their sum over all services is right. Counters that could not be written stay for the
- * next time; the last ones before a kill -9 are lost. Does nothing where nothing was counted. */
+ * next time; the last events before a kill -9 are lost. Does nothing where nothing was counted. */
 void census_leave(struct db *db);
 
 /* Answers OP_COUNTS: one count for all of `ops`. Takes over the counters that others left. */

@@ -1,8 +1,8 @@
 -- The figures of a database, and counters of processes without /metrics, until a service takes them over.
 
 -- name: reservation_counts
--- The number of reservations in each state, claimed and not, and the due time of the oldest unclaimed one. The
--- statement walks the index once, so it is run every few seconds at most.
+-- The number of reservations in each state, claimed and not, the number of those that are due, and the ms since the
+-- first of them was due. The statement walks the index once, so it is run every few seconds at most.
 SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
   FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;

@@ -80,7 +80,7 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-/* Expired rows are never counted, so their removal may lag. */
+/* Rows that are over are never counted, so their removal may lag. True: more may wait to be removed. */
 static bool over_remove(struct db *db)
 {
 	struct values ids = {0};

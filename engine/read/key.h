@@ -1,5 +1,5 @@
-/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows their
- * rights. */
+/* key.h - keys in the database: their names, and the units that keys with a limit hold open. api/keys.h knows who
+ * has a key, and its rights. */
 #ifndef READ_KEY_H
 #define READ_KEY_H
 
@@ -10,8 +10,9 @@
 struct key_count {
 	bool anew; /* notes the names, and enters all open holds that are missing */
 	bool more; /* after the count: more holds that are over wait to be removed */
-	/* The first hold of the page to check; after the count: of the next page. Each count checks a page of open
-	 * holds and enters the missing ones: holds that were over by a clock that was ahead and went back. */
+	/* The first hold of the page to check; after the count: of the next page. A count that is not `anew` checks a
+	 * page of open holds and enters the missing ones: holds that were over by a clock that was ahead and went
+	 * back. */
 	struct hold_place {
 		int64_t due_ms, id; /* 0: the first there is */
 	} next;

@@ -130,7 +130,7 @@ static void reader_serve(struct reader *r, struct op **taken, size_t count)
 	}
 }
 
-/* Checks an idle connection, so that readiness is right when nobody reads. The census has no part in it. */
+/* Checks an idle connection, so that readiness is right when nobody reads. Readiness does not rest on the census. */
 static void reader_idle(struct reader *r)
 {
 	if (r->by == BY_CENSUS)

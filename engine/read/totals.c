@@ -42,7 +42,7 @@ static int total_order(const void *a, const void *b)
 	return (x_at > y_at) - (x_at < y_at);
 }
 
-/* Reads totals sku by sku, whatever the order of the rows. */
+/* Puts totals into the catalogue sku by sku, whatever the order of the rows. */
 static void totals_put(struct totals_reader *in, int64_t read_ms)
 {
 	struct total *totals;
