@@ -1,8 +1,10 @@
 -- Reservations: reads and changes.
 --
--- Rows are locked by primary key, whatever the length of the list. C decides on rows that were read without a lock; the
--- state that the decision relied on stands in the WHERE, and the count is checked. SYSDATE, not UTC_TIMESTAMP: the
--- clock of a statement stands still while the statement waits for a lock. @t: the time of the transaction.
+-- Rows are locked by primary key, whatever the length of the list. C decides on rows that were read without a lock. The
+-- state that the decision relied on, and `changed` as it was read, stand in the WHERE, and the count is checked: whoever
+-- came between is seen, also one who changed lines and left the state. {rows} of a change are (reservation_id, changed).
+-- SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while the statement waits for a lock. @t: the time
+-- of the transaction, @s its stamp.
 
 -- The columns of a reservation stand in reservation.def: {reservation_columns}.
 
@@ -22,8 +24,12 @@ state = {held} AND expires_at <= SYSDATE(3)
 -- A held reservation whose time has not passed.
 state = {held} AND expires_at > SYSDATE(3)
 
+-- piece: as_read
+-- The rows of a change, none of which was changed since it was read: a range of the primary key.
+(reservation_id, changed) IN ({rows})
+
 -- piece: made_confirmed
-state = {confirmed}, task_id = NULL, attempts = 0, due_at = @t
+state = {confirmed}, changed = @s, task_id = NULL, attempts = 0, due_at = @t
 
 -- name: reservation_find
 -- Reservations by order_id, with their lines, and the clock by which `held` is read. A reader that gets {limit} lines
@@ -39,8 +45,9 @@ SELECT {reservation_columns}, {line_columns}
 
 -- name: reservation_add (prepared, never_waits)
 -- Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live).
-INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at)
-VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t);
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at,
+                         changed)
+VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t, @s);
 
 -- name: reservation_line_add (prepared, never_waits)
 -- Values: (id, sku, location, slot, qty).
@@ -48,51 +55,51 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
 
 -- name: reservation_confirm
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
- WHERE reservation_id IN ({list}) AND {is_kept};
+ WHERE {as_read} AND {is_kept};
 
 -- name: reservation_confirm_late
 -- Revives a hold that is past its time and not swept yet; its units are still its own.
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
- WHERE reservation_id IN ({list}) AND state = {held};
+ WHERE {as_read} AND state = {held};
 
 -- name: reservation_reacquire
 -- Revives a hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own
 -- slot.
 UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
- WHERE reservation_id IN ({list}) AND state = {expired};
+ WHERE {as_read} AND state = {expired};
 
 -- name: reservation_line_move
 -- The lines name the slot that holds their units now.
 UPDATE reservation_line FORCE INDEX (PRIMARY) SET slot = {slot} WHERE reservation_id IN ({list});
 
 -- name: reservation_release_held
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @t
- WHERE reservation_id IN ({list}) AND {is_kept};
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
+ WHERE {as_read} AND {is_kept};
 
 -- name: reservation_release_from
 -- Releases from {state}, confirmed or buried, also while a worker has claimed the order: the task's number stays, and
 -- the worker is told that the order is lost.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, released_at = @t
- WHERE reservation_id IN ({list}) AND state = {state};
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
+ WHERE {as_read} AND state = {state};
 
 -- name: reservation_extend
 -- A hold lives {ttl_s} from now; due_at moves along.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET expires_at = @t + INTERVAL {ttl_s} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
- WHERE reservation_id IN ({list}) AND {is_kept};
+   SET changed = @s, expires_at = @t + INTERVAL {ttl_s} SECOND, due_at = expires_at, task_id = NULL, attempts = 0
+ WHERE {as_read} AND {is_kept};
 
 -- name: reservation_kick
-UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed} WHERE reservation_id IN ({list}) AND state = {buried};
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed} WHERE {as_read} AND state = {buried};
 
 -- name: reservation_settle
 -- The first write of a settlement is its fence: rows that are no longer this task's are missing from the count.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, settled_at = @t
- WHERE reservation_id IN ({list}) AND task_id = {task} AND state = {confirmed};
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, settled_at = @t
+ WHERE {as_read} AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
 -- Expires the holds of {task}, whose number stays. Task 0: holds of any task or of none, and no number stays.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, task_id = NULLIF({task}, 0), attempts = 0
- WHERE reservation_id IN ({list}) AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, task_id = NULLIF({task}, 0), attempts = 0
+ WHERE {as_read} AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
@@ -101,7 +108,7 @@ SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
-       UTC_TIMESTAMP(3), (SELECT started_at FROM lane WHERE lane_id = {lane});
+       UTC_TIMESTAMP(3), (SELECT started_at FROM writer WHERE writer_id = {lane});
 
 -- piece: stands_behind
 -- A place in the claim index behind ({after_at}, {after_id}). The first condition is the range, the second filters

@@ -192,6 +192,18 @@ void reservations_free(struct reservation **list, size_t count)
 	free(list);
 }
 
+int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count)
+{
+	int64_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows)
+			values_row(rows, V_INT(list[i]->reservation_id), V_INT(list[i]->changed));
+		last = list[i]->changed > last ? list[i]->changed : last;
+	}
+	return last + 1;
+}
+
 void reservation_read(void *arg, const struct db_row *row)
 {
 	struct reservation_reader *in = arg;

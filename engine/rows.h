@@ -51,6 +51,9 @@ enum reservation_state reservation_reads(const struct reservation *r);
 struct reservation    *reservation_copy(const struct reservation *r);
 void                   reservation_free(struct reservation *r); /* NULL is fine */
 void                   reservations_free(struct reservation **list, size_t count);
+/* For a transaction that changes them: adds their rows (id, changed) to `rows` (may be NULL); returns the least stamp
+ * that it may have. */
+int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
 
 struct movement {
 #define X(declaration, member, read, column) declaration;

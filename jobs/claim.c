@@ -130,21 +130,38 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	return result;
 }
 
+/* (reservation_id, attempts as claimed, changed as it is now) of the orders that are there still. */
+static void take_up_rows(struct values *rows, struct reservation **mine, size_t count,
+                         const struct reservation_reader *now)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct reservation *r = task_rows_find(now, mine[i]->order_id);
+
+		if (r && r->reservation_id == mine[i]->reservation_id)
+			values_row(rows, V_INT(r->reservation_id), V_INT(mine[i]->attempts), V_INT(r->changed));
+	}
+}
+
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
 	struct values             rows = {0};
 	enum db_result            result;
-	int64_t                   of = (int64_t)task->task_id;
+	int64_t                   of = (int64_t)task->task_id, stamp_min;
 
 	if (task->mark == 0)
 		task->mark = mark_new();
-	for (size_t i = 0; i < mine_count; i++) {
-		values_row(&rows, V_INT(mine[i]->reservation_id), V_INT(mine[i]->attempts));
-	}
+	result = rows_now(db, c, mine, mine_count, &in);
+	if (result != DB_OK)
+		return result;
+	take_up_rows(&rows, mine, mine_count, &in);
+	stamp_min = reservations_as_read(NULL, in.list, in.count);
+	reservations_free(in.list, in.count);
+	in = (struct reservation_reader){0};
 	result = txn_ask(db, TASK_TAKE_UP,
 	                 &(struct fill){.rows = &rows,
+	                                .stamp_min = stamp_min,
 	                                .mark = task->mark,
 	                                .task = of,
 	                                .state = task_kind_from(task->kind),

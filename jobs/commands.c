@@ -135,13 +135,22 @@ int reap_run(const struct command *self, int argc, char **argv)
 
 /* ---- kick */
 
-static void id_read(void *arg, const struct db_row *row)
+struct buried {
+	struct values rows; /* (reservation_id, changed) */
+	int64_t       changed_last, state;
+};
+
+static void buried_read(void *arg, const struct db_row *row)
 {
-	values_row(arg, V_INT(db_int(row, 0)));
+	struct buried *in = arg;
+
+	values_row(&in->rows, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
+	in->changed_last = db_int(row, 1) > in->changed_last ? db_int(row, 1) : in->changed_last;
+	in->state = row->columns > 2 ? db_int(row, 2) : BURIED;
 }
 
 /* Kicks a page of orders. Where another kick took some of them, the next page shows the rest. */
-static enum db_result kick(struct db *db, const struct values *ids, enum txn_verdict *verdict)
+static enum db_result kick(struct db *db, const struct buried *page, enum txn_verdict *verdict)
 {
 	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES};
 	enum db_result result;
@@ -150,8 +159,9 @@ static enum db_result kick(struct db *db, const struct values *ids, enum txn_ver
 		struct txn t = {0};
 
 		txn_begin(&t, db);
-		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = ids});
-		txn_expect(&t, ids->rows, TXN_MOVED);
+		txn_stamp(&t, page->changed_last + 1);
+		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &page->rows});
+		txn_expect(&t, page->rows.rows, TXN_MOVED);
 		result = txn_commit(&t, verdict);
 	} while (retry_again(&retry, result));
 	return result;
@@ -159,49 +169,35 @@ static enum db_result kick(struct db *db, const struct values *ids, enum txn_ver
 
 static int kick_all(struct db *db, int64_t *kicked)
 {
-	struct values    ids = {0};
+	struct buried    page = {0};
 	enum txn_verdict verdict = TXN_DONE;
 	enum db_result   result;
 
 	*kicked = 0;
 	do {
-		values_reset(&ids);
-		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
-		if (result == DB_OK && ids.count > 0)
-			result = kick(db, &ids, &verdict);
+		values_reset(&page.rows);
+		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, buried_read, &page);
+		if (result == DB_OK && page.rows.rows > 0)
+			result = kick(db, &page, &verdict);
 		if (result == DB_OK && verdict == TXN_DONE)
-			*kicked += (int64_t)ids.count;
-	} while (result == DB_OK && ids.count > 0);
-	values_fini(&ids);
+			*kicked += (int64_t)page.rows.rows;
+	} while (result == DB_OK && page.rows.rows > 0);
+	values_fini(&page.rows);
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
-}
-
-struct state_reader {
-	struct values id;
-	int64_t       state;
-};
-
-static void state_read(void *arg, const struct db_row *row)
-{
-	struct state_reader *in = arg;
-
-	in->state = db_int(row, 3);
-	values_reset(&in->id);
-	values_row(&in->id, V_INT(db_int(row, 1)));
 }
 
 static int kick_one(struct db *db, const char *order_id)
 {
-	struct state_reader in = {0};
-	struct values       ids = {0};
-	enum txn_verdict    verdict = TXN_DONE;
-	enum db_result      result;
-	int                 status = EXIT_TROUBLE;
+	struct buried    in = {0};
+	struct values    ids = {0};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result;
+	int              status = EXIT_TROUBLE;
 
 	values_row(&ids, V_TEXT(order_id));
-	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, state_read, &in);
+	result = txn_ask(db, KICK_FIND, &(struct fill){.rows = &ids}, buried_read, &in);
 	if (result == DB_OK && in.state == BURIED)
-		result = kick(db, &in.id, &verdict);
+		result = kick(db, &in, &verdict);
 	if (result != DB_OK)
 		status = EXIT_UNAVAILABLE;
 	else if (in.state != BURIED)
@@ -212,7 +208,7 @@ static int kick_one(struct db *db, const char *order_id)
 	else
 		status = EXIT_DONE;
 	values_fini(&ids);
-	values_fini(&in.id);
+	values_fini(&in.rows);
 	return status;
 }
 

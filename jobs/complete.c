@@ -98,7 +98,7 @@ static void rows_run(struct txn *t, enum statement name, const struct task *task
 	struct values rows = {0};
 
 	if (count > 0) {
-		task_id_rows(&rows, list, count);
+		reservations_as_read(&rows, list, count);
 		txn_run(t, name,
 		        &(struct fill){
 				.rows = &rows, .task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
@@ -130,6 +130,7 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	assert(count > 0 && *done <= count);
 	txn_begin(&t, p->db);
 	t.whole = count == 1;
+	txn_stamp(&t, reservations_as_read(NULL, list, count));
 	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
 	if (task->kind == TASK_SETTLE)
@@ -189,6 +190,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	text_format(&reason, "the database refused it: %.400s",
 	            slots ? "its units are not in the slots that it names" : db_error(p->db));
 	txn_begin(&t, p->db);
+	txn_stamp(&t, r->changed + 1);
 	fail_row(&t, p->task, r, reason.data, bury);
 	task_count(&t, TASK_FAILED, p->task, 1);
 	result = txn_commit(&t, verdict);
@@ -238,6 +240,7 @@ static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 	enum db_result result;
 
 	txn_begin(&t, p->db);
+	txn_stamp(&t, reservations_as_read(NULL, p->locked.list, p->locked.count));
 	rows_run(&t, TASK_PUT_OFF, p->task, p->locked.list, p->locked.count);
 	task_count(&t, TASK_COMPLETED, p->task, 0);
 	result = txn_commit(&t, verdict);
@@ -403,6 +406,7 @@ static void fail_row(struct txn *t, const struct task *task, const struct reserv
 	                                    : TASK_RETRY,
 	        &(struct fill){.error = error,
 	                       .reservation = (int64_t)r->reservation_id,
+	                       .changed = r->changed,
 	                       .task = (int64_t)task->task_id,
 	                       .state = task_kind_from(task->kind),
 	                       .pause_ms = backoff_ms(r->attempts)});
@@ -439,6 +443,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	a->retried = a->buried = 0;
 	txn_begin(&t, db);
 	t.whole = true; /* CLAIM_MAX orders, each with the longest reason, are 6.5 MB */
+	txn_stamp(&t, reservations_as_read(NULL, open->list, open->count));
 	fail_rows(&t, open, orders, count, attempts_max, a);
 	if (a->task.state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, &a->task, open->count);

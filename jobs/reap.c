@@ -188,15 +188,19 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-static void id_read(void *arg, const struct db_row *row)
+/* A task's number, or a reservation's with its `changed`. */
+static void ahead_read(void *arg, const struct db_row *row)
 {
-	values_row(arg, V_INT(db_int(row, 0)));
+	if (row->columns > 1)
+		values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
+	else
+		values_row(arg, V_INT(db_int(row, 0)));
 }
 
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
 	values_reset(found);
-	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, id_read, found);
+	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, ahead_read, found);
 }
 
 /* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */
@@ -209,12 +213,12 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 	do {
 		before = *changed;
 		result = ahead_page(db, find, &found);
-		if (result != DB_OK || found.count == 0)
+		if (result != DB_OK || found.rows == 0)
 			break;
 		result = txn_ask(db, change, &(struct fill){.rows = &found}, NULL, NULL);
 		if (result == DB_OK)
 			*changed += db_changed(db);
-	} while (result == DB_OK && found.count >= AHEAD && *changed > before);
+	} while (result == DB_OK && found.rows >= AHEAD && *changed > before);
 	values_fini(&found);
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
@@ -224,10 +228,10 @@ enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
 	struct values  found = {0};
 	enum db_result result = ahead_page(db, TASK_LEASES_AHEAD, &found);
 
-	*leases = (int64_t)found.count;
+	*leases = (int64_t)found.rows;
 	if (result == DB_OK)
 		result = ahead_page(db, TASK_ORDERS_AHEAD, &found);
-	*orders = (int64_t)found.count;
+	*orders = (int64_t)found.rows;
 	values_fini(&found);
 	return result;
 }

@@ -121,13 +121,6 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 
 /* ---- the orders of a task */
 
-void task_id_rows(struct values *rows, struct reservation **list, size_t count)
-{
-	values_reset(rows);
-	for (size_t i = 0; i < count; i++)
-		values_row(rows, V_INT(list[i]->reservation_id));
-}
-
 static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -218,7 +211,7 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 	a->lease_lost = a->task.state == TASK_REAPED;
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
 		txn_begin(&t, db);
-		task_id_rows(&rows, open.list, open.count);
+		txn_stamp(&t, reservations_as_read(&rows, open.list, open.count));
 		if (open.count > 0) {
 			txn_run(&t, TASK_GIVE_BACK, &fill);
 			txn_expect(&t, open.count, TXN_MOVED);

@@ -75,8 +75,6 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
                          struct reservation_reader *in) MUST_CHECK;
 /* NULL: the list lacks this id. */
 const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);
-/* The ids of these orders, for {rows}. */
-void task_id_rows(struct values *rows, struct reservation **list, size_t count);
 /* Reads the task and those of its orders that are named (all with count 0); counts the orders that were completed
  * before, and the lost ones. */
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,

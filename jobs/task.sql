@@ -46,7 +46,7 @@ BEGIN NOT ATOMIC
          WHERE {waits} LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked;
     END IF;
     START TRANSACTION;
-    INSERT INTO task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+    INSERT INTO worker_task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
     VALUES (number, {kind}, {worker}, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark});
     SET token = IFNULL(number, LAST_INSERT_ID());
     IF locked THEN
@@ -70,7 +70,7 @@ BEGIN NOT ATOMIC
     END IF;
   END WHILE;
   IF token > 0 AND due > 0 THEN
-    UPDATE task SET claimed = due WHERE task_id = token;
+    UPDATE worker_task SET claimed = due WHERE task_id = token;
     COMMIT;
   ELSE
     ROLLBACK;
@@ -83,32 +83,33 @@ END
 -- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
 -- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has
 -- them). A claim of another worker that was lost, too, has charged an attempt and left other words; after a kick the
--- attempts are 0. This claim charges none. Rows: (reservation_id, attempts); {mark}: as for a claim.
+-- attempts are 0. This claim charges none. Rows: (reservation_id, attempts, changed), the last as read just before;
+-- {mark}: as for a claim.
 BEGIN NOT ATOMIC
   DECLARE taken INT DEFAULT 0;
   DECLARE token BIGINT UNSIGNED DEFAULT 0;
   DECLARE t DATETIME(3);
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
-  SET t = UTC_TIMESTAMP(3);
+  SET t = UTC_TIMESTAMP(3), @s = {next_stamp};
   START TRANSACTION;
-  INSERT INTO task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
-    SELECT kind, worker, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark} FROM task
+  INSERT INTO worker_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+    SELECT kind, worker, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark} FROM worker_task
      WHERE task_id = {task} AND state = {reaped};
   IF ROW_COUNT() = 1 THEN
     SET token = LAST_INSERT_ID();
-    UPDATE (SELECT 0 AS id, 0 AS attempts UNION ALL VALUES {rows}) mine
+    UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
       STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
-       SET r.state = {state}, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
-     WHERE r.attempts IN (mine.attempts, 0)
+       SET r.state = {state}, r.changed = @s, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
+     WHERE r.changed = mine.changed AND r.attempts IN (mine.attempts, 0)
        AND ((r.state = {state} AND r.task_id = {task})
          OR ((r.state = {buried} OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
            AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out')
-                                 FROM task WHERE task_id = {task})));
+                                 FROM worker_task WHERE task_id = {task})));
     SET taken = ROW_COUNT();
   END IF;
   IF taken > 0 THEN
-    UPDATE task SET claimed = taken WHERE task_id = token;
+    UPDATE worker_task SET claimed = taken WHERE task_id = token;
     COMMIT;
   ELSE
     ROLLBACK;
@@ -119,7 +120,7 @@ END
 
 -- name: task_of_mark
 -- The task of a claim whose answer was lost; no row: that claim was not committed.
-SELECT task_id, claimed, lease_until FROM task FORCE INDEX (mark) WHERE mark = {mark};
+SELECT task_id, claimed, lease_until FROM worker_task FORCE INDEX (mark) WHERE mark = {mark};
 
 -- name: task_rows
 -- The reservations that a task has in {state}, with their lines.
@@ -128,12 +129,12 @@ SELECT {reservation_columns}, {line_columns}
  WHERE r.state = {state} AND r.task_id = {task};
 
 -- name: task_read
-SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3) FROM task k WHERE k.task_id = {task};
+SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3) FROM worker_task k WHERE k.task_id = {task};
 
 -- name: task_list
 -- Newest first.
 SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
-  FROM task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
+  FROM worker_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
 -- piece: open_or_done
 -- The task's state when its orders in {state} are counted anew: done when no order is left.
@@ -143,56 +144,60 @@ ended_at = IF(state = {done}, @t, NULL)
 
 -- name: task_completed
 -- The last step: the task must still be open, otherwise all is undone.
-UPDATE task SET completed = completed + {orders}, {open_or_done},
+UPDATE worker_task SET completed = completed + {orders}, {open_or_done},
        lease_until = GREATEST(lease_until, @t + INTERVAL {lease_s} SECOND)
  WHERE task_id = {task} AND state = {open};
 
 -- name: task_failed
-UPDATE task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
+UPDATE worker_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
 
 -- piece: its_order
-reservation_id = {reservation} AND task_id = {task} AND state = {state}
+reservation_id = {reservation} AND changed = {changed} AND task_id = {task} AND state = {state}
 
 -- piece: its_orders
-reservation_id IN ({list}) AND task_id = {task} AND state = {state}
+{as_read} AND task_id = {task} AND state = {state}
 
 -- name: task_retry
 -- One order goes back and waits.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET task_id = NULL, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error} WHERE {its_order};
+   SET changed = @s, task_id = NULL, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error}
+ WHERE {its_order};
 
 -- name: task_retry_held
 -- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim
 -- brings it back.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET task_id = 0, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error} WHERE {its_order};
+   SET changed = @s, task_id = 0, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error}
+ WHERE {its_order};
 
 -- name: task_bury
-UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, state = {buried}, last_error = {error} WHERE {its_order};
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, state = {buried}, last_error = {error}
+ WHERE {its_order};
 
 -- name: task_give_back
 -- Gives the orders back at once; the attempt is not charged.
-UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1 WHERE {its_orders};
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attempts = attempts - 1 WHERE {its_orders};
 
 -- name: task_put_off
 -- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
 -- failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET task_id = IF({state} = {held}, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
+   SET changed = @s, task_id = IF({state} = {held}, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
        last_error = 'locked by somebody else'
  WHERE {its_orders};
 
 -- name: task_give_back_held
 -- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at
 -- their end.
-UPDATE reservation FORCE INDEX (PRIMARY) SET task_id = NULL, attempts = attempts - 1, due_at = expires_at
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET changed = @s, task_id = NULL, attempts = attempts - 1, due_at = expires_at
  WHERE {its_orders};
 
 -- name: task_mark_returned
-UPDATE task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
+UPDATE worker_task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
 
 -- name: task_heartbeat
-UPDATE task SET lease_until = @t + INTERVAL {lease_s} SECOND WHERE task_id = {task} AND state = {open};
+UPDATE worker_task SET lease_until = @t + INTERVAL {lease_s} SECOND WHERE task_id = {task} AND state = {open};
 
 -- name: task_clock
 SELECT UTC_TIMESTAMP(3);
@@ -201,7 +206,7 @@ SELECT UTC_TIMESTAMP(3);
 -- Leases that ran out since {from_at}, while the database was away or its clock jumped, last {lease_s} more. {limit} is
 -- more than there are; without a LIMIT the SKIP LOCKED would be merged away.
 UPDATE (
-  SELECT task_id FROM task FORCE INDEX (open_lease)
+  SELECT task_id FROM worker_task FORCE INDEX (open_lease)
    WHERE state = {open} AND lease_until >= {from_at} AND lease_until < UTC_TIMESTAMP(3)
    LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked
   STRAIGHT_JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
@@ -217,14 +222,14 @@ UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND
 
 -- name: task_leases_ahead
 -- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
-SELECT task_id FROM task FORCE INDEX (open_lease)
+SELECT task_id FROM worker_task FORCE INDEX (open_lease)
  WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
  LIMIT {limit};
 
 -- name: task_lease_cut
 -- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
 -- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
-UPDATE task FORCE INDEX (PRIMARY)
+UPDATE worker_task FORCE INDEX (PRIMARY)
    SET lease_until = CASE
          WHEN created_at > {soon} AND lease_until > created_at
          THEN UTC_TIMESTAMP(3)
@@ -238,20 +243,20 @@ UPDATE task FORCE INDEX (PRIMARY)
 -- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives: a
 -- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a
 -- tenth. The farthest of each, {limit} at most: an order as near as a pause may be is due soon.
-SELECT reservation_id FROM (
-  (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
+SELECT reservation_id, changed FROM (
+  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
     WHERE state = {confirmed} AND task_id IS NULL AND due_at > {soon}
     ORDER BY due_at DESC LIMIT {limit})
   UNION ALL
-  (SELECT reservation_id, attempts, due_at FROM reservation FORCE INDEX (claim)
+  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
     WHERE state = {held} AND task_id = 0 AND due_at > {soon}
     ORDER BY due_at DESC LIMIT {limit})) late
  WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND;
 
 -- name: task_orders_hasten
 -- Makes these orders due now.
-UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
- WHERE reservation_id IN ({list}) AND ((state = {confirmed} AND task_id IS NULL) OR (state = {held} AND task_id = 0))
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = GREATEST(changed + 1, {clock_stamp}), due_at = UTC_TIMESTAMP(3)
+ WHERE {as_read} AND ((state = {confirmed} AND task_id IS NULL) OR (state = {held} AND task_id = 0))
    AND due_at > {soon};
 
 -- name: task_overdue
@@ -259,14 +264,14 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET due_at = UTC_TIMESTAMP(3)
 -- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is
 -- not overdue in this pass.
 SELECT {task_columns}, 1
-  FROM task k FORCE INDEX (open_lease)
+  FROM worker_task k FORCE INDEX (open_lease)
  WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND
    AND (k.lease_until > {after_at} OR k.task_id > {after_id})
  ORDER BY k.lease_until, k.task_id LIMIT {limit};
 
 -- name: task_reap
 -- Marks a task as reaped; one of several reapers succeeds.
-UPDATE task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
+UPDATE worker_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
  WHERE task_id = {task} AND state = {open} AND lease_until < {looked_at} - INTERVAL {stale_s} SECOND;
 
 -- name: task_orphans
@@ -278,7 +283,11 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
 -- name: buried_page
-SELECT reservation_id FROM reservation FORCE INDEX (claim) WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
+SELECT reservation_id, changed FROM reservation FORCE INDEX (claim)
+ WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
+
+-- name: kick_find
+SELECT reservation_id, changed, state FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});
 
 -- name: purge_page
 -- A walk over the primary key: {limit} ids behind {after_id}, and which of them were resolved more than {keep_days}
@@ -302,8 +311,8 @@ SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = {held} AND r.task_id = k.task_id)
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim)
                         WHERE r.state = {confirmed} AND r.task_id = k.task_id)
-  FROM task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
+  FROM worker_task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
 
 -- name: purge_tasks
 -- A task that has ended claims nothing any more, so no order has come to name it since.
-DELETE task FROM task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};
+DELETE worker_task FROM worker_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};

@@ -41,7 +41,7 @@ Test(jobs, four_workers_of_batch_seven)
 	flow_steps("work settle --workers 4 --batch 7 -> 0",
 	           STATES "3,500",
 	           TASKS "2,72",
-	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM task -> 7,500,500,0",
+	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM worker_task -> 7,500,500,0",
 	           "sql SELECT COUNT(*), COUNT(DISTINCT movement_id), SUM(qty) FROM movement JOIN movement_line"
 	           " USING (movement_no) WHERE kind = 5 -> 72,72,-500",
 	           "sku A                             -> available=0 reserved=0 on_hand=0");
@@ -234,7 +234,7 @@ Test(jobs, settling_rests_while_the_lanes_are_busy)
 	flow_step("start A work settle --batch 1 --log-level debug");
 	for (int i = 0; i < 4; i++) {
 		usleep(400000);
-		flow_step("sql UPDATE lane SET ops = ops + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
+		flow_step("sql UPDATE writer SET ops = ops + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
 	}
 	flow_steps("signal A TERM",
 	           "end A                     -> 0 ~event=rests",

@@ -18,7 +18,7 @@ Test(lane_batch, deadlock_in_the_midst_of_the_steps)
 	trap_lock("SELECT available FROM stock_slot FOR UPDATE");
 	race = trap_race_of_waiters("40", "reserve X# A=1");
 	trap_waiter();
-	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
+	trap_lock("SELECT writer_id FROM writer FOR UPDATE");
 	trap_unlock();
 	trap_raced(race, "40x 201 held");
 	flow_steps("sku     A                          -> available=60 reserved=40");
@@ -37,10 +37,10 @@ Test(lane_batch, primary_keys_collide)
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	next = trap_number("SELECT MAX(lane_id) + 1024 FROM lane");
-	trap_sql("ALTER TABLE lane AUTO_INCREMENT = %lld", (long long)next);
+	next = trap_number("SELECT MAX(writer_id) + 1024 FROM writer");
+	trap_sql("ALTER TABLE writer AUTO_INCREMENT = %lld", (long long)next);
 	flow_step("second --lanes 1 --slot 1");
-	cr_assert(trap_number("SELECT COUNT(DISTINCT lane_id & 1023) FROM lane") == 1);
+	cr_assert(trap_number("SELECT COUNT(DISTINCT writer_id & 1023) FROM writer") == 1);
 	flow_steps("receipt A +2000                    -> 201",
 	           "race 32*40 reserve R# A=1          -> 1280x 201 held",
 	           "race 32*40 reserve R# A=1          -> 1280x 200 held replayed",
@@ -111,11 +111,11 @@ Test(lane_batch, answers_do_not_wait_for_the_next_batch)
 	           "reserve W A=1  -> 201");
 	retries = trap_metric(0, "holdfast_retries_total");
 	stranger = flow_scratch()->db;
-	trap_lock("SELECT lane_id FROM lane FOR UPDATE");
+	trap_lock("SELECT writer_id FROM writer FOR UPDATE");
 	first = flow_race("1", "reserve F A=1");
 	trap_waiter();
 	trap_sql("START TRANSACTION");
-	cr_assert(db_send(stranger, "SELECT lane_id FROM lane FOR UPDATE") == DB_OK);
+	cr_assert(db_send(stranger, "SELECT writer_id FROM writer FOR UPDATE") == DB_OK);
 	next = flow_race("8", "reserve R# A=1");
 	usleep(300000);
 	trap_unlock();

@@ -37,7 +37,7 @@ Test(restored_database, lane_committed_more_than_its_row_says)
 	     "receipt  N +5                 -> 201",
 	     "receipt  Z +5                 -> 201",
 	     ANOTHER,
-	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "sql UPDATE writer SET batch_no = batch_no - 1 -> ",
 	     "cut",
 	     "reserve  R2 N=1               -> 422 unknown_sku N",
 	     "reserve  R3 M=1               -> 201 held");
@@ -50,7 +50,7 @@ Test(restored_database, restored_under_a_live_connection)
 	     "receipt  N +5                 -> 201",
 	     "receipt  Z +5                 -> 201",
 	     ANOTHER,
-	     "sql UPDATE lane SET batch_no = batch_no - 1 -> ",
+	     "sql UPDATE writer SET batch_no = batch_no - 1 -> ",
 	     "reserve  R2 N=1               -> 422 unknown_sku N",
 	     "reserve  R3 M=1               -> 201 held");
 }
@@ -85,10 +85,10 @@ Test(restored_database, lane_number_is_given_twice)
 {
 	flow("serve    --lanes 1",
 	     "receipt  A +5                 -> 201",
-	     "sql UPDATE lane SET mark = 5, epoch = 3, batch_no = 1000 -> ",
+	     "sql UPDATE writer SET mark = 5, epoch = 3, batch_no = 1000 -> ",
 	     "cut",
 	     "reserve  R1 A=1               -> 201 held",
-	     "sql SELECT epoch, batch_no FROM lane WHERE mark = 5 -> 3,1000");
+	     "sql SELECT epoch, batch_no FROM writer WHERE mark = 5 -> 3,1000");
 }
 
 Test(restored_database, catalogue_forgets)

@@ -153,7 +153,7 @@ Test(tune, asks_an_administrator)
 	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
 	"'tune/sku'"
 #define LANE                                                                        \
-	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
+	"sql INSERT INTO writer (slot, epoch, batch_no, batch_at, started_at) VALUES" \
 	" (65001, 1, 1, NOW(3), NOW(3))"
 #define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
@@ -172,7 +172,7 @@ Test(tune, left_by_an_older_program)
 	     OLDER,
 	     MAY_ALTER,
 	     "run migrate -> 0 ~010_tune",
-	     "sql SELECT COUNT(*) FROM lane WHERE slot >= 65000 -> 0",
+	     "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
 	     "run audit   -> 0",
 	     "skus        -> items=A end",
 	     "list        -> items=R1 end",

@@ -41,6 +41,12 @@ void txn_begin(struct txn *t, struct db *db)
 	statement_add(&t->sql, TXN_FRAME, NULL);
 }
 
+void txn_stamp(struct txn *t, int64_t stamp_min)
+{
+	assert(!t->fence);
+	txn_run(t, TXN_STAMP, &(struct fill){.stamp_min = stamp_min});
+}
+
 static void verdict_read(void *arg, const struct db_row *row)
 {
 	*(int *)arg = (int)db_int(row, 0);

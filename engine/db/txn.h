@@ -69,6 +69,9 @@ struct txn {
 void txn_begin(struct txn *t, struct db *db);
 void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fence, enum txn_isolation isolation);
 bool txn_goes_on(const struct txn *t); /* nothing is known to have gone wrong so far */
+/* Makes the transaction's stamp @s, no less than stamp_min, before its first write; the fence makes that of a fenced
+ * one. */
+void txn_stamp(struct txn *t, int64_t stamp_min);
 /* Runs a step. @t is the transaction's time. `fill` may be NULL. The rows of a prepared statement (fenced transactions
  * only) go to its question marks. */
 void txn_run(struct txn *t, enum statement name, const struct fill *fill);

@@ -1,5 +1,18 @@
 -- The frame of a transaction without a fence, which goes in one trip: a compound that ends in COMMIT or in a verdict. A
--- compound that lands late must be harmless by its own guards. @t is the time of the transaction.
+-- compound that lands late must be harmless by its own guards. @t is the time of the transaction. @s is its stamp:
+-- every write of an existing reservation that changes its state, its lines or due_at names the `changed` that was read
+-- before the first write of the transaction, leaves @s behind in its place, and counts the rows.
+
+-- piece: clock_stamp
+-- Microseconds since 1970 by the database's clock.
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+
+-- piece: next_stamp
+-- Later than any stamp of this connection, and than those of the rows that the transaction changes.
+GREATEST(IFNULL(@s, 0) + 1, {stamp_min}, {clock_stamp})
+
+-- name: txn_stamp
+  SET @s = {next_stamp};
 
 -- name: txn_repeatable
 -- The next transaction with a fence reads repeatably.

@@ -188,6 +188,17 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 	return last.batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
+/* A stamp is later than those of the reservations that the batch has read and may change. */
+static int64_t stamp_min(const struct batch *b)
+{
+	int64_t min = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->ops[i]->found && b->ops[i]->found->changed >= min)
+			min = b->ops[i]->found->changed + 1;
+	return min;
+}
+
 void lane_begin(struct lane *l, enum txn_isolation isolation)
 {
 	struct values *values = &l->fence.values;
@@ -196,7 +207,7 @@ void lane_begin(struct lane *l, enum txn_isolation isolation)
 	l->batch_no++;
 	values_reset(values);
 	values_row(values, V_INT(l->batch_no), V_INT(l->batch.count /* workers see the load by it: jobs/work.c */),
-	           V_INT(l->lane_id), V_INT(l->epoch), V_INT(l->committed_no));
+	           V_INT(stamp_min(&l->batch)), V_INT(l->lane_id), V_INT(l->epoch), V_INT(l->committed_no));
 	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
 	if (l->last_failed)
 		txn_wait(&l->txn);

@@ -77,10 +77,9 @@ static enum db_result expire_write(struct db *db, struct reservation **list, siz
 	enum txn_verdict verdict;
 	enum db_result   result;
 
-	for (size_t i = 0; i < count; i++)
-		values_row(&rows, V_INT(list[i]->reservation_id));
 	txn_begin(&t, db);
 	t.whole = count == 1;
+	txn_stamp(&t, reservations_as_read(&rows, list, count));
 	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
 	txn_expect(&t, count, TXN_MOVED);
 	stock_give_back(&t, list, count);

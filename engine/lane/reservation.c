@@ -1,8 +1,7 @@
 /* reservation.c - see reservation.h.
  *
- * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE. The
- * lines of a reservation only change when an expired one is acquired anew, so the state that was read vouches for the
- * lines too. */
+ * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE: the
+ * state, and `changed`, the stamp of the last change, which vouches for the lines too. */
 #include "engine/lane/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -127,18 +126,28 @@ static bool is_meant(const struct transition *change, const struct op *op)
 	       (op->kind != OP_CONFIRM || op->change.reacquired == change->late);
 }
 
-static void change_write(struct lane *l, const struct transition *change)
+/* The lines of these reservations name the own slot from now on. */
+static void lines_move(struct lane *l, const struct transition *change)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (is_meant(change, l->batch.ops[i]))
 			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
+	txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+}
+
+static void change_write(struct lane *l, const struct transition *change)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (is_meant(change, l->batch.ops[i]))
+			reservations_as_read(&l->rows, &l->batch.ops[i]->found, 1);
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	if (change->from == EXPIRED)
-		txn_run(&l->txn, RESERVATION_LINE_MOVE, &(struct fill){.rows = &l->rows, .slot = l->slot});
+		lines_move(l, change);
 }
 
 static bool extends(const struct op *op, int64_t ttl_s)
@@ -157,7 +166,7 @@ static void extend_write(struct lane *l, size_t first)
 	values_reset(&l->rows);
 	for (size_t i = first; i < l->batch.count; i++)
 		if (extends(l->batch.ops[i], ttl_s))
-			values_row(&l->rows, V_INT(l->batch.ops[i]->found->reservation_id));
+			reservations_as_read(&l->rows, &l->batch.ops[i]->found, 1);
 	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
