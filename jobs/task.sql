@@ -209,7 +209,7 @@ UPDATE (
   SELECT task_id FROM worker_task FORCE INDEX (open_lease)
    WHERE state = {open} AND lease_until >= {from_at} AND lease_until < UTC_TIMESTAMP(3)
    LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked
-  STRAIGHT_JOIN task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
+  STRAIGHT_JOIN worker_task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
 -- piece: soon
@@ -278,7 +278,7 @@ UPDATE worker_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
 -- Tasks after {after_id} that ended and still have orders: a reaper died half-way. The statement walks claimed rows,
 -- which are few, in the order of the index.
 SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
-  FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
+  FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN worker_task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
  WHERE r.state = {state} AND r.task_id > {after_id} AND k.state <> {open} AND k.kind = {kind}
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
