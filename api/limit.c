@@ -51,14 +51,16 @@ static int64_t held_open(const struct key *key)
 
 static void op_judge(struct key *key, struct op *op)
 {
-	int64_t units = units_of(op->lines, op->lines_count);
+	int64_t units = units_of(op->lines, op->lines_count), room;
 
 	op->reserve.key_id = key->line.key_id;
 	if (key->line.held == 0)
 		return;
-	op->reserve.over_held = !key->counted || held_open(key) + key->flying + units > key->line.held;
-	if (op->reserve.over_held)
-		return;
+	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
+	op->reserve.limited = true;
+	op->reserve.room = room > 0 ? room : 0;
+	if (units > op->reserve.room && !op->other_id)
+		return; /* refused, or a replay; a replacement is judged by what it replaces */
 	op->reserve.held_units = units;
 	key->flying += units;
 }
@@ -76,18 +78,32 @@ static void reservation_ended(struct key *key, const struct op *op)
 {
 	key->flying -= op->reserve.held_units;
 	assert(key->flying >= 0);
+	if (op->reserve.confirm)
+		return; /* never held open */
 	if (op->outcome == OUTCOME_OK)
 		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
 		key->grown += op->reserve.held_units; /* the next count sees these units */
 }
 
-/* True: a hold was confirmed or released. Other ends do not count: of an expired, a confirmed or a buried one. */
-static bool ends_hold(const struct op *op)
+/* The reservation that is no longer held open: confirmed, released, replaced, or split off and one of these. NULL:
+ * there is none. Other ends do not count: of an expired, a confirmed or a buried one. */
+static const struct reservation *hold_ended(const struct op *op)
 {
-	if (op->outcome != OUTCOME_OK || (op->kind != OP_CONFIRM && op->kind != OP_RELEASE))
-		return false;
-	return op->kind == OP_CONFIRM ? !op->change.reacquired : op->reservation->confirmed_at == TIME_NONE;
+	if (op->outcome != OUTCOME_OK)
+		return NULL;
+	switch (op->kind) {
+	case OP_CONFIRM:
+		return op->change.reacquired ? NULL : op->reservation;
+	case OP_RELEASE:
+		return op->reservation->confirmed_at == TIME_NONE ? op->reservation : NULL;
+	case OP_SPLIT:
+		return op->split.then != THEN_NOTHING && op->other->state == HELD ? op->reservation : NULL;
+	case OP_RESERVE:
+		return op->other; /* the replaced one */
+	default:
+		return NULL;
+	}
 }
 
 static struct key *key_by_number(const struct keys *k, uint32_t key_id)
@@ -101,15 +117,16 @@ static struct key *key_by_number(const struct keys *k, uint32_t key_id)
 /* Any key of a fitting role may end a hold; the units are given back to the key that made it. */
 void limit_end(struct limit *l, struct key *key, const struct op *op)
 {
-	struct key *holder;
-	int64_t     units;
+	const struct reservation *ended = hold_ended(op);
+	struct key               *holder;
+	int64_t                   units;
 
 	if (op->kind == OP_RESERVE && op->reserve.held_units > 0)
 		reservation_ended(key, op);
-	if (!l || l->keys->limited == 0 || !ends_hold(op) || op->arrived_ms <= l->taken_ms)
+	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
 		return; /* an operation that was under way when a count came may be in it */
-	holder = key_by_number(l->keys, op->reservation->key_id);
-	units = units_of(op->reservation->lines, op->reservation->lines_count);
+	holder = key_by_number(l->keys, ended->key_id);
+	units = units_of(ended->lines, ended->lines_count);
 	if (holder) /* never below 0: another process may have made the hold since the count */
 		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
 }

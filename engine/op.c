@@ -20,6 +20,7 @@ static const struct {
 	[OP_RELEASE] = {BY_LANE, 0},
 	[OP_EXTEND] = {BY_LANE, 0},
 	[OP_KICK] = {BY_LANE, 0},
+	[OP_SPLIT] = {BY_LANE, 0},
 	[OP_GET] = {BY_READER, 0},
 	[OP_TOTALS] = {BY_READER, sizeof(struct query)},
 	[OP_LIST_SKUS] = {BY_READER, sizeof(struct query)},
@@ -76,6 +77,7 @@ void op_free(struct op *op)
 	op->magic = 0;
 	reservation_free(op->reservation);
 	reservation_free(op->found);
+	reservation_free(op->other);
 	op_forget(op);
 	if (op->kind == OP_MOVE) {
 		movement_free(op->move.movement);
@@ -134,13 +136,24 @@ static void print_string(struct text *t, const char *s)
 		text_char(t, '\xff'); /* 0xff: no string holds this byte */
 }
 
+/* A word and the other order of the operation. No code has the byte before the word, so nothing else prints alike. */
+static void print_other(struct text *t, const char *word, const struct op *op)
+{
+	print_string(t, NULL);
+	print_string(t, word);
+	print_string(t, op->other_id);
+}
+
 /* SHA-256 of the lines in print, the same on every machine. A fingerprint that can be forged would let one body pass
  * for another. */
 static void lines_hash(struct op *op)
 {
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	struct text   print = {0};
+	static const char *const splits[] = {"split", "split and confirm", "split and release"};
+	unsigned char            digest[EVP_MAX_MD_SIZE];
+	struct text              print = {0};
 
+	if (op->kind == OP_SPLIT)
+		print_other(&print, splits[op->split.then], op);
 	if (op->kind == OP_MOVE) {
 		print_string(&print, movement_kind_name(op->move.kind));
 		print_string(&print, op->move.reason);
@@ -154,6 +167,8 @@ static void lines_hash(struct op *op)
 		text_int(&print, op->lines[i].expected);
 		text_char(&print, ' ');
 	}
+	if (op->kind == OP_RESERVE && op->other_id)
+		print_other(&print, "replaces", op);
 	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))
 		mem_end();
 	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));

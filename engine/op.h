@@ -16,6 +16,7 @@ enum op_kind {
 	OP_RELEASE,
 	OP_EXTEND,
 	OP_KICK,
+	OP_SPLIT,
 	OP_GET,
 	OP_TOTALS,
 	OP_LIST_SKUS,
@@ -37,8 +38,16 @@ struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
 	uint32_t          key_id; /* the key that asks; 0: none */
 	int64_t           ttl_s;
-	int64_t           held_units; /* units that count against the key's limit; 0: the key has none */
-	bool              over_held;  /* the limit is reached: a replay is answered, nothing is made */
+	bool              confirm;    /* held and confirmed in one step */
+	bool              limited;    /* the key has a limit of units .. */
+	int64_t           room;       /* .. and may hold so many more; 0 or more */
+	int64_t           held_units; /* units that count against the key's limit until the answer; 0: none */
+	const char       *reference;  /* text of the op; NULL: none */
+};
+
+enum split_then { THEN_NOTHING, THEN_CONFIRM, THEN_RELEASE };
+struct split {                /* OP_SPLIT: units of op->other go to a new reservation */
+	enum split_then then; /* what becomes of the new one in the same step */
 };
 
 struct move { /* OP_MOVE */
@@ -100,8 +109,10 @@ struct op {
 	uint8_t             lines_hash[16]; /* op_seal makes it */
 	enum outcome        outcome;
 	struct reservation *reservation; /* the answer of a reservation's kinds: as it is now; owned */
-	union {                          /* the payload, by kind */
+	const char         *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */
+	union {                       /* the payload, by kind */
 		struct reserve reserve;
+		struct split   split;
 		struct move    move;
 		struct change  change;
 		struct job     job;
@@ -132,7 +143,7 @@ struct op {
 	uint16_t            looks;      /* looks at this batch's balances since the op's first refusal in it */
 	uint16_t            tries, guard_misses; /* rounds that failed; of these, because a slot had too little */
 	uint64_t            new_id;
-	struct reservation *found;         /* the row that the look-up of its id gave; owned */
+	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */
 	/* ---- */

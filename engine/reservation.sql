@@ -13,6 +13,8 @@
 l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
 
 -- piece: reservation_lines
+-- A reservation without notes costs no look for them.
+  LEFT JOIN reservation_note e ON r.noted = 1 AND e.reservation_id = r.reservation_id
   LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
@@ -44,10 +46,24 @@ SELECT {reservation_columns}, {line_columns}
  WHERE r.reservation_id IN ({list});
 
 -- name: reservation_add (prepared, never_waits)
--- Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live).
-INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at,
-                         changed)
-VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, expires_at, 0, @t, @s);
+-- Held, or held and confirmed in one step. Values: (id, order_id, lines_hash, key_id or 0, state, seconds to live,
+-- noted).
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, confirmed_at,
+                         attempts, created_at, changed, noted)
+VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, expires_at, @t),
+        IF(state = {held}, NULL, @t), 0, @t, @s, ?);
+
+-- name: reservation_note_add (never_waits)
+-- Rows: (reservation_id, reference, replaced_by). A replaced order may have a reference already.
+INSERT INTO reservation_note (reservation_id, reference, replaced_by) VALUES {rows}
+    ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by);
+
+-- name: reservation_short_add (never_waits)
+-- Rows: (reservation_id, line_no, sku_id, requested, granted).
+INSERT INTO reservation_short (reservation_id, line_no, sku_id, requested, granted) VALUES {rows};
+
+-- name: reservation_short_find
+SELECT reservation_id, line_no, granted FROM reservation_short FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
 
 -- name: reservation_line_add (prepared, never_waits)
 -- Values: (id, sku, location, slot, qty).
@@ -81,6 +97,52 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, r
 -- the worker is told that the order is lost.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
  WHERE {as_read} AND state = {state};
+
+-- name: reservation_replace
+-- A hold gives way to the one that replaces it; reservation_note says which.
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = 1
+ WHERE {as_read} AND {is_kept};
+
+-- name: reservation_lock
+-- Locks rows in the order of their ids, before several statements change them.
+SELECT COUNT(*) FROM (
+  SELECT 1 FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
+   ORDER BY reservation_id FOR UPDATE) locked;
+
+-- name: split_lose
+-- The task that has claimed a reservation loses it by a split, and can tell so.
+INSERT IGNORE INTO task_lost (task_id, order_id)
+SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} AND task_id > 0 FOR UPDATE;
+
+-- name: split_first
+-- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET changed = @s, task_id = NULL, due_at = IF(state = {held}, expires_at, due_at)
+ WHERE {as_read} AND (({is_kept}) OR state = {confirmed});
+
+-- name: split_line_take (never_waits)
+-- Units leave lines of the first. Rows: (reservation_id, sku, location, slot, units).
+INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows}
+    ON DUPLICATE KEY UPDATE qty = qty - VALUES(qty);
+
+-- name: split_line_drop (never_waits)
+-- Lines that leave whole. Rows: (reservation_id, sku, location).
+DELETE FROM reservation_line WHERE (reservation_id, sku_id, location_id) IN ({rows});
+
+-- name: split_part_add (never_waits)
+-- The part has the times of the first, and is due no later than now where it is confirmed: it has failed at no attempt.
+-- Rows: (id, order_id, lines_hash, state, id of the first).
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at,
+                         confirmed_at, released_at, changed)
+  WITH part(id, order_id, lines_hash, state, first_id) AS (VALUES {rows})
+  SELECT p.id, p.order_id, p.lines_hash, r.key_id, p.state, r.expires_at,
+         IF(p.state = {held}, r.expires_at, IF(r.state = {held}, @t, LEAST(r.due_at, @t))), 0, r.created_at,
+         IF(p.state = {confirmed}, IFNULL(r.confirmed_at, @t), r.confirmed_at), IF(p.state = {released}, @t, NULL), @s
+    FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id;
+
+-- name: split_add (never_waits)
+-- Rows: (first_id, part_id, sku, location, units before, units).
+INSERT INTO reservation_split (first_id, part_id, sku_id, location_id, units_before, qty) VALUES {rows};
 
 -- name: reservation_extend
 -- A hold lives {ttl_s} from now; due_at moves along.

@@ -65,7 +65,7 @@ static void column_read(void *record, const struct column *column, const struct 
 		assert(row->len[at] == column->size);
 		memcpy(to, row->col[at], column->size);
 		break;
-	case NUMBER: /* a number of 4 or 8 bytes, on a little-endian machine */
+	case NUMBER: /* a number of 1, 4 or 8 bytes, on a little-endian machine */
 		number = (uint64_t)db_int(row, at);
 		memcpy(to, &number, column->size);
 		break;

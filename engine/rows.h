@@ -31,10 +31,11 @@ struct line {
 	int64_t                expected;  /* a stocktake's expected units; -1: none were given */
 	int64_t                granted;   /* units held, or moved (signed) */
 	int64_t                available; /* a refusal: units that were available; a stocktake: on_hand */
-	int64_t                reserved;  /* a refused stocktake: units that were reserved */
-	uint32_t               balance;   /* index of the line's balance in the lane's batch */
-	uint16_t               slot;      /* a stored line: the slot that holds or got the units */
-	bool                   fault;     /* this line is why the operation was refused */
+	int64_t                reserved;  /* a refused stocktake: units that were reserved; a replacement: units of
+	                                     the replaced order that count for this line */
+	uint32_t balance;                 /* index of the line's balance in the lane's batch */
+	uint16_t slot;                    /* the slot that holds, or will hold, the units */
+	bool     fault;                   /* this line is why the operation was refused */
 };
 int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
 void lines_sort(struct line *lines, size_t count);

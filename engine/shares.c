@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty)
+void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back)
 {
 	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
-	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty};
+	s->list[s->count++] = (struct share){sku_id, location_id, slot, qty, back};
 }
 
 static int share_order(const void *a, const void *b)
@@ -29,19 +29,21 @@ void shares_sum(struct shares *s)
 	if (s->count > 0)
 		qsort(s->list, s->count, sizeof(s->list[0]), share_order);
 	for (size_t i = 0; i < s->count; i++) {
-		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0)
+		if (kept > 0 && share_order(&s->list[kept - 1], &s->list[i]) == 0) {
 			s->list[kept - 1].qty += s->list[i].qty;
-		else
+			s->list[kept - 1].back += s->list[i].back;
+		} else {
 			s->list[kept++] = s->list[i];
+		}
 	}
 	s->count = kept;
 }
 
-void shares_of(struct shares *s, const struct reservation *r)
+void shares_of(struct shares *s, const struct line *lines, size_t count)
 {
-	for (size_t k = 0; k < r->lines_count; k++)
-		share_add(s, sku_id(r->lines[k].sku), r->lines[k].location->location_id, r->lines[k].slot,
-		          r->lines[k].qty);
+	for (size_t k = 0; k < count; k++)
+		share_add(s, sku_id(lines[k].sku), lines[k].location->location_id, lines[k].slot, lines[k].qty,
+		          lines[k].qty);
 }
 
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
@@ -53,7 +55,7 @@ void shares_write(struct txn *t, struct values *rows, const struct shares *s, en
 	values_reset(rows);
 	for (size_t i = 0; i < s->count; i++)
 		values_row(rows, V_INT(s->list[i].sku_id), V_INT(s->list[i].location_id), V_INT(s->list[i].slot),
-		           V_INT(name == STOCK_GIVE_BACK ? s->list[i].qty : 0), V_INT(s->list[i].qty));
+		           V_INT(name == STOCK_GIVE_BACK ? s->list[i].back : 0), V_INT(s->list[i].qty));
 	txn_run(t, name, &(struct fill){.rows = rows});
 	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
 }
@@ -63,7 +65,7 @@ static struct shares shares_of_all(struct reservation **list, size_t count)
 	struct shares s = {0};
 
 	for (size_t i = 0; i < count; i++)
-		shares_of(&s, list[i]);
+		shares_of(&s, list[i]->lines, list[i]->lines_count);
 	shares_sum(&s);
 	return s;
 }

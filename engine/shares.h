@@ -5,10 +5,10 @@
 #include "engine/db/txn.h"
 #include "engine/rows.h"
 
-struct share { /* units of one slot row */
+struct share { /* units of one slot row: `qty` leave reserved, `back` of them return to available */
 	uint32_t sku_id, location_id;
 	uint16_t slot;
-	int64_t  qty;
+	int64_t  qty, back;
 };
 
 /* Zero-initialised is empty. The caller frees `list`. */
@@ -16,8 +16,9 @@ struct shares {
 	struct share *list;
 	size_t        count, max;
 };
-void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty);
-void shares_of(struct shares *s, const struct reservation *r); /* adds the units that the reservation occupies */
+void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back);
+void shares_of(struct shares *s, const struct line *lines,
+               size_t count); /* all units of stored lines, as if given back */
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
 /* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict`: a slot lacks the units. `rows`: scratch. */

@@ -95,7 +95,8 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES (
                             available = IF(available >= VALUES(available), available - VALUES(available), available);
 
 -- name: stock_give_back
--- Promised units return to available, in the slots that the lines name. Rows: (sku, location, slot, units, units).
+-- Promised units return to available, in the slots that the lines name; those of a replaced order may only leave one
+-- slot, to be promised in another. Rows: (sku, location, slot, units to available, units from reserved).
 {slot_rows} available = available + VALUES(available), reserved = reserved - VALUES(reserved);
 
 -- name: stock_settle

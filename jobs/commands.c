@@ -277,6 +277,9 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 	txn_run(&t, PURGE_ROWS, &fill);
 	txn_expect(&t, p->ids.rows, TXN_MOVED);
 	txn_run(&t, PURGE_LINES, &fill);
+	txn_run(&t, PURGE_NOTES, &fill);
+	txn_run(&t, PURGE_SHORTS, &fill);
+	txn_run(&t, PURGE_SPLITS, &fill);
 	result = txn_commit(&t, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE)
 		p->removed += (int64_t)p->ids.rows;
@@ -287,9 +290,10 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 {
 	enum db_result result = txn_ask(db, PURGE_TASKS, &(struct fill){.rows = &p->ids}, NULL, NULL);
 
-	if (result == DB_OK)
-		p->removed += db_changed(db);
-	return result;
+	if (result != DB_OK)
+		return result;
+	p->removed += db_changed(db);
+	return txn_ask(db, PURGE_TASKS_LOST, &(struct fill){.rows = &p->ids}, NULL, NULL);
 }
 
 /* Removes rows of lanes, which need no page. */

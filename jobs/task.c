@@ -157,8 +157,14 @@ const struct reservation *task_rows_find(const struct reservation_reader *in, co
 	return NULL;
 }
 
-/* Orders that were released while the task had them keep its number: lost. */
-static enum db_result released_read(struct db *db, struct catalogue *c, struct task_answer *a)
+static void lost_read(void *arg, const struct db_row *row)
+{
+	task_lost_add(arg, row->col[0]);
+}
+
+/* Orders that were released while the task had them keep its number; those that were split are remembered beside it.
+ * All are lost. */
+static enum db_result lost_find(struct db *db, struct catalogue *c, struct task_answer *a)
 {
 	struct reservation_reader released;
 	enum db_result            result = task_rows(db, c, a->task.task_id, RELEASED, &released);
@@ -166,7 +172,9 @@ static enum db_result released_read(struct db *db, struct catalogue *c, struct t
 	for (size_t i = 0; result == DB_OK && i < released.count; i++)
 		task_lost_add(a, released.list[i]->order_id);
 	reservations_free(released.list, released.count);
-	return result;
+	return result == DB_OK
+	               ? txn_ask(db, TASK_LOST_FIND, &(struct fill){.task = (int64_t)a->task.task_id}, lost_read, a)
+	               : result;
 }
 
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
@@ -192,7 +200,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 		if (!task_rows_find(&done, orders[i].order_id) && !task_rows_find(open, orders[i].order_id))
 			task_lost_add(a, orders[i].order_id);
 	if (result == DB_OK && !a->lease_lost && count == 0)
-		result = released_read(db, c, a);
+		result = lost_find(db, c, a);
 	reservations_free(done.list, done.count);
 	return result;
 }

@@ -136,6 +136,10 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3) FRO
 SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
   FROM worker_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
+-- name: task_lost_find
+-- Orders that a split took from the task.
+SELECT order_id FROM task_lost FORCE INDEX (PRIMARY) WHERE task_id = {task};
+
 -- piece: open_or_done
 -- The task's state when its orders in {state} are counted anew: done when no order is left.
 state = IF(EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = {state} AND task_id = {task}),
@@ -303,6 +307,16 @@ DELETE r FROM reservation r FORCE INDEX (PRIMARY)
 -- name: purge_lines
 DELETE l FROM reservation_line l FORCE INDEX (PRIMARY) WHERE l.reservation_id IN ({list});
 
+-- name: purge_notes
+DELETE e FROM reservation_note e FORCE INDEX (PRIMARY) WHERE e.reservation_id IN ({list});
+
+-- name: purge_shorts
+DELETE s FROM reservation_short s FORCE INDEX (PRIMARY) WHERE s.reservation_id IN ({list});
+
+-- name: purge_splits
+-- What left a reservation is known as long as the reservation itself.
+DELETE s FROM reservation_split s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
+
 -- name: purge_tasks_page
 -- A walk like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are
 -- named by no order that is held or confirmed. Each state is a question of its own: for a list of states the claim
@@ -316,3 +330,7 @@ SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL
 -- name: purge_tasks
 -- A task that has ended claims nothing any more, so no order has come to name it since.
 DELETE worker_task FROM worker_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};
+
+-- name: purge_tasks_lost
+DELETE l FROM task_lost l FORCE INDEX (PRIMARY) LEFT JOIN worker_task k FORCE INDEX (PRIMARY) ON k.task_id = l.task_id
+ WHERE l.task_id IN ({list}) AND k.task_id IS NULL;

@@ -29,12 +29,11 @@ CREATE TABLE IF NOT EXISTS reservation_note (
 ) ENGINE=InnoDB;
 
 -- The lines of a partial grant that fell short, as they were asked for and granted: a split changes what could be
--- derived. places: the location_id of each place that the line named, 4 bytes each, in the order of the request.
+-- derived. line_no: the place of the line in the request, from 0, in the order of its fingerprint.
 CREATE TABLE IF NOT EXISTS reservation_short (
   reservation_id BIGINT UNSIGNED NOT NULL,
   line_no        SMALLINT UNSIGNED NOT NULL,
   sku_id         INT UNSIGNED NOT NULL,
-  places         VARBINARY(64) NOT NULL,
   requested      BIGINT NOT NULL,
   granted        BIGINT NOT NULL,
   PRIMARY KEY (reservation_id, line_no)

@@ -148,6 +148,51 @@ SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
  GROUP BY h.reservation_id, r.order_id, h.key_id, r.key_id, h.units
 HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
 
+-- name: note_has_reservation by reservation
+-- Notes and short lines belong to a reservation that says that there are some.
+SELECT n.reservation_id, r.order_id, r.noted
+  FROM (SELECT e.reservation_id FROM reservation_note e FORCE INDEX (PRIMARY) WHERE TRUE {range e.reservation_id}
+        UNION
+        SELECT s.reservation_id FROM reservation_short s FORCE INDEX (PRIMARY) WHERE TRUE {range s.reservation_id}) n
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
+ WHERE r.reservation_id IS NULL OR r.noted = 0;
+
+-- name: replaced_is_released by reservation
+-- An order that was replaced is released, so it and its replacement never hold at once.
+SELECT r.order_id,
+       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
+       e.replaced_by
+  FROM reservation_note e FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
+ WHERE e.replaced_by IS NOT NULL AND r.state <> {released} {range e.reservation_id};
+
+-- name: split_conserves by reservation
+-- A reservation that was split has, of each sku at each location, what it had before less all that left it.
+SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
+       MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
+  FROM reservation_split s FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.first_id
+  LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
+    ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
+  LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
+ WHERE TRUE {range s.first_id} {sku AND s.sku_id = #}
+ GROUP BY s.first_id, s.sku_id, s.location_id
+HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
+    OR MIN(s.units_before - s.qty) <> COALESCE(MAX(l.qty), 0);
+
+-- name: part_has_its_units by reservation
+-- A part has, of each sku at each location, what came with the split less what left it by further ones.
+SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
+  FROM reservation_split s FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id
+  LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
+    ON l.reservation_id = s.part_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
+  LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
+ WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_split f FORCE INDEX (PRIMARY)
+                                       WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id
+                                         AND f.location_id = s.location_id)
+       {range s.first_id} {sku AND s.sku_id = #};
+
 -- name: task_is_whole by task
 -- A task has a kind and a state, claimed something, and has ended when it is not open.
 SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM worker_task t FORCE INDEX (PRIMARY)
@@ -155,8 +200,8 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM worker_t
      OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
 
 -- name: task_counts by task
--- A task's completed, failed and present orders, and those released while the task had them, are no more than it
--- claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
+-- A task's completed, failed and present orders, and those released or split while the task had them, are no more than
+-- it claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
 -- again, old ones are purged).
 SELECT d.* FROM (
   SELECT t.task_id, ELT(t.kind, 'settle', 'expire') AS kind, t.claimed, t.completed, t.failed,
@@ -164,10 +209,11 @@ SELECT d.* FROM (
            WHERE r.state = IF(t.kind = {settle}, {confirmed}, {held}) AND r.task_id = t.task_id) AS still,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = {released} AND r.task_id = t.task_id) AS released,
+         (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS split,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
     FROM worker_task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
- WHERE d.completed + d.failed + d.still + d.released > d.claimed OR d.resolved > d.completed;
+ WHERE d.completed + d.failed + d.still + d.released + d.split > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
 -- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its

@@ -169,7 +169,11 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		const char *equals = strchr(word[i], '=');
 
 		if (json_option(&tail, word[i], "ttl", "ttl_s", true) ||
-		    json_option(&tail, word[i], "mode", "mode", false))
+		    json_option(&tail, word[i], "mode", "mode", false) ||
+		    json_option(&tail, word[i], "confirm", "confirm", true) ||
+		    json_option(&tail, word[i], "replaces", "replaces", false) ||
+		    json_option(&tail, word[i], "then", "then", false) ||
+		    json_option(&tail, word[i], "reference", "reference", false))
 			continue;
 		good = equals;
 		if (good) {
@@ -186,6 +190,15 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 static bool write_reserve(const struct step *s, struct call *to)
 {
 	return reservation_write(&to->body, s->word + 1, s->words - 1);
+}
+
+/* split FIRST ID LINE .. [then=T] */
+static bool write_split(const struct step *s, struct call *to)
+{
+	if (s->words < 3)
+		return false;
+	text_format(&to->path, "/v1/reservations/%s/split", s->word[1]);
+	return reservation_write(&to->body, s->word + 2, s->words - 2);
 }
 
 static bool write_batch(const struct step *s, struct call *to)
@@ -413,6 +426,7 @@ static const struct verb {
 	{"release", "POST", NULL, write_change},
 	{"extend", "POST", NULL, write_change},
 	{"kick", "POST", NULL, write_change},
+	{"split", "POST", NULL, write_split},
 	{"claim", "POST", "/v1/tasks", write_claim},
 	{"complete", "POST", NULL, write_complete},
 	{"fail", "POST", NULL, write_fail},

@@ -45,9 +45,13 @@ static void reservation_write(struct json_writer *w, const struct reservation *r
 	time_member(w, "settled_at", r->settled_at);
 	if (r->last_error)
 		json_put_string(w, "last_error", r->last_error);
+	if (r->reference)
+		json_put_string(w, "reference", r->reference);
+	if (r->replaced_by)
+		json_put_string(w, "replaced_by", r->replaced_by);
 }
 
-/* Every line that fell short, or that names an unknown sku. */
+/* Every line that fell short, that names an unknown sku, or that the order to be split does not have. */
 static void faults_write(struct json_writer *w, const char *key, const struct line *lines, size_t count,
                          enum outcome why)
 {
@@ -60,7 +64,7 @@ static void faults_write(struct json_writer *w, const char *key, const struct li
 		json_put_string(w, "location", lines[i].location_code);
 		if (why != UNKNOWN_SKU) {
 			json_put_int(w, "requested", lines[i].qty);
-			json_put_int(w, "available", lines[i].available);
+			json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", lines[i].available);
 		}
 		json_close_object(w);
 	}
@@ -81,7 +85,7 @@ static void good_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	reservation_write(w, op->reservation);
-	if (op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && has_faults(op))
+	if (op->kind == OP_RESERVE && has_faults(op))
 		faults_write(w, "short", op->lines, op->lines_count, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);
@@ -92,7 +96,7 @@ static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
-	if (op->outcome != SHORT && op->outcome != UNKNOWN_SKU)
+	if (op->outcome != SHORT && op->outcome != UNKNOWN_SKU && op->outcome != NOT_IN_ORDER)
 		return;
 	if (op->kind == OP_CONFIRM)
 		faults_write(w, "lines", op->reservation->lines, op->reservation->lines_count, op->outcome);
@@ -105,10 +109,18 @@ static bool is_good(enum outcome outcome)
 	return outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED;
 }
 
+/* The member that is at fault: the order to be replaced where that one is in the way. */
+static const char *refused_field(const struct op *op, enum outcome outcome)
+{
+	bool other = outcome == NO_OTHER || (outcome >= IS_HELD && outcome <= IS_BURIED);
+
+	return other && op->kind == OP_RESERVE ? "replaces" : NULL;
+}
+
 /* A new reservation is 201, anything else that went well 200. */
 static int good_status(const struct op *op)
 {
-	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK ? 201 : 200;
+	return (op->kind == OP_RESERVE || op->kind == OP_SPLIT) && op->outcome == OUTCOME_OK ? 201 : 200;
 }
 
 static void reservation_answer_request(struct request *r)
@@ -117,7 +129,8 @@ static void reservation_answer_request(struct request *r)
 	struct op   *op = r->ops[0];
 
 	if (!is_good(outcome)) {
-		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
+		reply_problem(r, outcome_status(outcome), outcome_code(outcome), refused_field(op, outcome),
+		              outcome_detail(outcome), op->ended ? refused_write : NULL, op);
 		return;
 	}
 	if (outcome == OUTCOME_REPLAYED)
@@ -129,23 +142,17 @@ static void reservation_answer_request(struct request *r)
 
 static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
 
-/* The object of one reservation. NULL after a fault. */
-static struct op *read_reservation(struct json_reader *in)
+/* An operation with the lines of the body, and room for `more` bytes of text. */
+static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t more)
 {
-	const char        *order_id = "", *sku = "", *location;
-	size_t             id_len = 0, sku_len = 0, location_len;
-	int64_t            ttl_s = TTL_S, qty = 0;
-	int                mode = ALL_OR_NOTHING;
+	const char        *sku = "", *location;
+	size_t             sku_len = 0, location_len;
+	int64_t            qty = 0;
 	const void        *element;
 	struct json_reader line;
-	struct op         *op;
-	size_t             count;
+	size_t             count = json_array(in, "lines", 1, LINES_MAX, &element);
+	struct op         *op = op_new(kind, count, count * (SKU_MAX + LOCATION_MAX + 2) + more);
 
-	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
-	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
-	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
-	count = json_array(in, "lines", 1, LINES_MAX, &element);
-	op = op_new(OP_RESERVE, count, count * (SKU_MAX + LOCATION_MAX + 2));
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
 		location = NULL;
@@ -156,13 +163,38 @@ static struct op *read_reservation(struct json_reader *in)
 		if (json_leave(&line, in))
 			op_line(op, sku, sku_len, location, location_len, qty);
 	}
+	return op;
+}
+
+/* The object of one reservation. NULL after a fault. */
+static struct op *read_reservation(struct json_reader *in)
+{
+	const char *order_id = "", *other = NULL, *reference;
+	size_t      id_len = 0, other_len = 0, reference_len = 0;
+	int64_t     ttl_s = TTL_S;
+	bool        confirm = false;
+	int         mode = ALL_OR_NOTHING;
+	struct op  *op;
+
+	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
+	json_int(in, "ttl_s", JSON_OPTIONAL, 1, TTL_MAX_S, &ttl_s);
+	json_word(in, "mode", JSON_OPTIONAL, modes, &mode);
+	json_bool(in, "confirm", JSON_OPTIONAL, &confirm);
+	json_code(in, "replaces", JSON_OPTIONAL, ID_MAX, &other, &other_len);
+	reference = json_note(in, "reference", &reference_len);
+	if (other && other_len == id_len && memcmp(other, order_id, id_len) == 0)
+		json_refuse(in, "replaces", "must be another order");
+	op = read_lines(in, OP_RESERVE, (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0));
 	if (!json_end(in)) {
 		op_free(op);
 		return NULL;
 	}
 	memcpy(op->id, order_id, id_len);
+	op->other_id = other ? op_text(op, other, other_len) : NULL;
+	op->reserve.reference = reference ? op_text(op, reference, reference_len) : NULL;
 	op->reserve.ttl_s = ttl_s;
 	op->reserve.mode = (enum reserve_mode)mode;
+	op->reserve.confirm = confirm;
 	op_seal(op, NULL);
 	return op;
 }
@@ -206,7 +238,8 @@ static void result_write(struct json_writer *w, struct request *r, size_t i)
 		good_write(w, r->ops[i]);
 	} else {
 		json_put_string(w, "order_id", r->ops[i]->id);
-		problem_write(w, outcome_status(outcome), outcome_code(outcome), NULL, outcome_detail(outcome));
+		problem_write(w, outcome_status(outcome), outcome_code(outcome), refused_field(r->ops[i], outcome),
+		              outcome_detail(outcome));
 		if (r->ops[i]->ended)
 			refused_write(w, r->ops[i]);
 	}
@@ -335,6 +368,51 @@ void post_extend(struct request *r)
 		return;
 	op = op_of_path(r, OP_EXTEND);
 	op->change.ttl_s = ttl_s;
+	request_start(r, op, reservation_answer_request);
+}
+
+/* ---- a part of one */
+
+static struct op *read_split(struct json_reader *in)
+{
+	static const char *const thens[] = {"confirm", "release", NULL};
+	const char              *order_id = "";
+	size_t                   id_len = 0;
+	int                      then = -1;
+	struct op               *op;
+
+	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
+	json_word(in, "then", JSON_OPTIONAL, thens, &then);
+	op = read_lines(in, OP_SPLIT, ID_MAX + 1);
+	if (!json_end(in)) {
+		op_free(op);
+		return NULL;
+	}
+	memcpy(op->id, order_id, id_len);
+	op->split.then = (enum split_then)(then + 1);
+	return op;
+}
+
+void post_split(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	op = read_split(&in);
+	if (!op) {
+		reply_invalid(r, fault.field, fault.detail);
+		return;
+	}
+	if (strcmp(op->id, r->param) == 0) {
+		op_free(op);
+		reply_invalid(r, "order_id", "must be another order than the one that is split");
+		return;
+	}
+	op->other_id = op_text(op, r->param, strlen(r->param));
+	op_seal(op, NULL);
 	request_start(r, op, reservation_answer_request);
 }
 

@@ -12,6 +12,7 @@ void post_reservations_batch(struct request *r);
 void post_confirm(struct request *r);
 void post_release(struct request *r);
 void post_extend(struct request *r);
+void post_split(struct request *r);
 void post_kick(struct request *r);
 void get_reservation(struct request *r);
 void get_reservations(struct request *r);

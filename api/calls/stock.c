@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 1000, SKUS_MAX = 1000, NOTE_MAX = 500, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
+enum { LINES_MAX = 1000, SKUS_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
 
@@ -110,16 +110,6 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 	added->expected = expected;
 }
 
-static const char *read_note(struct json_reader *in, const char *name, size_t *len)
-{
-	const char *note = NULL;
-
-	json_string(in, name, JSON_OPTIONAL, &note, len);
-	if (note && *len > NOTE_MAX)
-		json_refuse(in, name, "may have at most 500 bytes");
-	return note;
-}
-
 static struct op *read_movement(struct json_reader *in)
 {
 	const char        *id = "", *reason, *reference;
@@ -131,8 +121,8 @@ static struct op *read_movement(struct json_reader *in)
 
 	json_code(in, "movement_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
-	reason = read_note(in, "reason", &reason_len);
-	reference = read_note(in, "reference", &reference_len);
+	reason = json_note(in, "reason", &reason_len);
+	reference = json_note(in, "reference", &reference_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
 	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1));
 	op->move.kind = (enum movement_kind)(kind + 1);

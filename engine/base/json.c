@@ -228,6 +228,16 @@ static void code_read(struct json_reader *in, const char *name, int64_t index, c
 	*len = code_len;
 }
 
+const char *json_note(struct json_reader *in, const char *name, size_t *len)
+{
+	const char *note = NULL;
+
+	json_string(in, name, JSON_OPTIONAL, &note, len);
+	if (note && *len > NOTE_MAX)
+		json_refuse(in, name, "may have at most 500 bytes");
+	return note;
+}
+
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out, size_t *len)
 {
 	const struct cJSON *node = member_read(in, name, need);

@@ -58,6 +58,9 @@ const char *json_peek_code(const struct json_reader *in, const char *name, size_
 /* The string's bytes live in the doc; *len without the NUL. False and a fault when absent (if required) or not a
  * string. Here and below a member that is null is not absent: it has the wrong type. */
 bool json_string(struct json_reader *in, const char *name, enum json_need need, const char **out, size_t *len);
+/* An optional text of at most NOTE_MAX bytes; NULL: absent. */
+enum { NOTE_MAX = 500 };
+const char *json_note(struct json_reader *in, const char *name, size_t *len);
 /* A string of the codes' alphabet (code_valid), 1 to max bytes. */
 bool json_code(struct json_reader *in, const char *name, enum json_need need, size_t max, const char **out,
                size_t *len);

@@ -133,12 +133,13 @@ void balances_meet(struct lane *l)
 	struct batch *b = &l->batch;
 
 	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
+		struct op          *op = b->ops[i];
+		struct reservation *touched = op_touches(op);
 
-		for (size_t k = 0; k < op->lines_count; k++)
+		for (size_t k = 0; op->kind != OP_SPLIT && k < op->lines_count; k++)
 			balance_enter(l, &op->lines[k], true);
-		for (size_t k = 0; k < op_found_lines(op); k++)
-			balance_enter(l, &op->found->lines[k], op->kind == OP_CONFIRM);
+		for (size_t k = 0; touched && k < touched->lines_count; k++)
+			balance_enter(l, &touched->lines[k], op->kind == OP_CONFIRM);
 	}
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->order[i] = (uint32_t)i;
@@ -193,6 +194,8 @@ enum db_result balances_load(struct lane *l, enum which which)
 
 void balances_learn(struct lane *l)
 {
+	struct shares given = {0};
+
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[i];
 
@@ -206,19 +209,18 @@ void balances_learn(struct lane *l)
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes)
+			op_gives(l->batch.ops[i], &l->batch, &given);
+	for (size_t i = 0; i < given.count; i++) {
+		struct hint *h = hint_find(l, given.list[i].sku_id, given.list[i].location_id);
 
-		for (size_t k = 0; op->writes && op->kind == OP_RELEASE && k < op->found->lines_count; k++) {
-			const struct line *line = &op->found->lines[k];
-			struct hint       *h = hint_find(l, sku_id(line->sku), line->location->location_id);
-
-			if (h) {
-				h->total += line->qty;
-				h->own += line->slot == l->slot ? line->qty : 0;
-			}
+		if (h) {
+			h->total += given.list[i].back;
+			h->own += given.list[i].slot == l->slot ? given.list[i].back : 0;
 		}
 	}
+	free(given.list);
 }
 
 void balances_forget(struct lane *l)

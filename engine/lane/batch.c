@@ -25,7 +25,7 @@ enum {
 
 struct intake {
 	struct op *ops[BATCH_OPS];          /* memory of batch.ops */
-	uint16_t   ids[IDS];                /* index in ops + 1 by hash of the id */
+	uint16_t   ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
 	struct op *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t     pending_count;
 	struct op *parked;    /* waiting for a row that somebody outside holds */
@@ -172,28 +172,43 @@ static int parked_wait_ms(const struct lane *l)
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
 {
 	for (size_t at = (hash >> 1) % IDS;; at = (at + 1) % IDS) {
-		const struct op *op = l->intake->ids[at] ? l->batch.ops[l->intake->ids[at] - 1] : NULL;
+		unsigned         entry = l->intake->ids[at];
+		const struct op *op = entry ? l->batch.ops[(entry - 1) / 2] : NULL;
 
-		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0))
+		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(entry % 2 ? op->id : op->other_id, id) == 0))
 			return &l->intake->ids[at];
 	}
 }
 
 struct op *batch_find(struct lane *l, bool movement, const char *id)
 {
-	uint16_t *place = id_place(l, movement, id, op_id_hash(movement, id));
+	size_t entry = *id_place(l, movement, id, op_id_hash(movement, id));
 
-	return *place && *place <= l->batch.count ? l->batch.ops[*place - 1] : NULL;
+	return entry && (entry - 1) / 2 < l->batch.count ? l->batch.ops[(entry - 1) / 2] : NULL;
+}
+
+/* True: an operation of the batch names an order of this one, which has to wait until the other is answered. */
+static bool batch_names(struct lane *l, const struct op *op)
+{
+	return *id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) != 0 ||
+	       (op->other_id && *id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) != 0);
+}
+
+/* Enters the ids of operation number `at` of the batch. */
+static void ids_enter(struct lane *l, size_t at)
+{
+	const struct op *op = l->batch.ops[at];
+
+	*id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
+	if (op->other_id)
+		*id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) = (uint16_t)(at * 2 + 2);
 }
 
 static void batch_index(struct lane *l)
 {
 	memset(l->intake->ids, 0, sizeof(l->intake->ids));
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
-
-		*id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) = (uint16_t)(i + 1);
-	}
+	for (size_t i = 0; i < l->batch.count; i++)
+		ids_enter(l, i);
 }
 
 void batch_keep(struct lane *l, size_t count)
@@ -210,7 +225,9 @@ void batch_trim(struct lane *l)
 	size_t        lines = 0, kept = 0;
 
 	for (; kept < b->count; kept++) {
-		lines += b->ops[kept]->lines_count + op_found_lines(b->ops[kept]);
+		const struct reservation *touched = op_touches(b->ops[kept]);
+
+		lines += b->ops[kept]->lines_count + (touched ? touched->lines_count : 0);
 		if (kept > 0 && lines > BATCH_LINES)
 			break;
 	}
@@ -283,6 +300,8 @@ static size_t op_bytes(const struct op *op)
 {
 	size_t bytes = 400 + 80 * op->lines_count;
 
+	if (op->kind == OP_RESERVE && op->reserve.reference)
+		bytes += 2 * strlen(op->reserve.reference);
 	if (op->kind == OP_MOVE && op->move.reason)
 		bytes += 2 * strlen(op->move.reason);
 	if (op->kind == OP_MOVE && op->move.reference)
@@ -305,8 +324,9 @@ static bool by_itself(const struct op *op)
 	return op->exclusive || op->apart;
 }
 
-/* Two operations with one id do not meet in a batch: the second ends the batch, so that it is judged after the first
- * and before any that came later. A parked second ends nothing: it stays parked until the first has had its turn. */
+/* Two operations that name one order, as their own or as the one they replace or split, do not meet in a batch: the
+ * second ends the batch, so that it is judged after the first and before any that came later. A parked second ends
+ * nothing: it stays parked until the first has had its turn. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -317,12 +337,12 @@ static void batch_fill(struct lane *l)
 	b->count = 0;
 	memset(l->intake->ids, 0, sizeof(l->intake->ids));
 	memset(b->has, 0, sizeof(b->has));
+	b->takes_over = false;
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
 	for (; op; op = next) {
-		uint16_t *place = id_place(l, op->kind == OP_MOVE, op->id, op->id_hash);
-		bool      twin = *place != 0;
+		bool twin = batch_names(l, op);
 
 		next = op->next;
 		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit ||
@@ -338,8 +358,9 @@ static void batch_fill(struct lane *l)
 			lines += op->lines_count;
 			bytes += op_bytes(op);
 			b->has[op->kind] = true;
+			b->takes_over |= op->other_id != NULL;
 			b->ops[b->count++] = op;
-			*place = (uint16_t)b->count;
+			ids_enter(l, b->count - 1);
 		}
 	}
 }

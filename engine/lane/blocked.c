@@ -58,7 +58,8 @@ static void lines_need_every(struct lane *l, const struct line *lines, size_t co
 	}
 }
 
-static void release_needs(struct lane *l, const struct reservation *r)
+/* The slots that the lines of a stored reservation name are written. */
+static void slots_need(struct lane *l, const struct reservation *r)
 {
 	for (size_t k = 0; k < r->lines_count; k++) {
 		struct balance *p = line_balance(l, &r->lines[k]);
@@ -87,14 +88,15 @@ static void batch_needs(struct lane *l, bool sweeps)
 		p->needs = balance_gathers(p) ? EVERY_SLOT : p->take > 0 || p->add > 0 ? OWN_SLOT : NO_SLOT;
 	}
 	for (size_t i = 0; i < b->count; i++) {
-		const struct op *op = b->ops[i];
+		const struct op          *op = b->ops[i];
+		const struct reservation *touched = op_touches(op);
 
 		if (op_needs_every(op, sweeps)) {
-			lines_need_every(l, op->lines, op->lines_count);
-			if (op->found)
-				lines_need_every(l, op->found->lines, op_found_lines(op));
-		} else if (op->writes && op->kind == OP_RELEASE) {
-			release_needs(l, op->found);
+			lines_need_every(l, op->lines, op->kind == OP_SPLIT ? 0 : op->lines_count);
+			if (touched)
+				lines_need_every(l, touched->lines, touched->lines_count);
+		} else if (op->writes && touched && op->kind != OP_CONFIRM) {
+			slots_need(l, touched);
 		}
 	}
 }
@@ -180,10 +182,10 @@ static void reservations_look(struct lane *l, struct looks *k)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		if (!op->writes || !op->found)
+		if (!op->writes || !op_changes(op))
 			continue;
 		op->locked = true;
-		values_row(&l->rows, V_INT(op->found->reservation_id));
+		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
 	}
 	if (l->rows.count > 0)
 		look_send(k, RESERVATION_PROBE, unlocked_read, l);
@@ -205,6 +207,12 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
+/* Both kinds that make reservations go by OP_RESERVE. */
+static bool op_makes(const struct op *op, enum op_kind kind)
+{
+	return op->kind == kind || (op->kind == OP_SPLIT && kind == OP_RESERVE);
+}
+
 /* Looks for ids that should be new and exist: another transaction has written them and not committed, or has committed
  * by now, which the next look-up tells. */
 static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
@@ -213,7 +221,7 @@ static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (op->writes && op->kind == kind)
+		if (op->writes && op_makes(op, kind))
 			values_row(&l->rows, V_TEXT(op->id));
 	}
 	if (l->rows.count == 0)
@@ -377,24 +385,39 @@ void lane_rush(struct lane *l, bool rushes)
 
 /* ---- who has to wait */
 
+/* A line that deducts from the own slot or adds to it. */
+static bool line_is_locked(const struct lane *l, const struct line *line, bool every)
+{
+	const struct balance *p = line_balance(l, line);
+
+	return p && (p->own_locked || (p->others_locked && (every || balance_gathers(p))));
+}
+
+/* A stored line, whose slot is written. */
+static bool stored_is_locked(const struct lane *l, const struct line *line, bool every)
+{
+	const struct balance *p = line_balance(l, line);
+	bool                  foreign = line->slot != l->slot;
+
+	return p && ((p->own_locked && !foreign) || (p->others_locked && (foreign || every)));
+}
+
 static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 {
-	bool               every = op_needs_every(op, sweeps);
-	size_t             found = op_found_lines(op), count = found ? found : op->lines_count;
-	const struct line *lines = found ? op->found->lines : op->lines;
+	bool                      every = op_needs_every(op, sweeps);
+	const struct reservation *touched = op_touches(op);
 
 	if (op->locked)
 		return true;
 	if (!op->writes && !every)
 		return false;
-	for (size_t k = 0; k < count; k++) {
-		const struct balance *p = line_balance(l, &lines[k]);
-		bool                  foreign = op->kind == OP_RELEASE && lines[k].slot != l->slot;
-
-		if (p && ((p->own_locked && !foreign) ||
-		          (p->others_locked && (foreign || every || (op->kind != OP_RELEASE && balance_gathers(p))))))
+	for (size_t k = 0; op->kind != OP_SPLIT && k < op->lines_count; k++)
+		if (line_is_locked(l, &op->lines[k], every))
 			return true;
-	}
+	for (size_t k = 0; touched && k < touched->lines_count; k++)
+		if (op->kind == OP_CONFIRM ? line_is_locked(l, &touched->lines[k], every)
+		                           : stored_is_locked(l, &touched->lines[k], every))
+			return true;
 	return false;
 }
 
@@ -420,7 +443,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			k++;
 			continue;
 		}
-		if (op->locked && !op->found)
+		if (op->locked && !op_changes(op))
 			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}

@@ -19,12 +19,13 @@ static void code_read(void *arg, const struct db_row *row)
 		catalogue_sku_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
 }
 
-/* Lines get the numbers that the catalogue has; the codes that it lacks are listed in l->rows. */
+/* Lines get the numbers that the catalogue has, those of a split the numbers of the lines that it divides (decide.c);
+ * the codes that it lacks are listed in l->rows. */
 static void lines_resolve(struct lane *l, bool locations)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		for (size_t k = 0; k < l->batch.ops[i]->lines_count; k++) {
+		for (size_t k = 0; l->batch.ops[i]->kind != OP_SPLIT && k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
 			const char  *code = locations ? line->location_code : line->sku_code;
 
@@ -46,9 +47,9 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
 	}
-	if (op->found)
-		reservation_free(op->found);
-	op->found = NULL;
+	reservation_free(op->found);
+	reservation_free(op->other);
+	op->found = op->other = NULL;
 	if (op->kind == OP_MOVE) {
 		movement_free(op->move.found);
 		op->move.found = NULL;

@@ -2,6 +2,7 @@
  * units that move. */
 #include "engine/lane/decide.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool hash_equal(const uint8_t *a, const uint8_t *b)
@@ -41,6 +42,85 @@ static void balance_hold(struct balance *p, int64_t qty)
 	p->hold += qty;
 }
 
+static enum outcome state_outcome(enum reservation_state s)
+{
+	static const enum outcome outcomes[STATES] = {
+		[HELD] = IS_HELD,         [CONFIRMED] = IS_CONFIRMED, [SETTLED] = IS_SETTLED,
+		[RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
+	};
+
+	return outcomes[s];
+}
+
+/* The stored line of the same sku and location; NULL: there is none. Codes are compared: the line of an operation may
+ * have no number. */
+static struct line *stored_line(struct reservation *r, const struct line *line)
+{
+	return r ? bsearch(line, r->lines, r->lines_count, sizeof(r->lines[0]), line_order) : NULL;
+}
+
+static int64_t lines_units(const struct line *lines, size_t count)
+{
+	int64_t units = 0;
+
+	for (size_t i = 0; i < count; i++)
+		units += lines[i].qty;
+	return units;
+}
+
+bool op_is_over_held(const struct op *op)
+{
+	int64_t units;
+
+	if (!op->reserve.limited)
+		return false;
+	units = lines_units(op->lines, op->lines_count);
+	if (op->other && op->other->key_id == op->reserve.key_id)
+		units -= lines_units(op->other->lines, op->other->lines_count);
+	return units > op->reserve.room;
+}
+
+/* May the other order be replaced? */
+static enum outcome replaced_decide(const struct op *op)
+{
+	enum reservation_state state;
+
+	if (!op->other_id)
+		return OUTCOME_OK;
+	if (!op->other)
+		return NO_OTHER;
+	state = reservation_reads(op->other);
+	return state == HELD ? OUTCOME_OK : state_outcome(state);
+}
+
+/* Judges a line by itself. Units of the replaced order count for it alone. */
+static void line_decide(struct batch *b, struct op *op, struct line *line)
+{
+	const struct line *old = op->other_id ? stored_line(op->other, line) : NULL;
+
+	line->reserved = old ? old->qty : 0;
+	line->available = line_left(b, line) + line->reserved;
+	line->fault = line->available < line->qty;
+	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
+	line->slot = old && line->granted <= old->qty ? old->slot : (uint16_t)b->slot;
+}
+
+/* Units that the replaced order has stay in their slot where they are enough. Otherwise all are held in the own slot,
+ * and only the difference leaves `available`. */
+static void line_hold(struct batch *b, struct op *op, struct line *line)
+{
+	int64_t         more = line->granted - line->reserved;
+	struct balance *p = line_balance(b, line);
+
+	if (more <= 0)
+		return;
+	balance_hold(p, more);
+	if (line->reserved > 0 && stored_line(op->other, line)->slot != b->slot) {
+		p->hold += line->reserved;
+		p->moved += line->reserved;
+	}
+}
+
 static enum outcome reserve_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
@@ -48,27 +128,59 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
-	if (op->reserve.over_held)
+	if (op_is_over_held(op))
 		return TOO_MUCH_HELD;
-	out = unknown_skus(op);
+	out = replaced_decide(op);
+	if (out == OUTCOME_OK)
+		out = unknown_skus(op);
 	if (out != OUTCOME_OK)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
-		struct line *line = &op->lines[i];
-
-		line->available = line_left(b, line);
-		line->fault = line->available < line->qty;
-		line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
-		granted += line->granted;
-		if (line->fault && op->reserve.mode == ALL_OR_NOTHING)
+		line_decide(b, op, &op->lines[i]);
+		granted += op->lines[i].granted;
+		if (op->lines[i].fault && op->reserve.mode == ALL_OR_NOTHING)
 			out = SHORT;
 	}
 	if (out == SHORT || granted == 0)
 		return SHORT;
 	for (size_t i = 0; i < op->lines_count; i++)
-		if (op->lines[i].granted > 0)
-			balance_hold(line_balance(b, &op->lines[i]), op->lines[i].granted);
+		line_hold(b, op, &op->lines[i]);
 	return OUTCOME_OK;
+}
+
+/* Which units the first reservation has of each line, and in which slot. */
+static enum outcome split_decide(struct batch *b, struct op *op)
+{
+	struct reservation    *f = op->other;
+	enum reservation_state state;
+	enum outcome           out = OUTCOME_OK;
+
+	(void)b;
+	if (op->found)
+		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
+	if (!f)
+		return NO_ORDER;
+	state = reservation_reads(f);
+	if (state != HELD && state != CONFIRMED)
+		return state_outcome(state);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line       *line = &op->lines[i];
+		const struct line *of = stored_line(f, line);
+
+		line->available = of ? of->qty : 0;
+		line->fault = line->available < line->qty;
+		if (line->fault) {
+			out = NOT_IN_ORDER;
+			continue;
+		}
+		line->sku = of->sku;
+		line->location = of->location;
+		line->slot = of->slot;
+		line->granted = line->qty;
+	}
+	if (out == OUTCOME_OK && lines_units(op->lines, op->lines_count) == lines_units(f->lines, f->lines_count))
+		return NOTHING_LEFT;
+	return out;
 }
 
 enum outcome movement_outcome(const struct op *op)
@@ -111,16 +223,6 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 			p->take -= qty;
 	}
 	return OUTCOME_OK;
-}
-
-static enum outcome state_outcome(enum reservation_state s)
-{
-	static const enum outcome outcomes[STATES] = {
-		[HELD] = IS_HELD,         [CONFIRMED] = IS_CONFIRMED, [SETTLED] = IS_SETTLED,
-		[RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
-	};
-
-	return outcomes[s];
 }
 
 /* Decides on a reservation that has expired and is wanted all the same. An unswept hold still has its units; a swept
@@ -208,14 +310,15 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
 	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
 	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
+	[OP_SPLIT] = split_decide,
 };
 
 /* Checks the invariants of a decision. Nothing is granted twice: units that leave were there or came in before, and
- * reserved units are among those that leave. */
+ * reserved units are among those that leave, or were reserved before. */
 static void balance_check(const struct balance *p)
 {
 	assert(p->left >= 0 || p->left == p->total);
-	assert(p->hold >= 0 && p->hold <= p->take && p->add >= 0);
+	assert(p->hold >= 0 && p->moved >= 0 && p->hold <= p->take + p->moved && p->add >= 0);
 	assert(p->take <= p->total + p->add || p->take == 0);
 	assert(p->left == p->total + p->add - p->take);
 }
@@ -226,7 +329,7 @@ void decide(struct batch *b)
 		struct balance *p = &b->balances[i];
 
 		p->left = p->total;
-		p->take = p->hold = p->add = 0;
+		p->take = p->hold = p->add = p->moved = 0;
 	}
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
@@ -271,14 +374,53 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 {
 	if (op->lookup_seq == 0)
 		return false;
-	if (op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
+	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
 }
 
-size_t op_found_lines(const struct op *op)
+struct reservation *op_touches(const struct op *op)
 {
-	bool takes = op->kind == OP_RELEASE || (op->kind == OP_CONFIRM && op->change.reacquire);
+	switch (op->kind) {
+	case OP_RELEASE:
+		return op->found;
+	case OP_CONFIRM:
+		return op->change.reacquire ? op->found : NULL;
+	case OP_SPLIT:
+		return op->split.then == THEN_RELEASE ? op->other : NULL;
+	default:
+		return op->other; /* what is replaced */
+	}
+}
 
-	return takes && op->found ? op->found->lines_count : 0;
+struct reservation *op_changes(const struct op *op)
+{
+	return op->other_id ? op->other : op->found;
+}
+
+/* The units of a replaced order: those that stay in their slot or move with the new order are not given back. */
+static void replaced_gives(const struct op *op, const struct batch *b, struct shares *s)
+{
+	for (size_t i = 0; i < op->other->lines_count; i++) {
+		const struct line *old = &op->other->lines[i];
+		const struct line *line = bsearch(old, op->lines, op->lines_count, sizeof(*line), line_order);
+		int64_t            granted = line ? line->granted : 0;
+		uint32_t           sku = sku_id(old->sku), location = old->location->location_id;
+
+		if (granted < old->qty)
+			share_add(s, sku, location, old->slot, old->qty - granted, old->qty - granted);
+		else if (granted > old->qty && old->slot != b->slot)
+			share_add(s, sku, location, old->slot, old->qty, 0);
+	}
+}
+
+void op_gives(const struct op *op, const struct batch *b, struct shares *s)
+{
+	assert(op->writes);
+	if (op->kind == OP_RELEASE)
+		shares_of(s, op->found->lines, op->found->lines_count);
+	else if (op->kind == OP_SPLIT && op->split.then == THEN_RELEASE)
+		shares_of(s, op->lines, op->lines_count);
+	else if (op->kind == OP_RESERVE && op->other)
+		replaced_gives(op, b, s);
 }

@@ -8,6 +8,7 @@
 #define DECIDE_H
 
 #include "engine/op.h"
+#include "engine/shares.h"
 
 enum needs { NO_SLOT, OWN_SLOT, EVERY_SLOT };
 
@@ -30,7 +31,8 @@ struct balance {
 	bool     gathers;       /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* units of `total` that this batch has not taken, additions included */
-	int64_t take, hold, add; /* take leaves available; hold is the reserved part of take; add comes in */
+	int64_t take, hold, add; /* take leaves available; add comes in; hold becomes reserved .. */
+	int64_t moved;           /* .. and this part of it was reserved in another slot, for a replaced order */
 };
 
 enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
@@ -39,6 +41,7 @@ enum { BATCH_OPS = 1000, BATCH_LINES = 5000, BATCH_BYTES = 1 << 20 };
 enum { LOOKS_ENOUGH = 4 };
 
 struct batch {
+	unsigned        slot;     /* the lane's own */
 	unsigned        read_seq; /* number of the batch's reads so far: a later read has a larger one */
 	struct op     **ops;
 	size_t          count;
@@ -46,9 +49,12 @@ struct batch {
 	uint32_t       *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t          balances_count;
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
+	bool            takes_over;    /* false: no operation names another order */
 };
 
 void decide(struct batch *b);
+/* True: the reservation would pass the limit of its key; a replacement counts by the difference. */
+bool op_is_over_held(const struct op *op);
 /* The outcome of a movement whose id was found: replayed, or used for something else. */
 enum outcome movement_outcome(const struct op *op);
 /* True: the refusal or partial grant stands on balances newer than the op, and on a look-up of its id newer than these.
@@ -61,8 +67,14 @@ bool op_is_certain(const struct op *op, const struct batch *b);
 /* True: the outcome is SHORT, UNKNOWN_SKU or a partial grant. All three need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
-/* The number of lines of the found reservation that need balances: a release writes the slots of its lines, a
- * confirmation that acquires anew takes their units again. */
-size_t op_found_lines(const struct op *op);
+/* The stored reservation whose lines need balances, or NULL: a release, a replacement and a split that releases write
+ * the slots of its lines, a confirmation that acquires anew takes their units again. */
+struct reservation *op_touches(const struct op *op);
+/* The stored reservation that the operation changes: the found one, or the one that is replaced or split; NULL: there
+ * is none. */
+struct reservation *op_changes(const struct op *op);
+/* Adds the units that the operation takes out of `reserved`, by the slots of stored lines. Of an operation that writes.
+ */
+void op_gives(const struct op *op, const struct batch *b, struct shares *s);
 
 #endif

@@ -193,9 +193,12 @@ static int64_t stamp_min(const struct batch *b)
 {
 	int64_t min = 0;
 
-	for (size_t i = 0; i < b->count; i++)
-		if (b->ops[i]->found && b->ops[i]->found->changed >= min)
-			min = b->ops[i]->found->changed + 1;
+	for (size_t i = 0; i < b->count; i++) {
+		const struct reservation *changes = op_changes(b->ops[i]);
+
+		if (changes && changes->changed >= min)
+			min = changes->changed + 1;
+	}
 	return min;
 }
 

@@ -21,6 +21,7 @@
 #include "engine/lane/movement.h"
 #include "engine/lane/reclaim.h"
 #include "engine/lane/reservation.h"
+#include "engine/lane/split.h"
 #include "engine/lane/stock.h"
 #include "engine/lane/stocktake.h"
 
@@ -44,7 +45,7 @@ static void batch_mark_known(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
 
-		op->may_exist |= op->exclusive || (op->kind == OP_RESERVE && op->reserve.over_held) ||
+		op->may_exist |= op->exclusive || op->other_id || (op->kind == OP_RESERVE && op_is_over_held(op)) ||
 		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
 		op->lookup_due = op->may_exist || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
 	}
@@ -56,6 +57,8 @@ static enum db_result batch_look_up(struct lane *l)
 
 	l->batch.read_seq++;
 	result = reservations_look_up(l);
+	if (result == DB_OK && l->batch.has[OP_RESERVE])
+		result = shorts_look_up(l);
 	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }
 
@@ -116,7 +119,7 @@ static bool batch_doubt(struct lane *l)
 		any = op->lookup_due = true;
 		op->looks++;
 		lines_doubt(b, op->lines, op->lines_count);
-		if (op->found)
+		if (op->kind == OP_CONFIRM)
 			lines_doubt(b, op->found->lines, op->found->lines_count);
 	}
 	return any;
@@ -185,9 +188,13 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
 	lane_begin(l, READ_COMMITTED);
 	reservations_change(l);
+	if (b->has[OP_SPLIT])
+		splits_change(l);
 	stock_write(l, inside);
 	if (b->has[OP_RESERVE])
 		reservations_insert(l);
+	if (b->has[OP_SPLIT])
+		splits_insert(l);
 	if (b->has[OP_MOVE])
 		movements_insert(l);
 	return lane_commit(l, verdict, now);
@@ -412,7 +419,7 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 
 	l->shared = shared;
 	l->catalogue = shared->catalogue;
-	l->slot = slot;
+	l->slot = l->batch.slot = slot;
 	l->recents = mem_alloc(RECENTS * sizeof(*l->recents));
 	batch_open(l);
 	balances_open(l);

@@ -7,6 +7,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/fence.h"
+#include "engine/lane/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ static size_t look_up_rows(struct lane *l)
 		if (asked == l->lookups_max)
 			break;
 		values_row(&l->rows, V_TEXT(op->id));
+		if (op->other_id)
+			values_row(&l->rows, V_TEXT(op->other_id));
 		asked++;
 	}
 	if (kept < l->batch.count)
@@ -47,16 +50,18 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		if (!wants_look_up(op))
 			continue;
 		reservation_free(op->found);
-		op->found = NULL;
+		reservation_free(op->other);
+		op->found = op->other = NULL;
 		op->lookup_due = false;
 		op->lookup_seq = l->batch.read_seq;
 	}
 	reservations_join(in);
 	for (size_t i = 0; i < in->count; i++) {
-		struct op *op = batch_find(l, false, in->list[i]->order_id);
+		struct op           *op = batch_find(l, false, in->list[i]->order_id);
+		struct reservation **to = !op ? NULL : strcmp(op->id, in->list[i]->order_id) ? &op->other : &op->found;
 
-		if (op && !op->found)
-			op->found = in->list[i];
+		if (to && !*to)
+			*to = in->list[i];
 		else
 			reservation_free(in->list[i]);
 	}
@@ -100,6 +105,40 @@ enum db_result reservations_look_up(struct lane *l)
 		assert(asked > 1); /* a reservation has 1,000 lines at most */
 		l->lookups_max = asked / 2;
 	}
+}
+
+static void short_read(void *arg, const struct db_row *row)
+{
+	struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+		uint64_t   line = (uint64_t)db_int(row, 1);
+
+		if (!op->found || op->found->reservation_id != (uint64_t)db_int(row, 0) || line >= op->lines_count)
+			continue;
+		op->lines[line].fault = true;
+		op->lines[line].available = db_int(row, 2);
+	}
+}
+
+/* A line has the same place in every request with the same fingerprint. */
+enum db_result shorts_look_up(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->kind != OP_RESERVE || !op->found)
+			continue;
+		for (size_t k = 0; k < op->lines_count; k++)
+			op->lines[k].fault = false;
+		if (op->found->noted && memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
+			values_row(&l->rows, V_INT(op->found->reservation_id));
+	}
+	if (l->rows.count == 0)
+		return DB_OK;
+	return lane_ask(l, RESERVATION_SHORT_FIND, &(struct fill){.rows = &l->rows}, short_read, l);
 }
 
 /* ---- changes of state */
@@ -171,8 +210,41 @@ static void extend_write(struct lane *l, size_t first)
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
+/* Locks all rows that the batch changes in the order of their ids: with other orders in play, statements of two lanes
+ * may meet in rows of both. */
+static void rows_lock(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes && op_changes(l->batch.ops[i]))
+			values_row(&l->rows, V_INT(op_changes(l->batch.ops[i])->reservation_id));
+	if (l->rows.rows > 1)
+		txn_run(&l->txn, RESERVATION_LOCK, &(struct fill){.rows = &l->rows});
+}
+
+static bool replaces(const struct op *op)
+{
+	return op->writes && op->kind == OP_RESERVE && op->other;
+}
+
+static void replaced_write(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (replaces(l->batch.ops[i]))
+			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
+	if (l->rows.count == 0)
+		return;
+	txn_run(&l->txn, RESERVATION_REPLACE, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+}
+
 void reservations_change(struct lane *l)
 {
+	if (l->batch.takes_over) {
+		rows_lock(l);
+		replaced_write(l);
+	}
 	for (size_t i = 0; i < LENGTH(changes); i++)
 		if (l->batch.has[changes[i].kind])
 			change_write(l, &changes[i]);
@@ -198,7 +270,7 @@ static void lines_insert(struct lane *l)
 			if (op->lines[k].granted == 0)
 				continue;
 			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(op->lines[k].sku)),
-			           V_INT(op->lines[k].location->location_id), V_INT(l->slot),
+			           V_INT(op->lines[k].location->location_id), V_INT(op->lines[k].slot),
 			           V_INT(op->lines[k].granted));
 		}
 	}
@@ -213,7 +285,7 @@ static void key_holds_insert(struct lane *l)
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
 
-		if (!holds(op) || op->reserve.held_units == 0)
+		if (!holds(op) || !op->reserve.limited || op->reserve.confirm)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
@@ -223,24 +295,74 @@ static void key_holds_insert(struct lane *l)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
+static bool is_short(const struct op *op)
+{
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (op->lines[k].fault)
+			return true;
+	return false;
+}
+
+/* Writes references, and which order has replaced another. */
+static void notes_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (holds(op) && op->reserve.reference)
+			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reserve.reference), V_TEXT(NULL));
+		if (replaces(op))
+			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
+}
+
+static void shorts_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; holds(op) && k < op->lines_count; k++)
+			if (op->lines[k].fault)
+				values_row(&l->rows, V_INT(op->new_id), V_INT(k), V_INT(sku_id(op->lines[k].sku)),
+				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
+}
+
 void reservations_insert(struct lane *l)
 {
+	bool notes = l->batch.takes_over, shorts = false;
+
 	if (!txn_goes_on(&l->txn))
 		return;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
+		bool       falls_short;
 
 		if (!holds(op))
 			continue;
+		falls_short = is_short(op);
+		notes |= op->reserve.reference != NULL;
+		shorts |= falls_short;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op->reserve.key_id), V_INT(HELD), V_INT(op->reserve.ttl_s));
+		           V_INT(op->reserve.key_id), V_INT(op->reserve.confirm ? CONFIRMED : HELD),
+		           V_INT(op->reserve.ttl_s), V_INT(falls_short || op->reserve.reference));
 	}
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
 	lines_insert(l);
+	if (notes)
+		notes_insert(l);
+	if (shorts)
+		shorts_insert(l);
 	key_holds_insert(l);
 }
 
@@ -252,10 +374,12 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 
 	r->reservation_id = op->new_id;
 	memcpy(r->order_id, op->id, sizeof(r->order_id));
-	r->state = HELD;
+	r->state = op->reserve.confirm ? CONFIRMED : HELD;
 	r->created_at = r->read_at = now;
-	r->expires_at = r->due_at = now + op->reserve.ttl_s * 1000;
-	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
+	r->expires_at = now + op->reserve.ttl_s * 1000;
+	r->confirmed_at = op->reserve.confirm ? now : TIME_NONE;
+	r->released_at = r->settled_at = TIME_NONE;
+	r->reference = mem_copy(op->reserve.reference);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {
 			r->lines[r->lines_count] = op->lines[i];
@@ -289,6 +413,10 @@ static void reservation_changed(struct reservation *r, const struct op *op, int6
 
 void reservation_answer(struct op *op, int64_t now)
 {
+	if (op->kind == OP_SPLIT && op->writes) {
+		op->reservation = split_made(op, now);
+		return;
+	}
 	if (op->kind == OP_RESERVE && op->writes) {
 		op->reservation = reservation_made(op, now);
 		return;

@@ -5,8 +5,11 @@
 #include "engine/lane/state.h"
 
 enum db_result reservations_look_up(struct lane *l) MUST_CHECK;
+/* Reads which lines of replayed reservations had fallen short, and marks them so: fault, available. */
+enum db_result shorts_look_up(struct lane *l) MUST_CHECK;
 void           reservations_change(struct lane *l); /* writes changes of state */
-void reservations_insert(struct lane *l); /* writes new reservations, their lines, holds of keys with a limit */
+/* Writes new reservations, their lines, notes and short lines, and holds of keys with a limit. */
+void reservations_insert(struct lane *l);
 void reservation_answer(struct op *op, int64_t now); /* fills op->reservation, as after the commit at `now` */
 
 #endif

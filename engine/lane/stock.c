@@ -78,12 +78,12 @@ static void slots_lock(struct lane *l, const struct shares *given)
 	struct shares all = {0};
 
 	for (size_t i = 0; i < given->count; i++)
-		share_add(&all, given->list[i].sku_id, given->list[i].location_id, given->list[i].slot, 0);
+		share_add(&all, given->list[i].sku_id, given->list[i].location_id, given->list[i].slot, 0, 0);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[i];
 
 		if (p->take > 0 || p->add > 0)
-			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0);
+			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0, 0);
 	}
 	shares_sum(&all);
 	values_reset(&l->rows);
@@ -147,9 +147,9 @@ void stock_write(struct lane *l, bool gather)
 	struct shares given = {0};
 	bool          adds = false, takes = false;
 
-	for (size_t i = 0; l->batch.has[OP_RELEASE] && i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes && l->batch.ops[i]->kind == OP_RELEASE)
-			shares_of(&given, l->batch.ops[i]->found);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes)
+			op_gives(l->batch.ops[i], &l->batch, &given);
 	if (given.count > 0)
 		shares_sum(&given);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {

@@ -1,0 +1,172 @@
+/* split.c - see split.h. A split moves lines and touches no slot: the lines of the part name the slots of the first.
+ * Units go back to their slots only where the part is released in the same step (op_gives). */
+#include "engine/lane/split.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/lane/fence.h"
+
+#include <string.h>
+
+static bool splits(const struct op *op)
+{
+	return op->writes && op->kind == OP_SPLIT;
+}
+
+/* The state of the part: that of the first, or what `then` makes of it. */
+static enum reservation_state part_state(const struct op *op)
+{
+	switch (op->split.then) {
+	case THEN_CONFIRM:
+		return CONFIRMED;
+	case THEN_RELEASE:
+		return RELEASED;
+	default:
+		return op->other->state;
+	}
+}
+
+/* ---- the first */
+
+/* Lists in l->rows the lines of which units leave: those that leave whole, or the others. */
+static void lines_leave(struct lane *l, bool whole)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; splits(op) && k < op->lines_count; k++) {
+			const struct line *line = &op->lines[k];
+			int64_t            first = (int64_t)op->other->reservation_id, sku = sku_id(line->sku),
+				location = line->location->location_id;
+
+			if (whole && line->qty == line->available)
+				values_row(&l->rows, V_INT(first), V_INT(sku), V_INT(location));
+			else if (!whole && line->qty < line->available)
+				values_row(&l->rows, V_INT(first), V_INT(sku), V_INT(location), V_INT(line->slot),
+				           V_INT(line->qty));
+		}
+	}
+}
+
+void splits_change(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (splits(l->batch.ops[i]))
+			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
+	if (l->rows.count == 0)
+		return;
+	txn_run(&l->txn, SPLIT_LOSE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, SPLIT_FIRST, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+	lines_leave(l, false);
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, SPLIT_LINE_TAKE, &(struct fill){.rows = &l->rows});
+		txn_expect(&l->txn, 2 * l->rows.rows, TXN_MOVED);
+	}
+	lines_leave(l, true);
+	if (l->rows.count > 0) {
+		txn_run(&l->txn, SPLIT_LINE_DROP, &(struct fill){.rows = &l->rows});
+		txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+	}
+}
+
+/* ---- the part */
+
+static void parts_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (!splits(op))
+			continue;
+		op->new_id = lane_new_id(l);
+		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
+		           V_INT(part_state(op)), V_INT(op->other->reservation_id));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, SPLIT_PART_ADD, &(struct fill){.rows = &l->rows});
+}
+
+static void part_lines_insert(struct lane *l)
+{
+	struct values moved = {0};
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; splits(op) && k < op->lines_count; k++) {
+			const struct line *line = &op->lines[k];
+			int64_t            sku = sku_id(line->sku), location = line->location->location_id;
+
+			values_row(&l->rows, V_INT(op->new_id), V_INT(sku), V_INT(location), V_INT(line->slot),
+			           V_INT(line->qty));
+			values_row(&moved, V_INT(op->other->reservation_id), V_INT(op->new_id), V_INT(sku),
+			           V_INT(location), V_INT(line->available), V_INT(line->qty));
+		}
+	}
+	txn_run(&l->txn, RESERVATION_LINE_ADD, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, SPLIT_ADD, &(struct fill){.rows = &moved});
+	values_fini(&moved);
+}
+
+static int64_t units_of(const struct line *lines, size_t count)
+{
+	int64_t units = 0;
+
+	for (size_t i = 0; i < count; i++)
+		units += lines[i].qty;
+	return units;
+}
+
+/* The key that made the first holds the part, too. */
+static void part_holds_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+		int64_t          units;
+
+		if (!splits(op) || !op->other->key_id)
+			continue;
+		units = units_of(op->lines, op->lines_count);
+		values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(op->other->key_id),
+		           V_INT(units_of(op->other->lines, op->other->lines_count) - units));
+		if (part_state(op) == HELD)
+			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->key_id), V_INT(units));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, KEY_HOLD_SET, &(struct fill){.rows = &l->rows});
+}
+
+void splits_insert(struct lane *l)
+{
+	if (!txn_goes_on(&l->txn))
+		return;
+	parts_insert(l);
+	if (l->rows.count == 0)
+		return;
+	part_lines_insert(l);
+	part_holds_insert(l);
+}
+
+struct reservation *split_made(const struct op *op, int64_t now)
+{
+	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
+
+	r->reservation_id = op->new_id;
+	memcpy(r->order_id, op->id, sizeof(r->order_id));
+	r->state = part_state(op);
+	r->key_id = op->other->key_id;
+	r->created_at = op->other->created_at;
+	r->expires_at = op->other->expires_at;
+	r->read_at = now;
+	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
+	r->released_at = r->state == RELEASED ? now : TIME_NONE;
+	r->settled_at = TIME_NONE;
+	r->lines_count = op->lines_count;
+	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));
+	return r;
+}

@@ -1,0 +1,12 @@
+/* split.h - units that leave a reservation for a new one. */
+#ifndef SPLIT_H
+#define SPLIT_H
+
+#include "engine/lane/state.h"
+
+void splits_change(struct lane *l); /* writes the first reservations and their lines */
+void splits_insert(struct lane *l); /* writes the parts, their lines, and the holds of keys that both are */
+/* The part as after the commit at `now`; the caller's. */
+struct reservation *split_made(const struct op *op, int64_t now);
+
+#endif
