@@ -29,9 +29,9 @@ static const struct column {
 	[COST_CPU] = {"CPU us", 1.05},
 	[COST_SERVICE] = {"  service", 0},
 	[COST_DATABASE] = {"  database", 0},
-	[COST_REDO] = {"redo bytes", 1.02},
-	[COST_HANDLERS] = {"handler calls", 1.02},
-	[COST_TRIPS] = {"round trips", 1.02},
+	[COST_REDO] = {"redo bytes", 1.08},
+	[COST_HANDLERS] = {"handler calls", 1.01},
+	[COST_TRIPS] = {"round trips", 1.01},
 };
 
 /* ---- the rows */
