@@ -21,6 +21,7 @@ static const struct {
 	[OP_EXTEND] = {BY_LANE, 0},
 	[OP_KICK] = {BY_LANE, 0},
 	[OP_GET] = {BY_READER, 0},
+	[OP_GET_MOVEMENT] = {BY_READER, 0},
 	[OP_TOTALS] = {BY_READER, sizeof(struct query)},
 	[OP_LIST_SKUS] = {BY_READER, sizeof(struct query)},
 	[OP_LIST_MOVEMENTS] = {BY_READER, sizeof(struct query)},
@@ -77,7 +78,7 @@ void op_free(struct op *op)
 	reservation_free(op->reservation);
 	reservation_free(op->found);
 	op_forget(op);
-	if (op->kind == OP_MOVE) {
+	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
 	}

@@ -17,6 +17,7 @@ enum op_kind {
 	OP_EXTEND,
 	OP_KICK,
 	OP_GET,
+	OP_GET_MOVEMENT,
 	OP_TOTALS,
 	OP_LIST_SKUS,
 	OP_LIST_MOVEMENTS,
@@ -36,13 +37,16 @@ enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
 	uint32_t          key_id; /* the key that asks; 0: none */
+	const char       *by;     /* its name, which outlives the op; NULL: none */
 	int64_t           ttl_s;
 	int64_t           held_units; /* units that count against the key's limit; 0: the key has none */
 	bool              over_held;  /* the limit is reached: a replay is answered, nothing is made */
 };
 
-struct move { /* OP_MOVE */
+struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
+	uint32_t           key_id;             /* the key that asks; 0: none */
+	const char        *by;                 /* its name, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */

@@ -161,7 +161,8 @@ static void plan_read(void *arg, const struct db_row *row)
 		cr_expect(e->plan->sorts == SORTS_OWN_ROWS, "%s sorts %s", name, e->setting);
 }
 
-static void plans_hold(const char *setting)
+/* Of the sku 1 or of none (0), the same of the location: a list may ask for either. */
+static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 {
 	struct text sql = {0};
 
@@ -176,7 +177,8 @@ static void plans_hold(const char *setting)
 		              &(struct fill){.rows = &rows,
 		                             .slot = 1,
 		                             .lane = 7,
-		                             .sku = 1,
+		                             .sku = sku,
+		                             .location = location,
 		                             .state = 2,
 		                             .ttl_s = 10,
 		                             .after_code = "A",
@@ -199,6 +201,13 @@ static void plans_hold(const char *setting)
 	text_fini(&sql);
 }
 
+static void plans_hold(const char *setting)
+{
+	plans_hold_of(setting, 0, 0);
+	plans_hold_of(setting, 1, 0);
+	plans_hold_of(setting, 1, 1);
+}
+
 Test(plan, no_scan_and_no_sort)
 {
 	fill_tables();
@@ -213,18 +222,23 @@ static void walked_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg += strncmp(row->col[0], "Handler_read", 12) == 0 ? db_int(row, 1) : 0;
 }
 
-/* How many rows a page of ten reads. */
-static int64_t page_walks(int state, int lapsed)
+static int64_t reads_of(enum statement name, const struct fill *fill)
 {
 	struct text sql = {0};
 	int64_t     walked = 0;
 
-	statement_add(&sql, RESERVATION_LIST_WAITING, &(struct fill){.state = state, .lapsed = lapsed, .limit = 10});
+	statement_add(&sql, name, fill);
 	run(s.db, "FLUSH STATUS");
 	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", walked_read, &walked), DB_OK);
 	text_fini(&sql);
 	return walked;
+}
+
+/* How many rows a page of ten reads. */
+static int64_t page_walks(int state, int lapsed)
+{
+	return reads_of(RESERVATION_LIST_WAITING, &(struct fill){.state = state, .lapsed = lapsed, .limit = 10});
 }
 
 /* A list of what is held does not walk what has expired, nor the other way round. */
@@ -240,6 +254,49 @@ Test(plan, a_list_walks_its_own_rows)
 	cr_expect_leq(page_walks(1, true), 12);
 	run(s.db, "UPDATE reservation SET state = 4");
 	cr_expect_leq(page_walks(4, false), 12);
+	scratch_close(&s);
+}
+
+/* A list of who holds a sku takes one look by primary key for each row that it walks over, and ends with its limit,
+ * however few hold the sku. The server's memory of answers is another look, until it has been in vain 200 times. */
+Test(plan, a_list_of_holders_looks_once_a_row)
+{
+	struct fill fill = {.state = 2, .sku = 1, .limit = 10};
+	int64_t     plain;
+
+	fill_tables();
+	run(s.db, "UPDATE reservation SET state = 2, task_id = NULL");
+	run(s.db, "UPDATE reservation_line SET sku_id = 2");
+	plain = page_walks(2, false);
+	cr_expect_leq(plain, 12);
+	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
+	fill.location = 1;
+	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
+	run(s.db, "UPDATE reservation SET task_id = 7");
+	cr_expect_leq(reads_of(RESERVATION_LIST_TASKED, &fill), plain + 20);
+	scratch_close(&s);
+}
+
+/* The name of a key is read where there is a key only. */
+Test(plan, no_key_costs_no_read)
+{
+	struct values rows = {0}, movement = {0};
+	struct fill   fill = {.rows = &rows}, found = {.rows = &movement};
+	int64_t       reservations, movements;
+
+	fill_tables();
+	run(s.db, "INSERT INTO api_key (key_id, name, created_at) VALUES (5, 'shop', UTC_TIMESTAMP(3))");
+	rows_parse(&rows, "1,2,3");
+	values_row(&movement, V_TEXT("M1"));
+	reservations = reads_of(RESERVATION_BY_ID, &fill);
+	movements = reads_of(MOVEMENT_FIND, &found);
+	run(s.db, "UPDATE reservation SET key_id = 5");
+	run(s.db, "UPDATE movement SET key_id = 5");
+	cr_expect_eq(reads_of(RESERVATION_BY_ID, &fill), reservations + 1, "one key, read once: %lld after %lld",
+	             (long long)reads_of(RESERVATION_BY_ID, &fill), (long long)reservations);
+	cr_expect_eq(reads_of(MOVEMENT_FIND, &found), movements + 1);
+	values_fini(&rows);
+	values_fini(&movement);
 	scratch_close(&s);
 }
 

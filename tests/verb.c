@@ -291,10 +291,29 @@ static bool write_task(const struct step *s, struct call *to)
 
 /* ---- reading */
 
+static void escape(struct text *to, const char *value)
+{
+	for (; *value; value++) {
+		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
+			text_char(to, *value);
+		else
+			text_format(to, "%%%02X", (unsigned char)*value);
+	}
+}
+
 static bool write_get(const struct step *s, struct call *to)
 {
 	if (s->words == 2)
 		text_format(&to->path, "/v1/reservations/%s", s->word[1]);
+	return s->words == 2;
+}
+
+/* movement ID */
+static bool write_moved(const struct step *s, struct call *to)
+{
+	text_add(&to->path, "/v1/movements/");
+	if (s->words == 2)
+		escape(&to->path, s->word[1]);
 	return s->words == 2;
 }
 
@@ -319,17 +338,7 @@ static bool write_availability(const struct step *s, struct call *to)
 	return s->words > 1;
 }
 
-static void escape(struct text *to, const char *value)
-{
-	for (; *value; value++) {
-		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
-			text_char(to, *value);
-		else
-			text_format(to, "%%%02X", (unsigned char)*value);
-	}
-}
-
-/* list|skus|movements SKU [state=S] [limit=N] [next] */
+/* list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next] */
 static bool write_list(const struct step *s, struct call *to)
 {
 	bool   of_sku = strcmp(s->word[0], "movements") == 0;
@@ -421,6 +430,7 @@ static const struct verb {
 	{"task", "GET", NULL, write_task},
 	{"tasks", "GET", "/v1/tasks", write_list},
 	{"get", "GET", NULL, write_get},
+	{"movement", "GET", NULL, write_moved},
 	{"sku", "GET", NULL, write_sku},
 	{"availability", "POST", "/v1/availability", write_availability},
 	{"list", "GET", "/v1/reservations", write_list},

@@ -256,6 +256,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	r->created_at = r->read_at = now;
 	r->expires_at = r->due_at = now + op->reserve.ttl_s * 1000;
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
+	r->by = mem_copy(op->reserve.by);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {
 			r->lines[r->lines_count] = op->lines[i];
