@@ -61,7 +61,7 @@ struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK */
 
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
-	enum reservation_state state; /* a reservation list: the state to show; 0: all */
+	enum reservation_state state; /* a reservation list: the state to show; 0: all (list.h) */
 	unsigned               limit;
 	char cursor[256]; /* empty: from the beginning; in the answer: the cursor of the next page, empty if there is
 	                     none */

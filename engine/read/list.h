@@ -9,8 +9,8 @@
 enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;  /* one, by its id */
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK; /* movements of a sku */
-/* Reservations: all, those in a state, or those that hold the sku of the op's line; its location_code NULL: anywhere.
- */
+/* Reservations: all, or those in a state; where the op has a line those that hold its sku (location_code NULL:
+ * anywhere), which are held, confirmed or buried. */
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;
 
 #endif
