@@ -291,29 +291,10 @@ static bool write_task(const struct step *s, struct call *to)
 
 /* ---- reading */
 
-static void escape(struct text *to, const char *value)
-{
-	for (; *value; value++) {
-		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
-			text_char(to, *value);
-		else
-			text_format(to, "%%%02X", (unsigned char)*value);
-	}
-}
-
 static bool write_get(const struct step *s, struct call *to)
 {
 	if (s->words == 2)
 		text_format(&to->path, "/v1/reservations/%s", s->word[1]);
-	return s->words == 2;
-}
-
-/* movement ID */
-static bool write_moved(const struct step *s, struct call *to)
-{
-	text_add(&to->path, "/v1/movements/");
-	if (s->words == 2)
-		escape(&to->path, s->word[1]);
 	return s->words == 2;
 }
 
@@ -338,7 +319,17 @@ static bool write_availability(const struct step *s, struct call *to)
 	return s->words > 1;
 }
 
-/* list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next] */
+static void escape(struct text *to, const char *value)
+{
+	for (; *value; value++) {
+		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
+			text_char(to, *value);
+		else
+			text_format(to, "%%%02X", (unsigned char)*value);
+	}
+}
+
+/* list|skus|movements SKU [state=S] [limit=N] [next] */
 static bool write_list(const struct step *s, struct call *to)
 {
 	bool   of_sku = strcmp(s->word[0], "movements") == 0;
@@ -361,6 +352,13 @@ static bool write_list(const struct step *s, struct call *to)
 		}
 	}
 	return true;
+}
+
+static bool write_moved(const struct step *s, struct call *to)
+{
+	if (s->words == 2)
+		text_format(&to->path, "/v1/movements/%s", s->word[1]);
+	return s->words == 2;
 }
 
 /* ---- raw METHOD PATH [Header:value ..] [BODY]: the body is what follows the last header word, to the end */
@@ -430,12 +428,12 @@ static const struct verb {
 	{"task", "GET", NULL, write_task},
 	{"tasks", "GET", "/v1/tasks", write_list},
 	{"get", "GET", NULL, write_get},
-	{"movement", "GET", NULL, write_moved},
 	{"sku", "GET", NULL, write_sku},
 	{"availability", "POST", "/v1/availability", write_availability},
 	{"list", "GET", "/v1/reservations", write_list},
 	{"skus", "GET", "/v1/skus", write_list},
 	{"movements", "GET", NULL, write_list},
+	{"movement", "GET", NULL, write_moved},
 	{"raw", "", NULL, write_raw},
 };
 
