@@ -193,7 +193,7 @@ Test(list, who_holds_a_sku_refused)
 	     "list     sku=a              -> 404 unknown_sku",
 	     "list     sku=GHOST location=rome -> 404 unknown_sku",
 	     "list     sku=               -> 400 invalid_request field=sku",
-	     "list     sku=A%20B          -> 400 invalid_request field=sku",
+	     "list     sku=%20A           -> 400 invalid_request field=sku",
 	     "list     sku=A sku=B        -> 400 invalid_request field=sku",
 	     "list     sku=A location=    -> 400 invalid_request field=location",
 	     "list     sku=A location=%00 -> 400 invalid_request field=location",
