@@ -27,6 +27,7 @@ static void key_take(struct keys *k, const struct key_line *line)
 	if (!key) {
 		k->all = mem_reach(k->all, k->count, &k->max, sizeof(*k->all));
 		key = k->all[k->count++] = mem_alloc(sizeof(*key));
+		strcpy(key->name, line->name);
 	}
 	key->counted &= key->active && key->line.held > 0;
 	key->line = *line;

@@ -21,6 +21,7 @@ enum callers {
 /* A key. Lives until keys_free, because requests point at it; a key that is gone from the file is not active. */
 struct key {
 	struct key_line line;
+	char            name[ID_MAX + 1]; /* as line.name, but written once: any thread may read it */
 	bool            active;
 	int64_t         next_ns; /* the limit of requests: time at which the bucket is full again, clock_us * 1000 */
 	/* ---- of the limit of units; see limit.c */

@@ -54,6 +54,7 @@ static void op_judge(struct key *key, struct op *op)
 	int64_t units = units_of(op->lines, op->lines_count), room;
 
 	op->reserve.key_id = key->line.key_id;
+	op->reserve.by = key->name;
 	if (key->line.held == 0)
 		return;
 	room = key->counted ? key->line.held - held_open(key) - key->flying : 0;
@@ -68,8 +69,12 @@ static void op_judge(struct key *key, struct op *op)
 void limit_begin(struct key *key, struct op *first)
 {
 	for (struct op *op = first; op; op = op->next)
-		if (op->kind == OP_RESERVE)
+		if (op->kind == OP_RESERVE) {
 			op_judge(key, op);
+		} else if (op->kind == OP_MOVE) {
+			op->move.key_id = key->line.key_id;
+			op->move.by = key->name;
+		}
 }
 
 /* ---- outcomes */

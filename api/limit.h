@@ -14,8 +14,8 @@ struct limit *limit_open(struct keys *k, struct engine *e, struct loop *loop);
 void limit_tick(struct limit *l);
 void limit_free(struct limit *l); /* after loop_free */
 
-/* Call before operations of this key, a list by op->next, are started: reservations get the key's number and learn
- * whether the limit is reached. */
+/* Call before operations of this key, a list by op->next, are started: reservations and movements get the key's number
+ * and name, reservations learn whether the limit is reached. */
 void limit_begin(struct key *key, struct op *first);
 /* Call when an operation has come back with its outcome, or never began: BUSY. */
 void limit_end(struct limit *l, struct key *key, const struct op *op);

@@ -22,6 +22,7 @@ static const struct {
 	[OP_KICK] = {BY_LANE, 0},
 	[OP_SPLIT] = {BY_LANE, 0},
 	[OP_GET] = {BY_READER, 0},
+	[OP_GET_MOVEMENT] = {BY_READER, 0},
 	[OP_TOTALS] = {BY_READER, sizeof(struct query)},
 	[OP_LIST_SKUS] = {BY_READER, sizeof(struct query)},
 	[OP_LIST_MOVEMENTS] = {BY_READER, sizeof(struct query)},
@@ -79,7 +80,7 @@ void op_free(struct op *op)
 	reservation_free(op->found);
 	reservation_free(op->other);
 	op_forget(op);
-	if (op->kind == OP_MOVE) {
+	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
 	}

@@ -18,6 +18,7 @@ enum op_kind {
 	OP_KICK,
 	OP_SPLIT,
 	OP_GET,
+	OP_GET_MOVEMENT,
 	OP_TOTALS,
 	OP_LIST_SKUS,
 	OP_LIST_MOVEMENTS,
@@ -37,6 +38,7 @@ enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
 	uint32_t          key_id; /* the key that asks; 0: none */
+	const char       *by;     /* its name, which outlives the op; NULL: none */
 	int64_t           ttl_s;
 	bool              confirm;    /* held and confirmed in one step */
 	bool              limited;    /* the key has a limit of units .. */
@@ -50,8 +52,10 @@ struct split {                /* OP_SPLIT: units of op->other go to a new reserv
 	enum split_then then; /* what becomes of the new one in the same step */
 };
 
-struct move { /* OP_MOVE */
+struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
+	uint32_t           key_id;             /* the key that asks; 0: none */
+	const char        *by;                 /* its name, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
@@ -66,7 +70,7 @@ struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK */
 
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
-	enum reservation_state state; /* a reservation list: the state to show; 0: all */
+	enum reservation_state state; /* a reservation list: the state to show; 0: all (list.h) */
 	unsigned               limit;
 	char cursor[256]; /* empty: from the beginning; in the answer: the cursor of the next page, empty if there is
 	                     none */

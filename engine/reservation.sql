@@ -13,9 +13,9 @@
 l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
 
 -- piece: reservation_lines
--- A reservation without notes costs no look for them.
+-- A reservation without notes costs no look for them, and one without a key none for its name.
   LEFT JOIN reservation_note e ON r.noted = 1 AND e.reservation_id = r.reservation_id
-  LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
+  LEFT JOIN api_key a ON a.key_id = r.key_id LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
 -- piece: is_past_its_time
@@ -200,8 +200,12 @@ UNION
 
 -- piece: is_of_the_list
 -- A held row belongs to the holds past their time ({lapsed} 1) or to the others (0); a row in another state always
--- belongs.
-{state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed}
+-- belongs. Of a list of who holds {sku}, a row belongs that has a line of it, at {location} (0: anywhere): one look by
+-- primary key for each row that is walked over.
+({state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+AND ({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l FORCE INDEX (PRIMARY)
+                           WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}
+                             AND ({location} = 0 OR l.location_id = {location})))
 
 -- name: reservation_list
 -- A walk over {limit} ids, newest first, and whether each belongs to the list.

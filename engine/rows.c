@@ -37,6 +37,11 @@ enum reservation_state reservation_reads(const struct reservation *r)
 	return r->state == HELD && r->expires_at <= r->read_at ? EXPIRED : r->state;
 }
 
+bool reservation_is_live(enum reservation_state reads)
+{
+	return reads == HELD || reads == CONFIRMED || reads == BURIED;
+}
+
 /* ---- columns */
 
 enum read_as { CODE, NUMBER, HASH, TIME, TEXT };

@@ -49,6 +49,7 @@ struct reservation {
 };
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
+bool                   reservation_is_live(enum reservation_state reads); /* true: its units are promised */
 struct reservation    *reservation_copy(const struct reservation *r);
 void                   reservation_free(struct reservation *r); /* NULL is fine */
 void                   reservations_free(struct reservation **list, size_t count);

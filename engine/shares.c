@@ -90,7 +90,8 @@ static void settlement_movement(struct txn *t, const struct settlement *settleme
 	            (unsigned long long)settlement->part);
 	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
 	values_row(&rows, V_INT(settlement->movement_no), V_BYTES(id.data, id.len), V_INT(SETTLEMENT),
-	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_BYTES(reference.data, reference.len));
+	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_BYTES(reference.data, reference.len),
+	           V_TEXT(NULL));
 	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
 	text_fini(&id);

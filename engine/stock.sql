@@ -135,7 +135,8 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
 -- name: movement_find
 -- Movements by their ids, with their lines.
 SELECT {movement_columns}, {line_columns}
-  FROM movement m FORCE INDEX (movement_id) LEFT JOIN movement_line l ON l.movement_no = m.movement_no
+  FROM movement m FORCE INDEX (movement_id) LEFT JOIN api_key a ON a.key_id = m.key_id
+  LEFT JOIN movement_line l ON l.movement_no = m.movement_no
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
  WHERE m.movement_id IN ({list});
 
@@ -145,7 +146,7 @@ SELECT {movement_columns}, {line_columns}
 SELECT movement_id FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({list});
 
 -- name: movement_add (never_waits)
-INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reason, reference) VALUES {rows};
+INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reason, reference, key_id) VALUES {rows};
 
 -- name: movement_line_add (never_waits)
 INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows};
@@ -161,6 +162,7 @@ SELECT {movement_columns}, {line_columns}
   FROM (SELECT DISTINCT movement_no FROM movement_line FORCE INDEX (sku_history)
          WHERE sku_id = {sku} AND movement_no < {before_id} ORDER BY movement_no DESC LIMIT {limit}) p
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = p.movement_no
+  LEFT JOIN api_key a ON a.key_id = m.key_id
   STRAIGHT_JOIN movement_line l FORCE INDEX (sku_history) ON l.sku_id = {sku} AND l.movement_no = p.movement_no
   STRAIGHT_JOIN sku k ON k.sku_id = l.sku_id STRAIGHT_JOIN location o ON o.location_id = l.location_id;
 

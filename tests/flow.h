@@ -11,7 +11,8 @@
  *   split FIRST ID LINE .. [then=confirm|release]
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..
- *   list|skus|movements SKU [state=S] [limit=N] [next] `next`: with the cursor of the last list
+ *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
+ *                                                      `next`: with the cursor of the last list
  *   claim KIND [WORKER] [limit=N] [lease=S]            a task; N below is its number
  *   task N    tasks [limit=N] [next]    heartbeat N [lease=S]    give-back N    kick ID
  *   complete N [ID ..]    fail N ID=retry[:ERROR] ID=bury[:ERROR] ..

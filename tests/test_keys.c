@@ -342,6 +342,74 @@ Test(keys, without_keys_no_page_changes_anything)
 	     "raw POST /v1/reservations/R1/release " OTHER "-> 200 released replayed");
 }
 
+/* ---- who made it */
+
+static void made_as_read(const char *bearer, const char *path, const char *id, const char *body)
+{
+	struct client c;
+	struct answer made = {0}, read = {0};
+	struct text   one = {0};
+
+	text_format(&one, "%s/%s", path, id);
+	client_open(&c, flow_port(0));
+	c.bearer = bearer;
+	client_ask(&c, "POST", path, body, &made);
+	client_ask(&c, "GET", one.data, "", &read);
+	cr_expect_eq(made.status, 201);
+	cr_expect_eq(read.status, 200);
+	cr_expect_str_eq(made.body.data, read.body.data);
+	cr_expect(strstr(made.body.data, "\"by\":\"boss\""), "%s", made.body.data);
+	client_close(&c);
+	answer_fini(&made);
+	answer_fini(&read);
+	text_fini(&one);
+}
+
+/* The name of the key that made a reservation or a movement; whoever changes it later is not told. */
+Test(keys, by_whom_it_was_made)
+{
+	flow_begin();
+	flow_steps("keys shop order | till order | packers worker | boss admin",
+	           "serve --lanes 2",
+	           "key boss",
+	           "receipt M1 A +20           -> 201 by=boss",
+	           "receipt M1 A +20           -> 200 replayed by=boss",
+	           "count M2 A=19              -> 201 by=boss",
+	           "movement M2                -> by=boss",
+	           "key shop",
+	           "reserve R1 A=1             -> 201 by=shop",
+	           "batch R2 A=1 | R3 A=99     -> 201 by=shop | 409 short",
+	           "key till",
+	           "reserve R1 A=1             -> 200 replayed by=shop",
+	           "get R1                     -> by=shop",
+	           "confirm R1                 -> 200 by=shop",
+	           "confirm R1                 -> 200 replayed by=shop",
+	           "extend R2 ttl=60           -> 200 by=shop",
+	           "reserve R4 A=1             -> 201 by=till",
+	           "list                       -> items=R4,R2,R1 R4 by=till R1 by=shop",
+	           "list sku=A                 -> items=R2,R4,R1 R4 by=till R1 by=shop",
+	           "movements A                -> items=M2,M1 M2 by=boss M1 by=boss",
+	           "key packers",
+	           "claim settle w             -> 201 R1",
+	           "complete 1                 -> 200 completed=1",
+	           "movements A limit=1        -> items[0].kind=settlement items[0].lines[0].qty=-1 !items[0].by",
+	           "sql SELECT COUNT(*), COUNT(key_id) FROM movement -> 3,2");
+	made_as_read("the-key-of-boss", "/v1/reservations", "R5",
+	             "{\"order_id\":\"R5\",\"lines\":[{\"sku\":\"A\",\"qty\":2}]}");
+	made_as_read("the-key-of-boss", "/v1/movements", "M5",
+	             "{\"movement_id\":\"M5\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":2}]}");
+	made_as_read("the-key-of-boss", "/v1/movements", "M6",
+	             "{\"movement_id\":\"M6\",\"kind\":\"count\",\"lines\":[{\"sku\":\"A\",\"counted\":9}]}");
+	/* the name of a key that is gone is told all the same */
+	flow_steps("keys eyes read",
+	           "restart",
+	           "key eyes",
+	           "get R1                     -> settled by=shop",
+	           "movement M1                -> by=boss",
+	           "list                       -> items=R5,R4,R2,R1 R4 by=till R5 by=boss");
+	flow_end();
+}
+
 /* ---- limits of requests */
 
 /* Never more than the bucket holds and what came in meanwhile; never less than it holds. */

@@ -123,10 +123,9 @@ Test(list, bounded_pages)
 	     "reserve  R2 A=1 ttl=600     -> 201",
 	     "release  R2                 -> 200",
 	     /* past their time, and waiting for another attempt to expire */
-	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1 "
-	     "HOUR,"
-	     " UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM seq_1_to_25000 "
-	     "-> ",
+	     "sql INSERT INTO reservation SELECT seq, CONCAT('W', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 1"
+	     " HOUR, UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 0, 1, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL, 0, 0"
+	     " FROM seq_1_to_25000 -> ",
 	     "list     state=held limit=7 -> items=R1 more",
 	     "list     state=held limit=7 next -> items= more",
 	     "list     state=held limit=7 next -> items= end",
@@ -137,6 +136,134 @@ Test(list, bounded_pages)
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
 	     "list     state=held         -> items=R1 end",
 	     "list     state=expired      -> items= end");
+}
+
+/* ---- who holds a sku */
+
+/* All whose units are promised: held, then confirmed, then buried, each by the time at which it is next due. */
+Test(list, who_holds_a_sku)
+{
+	flow("receipt  A +20 A@paris +5 B +10 -> 201",
+	     "list     sku=A              -> 200 items= end",
+	     "reserve  R1 A=1 ttl=300     -> 201",
+	     "reserve  R2 A=1 B=2 ttl=100 -> 201",
+	     "reserve  R3 B=1             -> 201",
+	     "reserve  R4 A@paris=2       -> 201",
+	     "reserve  R5 A=1 A@paris=1   -> 201",
+	     "reserve  R6 A=1             -> 201",
+	     "reserve  R7 A=1             -> 201",
+	     "confirm  R4                 -> 200",
+	     "confirm  R5                 -> 200",
+	     "confirm  R6                 -> 200",
+	     "claim    settle w limit=1   -> 201 R4",
+	     "fail     1 R4=bury          -> 200",
+	     "claim    settle w limit=1   -> 201 R5",
+	     "release  R7                 -> 200",
+	     "list     sku=A              -> 200 items=R2,R1,R6,R5,R4 end R2 state=held lines=2 R4 state=buried",
+	     "list     sku=A location=main -> items=R2,R1,R6,R5 end",
+	     "list     sku=A location=paris -> items=R5,R4 end",
+	     "list     sku=B              -> items=R2,R3 end",
+	     "list     sku=B location=paris -> items= end",
+	     "list     sku=A location=rome -> items= end",
+	     "list     sku=A state=held   -> items=R2,R1 end",
+	     "list     sku=A state=confirmed -> items=R6,R5 end",
+	     "list     sku=A location=main state=confirmed -> items=R6,R5 end",
+	     "list     sku=A location=paris state=confirmed -> items=R5 end",
+	     "list     sku=A state=buried -> items=R4 end",
+	     "list     state=held sku=B   -> items=R2,R3 end",
+	     /* past its time, swept or not */
+	     "tick     101",
+	     "list     sku=A state=held   -> items=R1 end",
+	     "list     sku=B              -> items=R3 end",
+	     "complete 2                  -> completed=1",
+	     "list     sku=A              -> items=R1,R6,R4 end",
+	     "kick     R4                 -> 200",
+	     "list     sku=A              -> items=R1,R6,R4 end R4 state=confirmed",
+	     "release  R1                 -> 200",
+	     "release  R6                 -> 200",
+	     "list     sku=A              -> items=R4 end");
+}
+
+Test(list, who_holds_a_sku_refused)
+{
+	flow("receipt  A +9 B +9 A@paris +1 -> 201",
+	     "reserve  R1 A=1 B=1         -> 201",
+	     "reserve  R2 A=1 B=1         -> 201",
+	     "list     sku=GHOST          -> 404 unknown_sku",
+	     "list     sku=a              -> 404 unknown_sku",
+	     "list     sku=GHOST location=rome -> 404 unknown_sku",
+	     "list     sku=               -> 400 invalid_request field=sku",
+	     "list     sku=%20A           -> 400 invalid_request field=sku",
+	     "list     sku=A sku=B        -> 400 invalid_request field=sku",
+	     "list     sku=A location=    -> 400 invalid_request field=location",
+	     "list     sku=A location=%00 -> 400 invalid_request field=location",
+	     "list     sku=A location=123456789012345678901234567890123 -> 400 invalid_request field=location",
+	     "list     location=main      -> 400 invalid_request field=location",
+	     "list     location=main state=held -> 400 invalid_request field=location",
+	     "list     sku=A state=expired -> 400 invalid_request field=state",
+	     "list     sku=A state=settled -> 400 invalid_request field=state",
+	     "list     sku=A state=released -> 400 invalid_request field=state",
+	     "list     sku=A state=x      -> 400 invalid_request field=state",
+	     "list     sku=A limit=0      -> 400 invalid_request field=limit",
+	     "list     sku=A cursor=x     -> 400 invalid_request field=cursor",
+	     "skus     sku=A              -> 400 invalid_request field=sku",
+	     "list     sku=A limit=1      -> items=R1 more",
+	     "list     sku=B next         -> 400 invalid_request field=cursor",
+	     "list     sku=A state=held next -> 400 invalid_request field=cursor",
+	     "list     sku=A location=main next -> 400 invalid_request field=cursor",
+	     "list     sku=A location=rome next -> 400 invalid_request field=cursor",
+	     "list     state=held next    -> 400 invalid_request field=cursor",
+	     "list     next               -> 400 invalid_request field=cursor",
+	     "list     sku=A next         -> items=R2 end",
+	     "list     sku=A location=main limit=1 -> items=R1 more",
+	     "list     sku=A next         -> 400 invalid_request field=cursor",
+	     "list     sku=A location=paris next -> 400 invalid_request field=cursor",
+	     "list     sku=A location=main next -> items=R2 end",
+	     "list     state=held limit=1 -> more",
+	     "list     sku=A state=held next -> 400 invalid_request field=cursor");
+}
+
+/* A service that has just begun knows no sku and no location. */
+Test(list, who_holds_a_sku_after_a_start)
+{
+	flow("receipt  A@paris +9         -> 201",
+	     "reserve  R1 A@paris=1       -> 201",
+	     "reserve  R2 A@paris=1       -> 201",
+	     "restart",
+	     "list     sku=A location=paris limit=1 -> items=R1 more",
+	     "restart",
+	     "list     sku=A location=paris next -> items=R2 end");
+}
+
+/* 30,000 live orders hold something else: a page looks at 10,000 of them at most. Who goes on to another state
+ * meanwhile is shown, maybe twice. */
+Test(list, who_holds_a_sku_among_many)
+{
+	flow("receipt  A +10 B +10        -> 201",
+	     "reserve  R1 A=1 ttl=600     -> 201",
+	     "reserve  R2 A=1 ttl=86400   -> 201",
+	     "reserve  R3 A=1 ttl=86400   -> 201",
+	     "reserve  R4 A=1             -> 201",
+	     "confirm  R4                 -> 200",
+	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+	     " created_at) SELECT seq, CONCAT('W', seq), '', 1 + (seq > 25000), UTC_TIMESTAMP(3) + INTERVAL 1 HOUR,"
+	     " UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 0, UTC_TIMESTAMP(3) FROM seq_1_to_30000 -> ",
+	     "sql INSERT INTO reservation_line SELECT seq, 2, 1, 0, 1 FROM seq_1_to_30000 -> ",
+	     "list     sku=A limit=7      -> items=R1 more",
+	     "confirm  R2                 -> 200",
+	     "list     sku=A limit=7 next -> items= more",
+	     "confirm  R1                 -> 200",
+	     "list     sku=A limit=2 next -> items=R3,R4 more",
+	     "claim    settle w limit=1   -> 201 R4",
+	     "list     sku=A limit=7 next -> items=R2,R1,R4 end R4 state=confirmed",
+	     "list     sku=A state=confirmed limit=7 -> items=R2,R1,R4 end",
+	     "list     sku=A location=main state=held limit=1 -> items= more",
+	     "list     sku=A location=main state=held limit=1 next -> items= more",
+	     "list     sku=A location=main state=held limit=1 next -> items=R3 end",
+	     "list     sku=A location=paris state=buried -> items= end",
+	     "sql DELETE FROM reservation WHERE order_id LIKE 'W%' -> ",
+	     "sql DELETE FROM reservation_line WHERE reservation_id <= 30000 -> ",
+	     "list     sku=A              -> items=R3,R2,R1,R4 end");
 }
 
 Test(list, skus_by_code)

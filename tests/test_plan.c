@@ -41,8 +41,8 @@ static void fill_tables(void)
 	          "UTC_TIMESTAMP(3)"
 	          " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
-	run(s.db,
-	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
+	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
+	          "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
@@ -76,6 +76,12 @@ static void rows_parse(struct values *rows, const char *text)
 
 enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a few thousand at most */
 
+/* (reservation_id, changed) */
+#define AS_READ_FROM_4                                                                                 \
+	"(4,0),(5,0),(6,0),(7,0),(8,0),(9,0),(10,0),(11,0),(12,0),(13,0),(14,0),(15,0),(16,0),(17,0)," \
+	"(18,0),(19,0),(20,0),(21,0),(22,0),(23,0),(24,0),(25,0)"
+#define AS_READ_25 "(1,0),(2,0),(3,0)," AS_READ_FROM_4
+
 static const struct plan {
 	enum statement statement;
 	const char    *rows;
@@ -98,15 +104,24 @@ static const struct plan {
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
-	{RESERVATION_CONFIRM, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
-	{RESERVATION_CONFIRM_LATE, "1,2,3", NO_SORT},
-	{RESERVATION_REACQUIRE, "1,2,3", NO_SORT},
+	{RESERVATION_CONFIRM, "(1,0)", NO_SORT},
+	{RESERVATION_CONFIRM, AS_READ_25, NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0)", NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0),(2,0),(3,0)", NO_SORT},
 	{RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
-	{RESERVATION_RELEASE_HELD, "1,2,3", NO_SORT},
-	{RESERVATION_RELEASE_FROM, "1,2,3", NO_SORT},
-	{RESERVATION_EXTEND, "1", NO_SORT},
-	{RESERVATION_KICK, "1,2,3", NO_SORT},
-	{RESERVATION_EXPIRE, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0)", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0),(2,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_EXPIRE, "(1,0)", NO_SORT},
+	{RESERVATION_EXPIRE, AS_READ_25, NO_SORT},
+	{KICK_FIND, "A", NO_SORT},
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{RESERVATION_GLIMPSE, "A,B", NO_SORT},
 	{MOVEMENT_GLIMPSE, "A,B", NO_SORT},
@@ -146,7 +161,8 @@ static void plan_read(void *arg, const struct db_row *row)
 		cr_expect(e->plan->sorts == SORTS_OWN_ROWS, "%s sorts %s", name, e->setting);
 }
 
-static void plans_hold(const char *setting)
+/* Of the sku 1 or of none (0), the same of the location: a list may ask for either. */
+static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 {
 	struct text sql = {0};
 
@@ -161,7 +177,8 @@ static void plans_hold(const char *setting)
 		              &(struct fill){.rows = &rows,
 		                             .slot = 1,
 		                             .lane = 7,
-		                             .sku = 1,
+		                             .sku = sku,
+		                             .location = location,
 		                             .state = 2,
 		                             .ttl_s = 10,
 		                             .after_code = "A",
@@ -184,6 +201,13 @@ static void plans_hold(const char *setting)
 	text_fini(&sql);
 }
 
+static void plans_hold(const char *setting)
+{
+	plans_hold_of(setting, 0, 0);
+	plans_hold_of(setting, 1, 0);
+	plans_hold_of(setting, 1, 1);
+}
+
 Test(plan, no_scan_and_no_sort)
 {
 	fill_tables();
@@ -198,18 +222,23 @@ static void walked_read(void *arg, const struct db_row *row)
 	*(int64_t *)arg += strncmp(row->col[0], "Handler_read", 12) == 0 ? db_int(row, 1) : 0;
 }
 
-/* How many rows a page of ten reads. */
-static int64_t page_walks(int state, int lapsed)
+static int64_t reads_of(enum statement name, const struct fill *fill)
 {
 	struct text sql = {0};
 	int64_t     walked = 0;
 
-	statement_add(&sql, RESERVATION_LIST_WAITING, &(struct fill){.state = state, .lapsed = lapsed, .limit = 10});
+	statement_add(&sql, name, fill);
 	run(s.db, "FLUSH STATUS");
 	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", walked_read, &walked), DB_OK);
 	text_fini(&sql);
 	return walked;
+}
+
+/* How many rows a page of ten reads. */
+static int64_t page_walks(int state, int lapsed)
+{
+	return reads_of(RESERVATION_LIST_WAITING, &(struct fill){.state = state, .lapsed = lapsed, .limit = 10});
 }
 
 /* A list of what is held does not walk what has expired, nor the other way round. */
@@ -225,6 +254,49 @@ Test(plan, a_list_walks_its_own_rows)
 	cr_expect_leq(page_walks(1, true), 12);
 	run(s.db, "UPDATE reservation SET state = 4");
 	cr_expect_leq(page_walks(4, false), 12);
+	scratch_close(&s);
+}
+
+/* A list of who holds a sku takes one look by primary key for each row that it walks over, and ends with its limit,
+ * however few hold the sku. The server's memory of answers is another look, until it has been in vain 200 times. */
+Test(plan, a_list_of_holders_looks_once_a_row)
+{
+	struct fill fill = {.state = 2, .sku = 1, .limit = 10};
+	int64_t     plain;
+
+	fill_tables();
+	run(s.db, "UPDATE reservation SET state = 2, task_id = NULL");
+	run(s.db, "UPDATE reservation_line SET sku_id = 2");
+	plain = page_walks(2, false);
+	cr_expect_leq(plain, 12);
+	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
+	fill.location = 1;
+	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
+	run(s.db, "UPDATE reservation SET task_id = 7");
+	cr_expect_leq(reads_of(RESERVATION_LIST_TASKED, &fill), plain + 20);
+	scratch_close(&s);
+}
+
+/* The name of a key is read where there is a key only. */
+Test(plan, no_key_costs_no_read)
+{
+	struct values rows = {0}, movement = {0};
+	struct fill   fill = {.rows = &rows}, found = {.rows = &movement};
+	int64_t       reservations, movements;
+
+	fill_tables();
+	run(s.db, "INSERT INTO api_key (key_id, name, created_at) VALUES (5, 'shop', UTC_TIMESTAMP(3))");
+	rows_parse(&rows, "1,2,3");
+	values_row(&movement, V_TEXT("M1"));
+	reservations = reads_of(RESERVATION_BY_ID, &fill);
+	movements = reads_of(MOVEMENT_FIND, &found);
+	run(s.db, "UPDATE reservation SET key_id = 5");
+	run(s.db, "UPDATE movement SET key_id = 5");
+	cr_expect_eq(reads_of(RESERVATION_BY_ID, &fill), reservations + 1, "one key, read once: %lld after %lld",
+	             (long long)reads_of(RESERVATION_BY_ID, &fill), (long long)reservations);
+	cr_expect_eq(reads_of(MOVEMENT_FIND, &found), movements + 1);
+	values_fini(&rows);
+	values_fini(&movement);
 	scratch_close(&s);
 }
 
@@ -345,6 +417,7 @@ static void in_transaction(enum statement name, const char *rows_text)
 
 	rows_parse(&rows, rows_text);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	run(s.db, "SET @s = 1, @t = UTC_TIMESTAMP(3)");
 	run(s.db, "START TRANSACTION");
 	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1, .limit = 1000});
 	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
@@ -446,12 +519,18 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	fill_tables();
 	other = other_connection();
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
-	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
-	cr_expect_eq(db_changed(s.db), 20);
+	in_transaction(RESERVATION_EXPIRE, "(1,0),(2,0),(3,1)," AS_READ_FROM_4);
+	cr_expect_eq(db_changed(s.db), 24, "the third was changed by somebody else");
 	cr_expect_eq(scratch_number(other,
 	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
 	                            "SKIP LOCKED) x"),
-	             180);
+	             176);
+	run(s.db, "ROLLBACK");
+	in_transaction(RESERVATION_EXPIRE, "(7,0)");
+	cr_expect_eq(db_changed(s.db), 1);
+	cr_expect_eq(scratch_number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	                                  " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
+	             1);
 	run(s.db, "ROLLBACK");
 	db_free(other);
 	scratch_close(&s);

@@ -5,11 +5,11 @@ Test(reservation, holds_units)
 {
 	flow("receipt  A +10 B +5          -> 201",
 	     "reserve  R1 B=2 A=4          -> 201 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900"
-	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error !short",
+	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error !short !by",
 	     "sku      A                   -> available=6 reserved=4 on_hand=10",
 	     "sku      B                   -> available=3 reserved=2 on_hand=5",
 	     "get      R1                  -> 200 held order_id=R1 A=4 B=2 lines=2 created_at=~0 expires_at=~900"
-	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error",
+	     "                                attempts=0 !confirmed_at !released_at !settled_at !last_error !by",
 	     "reserve  R2 A=6              -> 201",
 	     "sku      A                   -> available=0 reserved=10",
 	     "reserve  R3 A=1              -> 409 short A requested=1 available=0");

@@ -308,19 +308,26 @@ Test(stock, sku_is_received_while_it_is_asked_for)
 
 static void made_as_read(struct client *c, const char *movement)
 {
-	struct answer made = {0}, read = {0};
+	struct answer made = {0}, read = {0}, alone = {0};
+	struct text   path = {0};
 
 	client_ask(c, "POST", "/v1/movements", movement, &made);
-	client_ask(c, "GET", "/v1/skus/A/movements?limit=1", "", &read);
 	cr_expect_eq(made.status, 201);
+	text_format(&path, "/v1/movements/%s", cJSON_GetObjectItem(made.json, "movement_id")->valuestring);
+	client_ask(c, "GET", path.data, "", &alone);
+	cr_expect_eq(alone.status, 200);
+	cr_expect_str_eq(alone.body.data, made.body.data);
+	client_ask(c, "GET", "/v1/skus/A/movements?limit=1", "", &read);
 	cr_expect_eq(read.status, 200);
 	cr_expect(cJSON_Compare(made.json, cJSON_GetArrayItem(cJSON_GetObjectItem(read.json, "items"), 0), true),
 	          "made %s, read %s", made.body.data, read.body.data);
 	answer_fini(&made);
 	answer_fini(&read);
+	answer_fini(&alone);
+	text_fini(&path);
 }
 
-/* A lane makes the answer of a new movement from the operation, a list reads it from the rows: those of its sku. */
+/* A lane makes the answer of a new movement from the operation, a read makes it from the rows. */
 Test(stock, made_as_it_is_read)
 {
 	struct client c;
@@ -336,4 +343,26 @@ Test(stock, made_as_it_is_read)
 	                 "{\"sku\":\"A\",\"location\":\"rome\",\"counted\":2}]}");
 	client_close(&c);
 	flow_end();
+}
+
+Test(stock, one_movement)
+{
+	flow("movement M1                 -> 404 unknown_movement",
+	     "receipt  M1 A +10 B@paris +3 reason=first reference=x -> 201",
+	     "count    M2 A=7             -> 201",
+	     "adjust   M3 A -9            -> 409 short",
+	     "reserve  R1 A=1             -> 201",
+	     "movement M1                 -> 200 movement_id=M1 kind=receipt A=10 B@paris=3 lines=2 reason=first"
+	     "                               reference=x created_at=~0 !by",
+	     "movement M2                 -> 200 kind=count A=-3 lines=1 !reason !reference",
+	     "movement M3                 -> 404 unknown_movement",
+	     "movement R1                 -> 404 unknown_movement",
+	     "movement m1                 -> 404 unknown_movement",
+	     "raw HEAD /v1/movements/M1   -> 200",
+	     "raw GET /v1/movements/%4D1 -> 200 movement_id=M1",
+	     "raw GET /v1/movements/      -> 404",
+	     "raw GET /v1/movements/M1/lines -> 404 not_found",
+	     "raw GET /v1/movements/M1?limit=1 -> 400 invalid_request field=limit",
+	     "raw POST /v1/movements/M1 {} -> 405 method_not_allowed Allow:GET",
+	     "race 8*20 movement M1       -> *x 200 A=10");
 }

@@ -367,6 +367,13 @@ static bool write_list(const struct step *s, struct call *to)
 	return true;
 }
 
+static bool write_moved(const struct step *s, struct call *to)
+{
+	if (s->words == 2)
+		text_format(&to->path, "/v1/movements/%s", s->word[1]);
+	return s->words == 2;
+}
+
 /* ---- raw METHOD PATH [Header:value ..] [BODY]: the body is what follows the last header word, to the end */
 
 static bool is_header(const char *word, size_t len)
@@ -440,6 +447,7 @@ static const struct verb {
 	{"list", "GET", "/v1/reservations", write_list},
 	{"skus", "GET", "/v1/skus", write_list},
 	{"movements", "GET", NULL, write_list},
+	{"movement", "GET", NULL, write_moved},
 	{"raw", "", NULL, write_raw},
 };
 

@@ -49,6 +49,8 @@ static void reservation_write(struct json_writer *w, const struct reservation *r
 		json_put_string(w, "reference", r->reference);
 	if (r->replaced_by)
 		json_put_string(w, "replaced_by", r->replaced_by);
+	if (r->by)
+		json_put_string(w, "by", r->by);
 }
 
 /* Every line that fell short, that names an unknown sku, or that the order to be split does not have. */
@@ -453,13 +455,49 @@ static bool query_state(struct request *r, enum reservation_state *state)
 	return false;
 }
 
+/* *code NULL: absent. */
+static bool query_code(struct request *r, const char *name, size_t max, const char **code)
+{
+	char rule[100];
+
+	*code = query_text(r, name);
+	if (!*code || code_valid(*code, strlen(*code), max))
+		return true;
+	snprintf(rule, sizeof(rule), CODE_RULE, max);
+	reply_invalid(r, name, rule);
+	return false;
+}
+
+/* Reads whose holders the list is to show; the sku becomes the op's line. */
+static bool query_holding(struct request *r, struct op *op)
+{
+	const char            *sku, *location;
+	enum reservation_state state = op->query->page.state;
+
+	if (!query_code(r, "sku", SKU_MAX, &sku) || !query_code(r, "location", LOCATION_MAX, &location))
+		return false;
+	if (!sku && location) {
+		reply_invalid(r, "location", "is asked for with a sku only");
+		return false;
+	}
+	if (sku && state && !reservation_is_live(state)) {
+		reply_invalid(r, "state", "must be one of: held, confirmed, buried, where a sku is asked for");
+		return false;
+	}
+	if (sku && location)
+		op_line(op, sku, strlen(sku), location, strlen(location), 0);
+	else if (sku)
+		op_line(op, sku, strlen(sku), NULL, 0, 0)->location_code = NULL;
+	return true;
+}
+
 void get_reservations(struct request *r)
 {
 	struct op *op = page_op(r, OP_LIST_RESERVATIONS);
 
 	if (!op)
 		return;
-	if (query_state(r, &op->query->page.state))
+	if (query_state(r, &op->query->page.state) && query_holding(r, op))
 		request_start(r, op, reservations_answer_request);
 	else
 		op_free(op);

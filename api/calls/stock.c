@@ -20,6 +20,8 @@ static void movement_write(struct json_writer *w, const struct movement *m)
 		json_put_string(w, "reason", m->reason);
 	if (m->reference)
 		json_put_string(w, "reference", m->reference);
+	if (m->by)
+		json_put_string(w, "by", m->by);
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < m->lines_count; i++) {
 		json_open_object(w, NULL);
@@ -148,6 +150,19 @@ static struct op *read_movement(struct json_reader *in)
 void post_movement(struct request *r)
 {
 	request_read_and_start(r, read_movement, movement_answer_request);
+}
+
+static void found_answer_request(struct request *r)
+{
+	reply_op(r, moved_write);
+}
+
+void get_movement(struct request *r)
+{
+	struct op *op = op_new(OP_GET_MOVEMENT, 0, 0);
+
+	strcpy(op->id, r->param);
+	request_start(r, op, found_answer_request);
 }
 
 /* ---- totals */

@@ -5,6 +5,7 @@
 struct request;
 
 void post_movement(struct request *r);
+void get_movement(struct request *r);
 void post_availability(struct request *r);
 void get_sku(struct request *r);
 void get_skus(struct request *r);

@@ -380,6 +380,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	r->confirmed_at = op->reserve.confirm ? now : TIME_NONE;
 	r->released_at = r->settled_at = TIME_NONE;
 	r->reference = mem_copy(op->reserve.reference);
+	r->by = mem_copy(op->reserve.by);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {
 			r->lines[r->lines_count] = op->lines[i];

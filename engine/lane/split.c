@@ -160,6 +160,7 @@ struct reservation *split_made(const struct op *op, int64_t now)
 	memcpy(r->order_id, op->id, sizeof(r->order_id));
 	r->state = part_state(op);
 	r->key_id = op->other->key_id;
+	r->by = mem_copy(op->other->by);
 	r->created_at = op->other->created_at;
 	r->expires_at = op->other->expires_at;
 	r->read_at = now;

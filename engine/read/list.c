@@ -38,7 +38,30 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 	return result;
 }
 
-/* ---- movements of a sku */
+/* ---- movements */
+
+enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)
+{
+	struct movement_reader in = {.catalogue = c};
+	struct values          ids = {0};
+	enum db_result         result;
+
+	values_row(&ids, V_TEXT(op->id));
+	result = txn_ask(db, MOVEMENT_FIND, &(struct fill){.rows = &ids}, movement_read, &in);
+	movements_join(&in);
+	op->outcome = NO_MOVEMENT;
+	for (size_t i = 0; i < in.count; i++) {
+		if (result != DB_OK || op->move.movement) {
+			movement_free(in.list[i]);
+			continue;
+		}
+		op->move.movement = in.list[i];
+		op->outcome = OUTCOME_OK;
+	}
+	free(in.list);
+	values_fini(&ids);
+	return result;
+}
 
 enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 {
@@ -84,6 +107,7 @@ struct list_key {
 };
 
 struct list_keys {
+	uint32_t         sku, location; /* the walk looks for reservations that hold this sku here; 0: any */
 	struct list_key *list;
 	size_t           count, max, part;
 	size_t           walked; /* rows looked at, in the list or not */
@@ -118,7 +142,9 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
                                 struct list_keys *keys)
 {
 	enum statement name = RESERVATION_LIST;
-	struct fill    fill = {.after_at = after->due_ms,
+	struct fill    fill = {.sku = keys->sku,
+	                       .location = keys->location,
+	                       .after_at = after->due_ms,
 	                       .after_task = after->task,
 	                       .after_id = after->id,
 	                       .before_id = after->id,
@@ -152,7 +178,20 @@ static enum db_result part_read(struct db *db, const struct part *part, struct l
 	return result;
 }
 
-static enum db_result keys_of_state(struct db *db, struct op *op, struct list_keys *keys)
+/* A list of who holds a sku shows, where no state is asked for, all in which units are promised. */
+static bool state_belongs(const struct op *op, const struct list_keys *keys, enum reservation_state reads)
+{
+	return op->query->page.state ? reads == op->query->page.state : !keys->sku || reservation_is_live(reads);
+}
+
+/* The filter of the list, for its cursors. Two locations whose numbers differ by 2^28 count as one. */
+static int64_t filter_of(const struct op *op, const struct list_keys *keys)
+{
+	_Static_assert(STATES <= 8, "a state takes three bits");
+	return (int64_t)keys->sku << 31 | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
+}
+
+static enum db_result keys_of_parts(struct db *db, struct op *op, struct list_keys *keys)
 {
 	struct list_key after = {.task = 0, .due_ms = 0};
 	size_t          first = 0;
@@ -161,8 +200,7 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct list_ke
 	if (op->query->page.cursor[0]) {
 		int64_t place;
 
-		if (!cursor_read(op->query->page.cursor, 'r', op->query->page.state, &place, &after.due_ms,
-		                 &after.id) ||
+		if (!cursor_read(op->query->page.cursor, 'r', filter_of(op, keys), &place, &after.due_ms, &after.id) ||
 		    place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
 		    after.due_ms > DUE_MAX_MS || after.id < 0) {
 			op->outcome = BAD_CURSOR;
@@ -172,7 +210,7 @@ static enum db_result keys_of_state(struct db *db, struct op *op, struct list_ke
 		after.task = place / 100;
 	}
 	for (size_t i = first; result == DB_OK && i < LENGTH(parts); i++) {
-		if (parts[i].reads == op->query->page.state) {
+		if (state_belongs(op, keys, parts[i].reads)) {
 			keys->part = i;
 			result = part_read(db, &parts[i], after, keys);
 		}
@@ -193,7 +231,18 @@ static enum db_result keys_of_all(struct db *db, struct op *op, struct list_keys
 	return part_read(db, NULL, after, keys);
 }
 
-/* The rows of the keys, in the keys' order; one that left the state in between is left out. */
+/* As the row stands: what left the state, or gave the sku away, since the walk is left out. */
+static bool row_belongs(const struct op *op, const struct list_keys *keys, const struct reservation *r)
+{
+	bool holds = keys->sku == 0;
+
+	for (size_t i = 0; !holds && i < r->lines_count; i++)
+		holds = sku_id(r->lines[i].sku) == keys->sku &&
+		        (keys->location == 0 || r->lines[i].location->location_id == keys->location);
+	return holds && state_belongs(op, keys, reservation_reads(r));
+}
+
+/* The rows of the keys, in the keys' order. */
 static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *op, const struct list_keys *keys)
 {
 	struct reservation_reader in = {.catalogue = c};
@@ -208,7 +257,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	for (size_t i = 0; i < keys->count; i++)
 		for (size_t k = 0; k < in.count; k++)
 			if (in.list[k] && (int64_t)in.list[k]->reservation_id == keys->list[i].id &&
-			    (!op->query->page.state || reservation_reads(in.list[k]) == op->query->page.state)) {
+			    row_belongs(op, keys, in.list[k])) {
 				op->query->reservations[op->query->items++] = in.list[k];
 				in.list[k] = NULL;
 				break;
@@ -220,14 +269,53 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	return result;
 }
 
+static void location_read(void *arg, const struct db_row *row)
+{
+	catalogue_location_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+}
+
+/* The numbers of the sku and the location that the list is to show the holders of. *nowhere: nobody ever had a unit at
+ * this location. */
+static enum db_result holding_find(struct db *db, struct catalogue *c, struct op *op, struct list_keys *keys,
+                                   bool *nowhere)
+{
+	const char            *code = op->lines[0].location_code;
+	const struct sku      *sku;
+	const struct location *location = NULL;
+	struct values          codes = {0};
+	enum db_result         result = skus_find(db, c, &op, 1);
+
+	if (result == DB_OK && code && !catalogue_location(c, code)) {
+		values_row(&codes, V_TEXT(code));
+		result = txn_ask(db, LOCATION_FIND, &(struct fill){.rows = &codes}, location_read, c);
+		values_fini(&codes);
+	}
+	sku = catalogue_sku(c, op->lines[0].sku_code);
+	if (code)
+		location = catalogue_location(c, code);
+	keys->sku = sku ? sku_id(sku) : 0;
+	keys->location = location ? location->location_id : 0;
+	*nowhere = code && !location;
+	if (!sku)
+		op->outcome = NO_SKU;
+	else if (*nowhere && op->query->page.cursor[0])
+		op->outcome = BAD_CURSOR; /* a list that shows nothing gave none */
+	return result;
+}
+
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
 	struct list_keys keys = {.max = op->query->page.limit + 1};
-	enum db_result   result;
+	bool             nowhere = false;
+	enum db_result   result = DB_OK;
 
 	op->outcome = OUTCOME_OK;
+	if (op->lines_count > 0)
+		result = holding_find(db, c, op, &keys, &nowhere);
+	if (result != DB_OK || op->outcome != OUTCOME_OK || nowhere)
+		return result;
 	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
-	result = op->query->page.state ? keys_of_state(db, op, &keys) : keys_of_all(db, op, &keys);
+	result = op->query->page.state || keys.sku ? keys_of_parts(db, op, &keys) : keys_of_all(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
 		bool full = keys.count > op->query->page.limit, more = full || keys.walked >= WALK_MAX;
 		const struct list_key *last = full ? &keys.list[op->query->page.limit - 1] : &keys.last;
@@ -238,7 +326,7 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 		if (result == DB_OK)
 			op->query->page.cursor[0] = '\0';
 		if (result == DB_OK && more)
-			cursor_write(op->query->page.cursor, 'r', op->query->page.state, last->task * 100 + last->part,
+			cursor_write(op->query->page.cursor, 'r', filter_of(op, &keys), last->task * 100 + last->part,
 			             last->due_ms, last->id);
 	}
 	free(keys.list);

@@ -41,6 +41,7 @@ static const struct {
 	enum db_result (*one)(struct db *db, struct catalogue *c, struct op *op);
 } answers[] = {
 	{OP_GET, list_found, NULL},
+	{OP_GET_MOVEMENT, NULL, list_movement},
 	{OP_TOTALS, totals_answer, NULL},
 	{OP_LIST_SKUS, NULL, totals_page},
 	{OP_LIST_MOVEMENTS, NULL, list_movements},

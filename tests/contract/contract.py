@@ -183,10 +183,19 @@ class Contract:
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
                 pairs.append((name, self.maker.valid(p['schema'], name)))
-        pairs = pairs if query is None else query
+        pairs = self.together(pairs) if query is None else query
         return target + ('?' if pairs else '') + '&'.join(
             value if isinstance(value, values.Raw) else f'{name}={urllib.parse.quote(str(value), safe="")}'
             for name, value in pairs)
+
+    def together(self, pairs):
+        """Where the contract says in words alone which parameters of a query go together."""
+        names = dict(pairs)
+        if 'sku' not in names:
+            names.pop('location', None)
+        elif names.get('state', 'held') not in ('held', 'confirmed', 'buried'):
+            names.pop('state')
+        return list(names.items())
 
     def request(self, operation, body=None, **parts):
         raw = values.dump(body).encode() if body is not None else None
@@ -383,6 +392,8 @@ class Contract:
         if schema['type'] == 'integer':
             bad += [schema['minimum'] - 1, schema['maximum'] + 1, 'x', '1.0', '1e1', '+1', '01', ' 1', '1 ', '0x1',
                     '9' * 30]
+        elif 'pattern' in schema:
+            bad += [text for text in self.maker.bad_strings(schema, 'abc') if not isinstance(text, values.Raw)]
         elif 'enum' in schema:
             bad += [schema['enum'][0].upper(), 'x', schema['enum'][0] + ' ']
         else:
