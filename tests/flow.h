@@ -7,6 +7,7 @@
  *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
  *   count [ID] LINE [expected=N] ..                    the same with `counted`
  *   reserve ID LINE .. [ttl=S] [mode=best_effort]      batch RESERVATION | RESERVATION ..    several in one call
+ *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..
  *   list|skus|movements SKU [state=S] [limit=N] [next] `next`: with the cursor of the last list
