@@ -3,6 +3,8 @@
 #include "tests/proxy.h"
 #include "tests/trap.h"
 
+#include <unistd.h>
+
 #define CONFIRMATIONS "raw POST /v1/confirmations "
 #define RELEASES      "raw POST /v1/releases "
 
@@ -199,7 +201,7 @@ Test(confirmations, twins)
 	     "race 8*8 reserve R# A=1               -> 64x 201",
 	     "race 16  confirmations R1             -> 1x 200 !results[0].replayed | 15x 200 results[0].replayed=true",
 	     "race 16  releases R2                  -> 1x 200 !results[0].replayed | 15x 200 results[0].replayed=true",
-	     "race 16  confirmations R3 || confirm R3 -> 16x 200",
+	     "race 16  confirmations R3 || confirm R3 -> 8x 200 results=1 | *x 200 confirmed replayed | *x 200 confirmed",
 	     "race 16  confirmations R4 R5 R6 R4 || confirmations R6 R5 R4 R6 -> 16x 200 results[0].status=200"
 	     " results[1].status=200 results[2].status=200 results[3].replayed=true",
 	     /* both or the second alone, but each unit once */
@@ -253,24 +255,27 @@ static int results_of(const struct answer *a, int status)
 	return count;
 }
 
-static struct race *race_of_ids(const char *shape, const char *verb, const char *piece)
+/* `begin` and 999 pieces, each with its number. */
+static struct race *race_of_many(const char *shape, const char *begin, const char *piece)
 {
 	struct text  step = {0};
 	struct race *race;
 
-	text_add(&step, verb);
-	for (int i = 0; i < 1000; i++)
+	text_add(&step, begin);
+	for (int i = 1; i < 1000; i++)
 		text_format(&step, piece, i);
 	race = flow_race(shape, step.data);
 	text_fini(&step);
 	return race;
 }
 
-/* One of two lanes has no room: only its part of the call is busy. Which ids are its own nobody knows outside, about
- * half of them. */
+#define DEPTH(lane) "holdfast_queue_depth{lane=\"" lane "\"}"
+
+/* One of two lanes has no room: only its part of the call is busy, about half of the ids. Nobody outside knows which.
+ */
 Test(confirmations, full_queue_of_one_lane)
 {
-	struct race         *fill, *race;
+	struct race         *first, *fill, *race;
 	const struct answer *answer;
 	int64_t              refused;
 	int                  busy;
@@ -278,11 +283,15 @@ Test(confirmations, full_queue_of_one_lane)
 	flow_begin();
 	flow_step("serve --lanes 2");
 	flow_steps("receipt A +100000                  -> 201");
-	trap_lock("SELECT writer_id FROM writer WHERE slot = 0 FOR UPDATE");
-	fill = race_of_ids("24", "batch FIRST# A=1", " | R#-%d A=1");
-	flow_step("wait raw GET /metrics              -> 200 holdfast_queue_depth{lane=1}=0");
+	trap_lock("SELECT writer_id FROM writer WHERE writer_id = %lld FOR UPDATE",
+	          (long long)trap_number("SELECT writer_id FROM writer WHERE slot = 0"));
+	first = flow_race("16", "reserve W# A=1");
+	trap_waiter();
+	fill = race_of_many("24", "batch FIRST# A=1", " | R#-%d A=1");
+	for (int i = 0; i < 100 && (trap_metric(0, DEPTH("0")) < 4000 || trap_metric(0, DEPTH("1")) > 0); i++)
+		usleep(20000);
 	refused = trap_metric(0, "holdfast_busy_total{cause=\"queue_full\"}");
-	race = race_of_ids("1", "confirmations", " Z%d");
+	race = race_of_many("1", "confirmations Z0", " Z%d");
 	answer = race_finish(race, NULL);
 	busy = results_of(answer, 503);
 	cr_expect(busy > 300 && busy < 700, "%d of the thousand", busy);
@@ -290,6 +299,7 @@ Test(confirmations, full_queue_of_one_lane)
 	cr_expect_eq(trap_metric(0, "holdfast_busy_total{cause=\"queue_full\"}"), refused + busy);
 	race_free(race);
 	trap_unlock();
+	trap_raced(first, "16x 201");
 	race_finish(fill, NULL);
 	race_free(fill);
 	flow_repeat("confirmations", " Z#", 1000, "         -> 404 unknown_order | ...");
