@@ -141,7 +141,7 @@ Test(confirmations, a_malformed_call)
 	     CONFIRMATIONS "{'order_ids':['R1'],'order_ids':['R1']}           -> 400 invalid_request field=order_ids",
 	     CONFIRMATIONS "['R1']                                            -> 400 invalid_request !field",
 	     CONFIRMATIONS "'R1'                                              -> 400 invalid_request !field",
-	     CONFIRMATIONS "{'order_ids':['R\\u0000']}                            -> 400 invalid_request field=order_ids[0]",
+	     CONFIRMATIONS "{'order_ids':['R\\u0000']}         -> 400 invalid_request field=order_ids[0]",
 	     CONFIRMATIONS "{'order_ids':['R1']                               -> 400 invalid_request",
 	     CONFIRMATIONS "{'order_ids':['R1',]}                             -> 400 invalid_request",
 	     CONFIRMATIONS "{'order_ids':['R1'],'x':1}                        -> 400 invalid_request field=x",
