@@ -201,7 +201,8 @@ Test(confirmations, twins)
 	     "race 8*8 reserve R# A=1               -> 64x 201",
 	     "race 16  confirmations R1             -> 1x 200 !results[0].replayed | 15x 200 results[0].replayed=true",
 	     "race 16  releases R2                  -> 1x 200 !results[0].replayed | 15x 200 results[0].replayed=true",
-	     "race 16  confirmations R3 || confirm R3 -> 8x 200 results=1 | *x 200 confirmed replayed | *x 200 confirmed",
+	     "race 16  confirmations R3 || confirm R3 ->"
+	     " 8x 200 results=1 | *x 200 confirmed replayed | *x 200 confirmed",
 	     "race 16  confirmations R4 R5 R6 R4 || confirmations R6 R5 R4 R6 -> 16x 200 results[0].status=200"
 	     " results[1].status=200 results[2].status=200 results[3].replayed=true",
 	     /* both or the second alone, but each unit once */
