@@ -50,9 +50,8 @@ size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, cons
 /* Item `i` of such an array. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named relative to the
  * item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
-
-/* The same of an item that is to be a code of 1 to max bytes (code_valid), named NAME[i]. False and a fault when the
- * item is none. */
+/* Item `i` of such an array of codes (code_valid) of 1 to max bytes. Its field is named NAME[i]. False and a fault when
+ * the item is no code. */
 bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
                     struct json_fault *fault) MUST_CHECK;
 
