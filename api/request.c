@@ -247,31 +247,44 @@ static void request_op_done(void *arg, struct op *op)
 	request_answer(r);
 }
 
-/* The engine's queue is full: nothing was begun. */
-static void request_busy(struct request *r, struct op *first)
+/* The queue of these is full: none was begun. */
+static void ops_busy(struct request *r, struct op *first)
 {
-	r->ops_left = 0;
 	for (struct op *op = first; op; op = op->next) {
 		op->outcome = BUSY;
+		op->ended = true;
+		r->ops_left--;
 		busy_count(op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
-		metrics_refused(&r->all->metrics, BUSY);
 		if (r->key)
 			limit_end(r->all->limit, r->key, op);
 	}
+}
+
+static void request_busy(struct request *r, struct op *first)
+{
+	ops_busy(r, first);
+	for (struct op *op = first; op; op = op->next)
+		metrics_refused(&r->all->metrics, BUSY);
 	reply_refused(r, BUSY, NULL, NULL);
 }
 
-static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
+/* Makes the request ready to wait for its operations. False: it has none, and is answered. */
+static bool request_opened(struct request *r, struct op *first, void (*answer)(struct request *r))
 {
 	r->answer = answer;
 	json_free(r->body); /* nothing points into it any more */
 	r->body = NULL;
-	if (r->ops_left == 0) {
+	if (r->ops_left == 0)
 		request_answer(r);
-		return;
-	}
-	if (r->key)
+	else if (r->key)
 		limit_begin(r->key, first);
+	return first;
+}
+
+static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
+{
+	if (!request_opened(r, first, answer))
+		return;
 	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
 		waiting_join(r);
 	else
@@ -306,7 +319,8 @@ void request_read_and_start(struct request *r, struct op *(*read)(struct json_re
 		reply_invalid(r, fault.field, fault.detail);
 }
 
-void request_start_batch(struct request *r, void (*answer)(struct request *r))
+/* Links the operations of the call, in their order, and counts them. */
+static struct op *request_list(struct request *r)
 {
 	struct op *first = NULL, **last = &first;
 
@@ -316,7 +330,25 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 			last = &r->ops[i]->next;
 			r->ops_left++;
 		}
-	request_begin(r, first, answer);
+	return first;
+}
+
+void request_start_batch(struct request *r, void (*answer)(struct request *r))
+{
+	request_begin(r, request_list(r), answer);
+}
+
+void request_start_each(struct request *r, void (*answer)(struct request *r))
+{
+	struct op *first = request_list(r);
+
+	if (!request_opened(r, first, answer))
+		return;
+	ops_busy(r, engine_start_each(r->all->engine, first, r->all->loop, request_op_done, r));
+	if (r->ops_left > 0)
+		waiting_join(r);
+	else
+		request_answer(r);
 }
 
 /* Past the deadline: operations that have not begun never will; of the others nobody knows. All come back later. */

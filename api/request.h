@@ -94,6 +94,8 @@ void request_read_and_start(struct request *r, struct op *(*read)(struct json_re
 /* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
  * ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
+/* The same, each in the lane of its own id: where the queue of a lane is full, only its operations are BUSY. */
+void request_start_each(struct request *r, void (*answer)(struct request *r));
 /* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
 

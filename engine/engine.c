@@ -84,6 +84,51 @@ bool engine_start_batch(struct engine *e, struct op *first, size_t count, struct
 	return queue_push(queue_of(e, first), first, count);
 }
 
+/* Moves the ops of queue `q` from the list `rest` to the end of a list of their own; returns how many. */
+static size_t part_take(struct engine *e, const struct queue *q, struct op **rest, struct op **part)
+{
+	size_t count = 0;
+
+	while (*rest) {
+		struct op *op = *rest;
+
+		if (queue_of(e, op) != q) {
+			rest = &op->next;
+			continue;
+		}
+		*rest = op->next;
+		op->next = NULL;
+		*part = op;
+		part = &op->next;
+		count++;
+	}
+	return count;
+}
+
+struct op *engine_start_each(struct engine *e, struct op *first, struct loop *loop,
+                             void (*done)(void *arg, struct op *op), void *arg)
+{
+	struct op *full = NULL, **full_last = &full;
+	int64_t    now_ms = clock_ms();
+
+	for (struct op *op = first; op; op = op->next)
+		op_begin(op, loop, done, arg, now_ms);
+	while (first) {
+		struct queue *q = queue_of(e, first);
+		struct op    *part = NULL;
+		size_t        count = part_take(e, q, &first, &part);
+
+		for (struct op *op = part; op; op = op->next)
+			op->more_follow = op->next != NULL;
+		if (queue_push(q, part, count))
+			continue;
+		*full_last = part;
+		while (*full_last)
+			full_last = &(*full_last)->next;
+	}
+	return full;
+}
+
 bool engine_start(struct engine *e, struct op *op, struct loop *loop, void (*done)(void *arg, struct op *op), void *arg)
 {
 	op->next = NULL;

@@ -9,6 +9,7 @@
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *   batch RESERVATION | RESERVATION ..                 several in one call
  *   split FIRST ID LINE .. [then=confirm|release]
+ *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]

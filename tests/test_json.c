@@ -84,8 +84,10 @@ static const char *batch_of(const char *body, struct text *out)
 	text_reset(out);
 	if (doc)
 		count = json_begin_items(&items, doc, "orders", 3, &fault);
-	if (count == 0)
+	if (!doc || !json_end(&items)) {
 		text_format(out, "%s: %s", fault.field, fault.detail);
+		count = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct json_reader item;
 		const char        *id;
@@ -100,6 +102,26 @@ static const char *batch_of(const char *body, struct text *out)
 	}
 	json_free(doc);
 	text_fini(&one);
+	return out->data;
+}
+
+/* The same for a batch of codes. */
+static const char *codes_of(const char *body, struct text *out)
+{
+	struct json_fault  fault = {0};
+	struct json_reader items;
+	struct json_doc   *doc = json_parse(body, strlen(body), &fault);
+	size_t             count = json_begin_items(&items, doc, "ids", 9, &fault), len = 0;
+	const char        *id = NULL;
+
+	text_reset(out);
+	cr_assert(json_end(&items));
+	for (size_t i = 0; i < count; i++)
+		if (json_item_code(&items, "ids", i, 4, &id, &len, &fault))
+			text_format(out, "%zu:%s; ", len, id);
+		else
+			text_format(out, "!%s: %s; ", fault.field, fault.detail);
+	json_free(doc);
 	return out->data;
 }
 
@@ -229,6 +251,17 @@ Test(json, judges_items_one_by_one)
 
 	for (size_t i = 0; i < LENGTH(rows); i++)
 		cr_expect_str_eq(batch_of(quoted(rows[i].body), &out), rows[i].read, "%s: %s", rows[i].body, out.data);
+	text_fini(&out);
+}
+
+Test(json, judges_codes_one_by_one)
+{
+	struct text out = {0};
+
+	cr_expect_str_eq(codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345']}"), &out),
+	                 "2:R1; !ids[1]: " CODE(4) "; !ids[2]: must be a string; 3:R22; 2:R1; "
+	                 "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " CODE(4) "; "
+	                 "!ids[8]: " CODE(4) "; ");
 	text_fini(&out);
 }
 

@@ -304,7 +304,7 @@ Test(refusals, reservation_members)
 	     HOLD_WITH("'ttl':60") "field=ttl",
 	     HOLD_WITH("'ttl_s':0") "field=ttl_s",
 	     HOLD_WITH("'ttl_s':-1") "field=ttl_s",
-	     HOLD_WITH("'ttl_s':86401") "field=ttl_s",
+	     HOLD_WITH("'ttl_s':2678401") "field=ttl_s",
 	     HOLD_WITH("'ttl_s':1.5") "field=ttl_s",
 	     HOLD_WITH("'ttl_s':6e1") "field=ttl_s",
 	     HOLD_WITH("'ttl_s':'60'") "field=ttl_s",

@@ -42,9 +42,9 @@ Test(reservation, ttl)
 {
 	flow("receipt  A +10              -> 201",
 	     "reserve  R1 A=1 ttl=1       -> 201 expires_at=~1",
-	     "reserve  R2 A=1 ttl=86400   -> 201 expires_at=~86400",
+	     "reserve  R2 A=1 ttl=2678400 -> 201 expires_at=~2678400",
 	     "reserve  R3 A=1             -> 201 expires_at=~900",
-	     "tick     86000",
+	     "tick     2678000",
 	     "get      R1                 -> expired",
 	     "get      R2                 -> held",
 	     "get      R3                 -> expired",

@@ -64,8 +64,8 @@ Test(reservation_state, extend)
 	     "get      R1                -> expired",
 	     "extend   R1 ttl=60         -> 409 expired",
 	     "reserve  R2 A=6 ttl=1      -> 201",
-	     "extend   R2 ttl=86400      -> 200 held expires_at=~86400",
-	     "extend   R2 ttl=86400      -> 200 held expires_at=~86400",
+	     "extend   R2 ttl=2678400    -> 200 held expires_at=~2678400",
+	     "extend   R2 ttl=2678400    -> 200 held expires_at=~2678400",
 	     "tick     86000",
 	     "confirm  R2                -> confirmed");
 }
@@ -172,7 +172,7 @@ Test(reservation_state, bodies_of_state_changes)
 	     "raw POST /v1/reservations/R1/extend {} -> 400 invalid_request field=ttl_s",
 	     "extend   R1 ttl=0          -> 400 invalid_request field=ttl_s",
 	     "extend   R1 ttl=-1         -> 400 invalid_request field=ttl_s",
-	     "extend   R1 ttl=86401      -> 400 invalid_request field=ttl_s",
+	     "extend   R1 ttl=2678401    -> 400 invalid_request field=ttl_s",
 	     "extend   R1 ttl=60.0       -> 400 invalid_request field=ttl_s",
 	     "extend   R1 ttl=\"60\"     -> 400 invalid_request field=ttl_s",
 	     "raw POST /v1/reservations/R1/extend {'ttl_s':60,'from':'now'} -> 400 invalid_request field=from",

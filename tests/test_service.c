@@ -180,6 +180,7 @@ Test(service, document)
 	flow("raw GET /openapi.yaml              -> 200 '~openapi: 3.1' ~/v1/movements: ~/v1/skus: ~/v1/skus/{sku}:"
 	     " ~/v1/skus/{sku}/movements: ~/v1/availability: ~/v1/reservations: ~/v1/reservations/batch:"
 	     " ~/v1/reservations/{order_id}: ~/v1/reservations/{order_id}/confirm:"
+	     " ~/v1/confirmations: ~/v1/releases:"
 	     " ~/v1/reservations/{order_id}/release: ~/v1/reservations/{order_id}/extend: ~/livez: ~/readyz: ~/metrics:"
 	     " ~invalid_request ~count_mismatch");
 }

@@ -218,6 +218,18 @@ static bool write_batch(const struct step *s, struct call *to)
 	return good;
 }
 
+/* confirmations ID .. [reacquire]    releases ID .. */
+static bool write_changes(const struct step *s, struct call *to)
+{
+	size_t last = s->words - 1;
+	bool   reacquire = last > 0 && strcmp(s->word[last], "reacquire") == 0;
+
+	for (size_t i = 1; i <= last - reacquire; i++)
+		text_format(&to->body, "%s\"%s\"", i == 1 ? "{\"order_ids\":[" : ",", s->word[i]);
+	text_add(&to->body, reacquire ? "],\"if_expired\":\"reacquire\"}" : "]}");
+	return last > reacquire;
+}
+
 static bool write_change(const struct step *s, struct call *to)
 {
 	if (s->words < 2)
@@ -429,6 +441,8 @@ static const struct verb {
 	{"count", "POST", "/v1/movements", write_count},
 	{"reserve", "POST", "/v1/reservations", write_reserve},
 	{"batch", "POST", "/v1/reservations/batch", write_batch},
+	{"confirmations", "POST", "/v1/confirmations", write_changes},
+	{"releases", "POST", "/v1/releases", write_changes},
 	{"confirm", "POST", NULL, write_change},
 	{"release", "POST", NULL, write_change},
 	{"extend", "POST", NULL, write_change},

@@ -111,7 +111,7 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 		if (ask->what == ASK_REACQUIRE)
 			text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
 		if (ask->what == ASK_EXTEND)
-			text_format(&to->body, "{\"ttl_s\":%d}", ask->wrong ? 86401 : ask->ttl_s);
+			text_format(&to->body, "{\"ttl_s\":%d}", ask->wrong ? 2678401 : ask->ttl_s);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 86400 };
+enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
 
 /* ---- answers */
 
@@ -263,10 +263,22 @@ static void batch_answer_request(struct request *r)
 	reply_object(r, 200, results_write, r);
 }
 
-/* Fills r->ops[i]; a malformed item becomes element i of r->more, an array that the first of them makes. */
+/* Element i of r->more, an array that the first malformed item makes. */
+static void malformed_keep(struct request *r, size_t i, const struct malformed *m)
+{
+	struct malformed *malformed;
+
+	if (!r->more)
+		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
+	malformed = r->more;
+	malformed[i] = *m;
+	metrics_refused(&r->all->metrics, INVALID);
+}
+
+/* Fills r->ops[i], unless the item is malformed. */
 static void read_item(struct request *r, struct json_reader *items, size_t i)
 {
-	struct malformed   m = {0}, *malformed;
+	struct malformed   m = {0};
 	struct json_reader in;
 	const char        *order_id;
 
@@ -275,13 +287,14 @@ static void read_item(struct request *r, struct json_reader *items, size_t i)
 	if (order_id)
 		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in);
-	if (r->ops[i])
-		return;
-	if (!r->more)
-		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
-	malformed = r->more;
-	malformed[i] = m;
-	metrics_refused(&r->all->metrics, INVALID);
+	if (!r->ops[i])
+		malformed_keep(r, i, &m);
+}
+
+static void ops_make(struct request *r, size_t count)
+{
+	r->ops = mem_alloc(count * sizeof(*r->ops));
+	r->ops_count = count;
 }
 
 void post_reservations_batch(struct request *r)
@@ -293,12 +306,9 @@ void post_reservations_batch(struct request *r)
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "reservations", BATCH_MAX, &fault);
-	if (count == 0) {
-		reply_invalid(r, fault.field, fault.detail);
+	if (!read_end(r, &items, &fault))
 		return;
-	}
-	r->ops = mem_alloc(count * sizeof(*r->ops));
-	r->ops_count = count;
+	ops_make(r, count);
 	for (size_t i = 0; i < count; i++)
 		read_item(r, &items, i);
 	request_start_batch(r, batch_answer_request);
@@ -319,21 +329,29 @@ void get_reservation(struct request *r)
 	request_start(r, op_of_path(r, OP_GET), reservation_answer_request);
 }
 
-void post_confirm(struct request *r)
+static bool read_reacquire(struct json_reader *in)
 {
 	static const char *const if_expired[] = {"reacquire", NULL};
-	struct json_reader       in;
-	struct json_fault        fault;
 	int                      word = -1;
-	struct op               *op;
+
+	json_word(in, "if_expired", JSON_OPTIONAL, if_expired, &word);
+	return word == 0;
+}
+
+void post_confirm(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	bool               reacquire;
+	struct op         *op;
 
 	if (!read_body(r, &in, &fault))
 		return;
-	json_word(&in, "if_expired", JSON_OPTIONAL, if_expired, &word);
+	reacquire = read_reacquire(&in);
 	if (!read_end(r, &in, &fault))
 		return;
 	op = op_of_path(r, OP_CONFIRM);
-	op->change.reacquire = word == 0;
+	op->change.reacquire = reacquire;
 	request_start(r, op, reservation_answer_request);
 }
 
@@ -416,6 +434,56 @@ void post_split(struct request *r)
 	op->other_id = op_text(op, r->param, strlen(r->param));
 	op_seal(op, NULL);
 	request_start(r, op, reservation_answer_request);
+}
+
+/* ---- many that are there */
+
+/* Fills r->ops[i], unless the id is malformed. */
+static void read_order_id(struct request *r, struct json_reader *items, size_t i, enum op_kind kind)
+{
+	struct malformed m = {0};
+	const char      *order_id = "";
+	size_t           len = 0;
+
+	if (!json_item_code(items, "order_ids", i, ID_MAX, &order_id, &len, &m.fault)) {
+		malformed_keep(r, i, &m);
+		return;
+	}
+	r->ops[i] = op_new(kind, 0, 0);
+	memcpy(r->ops[i]->id, order_id, len);
+}
+
+/* Each goes to the lane of its own id, where other calls about that order meet it. */
+static void post_changes(struct request *r, enum op_kind kind)
+{
+	struct json_reader items;
+	struct json_fault  fault;
+	bool               reacquire;
+	size_t             count;
+
+	if (!read_body(r, NULL, &fault) || !query_end(r))
+		return;
+	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
+	reacquire = kind == OP_CONFIRM && read_reacquire(&items);
+	if (!read_end(r, &items, &fault))
+		return;
+	ops_make(r, count);
+	for (size_t i = 0; i < count; i++) {
+		read_order_id(r, &items, i, kind);
+		if (r->ops[i])
+			r->ops[i]->change.reacquire = reacquire;
+	}
+	request_start_each(r, batch_answer_request);
+}
+
+void post_confirmations(struct request *r)
+{
+	post_changes(r, OP_CONFIRM);
+}
+
+void post_releases(struct request *r)
+{
+	post_changes(r, OP_RELEASE);
 }
 
 /* ---- lists */

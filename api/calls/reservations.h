@@ -11,6 +11,8 @@ void post_reservation(struct request *r);
 void post_reservations_batch(struct request *r);
 void post_confirm(struct request *r);
 void post_release(struct request *r);
+void post_confirmations(struct request *r);
+void post_releases(struct request *r);
 void post_extend(struct request *r);
 void post_split(struct request *r);
 void post_kick(struct request *r);

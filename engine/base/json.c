@@ -128,24 +128,27 @@ void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_
 size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
                         struct json_fault *fault)
 {
-	size_t count;
-
 	reader_init(in, doc, doc->root, fault);
 	if (doc->flaws.outside.detail[0])
 		reader_flawed(in, doc->flaws.outside.field, doc->flaws.outside.detail);
-	count = json_array(in, name, 1, max, &in->next);
-	return json_end(in) ? count : 0;
+	return json_array(in, name, 1, max, &in->next);
 }
 
-void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault)
+static const struct cJSON *item_next(struct json_reader *items, size_t i)
 {
-	const struct cJSON     *node = items->next;
-	const struct scan_flaw *flaw = scan_flaw_find(&items->doc->flaws, i);
+	const struct cJSON *node = items->next;
 
 	assert(node && i == items->next_i);
 	items->next = node->next;
 	items->next_i++;
-	reader_init(item, items->doc, node, fault);
+	return node;
+}
+
+void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault)
+{
+	const struct scan_flaw *flaw = scan_flaw_find(&items->doc->flaws, i);
+
+	reader_init(item, items->doc, item_next(items, i), fault);
 	if (flaw)
 		reader_flawed(item, flaw->fault.field + flaw->own, flaw->fault.detail);
 }
@@ -343,6 +346,15 @@ const void *json_array_code(struct json_reader *in, const char *name, size_t i, 
 	if (!in->failed)
 		code_read(in, name, (int64_t)i, node, max, out, len);
 	return node->next;
+}
+
+bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
+                    struct json_fault *fault)
+{
+	struct json_reader item = {.fault = fault};
+
+	code_read(&item, name, (int64_t)i, item_next(items, i), max, out, len);
+	return !item.failed;
 }
 
 bool json_end(struct json_reader *in)

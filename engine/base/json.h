@@ -43,12 +43,17 @@ enum json_need { JSON_REQUIRED, JSON_OPTIONAL };
 /* The body as one object. Any flaw anywhere is its fault. */
 void json_begin(struct json_reader *in, const struct json_doc *doc, struct json_fault *fault);
 /* The body as an object whose member `name` is an array of 1 to max items judged one by one: flaws inside items do not
- * count here. Returns the number of items, 0 after a fault (wrong type, empty, too many, unknown other members). */
+ * count here. Returns the number of items, 0 after a fault (wrong type, empty, too many). Other members are read next;
+ * json_end comes before the first item. */
 size_t json_begin_items(struct json_reader *in, const struct json_doc *doc, const char *name, size_t max,
                         struct json_fault *fault);
 /* Item `i` of such an array. Call it for 0, 1, 2 and so on; each costs one step. Its fields are named relative to the
  * item. Faults when the item is no object or has a flaw; a fault of the item is none of `items`. */
 void json_item(struct json_reader *items, size_t i, struct json_reader *item, struct json_fault *fault);
+/* Item `i` of such an array of codes (code_valid) of 1 to max bytes. Its field is named NAME[i]. False and a fault when
+ * the item is no code. */
+bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
+                    struct json_fault *fault) MUST_CHECK;
 
 /* Whether the member is there, of whatever type; does not count as asking for it. */
 bool json_has(const struct json_reader *in, const char *name);

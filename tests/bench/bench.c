@@ -44,7 +44,9 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve, half of its own", PACED, &way_http, &load_paced_own},
 	/* other loads */
 	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
+	{"Holdfast reserve, confirm: true", 256, &way_http, &load_confirmed},
 	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},
+	{"Holdfast batch, reserve + confirm", 8, &way_http, &load_pairs},
 	{"Holdfast baskets of 1 to 8 lines", 256, &way_http, &load_basket},
 	{"Holdfast replayed sales", 256, &way_http, &load_sales},
 	{"Holdfast batch, 3 lines", 8, &way_http, &load_three},

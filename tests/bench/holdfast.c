@@ -29,7 +29,7 @@ static void order_json(struct visit *v, uint64_t number)
 		text_char(&v->body, '}');
 		v->load->ledger->asked[lines[i].sku] += lines[i].qty;
 	}
-	text_add(&v->body, "]}");
+	text_add(&v->body, v->load->confirmed ? "],\"confirm\":true}" : "]}");
 }
 
 static bool order_named(struct span order_id, uint64_t number)
@@ -117,8 +117,11 @@ static bool reserve_next(void *arg, struct load_call *call, struct text *request
 
 static enum load_verdict reserve_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
-	return answer->status == 201 && order_right(arg, call->number, answer->body, "held", true) ? LOAD_DONE
-	                                                                                           : LOAD_WRONG;
+	const struct visit *v = arg;
+	const char         *state = v->load->confirmed ? "confirmed" : "held";
+
+	return answer->status == 201 && order_right(arg, call->number, answer->body, state, true) ? LOAD_DONE
+	                                                                                          : LOAD_WRONG;
 }
 
 /* ---- reserve, then confirm on the same connection */
@@ -168,22 +171,57 @@ static bool batch_next(void *arg, struct load_call *call, struct text *request)
 	return true;
 }
 
-static enum load_verdict batch_check(void *arg, struct load_call *call, const struct load_answer *answer)
+/* Each order has its result, with this status and state. */
+static bool results_right(struct visit *v, const struct load_call *call, const struct load_answer *answer, int status,
+                          const char *state)
 {
 	static const char *const names[] = {"results"}, *const item_names[] = {"status"};
-	struct span results, item, status;
+	struct span results, item, value;
 	size_t      at = 0;
 	int         right = 0;
 
 	if (answer->status != 200 || !answer_members(answer->body, names, &results, 1))
-		return LOAD_WRONG;
+		return false;
 	while (right < call->count && answer_item(results, &at, &item)) {
-		if (!answer_members(item, item_names, &status, 1) || answer_int(status) != 201 ||
-		    !order_right(arg, call->number + (uint64_t)right, item, "held", true))
-			return LOAD_WRONG;
+		if (!answer_members(item, item_names, &value, 1) || answer_int(value) != status ||
+		    !order_right(v, call->number + (uint64_t)right, item, state, status == 201))
+			return false;
 		right++;
 	}
-	return right == call->count && !answer_item(results, &at, &item) ? LOAD_DONE : LOAD_WRONG;
+	return right == call->count && !answer_item(results, &at, &item);
+}
+
+static enum load_verdict batch_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	return results_right(arg, call, answer, 201, "held") ? LOAD_DONE : LOAD_WRONG;
+}
+
+/* ---- a batch call, then one that confirms its orders */
+
+static bool pairs_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	if (call->step == STEP_RESERVE)
+		return batch_next(arg, call, request);
+	text_reset(&v->body);
+	for (int i = 0; i < call->count; i++) {
+		text_add(&v->body, i ? "\",\"" : "{\"order_ids\":[\"");
+		order_write(&v->body, call->number + (uint64_t)i);
+	}
+	text_add(&v->body, "\"]}");
+	load_request(request, "POST", "/v1/confirmations", v->body.data, v->body.len);
+	return true;
+}
+
+static enum load_verdict pairs_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	if (call->step == STEP_CONFIRM)
+		return results_right(arg, call, answer, 200, "confirmed") ? LOAD_DONE : LOAD_WRONG;
+	if (batch_check(arg, call, answer) != LOAD_DONE)
+		return LOAD_WRONG;
+	call->step = STEP_CONFIRM;
+	return LOAD_MORE;
 }
 
 /* ---- selling out: either the reservation, or the truth about what is left */
@@ -278,6 +316,7 @@ static struct ledger ledger_sellout = {.prefix = "SELLOUT", .count = 1};
 static const struct load_plan reserve = {reserve_next, reserve_check, NULL};
 static const struct load_plan pair = {pair_next, pair_check, NULL};
 static const struct load_plan batch = {batch_next, batch_check, NULL};
+static const struct load_plan pairs = {pairs_next, pairs_check, NULL};
 static const struct load_plan sellout = {reserve_next, sellout_check, NULL};
 static const struct load_plan read_only = {read_next, read_check, NULL};
 static const struct load_plan mix = {mix_next, mix_check, NULL};
@@ -287,6 +326,9 @@ const struct http_load load_paced = {.plan = &reserve, .ledger = &ledger_hot, .l
 const struct http_load load_paced_own = {
 	.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .paced = PACE_OWN};
 const struct http_load load_pair = {.plan = &pair, .ledger = &ledger_hot, .lines = lines_one};
+const struct http_load load_confirmed = {
+	.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .confirmed = true};
+const struct http_load load_pairs = {.plan = &pairs, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_ready = {.plan = &pair, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};

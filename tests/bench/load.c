@@ -120,7 +120,8 @@ static void conn_next(struct load *l, struct conn *c)
 	text_reset(&c->in);
 	c->sent = 0;
 	c->answer = (struct load_answer){0};
-	c->call.count = 1;
+	if (c->call.step == 0)
+		c->call.count = 1;
 	if (!l->plan->next(l->arg, &c->call, &c->out))
 		return;
 	c->busy = true;

@@ -15,7 +15,7 @@ struct span {
 /* Where a connection is in its order: several calls may make one order. The loader's; plans read and set it. */
 struct load_call {
 	int      step;       /* 0: a new order begins */
-	int      count;      /* orders in this call: 1, unless next() says more */
+	int      count;      /* orders in this call: 1, unless next() says more; the same in all steps */
 	uint64_t number;     /* of the order, or of the first */
 	int64_t  started_us; /* when the order began; paced: when it should have begun */
 };

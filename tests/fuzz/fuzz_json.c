@@ -63,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_fault  fault = {0};
 	struct json_reader in, item;
 	struct json_doc   *doc = json_parse((const char *)data, size, &fault);
-	size_t             count;
+	const char        *code = "";
+	size_t             count, len = 0;
 
 	if (!doc) {
 		fault_check(&fault);
@@ -73,14 +74,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!object_read(&in, 0))
 		fault_check(&fault);
 	count = json_begin_items(&in, doc, "o", 100, &fault);
-	if (count == 0)
+	if (count == 0 || !json_end(&in)) {
 		fault_check(&fault);
+		count = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		json_item(&in, i, &item, &fault);
 		(void)json_peek_code(&item, "a", 8);
 		if (!object_read(&item, 0))
 			fault_check(&fault);
 	}
+	count = json_begin_items(&in, doc, "o", 100, &fault);
+	for (size_t i = 0; i < count; i++)
+		if (!json_item_code(&in, "o", i, 8, &code, &len, &fault))
+			fault_check(&fault);
 	json_free(doc);
 	return 0;
 }
