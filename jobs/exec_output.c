@@ -33,10 +33,12 @@ void answers_fini(struct answers *a)
 void answer_name(char *to, const char *order_id)
 {
 	for (; *order_id; order_id++) {
-		if (*order_id == '%' || *order_id == ' ')
-			to += sprintf(to, "%%%02X", (unsigned)*order_id);
-		else
+		if (*order_id == '%' || *order_id == ' ') {
+			memcpy(to, *order_id == '%' ? "%25" : "%20", 3);
+			to += 3;
+		} else {
 			*to++ = *order_id;
+		}
 	}
 	*to = '\0';
 }

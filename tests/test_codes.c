@@ -73,7 +73,8 @@ Test(codes, orders)
 	     "reserve  R-1._~ A=1                            -> 201 Location:reservations/R-1._~",
 	     "reserve  #1001 A=1                             -> 201 held order_id=#1001 Location:reservations/%231001",
 	     "reserve  gid://shopify/Order/1 A=1"
-	     "                  -> 201 order_id=gid://shopify/Order/1 Location:reservations/gid%3A%2F%2Fshopify%2FOrder%2F1",
+	     "                                               -> 201 order_id=gid://shopify/Order/1"
+	     "                  Location:reservations/gid%3A%2F%2Fshopify%2FOrder%2F1",
 	     ORDER "a b=\\\"c" LINES "Location:reservations/a%20b%3D%22c",
 	     ORDER "100%" LINES "Location:reservations/100%25",
 	     ORDER "%41" LINES "Location:reservations/%2541",
@@ -120,7 +121,8 @@ Test(codes, stock)
 	     "raw GET  /v1/skus/SHIRT%20RED%2FL/movements?limit=1 -> 200 items=1 end",
 	     "availability 50% 'SHIRT RED/L' A?B     -> 'items=50%,SHIRT RED/L,A?B'",
 	     "adjust   #1 50% -1                     -> 201 Location:movements/%231",
-	     "count    #2 'SHIRT RED/L@BACK ROOM=4' expected=9 -> 409 count_mismatch 'SHIRT RED/L@BACK ROOM' on_hand=5");
+	     "count    #2 'SHIRT RED/L@BACK ROOM=4' expected=9"
+	     "                        -> 409 count_mismatch 'SHIRT RED/L@BACK ROOM' on_hand=5");
 }
 
 /* A page goes on behind any code, in the order of bytes. */

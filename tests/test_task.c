@@ -249,7 +249,7 @@ Test(task, movement_of_a_settlement)
 	     "                               items[0].lines[0].qty=-5"
 	     "                               items[0].lines[1].location=paris items[0].lines[1].qty=-1",
 	     "movements B                 -> items=2 items[0].kind=settlement items[0].lines[0].qty=-1",
-	     "sql SELECT COUNT(*), COUNT(movement_id LIKE 'settlement/1/%' OR NULL) FROM movement WHERE kind = 5 -> 1,1",
+	     "sql SELECT COUNT(*), SUM(movement_id LIKE 'settlement/1/%') FROM movement WHERE kind = 5 -> 1,1",
 	     "raw POST /v1/movements {'movement_id':'m','kind':'settlement','lines':[{'sku':'A','qty':-1}]}"
 	     "                            -> 400 invalid_request field=kind",
 	     "raw POST /v1/movements {'movement_id':'settlement/1/1','kind':'receipt','lines':[{'sku':'A','qty':1}]}"
