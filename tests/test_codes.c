@@ -267,7 +267,8 @@ Test(codes, exec_astray)
 	           "reserve R1 A=1 -> 201",
 	           "confirm 'BANK CHARGES' -> 200",
 	           "confirm R1 -> 200",
-	           "exec echo hello there; echo; echo R1; echo BANK CHARGES done; echo '%42ANK%20CHARGES%00 done'; echo R1 done",
+	           "exec echo hello there; echo; echo R1; echo BANK CHARGES done; echo '%42ANK%20CHARGES%00 done';"
+	           " echo R1 done",
 	           "work settle -> 0 '~event=answer_astray task=1 answers=2 first=BANK CHARGES done'",
 	           "get R1 -> settled",
 	           "get 'BANK CHARGES' -> confirmed attempts=1",
