@@ -43,26 +43,29 @@ void answer_name(char *to, const char *order_id)
 	*to = '\0';
 }
 
-/* Decodes a name in place; returns its length, because %00 is a byte like others. */
-static size_t name_decode(char *name)
+/* Decodes a name in place. false: it has a NUL, which no id has. */
+static bool name_decode(char *name)
 {
 	char *to = name;
 
 	for (const char *at = name; *at; at++) {
 		int high = *at == '%' ? hex_digit(at[1]) : -1, low = high < 0 ? -1 : hex_digit(at[2]);
 
-		*to++ = low < 0 ? *at : (char)(high * 16 + low);
+		*to = low < 0 ? *at : (char)(high * 16 + low);
+		if (!*to++)
+			return false;
 		at += low < 0 ? 0 : 2;
 	}
-	return (size_t)(to - name);
+	*to = '\0';
+	return true;
 }
 
-static size_t order_find(const struct answers *a, const char *name, size_t len)
+/* The number of the order with this name; a->count: there is none. */
+static size_t order_find(const struct answers *a, char *name)
 {
-	size_t i = 0;
+	size_t i = name_decode(name) ? 0 : a->count;
 
-	while (i < a->count &&
-	       (strlen(a->orders[i]->order_id) != len || memcmp(a->orders[i]->order_id, name, len) != 0))
+	while (i < a->count && strcmp(a->orders[i]->order_id, name) != 0)
 		i++;
 	return i;
 }
@@ -124,7 +127,7 @@ static bool line_take(struct answers *a, char *line)
 	if (!word)
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int)(word - line), line);
-	i = order_find(a, name, name_decode(name));
+	i = order_find(a, name);
 	if (i == a->count)
 		stray_note(a, line);
 	if (i == a->count || said == SILENT || a->said[i] != SILENT)

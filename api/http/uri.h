@@ -10,8 +10,7 @@ void target_split(char *target, char **path, char **query);
 /* True: `path` fits `pattern`, in which {..} is one segment. *param is the beginning of that segment in the path, with
  * its length; NULL when the pattern has none. */
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
-/* True: every % begins an escape, and there is no #, which ends a target where URLs are cut into theirs (RFC
- * 3986, 3.5). */
+/* True: every % begins an escape, and there is no #: a client keeps the fragment to itself (RFC 9110, 7.1). */
 bool percent_valid(const char *from, size_t len);
 /* Decodes %XX, once, into `to` (NUL-terminated). false: not valid, a NUL, or too long for `size`. */
 bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;
