@@ -121,8 +121,8 @@ int key_run(const struct command *self, int argc, char **argv)
 		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
 		return EXIT_USAGE;
 	}
-	if (!code_valid(operands[1], strlen(operands[1]), ID_MAX)) {
-		say("NAME " CODE_RULE, (size_t)ID_MAX);
+	if (!name_valid(operands[1])) {
+		say("NAME " NAME_RULE, (size_t)ID_MAX);
 		return EXIT_USAGE;
 	}
 	if (!role_find(&role, operands[2])) {

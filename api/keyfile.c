@@ -102,8 +102,8 @@ static bool line_read(struct key_line *to, char *word[], size_t words, char *why
 {
 	if (words < WORDS_MIN || words > WORDS_MAX)
 		return why_write(why, why_size, "a key is NAME ROLE SHA256 [rps=N] [held=N]");
-	if (!code_valid(word[0], strlen(word[0]), ID_MAX))
-		return why_write(why, why_size, "NAME " CODE_RULE, (size_t)ID_MAX);
+	if (!name_valid(word[0]))
+		return why_write(why, why_size, "NAME " NAME_RULE, (size_t)ID_MAX);
 	if (!role_find(&to->role, word[1]))
 		return why_write(why, why_size, "ROLE must be one of: order, worker, read, admin");
 	if (!digest_read(to->digest, word[2]))

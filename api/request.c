@@ -408,6 +408,16 @@ void reply_header(struct request *r, const char *name, const char *value)
 	header_write(&r->all->extra, name, value);
 }
 
+void reply_location(struct request *r, const char *before, const char *id)
+{
+	struct text *to = &r->all->extra;
+
+	text_add(to, "Location: ");
+	text_add(to, before);
+	percent_encode(to, id);
+	text_bytes(to, "\r\n", 2);
+}
+
 /* A header that every answer carries is made here. */
 static void head_write(struct request *r, int status, const char *content_type, size_t len)
 {
@@ -418,8 +428,9 @@ static void head_write(struct request *r, int status, const char *content_type, 
 	text_int(head, status);
 	text_char(head, ' ');
 	text_add(head, status_reason(status));
+	text_add(head, "\r\nCache-Control: no-store\r\nDate: ");
+	text_add(head, r->all->date);
 	text_add(head, "\r\n");
-	header_write(head, "Date", r->all->date);
 	if (status != 204) {
 		header_write(head, "Content-Type", content_type);
 		text_add(head, "Content-Length: ");

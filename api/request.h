@@ -102,6 +102,8 @@ enum outcome request_outcome(struct request *r, size_t i);
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
 /* In the turn of the loop in which the answer is given, before it: the text is shared by all requests. */
 void reply_header(struct request *r, const char *name, const char *value);
+/* The Location of a 201, with the same care: `before` is the way from the call's path, `id` is percent-encoded here. */
+void reply_location(struct request *r, const char *before, const char *id);
 /* The body is copied. */
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* Answers with an object of JSON whose members `write` puts. */

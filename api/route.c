@@ -67,7 +67,7 @@ static bool admit(struct request *r, enum callers callers)
 
 /* ---- 400, 404, 405 */
 
-/* Decodes the code in the path, once; the route's pattern has its name. */
+/* Decodes the code in the path, once, behind the cut at slashes; the route's pattern has its name. */
 static bool read_param(struct request *r, const char *param, size_t len)
 {
 	const char *brace = strchr(routes[r->route].path, '{');
@@ -79,7 +79,7 @@ static bool read_param(struct request *r, const char *param, size_t len)
 	if (percent_decode(r->param, sizeof(r->param), param, len) && code_valid(r->param, strlen(r->param), ID_MAX))
 		return true;
 	snprintf(rule, sizeof(rule), CODE_RULE, (size_t)ID_MAX);
-	reply_invalid(r, name, rule);
+	reply_invalid(r, name, percent_valid(param, len) ? rule : "is not percent-encoded");
 	return false;
 }
 

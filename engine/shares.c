@@ -86,7 +86,7 @@ static void settlement_movement(struct txn *t, const struct settlement *settleme
 	struct text          id = {0}, reference = {0};
 	struct values        rows = {0};
 
-	text_format(&id, "settlement/%llu/%llu", (unsigned long long)settlement->task_id,
+	text_format(&id, OF_JOBS "%llu/%llu", (unsigned long long)settlement->task_id,
 	            (unsigned long long)settlement->part);
 	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
 	values_row(&rows, V_INT(settlement->movement_no), V_BYTES(id.data, id.len), V_INT(SETTLEMENT),

@@ -213,6 +213,18 @@ static void value_json(struct json_writer *w, const struct db_row *row, unsigned
 		json_put_bytes(w, name, text, row->len[i]);
 }
 
+/* One value, as in the log: in quotes where it could be taken for more. */
+static void value_print(struct text *to, const char *name, const char *value)
+{
+	struct json_writer w = {.to = to};
+
+	text_format(to, " %s=", name);
+	if (*value && !strpbrk(value, " \"=\\"))
+		text_add(to, value);
+	else
+		json_put_string(&w, NULL, value);
+}
+
 static void finding_read(void *arg, const struct db_row *row)
 {
 	struct finding *f = arg;
@@ -229,7 +241,7 @@ static void finding_read(void *arg, const struct db_row *row)
 	}
 	text_format(&b->shown, "%s:", b->name);
 	for (unsigned i = 0; i < row->columns; i++)
-		text_format(&b->shown, " %s=%s", db_column(row, i), row->col[i] ? row->col[i] : "-");
+		value_print(&b->shown, db_column(row, i), row->col[i] ? row->col[i] : "-");
 	text_char(&b->shown, '\n');
 }
 

@@ -104,9 +104,12 @@ static void input_write(struct exec *x)
 	for (size_t i = 0; i < x->answers.count; i++) {
 		const struct reservation *r = x->answers.orders[i];
 		struct json_writer        w = {.to = &x->input};
+		char                      name[ANSWER_NAME_SIZE];
 
 		json_open_object(&w, NULL);
 		json_put_string(&w, "order_id", r->order_id);
+		answer_name(name, r->order_id);
+		json_put_string(&w, "answer", name);
 		json_put_int(&w, "attempts", r->attempts);
 		json_open_array(&w, "lines");
 		for (size_t k = 0; k < r->lines_count; k++) {
@@ -468,6 +471,9 @@ enum db_result exec_run(struct db *db, const struct exec_options *options, const
 	}
 	pipe_close(&x.to);
 	pipe_close(&x.from);
+	if (x.answers.strays > 0)
+		log_event(LOG_WARN, "answer_astray", "task=%llu answers=%lld first=%s",
+		          (unsigned long long)task->task_id, (long long)x.answers.strays, x.answers.stray);
 	for (size_t i = 0; i < count; i++)
 		if (x.answers.said[i] == SILENT) {
 			x.answers.said[i] = SAID_RETRY;

@@ -196,6 +196,10 @@ int import_run(const struct command *self, int argc, char **argv)
 		say("--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
 		return EXIT_USAGE;
 	}
+	if (id && code_is_of_jobs(id)) {
+		say("--id " OF_JOBS_RULE);
+		return EXIT_USAGE;
+	}
 	im.file = operand;
 	im.skip_bad = option_given(OPTION_skip_bad);
 	im.json = option_given(OPTION_json);

@@ -1,7 +1,7 @@
 -- The command tune works in a database of its own. Older programs put their load among these tables, as orders tune/..
 -- of the sku tune/sku in slots from 65000 on, and a killed one left it; the sku always stayed. All of it goes at once,
--- so that every invariant holds at every moment. No client can have such an id: a slash is refused. A tune of an older
--- program is to end first; one that runs after this step puts the sku there again, and nothing hides it.
+-- so that every invariant holds at every moment. No client had such an id: those programs refused a slash. A tune of an
+-- older program is to end first; one that runs after this step puts the sku there again, and nothing hides it.
 
 BEGIN NOT ATOMIC
   DECLARE scratch INT UNSIGNED DEFAULT (SELECT sku_id FROM sku WHERE code = 'tune/sku');

@@ -2,6 +2,7 @@
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 #include "tests/expect.h"
+#include "tests/verb.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -328,16 +329,12 @@ static bool judge_word(struct judge *j, const char *word)
 	return equals ? judge_balance(j, word) : judge_bare(j, word);
 }
 
-/* One answer or one result. `words` is cut at spaces; '..' keeps spaces together. */
+/* One answer or one result. */
 static bool judge_all(struct judge *j, char *words, bool replayed)
 {
 	bool first = true, stated = false;
 
-	for (char *at = words; *(at += strspn(at, " "));) {
-		char *word = at + (*at == '\''), *end = word + strcspn(word, *at == '\'' ? "'" : " ");
-
-		at = *end ? end + 1 : end;
-		*end = '\0';
+	for (char *word; (word = word_next(&words));) {
 		if (first && (isdigit((unsigned char)*word) || strcmp(word, "lost") == 0)) {
 			stated = true;
 			if (j->status != atoi(word))

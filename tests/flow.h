@@ -3,6 +3,9 @@
  * end the program gets SIGTERM and must end with 0, and schema/invariants.sql must hold. A step that is not as expected
  * is printed with the answer; the flow goes on.
  *
+ * Words are cut at spaces; '..' keeps spaces together, in steps, commands and expectations. Ids are sent as they stand:
+ * escaped in a body, percent-encoded in a path.
+ *
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
  *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
  *   count [ID] LINE [expected=N] ..                    the same with `counted`

@@ -128,6 +128,14 @@ bool expect_form(const struct call *call, const struct answer *a, struct text *w
 		text_add(why, "X-Request-Id is missing");
 		return false;
 	}
+	if (!answer_header(a, "Cache-Control", value, sizeof(value)) || strcmp(value, "no-store") != 0) {
+		text_add(why, "Cache-Control is not no-store");
+		return false;
+	}
+	if ((a->status == 201) != answer_header(a, "Location", value, sizeof(value))) {
+		text_add(why, "Location is there without a 201, or the other way round");
+		return false;
+	}
 	if (a->status == 204 || (a->status < 400 && is_text(call->path.data)))
 		return true;
 	if (!type_is(a, type)) {

@@ -1,6 +1,7 @@
 /* program.c - see program.h. */
 #include "engine/base/clock.h"
 #include "tests/program.h"
+#include "tests/verb.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static int log_open(const char *log)
 	return fd;
 }
 
-/* Runs `command`, cut at its spaces, with both outputs in the log. */
+/* Runs `command`, cut into words, with both outputs in the log. */
 static pid_t program_fork(const char *log, const char *command)
 {
 	char  line[1024], *rest = line, *word[WORDS_MAX + 1] = {(char *)program_path()};
@@ -38,7 +39,7 @@ static pid_t program_fork(const char *log, const char *command)
 	pid_t self = getpid(), pid;
 
 	snprintf(line, sizeof(line), "%s", command);
-	while (n < WORDS_MAX && (word[n] = strtok_r(rest, " ", &rest)))
+	while (n < WORDS_MAX && (word[n] = word_next(&rest)))
 		n++;
 	pid = fork();
 	if (pid == 0) {

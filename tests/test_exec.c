@@ -45,7 +45,7 @@ Test(exec, is_told_the_orders)
 	char        path[300], line[500];
 	FILE       *file;
 	int         lines = 0;
-	const char *want = "{\"order_id\":\"R1\",\"attempts\":1,"
+	const char *want = "{\"order_id\":\"R1\",\"answer\":\"R1\",\"attempts\":1,"
 			   "\"lines\":[{\"sku\":\"A\",\"location\":\"main\",\"qty\":3},"
 			   "{\"sku\":\"B\",\"location\":\"paris\",\"qty\":1}]}\n";
 
@@ -80,7 +80,7 @@ Test(exec, prints_garbage)
 	flow(THREE,
 	     "exec echo; echo done; echo R1; echo R1 DONE; echo R9 done; echo 'R2  done'; printf '\\377\\376\\n';"
 	     " head -c 100000 /dev/zero | tr '\\0' x; echo; echo R3 done; echo R3 bury; echo; echo R3 retry",
-	     "work     settle             -> 0",
+	     "work     settle             -> 0 '~event=answer_astray task=1 answers=1 first=R9 done'",
 	     "get      R1                 -> confirmed attempts=1 last_error=*",
 	     "get      R2                 -> confirmed attempts=1",
 	     "get      R3                 -> settled",

@@ -139,7 +139,7 @@ static const char *quoted(const char *text)
 
 /* ---- the readers */
 
-#define CODE(max)         "must be 1 to " #max " bytes of printable ASCII without space / ? # %, and not . or .."
+#define CODE(max)         "must be 1 to " #max " bytes of printable ASCII with no space at either end, and not . or .."
 #define INTEGER(min, max) "must be an integer from " #min " to " #max ", in plain digits"
 #define LINE              "'lines':[{'sku':'A','qty':1}]"
 #define READ              "R1 ttl=900 mode=0 gift=0 note=- A=1"
@@ -187,9 +187,10 @@ static const struct {
 	{"{'order_id':'R1'," LINE ",'tags':['x','12345']}", "tags[1]: " CODE(4)},
 	/* codes */
 	{"{'order_id':''}", "order_id: " CODE(64)},
-	{"{'order_id':'a b'}", "order_id: " CODE(64)},
+	{"{'order_id':'a '}", "order_id: " CODE(64)},
 	{"{'order_id':'..'}", "order_id: " CODE(64)},
-	{"{'order_id':'a/b'}", "order_id: " CODE(64)},
+	{"{'order_id':' a'}", "order_id: " CODE(64)},
+	{"{'order_id':'# a/b? 50%'}", "lines: is missing"},
 	{"{'order_id':'\xc3\xa9'}", "order_id: " CODE(64)},
 	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "0123'}", "lines: is missing"},
 	{"{'order_id':'" TEN TEN TEN TEN TEN TEN "01234'}", "order_id: " CODE(64)},

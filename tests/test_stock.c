@@ -51,7 +51,7 @@ Test(stock, codes_are_compared_byte_by_byte)
 	     "skus                           -> items=85123A,85123a,X");
 }
 
-/* The characters that a code may have (quotes are a matter of their own here); in a path some of them are escaped. */
+/* The characters that a code may have, but for those of test_codes.c; in a path some of them are escaped. */
 Test(stock, codes_of_the_whole_alphabet)
 {
 	flow("raw POST /v1/movements {'movement_id':'M!$&()*+,-.:;<=>@[]^_`{|}~','kind':'receipt',"
@@ -66,7 +66,7 @@ Test(stock, codes_of_the_whole_alphabet)
 	     "sku      ab+cd                 -> sku=ab+cd available=1",
 	     "raw GET /v1/skus/ab%2Bcd       -> 200 sku=ab+cd",
 	     "raw GET /v1/skus/%61%62+cd     -> 200 sku=ab+cd",
-	     "raw GET /v1/skus/ab%20cd       -> 400 invalid_request");
+	     "raw GET /v1/skus/ab%20cd       -> 404 unknown_sku");
 }
 
 Test(stock, longest_codes)

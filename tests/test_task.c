@@ -89,8 +89,8 @@ Test(task, claim_limits_of_every_member)
 	     CLAIM "{'kind':null,'worker':'w'}                     -> 400 invalid_request field=kind",
 	     CLAIM "{'kind':'settle','worker':''}                  -> 400 invalid_request field=worker",
 	     CLAIM "{'kind':'settle','worker':7}                   -> 400 invalid_request field=worker",
-	     CLAIM "{'kind':'settle','worker':'a b'}               -> 400 invalid_request field=worker",
-	     CLAIM "{'kind':'settle','worker':'a/b'}               -> 400 invalid_request field=worker",
+	     CLAIM "{'kind':'settle','worker':'a '}                -> 400 invalid_request field=worker",
+	     CLAIM "{'kind':'settle','worker':' a'}                -> 400 invalid_request field=worker",
 	     CLAIM "{'kind':'settle','worker':'..'}                -> 400 invalid_request field=worker",
 	     CLAIM "{'kind':'settle','worker':'é'}                 -> 400 invalid_request field=worker",
 	     "claim    settle " SIXTY "01234                       -> 400 invalid_request field=worker",
@@ -225,7 +225,7 @@ Test(task, complete_members)
 	     COMPLETE "{'order_ids':null}        -> 400 invalid_request field=order_ids",
 	     COMPLETE "{'order_ids':[1]}         -> 400 invalid_request field=order_ids[0]",
 	     COMPLETE "{'order_ids':['R1','']}   -> 400 invalid_request field=order_ids[1]",
-	     COMPLETE "{'order_ids':['a b']}     -> 400 invalid_request field=order_ids[0]",
+	     COMPLETE "{'order_ids':['a ']}      -> 400 invalid_request field=order_ids[0]",
 	     COMPLETE "{'orders':['R1']}         -> 400 invalid_request field=orders",
 	     COMPLETE "[]                        -> 400 invalid_request",
 	     COMPLETE "Content-Type:text/plain {} -> 415 unsupported_media_type",
@@ -234,7 +234,7 @@ Test(task, complete_members)
 	     COMPLETE "                          -> 200 completed=1 lost=0");
 }
 
-/* Lines summed, the task as the reference, an id that no client can send. */
+/* Lines summed, the task as the reference, an id that no client may send. */
 Test(task, movement_of_a_settlement)
 {
 	flow("receipt  M1 A +10 A@paris +5 B +10 -> 201",
@@ -249,7 +249,7 @@ Test(task, movement_of_a_settlement)
 	     "                               items[0].lines[0].qty=-5"
 	     "                               items[0].lines[1].location=paris items[0].lines[1].qty=-1",
 	     "movements B                 -> items=2 items[0].kind=settlement items[0].lines[0].qty=-1",
-	     "sql SELECT COUNT(*), COUNT(movement_id REGEXP '[/?%]' OR NULL) FROM movement WHERE kind = 5 -> 1,1",
+	     "sql SELECT COUNT(*), SUM(movement_id LIKE 'settlement/1/%') FROM movement WHERE kind = 5 -> 1,1",
 	     "raw POST /v1/movements {'movement_id':'m','kind':'settlement','lines':[{'sku':'A','qty':-1}]}"
 	     "                            -> 400 invalid_request field=kind",
 	     "raw POST /v1/movements {'movement_id':'settlement/1/1','kind':'receipt','lines':[{'sku':'A','qty':1}]}"

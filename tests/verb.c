@@ -1,4 +1,5 @@
 /* verb.c - see verb.h. */
+#include "api/http/uri.h"
 #include "engine/base/memory.h"
 #include "tests/verb.h"
 
@@ -8,6 +9,20 @@
 #include <string.h>
 
 /* ---- a step's text */
+
+char *word_next(char **rest)
+{
+	char *word = *rest + strspn(*rest, " "), *end;
+
+	if (!*word)
+		return NULL;
+	end = strchr(word + 1, *word == '\'' ? '\'' : ' ');
+	word += *word == '\'';
+	*rest = end ? end + 1 : word + strlen(word);
+	if (end)
+		*end = '\0';
+	return word;
+}
 
 void step_read(struct step *s, const char *text, int64_t number)
 {
@@ -32,9 +47,8 @@ void step_read(struct step *s, const char *text, int64_t number)
 	s->rest = s->text;
 	s->cut = rest = mem_copy(s->text);
 	s->word = mem_alloc((strlen(rest) / 2 + 2) * sizeof(*s->word));
-	while ((word = strsep(&rest, " ")))
-		if (*word)
-			s->word[s->words++] = word;
+	while ((word = word_next(&rest)))
+		s->word[s->words++] = word;
 }
 
 void step_fini(struct step *s)
@@ -45,11 +59,31 @@ void step_fini(struct step *s)
 	*s = (struct step){0};
 }
 
-/* ---- JSON out of words; the codes of the tests need no escapes */
+/* ---- JSON and paths out of words */
+
+static void json_code(struct text *to, const char *code, size_t len)
+{
+	text_char(to, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("\"\\", code[i]))
+			text_char(to, '\\');
+		text_char(to, code[i]);
+	}
+	text_char(to, '"');
+}
 
 static void json_string(struct text *to, const char *name, const char *value)
 {
-	text_format(to, "\"%s\":\"%s\"", name, value);
+	text_format(to, "\"%s\":", name);
+	json_code(to, value, strlen(value));
+}
+
+/* BEFORE CODE AFTER, the code as a segment of a path. */
+static void path_add(struct text *to, const char *before, const char *code, const char *after)
+{
+	text_add(to, before);
+	percent_encode(to, code);
+	text_add(to, after);
 }
 
 /* "sku":"A","location":"paris" of A@paris; returns what stands before the '@'. */
@@ -57,9 +91,12 @@ static void json_place(struct text *to, const char *place, size_t len)
 {
 	const char *at = memrchr(place, '@', len);
 
-	text_format(to, "\"sku\":\"%.*s\"", (int)(at ? (size_t)(at - place) : len), place);
-	if (at)
-		text_format(to, ",\"location\":\"%.*s\"", (int)(len - (size_t)(at - place) - 1), at + 1);
+	text_add(to, "\"sku\":");
+	json_code(to, place, at ? (size_t)(at - place) : len);
+	if (!at)
+		return;
+	text_add(to, ",\"location\":");
+	json_code(to, at + 1, len - (size_t)(at - place) - 1);
 }
 
 /* KEY=VALUE as a member where the word begins with `key`; a number stays bare. */
@@ -234,7 +271,8 @@ static bool write_change(const struct step *s, struct call *to)
 {
 	if (s->words < 2)
 		return false;
-	text_format(&to->path, "/v1/reservations/%s/%s", s->word[1], s->word[0]);
+	path_add(&to->path, "/v1/reservations/", s->word[1], "/");
+	text_add(&to->path, s->word[0]);
 	if (s->words == 2)
 		return true;
 	if (strcmp(s->word[2], "reacquire") == 0) {
@@ -260,8 +298,9 @@ static bool write_claim(const struct step *s, struct call *to)
 		if (!json_option(&tail, s->word[i], "limit", "limit", true) &&
 		    !json_option(&tail, s->word[i], "lease", "lease_s", true))
 			worker = s->word[i];
-	text_format(&to->body, "{\"kind\":\"%s\",\"worker\":\"%s\"%s}", s->words > 1 ? s->word[1] : "", worker,
-	            tail.data ? tail.data : "");
+	text_format(&to->body, "{\"kind\":\"%s\",", s->words > 1 ? s->word[1] : "");
+	json_string(&to->body, "worker", worker);
+	text_format(&to->body, "%s}", tail.data ? tail.data : "");
 	text_fini(&tail);
 	return s->words > 1;
 }
@@ -272,8 +311,10 @@ static bool write_complete(const struct step *s, struct call *to)
 	if (s->words < 2)
 		return false;
 	text_format(&to->path, "/v1/tasks/%s/complete", s->word[1]);
-	for (size_t i = 2; i < s->words; i++)
-		text_format(&to->body, "%s\"%s\"", i == 2 ? "{\"order_ids\":[" : ",", s->word[i]);
+	for (size_t i = 2; i < s->words; i++) {
+		text_add(&to->body, i == 2 ? "{\"order_ids\":[" : ",");
+		json_code(&to->body, s->word[i], strlen(s->word[i]));
+	}
 	text_add(&to->body, s->words > 2 ? "]}" : "{}");
 	return true;
 }
@@ -290,8 +331,9 @@ static bool write_fail(const struct step *s, struct call *to)
 
 		if (!equals)
 			return false;
-		text_format(&to->body, "%s{\"order_id\":\"%.*s\",\"error\":\"%s\",\"retry\":%s}", i > 2 ? "," : "",
-		            (int)(equals - s->word[i]), s->word[i], error ? error + 1 : "failed",
+		text_add(&to->body, i > 2 ? ",{\"order_id\":" : "{\"order_id\":");
+		json_code(&to->body, s->word[i], (size_t)(equals - s->word[i]));
+		text_format(&to->body, ",\"error\":\"%s\",\"retry\":%s}", error ? error + 1 : "failed",
 		            strncmp(equals, "=retry", 6) == 0 ? "true" : "false");
 	}
 	text_add(&to->body, "]}");
@@ -319,7 +361,7 @@ static bool write_task(const struct step *s, struct call *to)
 static bool write_get(const struct step *s, struct call *to)
 {
 	if (s->words == 2)
-		text_format(&to->path, "/v1/reservations/%s", s->word[1]);
+		path_add(&to->path, "/v1/reservations/", s->word[1], "");
 	return s->words == 2;
 }
 
@@ -327,7 +369,7 @@ static bool write_sku(const struct step *s, struct call *to)
 {
 	if (s->words < 2)
 		return false;
-	text_format(&to->path, "/v1/skus/%s", s->word[1]);
+	path_add(&to->path, "/v1/skus/", s->word[1], "");
 	if (s->words > 2 && strncmp(s->word[2], "max_age=", 8) == 0)
 		text_format(&to->path, "?max_age_ms=%s", s->word[2] + 8);
 	else if (s->words > 2)
@@ -338,20 +380,12 @@ static bool write_sku(const struct step *s, struct call *to)
 static bool write_availability(const struct step *s, struct call *to)
 {
 	text_add(&to->body, "{\"skus\":[");
-	for (size_t i = 1; i < s->words; i++)
-		text_format(&to->body, "%s\"%s\"", i > 1 ? "," : "", s->word[i]);
+	for (size_t i = 1; i < s->words; i++) {
+		text_add(&to->body, i > 1 ? "," : "");
+		json_code(&to->body, s->word[i], strlen(s->word[i]));
+	}
 	text_add(&to->body, "]}");
 	return s->words > 1;
-}
-
-static void escape(struct text *to, const char *value)
-{
-	for (; *value; value++) {
-		if (isalnum((unsigned char)*value) || strchr("-_.~", *value))
-			text_char(to, *value);
-		else
-			text_format(to, "%%%02X", (unsigned char)*value);
-	}
 }
 
 /* list|skus|movements SKU [state=S] [limit=N] [next] */
@@ -364,12 +398,11 @@ static bool write_list(const struct step *s, struct call *to)
 	if (of_sku && s->words < 2)
 		return false;
 	if (of_sku)
-		text_format(&to->path, "/v1/skus/%s/movements", s->word[i++]);
+		path_add(&to->path, "/v1/skus/", s->word[i++], "/movements");
 	for (; i < s->words; i++, join = '&') {
 		text_char(&to->path, join);
 		if (strcmp(s->word[i], "next") == 0 && s->cursor) {
-			text_add(&to->path, "cursor=");
-			escape(&to->path, s->cursor);
+			text_format(&to->path, "cursor=%s", s->cursor);
 		} else if (strchr(s->word[i], '=')) {
 			text_add(&to->path, s->word[i]);
 		} else {

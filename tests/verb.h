@@ -14,6 +14,8 @@ struct step {
 	const char *expectation; /* after the arrow; NULL: none */
 	const char *cursor;      /* for `next`; NULL: there was none */
 };
+/* The next word, cut off in place; NULL: there is none. '..' keeps spaces together. */
+char *word_next(char **rest);
 /* Cuts at the arrow and at spaces. `number` (if not negative) takes the place of every #. */
 void step_read(struct step *s, const char *text, int64_t number);
 void step_fini(struct step *s);

@@ -78,6 +78,8 @@ static void movement_answer_request(struct request *r)
 
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
+	if (outcome == OUTCOME_OK)
+		reply_location(r, "movements/", op->id);
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
 		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
 	else
@@ -122,6 +124,8 @@ static struct op *read_movement(struct json_reader *in)
 	struct op         *op;
 
 	json_code(in, "movement_id", JSON_REQUIRED, ID_MAX, &id, &id_len);
+	if (code_is_of_jobs(id))
+		json_refuse(in, "movement_id", OF_JOBS_RULE);
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);

@@ -195,13 +195,17 @@ static void claim_write(struct json_writer *w, void *arg)
 static void answer_claim(struct request *r)
 {
 	const struct task_call *call = r->ops[0]->job.arg;
+	char                    id[24];
 
-	if (request_outcome(r, 0) != OUTCOME_OK)
+	if (request_outcome(r, 0) != OUTCOME_OK) {
 		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-	else if (call->task.task_id == 0)
+	} else if (call->task.task_id == 0) {
 		reply_as(r, 204, "", NULL, 0);
-	else
+	} else {
+		snprintf(id, sizeof(id), "%llu", (unsigned long long)call->task.task_id);
+		reply_location(r, "tasks/", id);
 		reply_object(r, 201, claim_write, r->ops[0]->job.arg);
+	}
 }
 
 void post_task(struct request *r)

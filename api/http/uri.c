@@ -1,6 +1,7 @@
 /* uri.c - see uri.h. */
 #include "api/http/uri.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,28 +39,31 @@ bool path_fits(const char *pattern, const char *path, const char **param, size_t
 	return *path == '\0' && (!*param || *param_len > 0);
 }
 
-static int hex_digit(char c)
+bool percent_valid(const char *from, size_t len)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 32) >= 'a' && (c | 32) <= 'f')
-		return (c | 32) - 'a' + 10;
-	return -1;
+	for (size_t i = 0; i < len; i++) {
+		if (from[i] == '#')
+			return false;
+		if (from[i] != '%')
+			continue;
+		if (i + 2 >= len || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
+			return false;
+		i += 2;
+	}
+	return true;
 }
 
 bool percent_decode(char *to, size_t size, const char *from, size_t len)
 {
 	size_t n = 0;
 
-	if (size == 0)
+	if (size == 0 || !percent_valid(from, len))
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		int c = (unsigned char)from[i];
 
 		if (c == '%') {
-			int high = i + 2 < len ? hex_digit(from[i + 1]) : -1;
-
-			c = high < 0 || hex_digit(from[i + 2]) < 0 ? 0 : high * 16 + hex_digit(from[i + 2]);
+			c = hex_digit(from[i + 1]) * 16 + hex_digit(from[i + 2]);
 			i += 2;
 		}
 		if (c == 0 || n + 1 >= size)
@@ -68,6 +72,26 @@ bool percent_decode(char *to, size_t size, const char *from, size_t len)
 	}
 	to[n] = '\0';
 	return true;
+}
+
+void percent_encode(struct text *to, const char *from)
+{
+	size_t len = strlen(from), n = 0;
+	char  *at = text_room(to, 3 * len);
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		if (isalnum(c) || strchr("-._~", c)) {
+			at[n++] = (char)c;
+		} else {
+			at[n++] = '%';
+			at[n++] = "0123456789ABCDEF"[c >> 4];
+			at[n++] = "0123456789ABCDEF"[c & 15];
+		}
+	}
+	at[n] = '\0';
+	to->len += n;
 }
 
 bool query_parse(struct query_string *q, const char *query, const char **wrong)

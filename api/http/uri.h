@@ -2,7 +2,7 @@
 #ifndef URI_H
 #define URI_H
 
-#include "engine/base/base.h"
+#include "engine/base/text.h"
 
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
@@ -10,8 +10,12 @@ void target_split(char *target, char **path, char **query);
 /* True: `path` fits `pattern`, in which {..} is one segment. *param is the beginning of that segment in the path, with
  * its length; NULL when the pattern has none. */
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
-/* Decodes %XX into `to` (NUL-terminated). false: a bad escape, a NUL, or too long for `size`. */
+/* True: every % begins an escape, and there is no #: a client keeps the fragment to itself (RFC 9110, 7.1). */
+bool percent_valid(const char *from, size_t len);
+/* Decodes %XX, once, into `to` (NUL-terminated). false: not valid, a NUL, or too long for `size`. */
 bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;
+/* Adds `from` with every byte outside of the unreserved set (RFC 3986, 2.3) as %XX. */
+void percent_encode(struct text *to, const char *from);
 
 enum { QUERY_MAX = 8 };
 struct query_string {

@@ -77,6 +77,15 @@ void text_hex(struct text *t, const void *data, size_t len)
 	t->len += 2 * len;
 }
 
+int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if ((c | 32) >= 'a' && (c | 32) <= 'f')
+		return (c | 32) - 'a' + 10;
+	return -1;
+}
+
 void text_format(struct text *t, const char *format, ...)
 {
 	va_list ap, again;

@@ -17,6 +17,7 @@ void  text_add(struct text *t, const char *string);
 void  text_char(struct text *t, char c);
 void  text_int(struct text *t, int64_t n);
 void  text_hex(struct text *t, const void *data, size_t len);
+int   hex_digit(char c); /* the digit's value; -1: none */
 void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
 #endif

@@ -7,7 +7,7 @@ import yaml
 
 METHODS = ('get', 'put', 'post', 'delete', 'patch', 'options', 'head', 'trace')
 # Headers that an answer has only where the document says so.
-SPECIAL = ('Idempotent-Replayed', 'Age-Ms', 'Retry-After', 'Allow', 'WWW-Authenticate')
+SPECIAL = ('Location', 'Cache-Control', 'Idempotent-Replayed', 'Age-Ms', 'Retry-After', 'Allow', 'WWW-Authenticate')
 # Documented, and still not in every such answer.
 AT_TIMES = ('Idempotent-Replayed',)
 

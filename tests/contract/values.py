@@ -2,7 +2,7 @@
 import json
 import string
 
-ALPHABET = [c for c in string.printable[:94] if c not in '/?#%']      # of every code and id
+ALPHABET = string.printable[:94]      # of every code and id, which have spaces inside, too
 WORDS = ('available', 'größe', '漢字', '\U0001f600', 'a\tb', '"quoted"', '\\', '\x7f')
 
 
@@ -77,8 +77,8 @@ class Maker:
         low, high = schema.get('minLength', 0), schema.get('maxLength', 20)
         length = self.chance.choice((max(low, 1), high, self.chance.randint(max(low, 1), high)))
         if 'pattern' in schema:
-            text = ''.join(self.chance.choice(ALPHABET) for _ in range(length))
-            return 'A' if text in ('.', '..') else text
+            text = ''.join(self.chance.choice(ALPHABET + '  ') for _ in range(length))
+            return 'A' if self.document.errors(schema, text) else text
         text = self.chance.choice(WORDS) * length
         while len(text) > high or len(text.encode()) > high:    # texts are limited in bytes
             text = text[:-1]
@@ -154,15 +154,15 @@ class Maker:
             f'{value}.0', f'{value}e0', f'0{value}', f'+{value}', f'0x{value}', '-', '1e400', 'NaN', 'Infinity',
             '9' * 400, '18446744073709551616', '9223372036854775808', '9007199254740993', '-9223372036854775809')]
 
-    @staticmethod
-    def bad_strings(schema, value):
+    def bad_strings(self, schema, value):
         bad = []
         if schema.get('minLength'):
             bad.append('')
         if 'maxLength' in schema:
             bad.append('x' * (schema['maxLength'] + 1))
         if 'pattern' in schema:
-            bad += [value[:-1] + c for c in ' /?#%\n\0\x7fé\U0001f600'] + ['.', '..']
+            bad += [value[:-1] + c for c in ' \n\0\x7fé\U0001f600'] + ['.', '..', ' ', ' ' + value[1:]]
+            bad += ['settlement/1'] if self.document.errors(schema, 'settlement/1') else []
         if 'enum' in schema or 'const' in schema:
             bad += ['', value + 'x', value.upper(), value + ' ', value + '\0']
         return bad + [Raw('"\\ud800"'), Raw('"\\x"'), Raw('"\t"'), Raw(f"'{value}'"), Raw('"')]

@@ -9,7 +9,8 @@ import random
 
 HEADER = ('InvoiceNo', 'StockCode', 'Description', 'Quantity', 'InvoiceDate', 'UnitPrice', 'CustomerID', 'Country')
 WORDS = ('LUNCH BOX', 'T-LIGHT HOLDER', 'MUG, WHITE', 'JAM JAR "HOME"', 'CAFÉ SIGN', 'GARLAND\n3 M', 'CAKE TIN')
-NO_CODES = ('BANK CHARGES', 'GIFT 50%', 'N/A', '', 'X' * 65, 'DÉPÔT')
+ODD_CODES = ('POST', 'D', 'BANK CHARGES', 'GIFT 50%', 'N/A', '#1 "A\\B"')
+NO_CODES = (' 22423', '', '..', 'X' * 65, 'DÉPÔT')
 QUANTITIES = (1, 1, 1, 2, 2, 3, 4, 6, 6, 8, 12, 12, 24, 48, 144)
 
 
@@ -22,7 +23,7 @@ def catalogue(chance, size):
         codes.append(f'{number}{letter}')
         if letter and n % 8 == 0:
             codes.append(f'{number}{letter.lower()}')
-    codes = list(dict.fromkeys(codes)) + ['POST', 'D']
+    codes = list(dict.fromkeys(codes)) + list(ODD_CODES)
     return codes, [1 / (rank + 3) for rank in range(len(codes))]
 
 

@@ -1,5 +1,5 @@
-/* fuzz_answers.c - any bytes as the output of a program that settles three orders. It does not matter how the output is
- * cut into pieces, and every reason is UTF-8 of at most 500 bytes. */
+/* fuzz_answers.c - any bytes as the output of a program that settles four orders. It does not matter how the output is
+ * cut into pieces, every reason is UTF-8 of at most 500 bytes, and the name of any order is read as it was written. */
 #include "input.h"
 #include "engine/base/escape.h"
 #include "jobs/exec_output.h"
@@ -18,10 +18,31 @@ static void reason_check(const char *reason)
 	}
 }
 
+/* The first bytes as the id of an order, whose name is answered. */
+static void name_check(const uint8_t *data, size_t size)
+{
+	static struct reservation r;
+	struct reservation       *orders[] = {&r};
+	static struct answers     a;
+	char                      name[ANSWER_NAME_SIZE];
+	size_t                    len = size < ID_MAX ? size : ID_MAX;
+
+	memcpy(r.order_id, data, len);
+	r.order_id[len] = '\0';
+	if (!code_valid(r.order_id, len, ID_MAX))
+		return;
+	answer_name(name, r.order_id);
+	assert(strlen(name) < sizeof(name) && !strchr(name, ' '));
+	answers_init(&a, orders, 1);
+	assert(!answers_take(&a, name, strlen(name)) && answers_take(&a, " done\n", 6) && a.said[0] == SAID_DONE);
+	answers_fini(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct reservation r1 = {.order_id = "R1"}, r2 = {.order_id = "R-2"}, r3 = {.order_id = "done"};
-	struct reservation       *orders[] = {&r1, &r2, &r3};
+	static struct reservation r4 = {.order_id = "50% a/b"};
+	struct reservation       *orders[] = {&r1, &r2, &r3, &r4};
 	static struct answers     whole, cut;
 	bool                      answered, answered_cut = false;
 
@@ -42,6 +63,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(strcmp(whole.reasons[i], cut.reasons[i]) == 0);
 		reason_check(whole.reasons[i]);
 	}
+	assert(whole.strays == cut.strays && !whole.stray == (whole.strays == 0));
+	if (whole.stray) {
+		assert(strcmp(whole.stray, cut.stray) == 0);
+		reason_check(whole.stray);
+	}
+	name_check(data, size);
 	answers_fini(&whole);
 	answers_fini(&cut);
 	return 0;
