@@ -138,7 +138,7 @@ static void reservation_answer_request(struct request *r)
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
 	if (good_status(op) == 201)
-		reply_location(r, "reservations/", op->id);
+		reply_location(r, op->kind == OP_SPLIT ? "../" : "reservations/", op->id);
 	reply_object(r, good_status(op), good_write, op);
 }
 
