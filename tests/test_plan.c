@@ -41,8 +41,8 @@ static void fill_tables(void)
 	          "UTC_TIMESTAMP(3)"
 	          " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
-	run(s.db,
-	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_50");
+	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
+	          "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
@@ -76,6 +76,12 @@ static void rows_parse(struct values *rows, const char *text)
 
 enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a few thousand at most */
 
+/* (reservation_id, changed) */
+#define AS_READ_FROM_4                                                                                 \
+	"(4,0),(5,0),(6,0),(7,0),(8,0),(9,0),(10,0),(11,0),(12,0),(13,0),(14,0),(15,0),(16,0),(17,0)," \
+	"(18,0),(19,0),(20,0),(21,0),(22,0),(23,0),(24,0),(25,0)"
+#define AS_READ_25 "(1,0),(2,0),(3,0)," AS_READ_FROM_4
+
 static const struct plan {
 	enum statement statement;
 	const char    *rows;
@@ -98,15 +104,24 @@ static const struct plan {
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
-	{RESERVATION_CONFIRM, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
-	{RESERVATION_CONFIRM_LATE, "1,2,3", NO_SORT},
-	{RESERVATION_REACQUIRE, "1,2,3", NO_SORT},
+	{RESERVATION_CONFIRM, "(1,0)", NO_SORT},
+	{RESERVATION_CONFIRM, AS_READ_25, NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0)", NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0),(2,0),(3,0)", NO_SORT},
 	{RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
-	{RESERVATION_RELEASE_HELD, "1,2,3", NO_SORT},
-	{RESERVATION_RELEASE_FROM, "1,2,3", NO_SORT},
-	{RESERVATION_EXTEND, "1", NO_SORT},
-	{RESERVATION_KICK, "1,2,3", NO_SORT},
-	{RESERVATION_EXPIRE, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0)", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0),(2,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_EXPIRE, "(1,0)", NO_SORT},
+	{RESERVATION_EXPIRE, AS_READ_25, NO_SORT},
+	{KICK_FIND, "A", NO_SORT},
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{RESERVATION_GLIMPSE, "A,B", NO_SORT},
 	{MOVEMENT_GLIMPSE, "A,B", NO_SORT},
@@ -345,6 +360,7 @@ static void in_transaction(enum statement name, const char *rows_text)
 
 	rows_parse(&rows, rows_text);
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+	run(s.db, "SET @s = 1, @t = UTC_TIMESTAMP(3)");
 	run(s.db, "START TRANSACTION");
 	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1, .limit = 1000});
 	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
@@ -446,12 +462,18 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	fill_tables();
 	other = other_connection();
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
-	in_transaction(RESERVATION_EXPIRE, "3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22");
-	cr_expect_eq(db_changed(s.db), 20);
+	in_transaction(RESERVATION_EXPIRE, "(1,0),(2,0),(3,1)," AS_READ_FROM_4);
+	cr_expect_eq(db_changed(s.db), 24, "the third was changed by somebody else");
 	cr_expect_eq(scratch_number(other,
 	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
 	                            "SKIP LOCKED) x"),
-	             180);
+	             176);
+	run(s.db, "ROLLBACK");
+	in_transaction(RESERVATION_EXPIRE, "(7,0)");
+	cr_expect_eq(db_changed(s.db), 1);
+	cr_expect_eq(scratch_number(s.db, "SELECT trx_rows_locked FROM information_schema.innodb_trx"
+	                                  " WHERE trx_mysql_thread_id = CONNECTION_ID()"),
+	             1);
 	run(s.db, "ROLLBACK");
 	db_free(other);
 	scratch_close(&s);
