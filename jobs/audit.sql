@@ -16,4 +16,5 @@ SELECT MAX(id), COUNT(*) FROM (
 
 -- name: audit_page_task
 SELECT MAX(id), COUNT(*) FROM (
-  SELECT task_id AS id FROM worker_task FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit}) page;
+  SELECT task_id AS id FROM worker_task FORCE INDEX (PRIMARY)
+   WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit}) page;

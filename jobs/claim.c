@@ -153,20 +153,20 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
 	if (task->mark == 0)
 		task->mark = mark_new();
 	result = rows_now(db, c, mine, mine_count, &in);
-	if (result != DB_OK)
-		return result;
 	take_up_rows(&rows, mine, mine_count, &in);
 	stamp_min = reservations_as_read(NULL, in.list, in.count);
 	reservations_free(in.list, in.count);
 	in = (struct reservation_reader){0};
-	result = txn_ask(db, TASK_TAKE_UP,
-	                 &(struct fill){.rows = &rows,
-	                                .stamp_min = stamp_min,
-	                                .mark = task->mark,
-	                                .task = of,
-	                                .state = task_kind_from(task->kind),
-	                                .lease_s = lease_s},
-	                 claim_read, task);
+	task->task_id = 0;
+	if (result == DB_OK && rows.rows > 0)
+		result = txn_ask(db, TASK_TAKE_UP,
+		                 &(struct fill){.rows = &rows,
+		                                .stamp_min = stamp_min,
+		                                .mark = task->mark,
+		                                .task = of,
+		                                .state = task_kind_from(task->kind),
+		                                .lease_s = lease_s},
+		                 claim_read, task);
 	values_fini(&rows);
 	if (result == DB_DUPLICATE)
 		result = claim_look(db, task);

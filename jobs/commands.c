@@ -186,30 +186,33 @@ static int kick_all(struct db *db, int64_t *kicked)
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
+/* A reservation that was changed since it was read is read anew. */
 static int kick_one(struct db *db, const char *order_id)
 {
-	struct buried    in = {0};
-	struct values    ids = {0};
-	enum txn_verdict verdict = TXN_DONE;
-	enum db_result   result;
-	int              status = EXIT_TROUBLE;
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	struct buried  in;
+	struct values  ids = {0};
+	enum db_result result;
 
 	values_row(&ids, V_TEXT(order_id));
-	result = txn_ask(db, KICK_FIND, &(struct fill){.rows = &ids}, buried_read, &in);
-	if (result == DB_OK && in.state == BURIED)
-		result = kick(db, &in, &verdict);
-	if (result != DB_OK)
-		status = EXIT_UNAVAILABLE;
-	else if (in.state != BURIED)
-		say("%s is %s", order_id,
-		    in.state ? reservation_state_name((enum reservation_state)in.state) : "not known");
-	else if (verdict != TXN_DONE)
-		say("%s is not buried any more", order_id);
-	else
-		status = EXIT_DONE;
+	do {
+		enum txn_verdict verdict = TXN_DONE;
+
+		in = (struct buried){0};
+		result = txn_ask(db, KICK_FIND, &(struct fill){.rows = &ids}, buried_read, &in);
+		if (result == DB_OK && in.state == BURIED)
+			result = kick(db, &in, &verdict);
+		if (result == DB_OK && verdict != TXN_DONE)
+			result = DB_RETRY;
+		values_fini(&in.rows);
+	} while (retry_again(&retry, result));
 	values_fini(&ids);
-	values_fini(&in.rows);
-	return status;
+	if (result != DB_OK)
+		return EXIT_UNAVAILABLE;
+	if (in.state == BURIED)
+		return EXIT_DONE;
+	say("%s is %s", order_id, in.state ? reservation_state_name((enum reservation_state)in.state) : "not known");
+	return EXIT_TROUBLE;
 }
 
 static int kick_act(struct db *db, void *arg)

@@ -129,7 +129,8 @@ SELECT {reservation_columns}, {line_columns}
  WHERE r.state = {state} AND r.task_id = {task};
 
 -- name: task_read
-SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3) FROM worker_task k WHERE k.task_id = {task};
+SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
+  FROM worker_task k WHERE k.task_id = {task};
 
 -- name: task_list
 -- Newest first.

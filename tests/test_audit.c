@@ -40,7 +40,7 @@ static const struct damage {
          "UPDATE reservation SET state = 6, settled_at = NULL WHERE order_id = 'BURIED'"},
 	{"reserved_is_promised", "sku=A location=main ", true, /* settled twice */
          "BEGIN NOT ATOMIC"
-         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL;"
+         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL, NULL;"
          "  INSERT INTO movement_line SELECT 99, 1, 1, 0, -1;"
          "  UPDATE stock_slot SET reserved = reserved - 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0; END",
          "BEGIN NOT ATOMIC DELETE FROM movement WHERE movement_no = 99; DELETE FROM movement_line WHERE movement_no = "
@@ -68,7 +68,7 @@ static const struct damage {
          "INSERT INTO movement_line SELECT movement_no, 1, 99, 0, 0 FROM movement LIMIT 1",
          "DELETE FROM movement_line WHERE location_id = 99"},
 	{"movement_has_lines", "kind=count qty=- movement_id=empty", false,
-         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL",
+         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL, NULL",
          "DELETE FROM movement WHERE movement_no = 99"},
 	{"movement_has_lines", "kind=settlement qty=1", false,
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 5",
@@ -147,13 +147,16 @@ static const struct damage {
          "UPDATE reservation SET task_id = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
 	{"task_is_whole", "task_id=3 worker=w kind=1 state=1 claimed=0", false,
-         "UPDATE worker_task SET claimed = 0 WHERE task_id = 3", "UPDATE worker_task SET claimed = 1 WHERE task_id = 3"},
+         "UPDATE worker_task SET claimed = 0 WHERE task_id = 3",
+         "UPDATE worker_task SET claimed = 1 WHERE task_id = 3"},
 	{"task_is_whole", "task_id=3 worker=w kind=1 state=4 claimed=1 ended_at=-", false,
          "UPDATE worker_task SET state = 4 WHERE task_id = 3", "UPDATE worker_task SET state = 1 WHERE task_id = 3"},
 	{"task_counts", "task_id=1 kind=settle claimed=2 completed=0 failed=1 still=0 released=0 resolved=1", false,
-         "UPDATE worker_task SET completed = 0 WHERE task_id = 1", "UPDATE worker_task SET completed = 1 WHERE task_id = 1"},
+         "UPDATE worker_task SET completed = 0 WHERE task_id = 1",
+         "UPDATE worker_task SET completed = 1 WHERE task_id = 1"},
 	{"task_counts", "task_id=1 kind=settle claimed=2 completed=2 failed=1", false,
-         "UPDATE worker_task SET completed = 2 WHERE task_id = 1", "UPDATE worker_task SET completed = 1 WHERE task_id = 1"},
+         "UPDATE worker_task SET completed = 2 WHERE task_id = 1",
+         "UPDATE worker_task SET completed = 1 WHERE task_id = 1"},
 	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=2 ",
          false, /* more than it claimed */
          "UPDATE reservation SET state = 2, task_id = 3, attempts = 1 WHERE order_id = 'BURIED'",
@@ -162,7 +165,8 @@ static const struct damage {
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'RELEASED'",
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'RELEASED'"},
 	{"task_counts", "task_id=2 kind=expire claimed=1 completed=0 failed=0 still=0 released=0 resolved=1", false,
-         "UPDATE worker_task SET completed = 0 WHERE task_id = 2", "UPDATE worker_task SET completed = 1 WHERE task_id = 2"},
+         "UPDATE worker_task SET completed = 0 WHERE task_id = 2",
+         "UPDATE worker_task SET completed = 1 WHERE task_id = 2"},
 	{"task_counts", "task_id=2 kind=expire claimed=1 completed=1 failed=0 still=1", false,
          "UPDATE reservation SET task_id = 2, attempts = 1 WHERE order_id = 'HELD'",
          "UPDATE reservation SET task_id = NULL, attempts = 0 WHERE order_id = 'HELD'"},
@@ -368,13 +372,14 @@ Test(audit, range_by_range)
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
 	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	        " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
+	        " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0 FROM seq_1_to_20000; "
 	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
-	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL"
+	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL"
 	        " FROM seq_1_to_20000; "
 	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
 	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_20000; "
-	        "INSERT INTO worker_task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	        "INSERT INTO worker_task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), "
+	        "UTC_TIMESTAMP(3),"
 	        " NULL FROM seq_1_to_20000");
 	flow_step("run audit -> 0");
 	sql_run("UPDATE reservation_line SET qty = 0 WHERE reservation_id IN (1, 500, 501, 1500, 1501, 20000); "
@@ -388,7 +393,8 @@ Test(audit, range_by_range)
 		"run audit --sku S501 --json -> 1 whole=false invariants[%d].broken=1 invariants[%d].rows[0].sku=S501",
 		moved, moved);
 	flow_step("run audit --sku S502 -> 0");
-	sql_run("UPDATE reservation_line SET qty = 1; UPDATE worker_task SET claimed = 1; UPDATE stock_slot SET available = "
+	sql_run("UPDATE reservation_line SET qty = 1; UPDATE worker_task SET claimed = 1; UPDATE stock_slot SET "
+	        "available = "
 	        "1; "
 	        "UPDATE movement SET kind = 1");
 	flow_end();

@@ -171,8 +171,8 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	flow(THREE,
 	     "claim    settle a limit=1 lease=5 -> 201",
 	     "claim    settle b limit=1 lease=3600 -> 201",
-	     "sql UPDATE worker_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until + INTERVAL 1 DAY"
-	     " WHERE task_id = 1 -> ",
+	     "sql UPDATE worker_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
+	     " INTERVAL 1 DAY WHERE task_id = 1 -> ",
 	     "sql UPDATE worker_task SET lease_until = lease_until + INTERVAL 1 DAY WHERE task_id = 2 -> ",
 	     "claim    settle c limit=1 lease=3600 -> 201 task_id=3",
 	     "run      stats --json        -> 0 leases_ahead=2 orders_ahead=0 !-",
@@ -193,8 +193,8 @@ Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 {
 	flow(THREE,
 	     "claim    settle a lease=5    -> 201",
-	     "sql UPDATE worker_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until + INTERVAL 1 DAY "
-	     "-> ",
+	     "sql UPDATE worker_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
+	     " INTERVAL 1 DAY -> ",
 	     "heartbeat 1 lease=300        -> 200",
 	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=1 orders=0'",
 	     "task     1                   -> open lease_until=~300 created_at=~0",

@@ -139,7 +139,7 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 {
 	flow_begin();
 	flow_orders("R", 5);
-	trap_sql("LOCK TABLES task WRITE");
+	trap_sql("LOCK TABLES worker_task WRITE");
 	flow_step("start W work settle");
 	usleep(600000);
 	flow_step("signal W TERM");

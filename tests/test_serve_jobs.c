@@ -40,7 +40,7 @@ Test(serve_jobs, expire_while_many_wait_for_settlement)
 	flow_step("receipt A +%d -> 201", MANY);
 	flow_step("sql INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 2, UTC_TIMESTAMP(3), "
 	          "UTC_TIMESTAMP(3),"
-	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL FROM seq_1_to_%d",
+	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL, 0, 0 FROM seq_1_to_%d",
 	          MANY);
 	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1 FROM stock_slot, seq_1_to_%d"
 	          " WHERE available >= %d",

@@ -19,7 +19,7 @@ enum { LONG_S = 3600 };
 #define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define REAPED     "sql SELECT COUNT(*) > 0 FROM worker_task WHERE state = 4 -> " /* a drill without any proves nothing */
+#define REAPED     "sql SELECT COUNT(*) > 0 FROM worker_task WHERE state = 4 -> " /* none: the drill is of nothing */
 
 static int rounds(void)
 {

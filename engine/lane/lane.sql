@@ -48,11 +48,11 @@ DELETE FROM writer WHERE batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {kee
 
 -- name: lane_enter (prepared, never_waits)
 -- The fence, the first write of every transaction of a lane. The statement locks the lane's row, checks the epoch,
--- leaves the number of the batch behind as proof of the commit, tells @t, the time of the transaction, and makes @s, its
--- stamp: later than any stamp of this lane and than the least one asked for. @t in ms since 1970 is also its
--- LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the lane is shut out, or
--- where the row does not say what was committed last: the database is in another past. Values: (batch, operations of it,
--- least stamp, lane, epoch, batch committed last).
+-- leaves the number of the batch behind as proof of the commit, tells @t, the time of the transaction, and makes @s,
+-- its stamp: later than any stamp of this lane, and no less than the least one asked for. @t in ms since 1970 is also
+-- its LAST_INSERT_ID, which the server gives back with the count. The fence changes no row where the lane is shut out,
+-- or where the row does not say what was committed last: the database is in another past. Values: (batch, operations of
+-- it, least stamp, lane, epoch, batch committed last).
 UPDATE writer FORCE INDEX (PRIMARY)
    SET batch_no = ?, ops = ops + ?, batch_at = @t := UTC_TIMESTAMP(3),
        stamp = @s := GREATEST(stamp + 1, ?, {clock_stamp})

@@ -44,6 +44,7 @@ struct walk {
 	struct swept  look;        /* the look to remember for these skus; it ends at look.to_ms */
 	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
 	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
+	bool          moved;       /* a hold was changed since it was read, and may be expired all the same */
 	int64_t       told_ms;     /* clock_ms of the last log line about a hold that cannot be given back; 0: never */
 };
 
@@ -70,12 +71,11 @@ bool reclaim_goes_on(const struct lane *l)
 
 /* Gives holds back in a transaction without the lane's fence: it changes only held and expired rows, so a late commit
  * is harmless. */
-static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, unsigned *swept)
+static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
-	struct values    rows = {0};
-	struct txn       t = {0};
-	enum txn_verdict verdict;
-	enum db_result   result;
+	struct values  rows = {0};
+	struct txn     t = {0};
+	enum db_result result;
 
 	txn_begin(&t, db);
 	t.whole = count == 1;
@@ -83,9 +83,7 @@ static enum db_result expire_write(struct db *db, struct reservation **list, siz
 	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
 	txn_expect(&t, count, TXN_MOVED);
 	stock_give_back(&t, list, count);
-	result = txn_commit(&t, &verdict);
-	if (result == DB_OK && verdict == TXN_DONE)
-		*swept += (unsigned)count;
+	result = txn_commit(&t, verdict);
 	values_fini(&rows);
 	return result;
 }
@@ -103,16 +101,17 @@ static void hold_stays(struct lane *l, const struct reservation *r)
  * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and keeps no other. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
 {
-	unsigned       together = 0;
-	enum db_result result = expire_write(l->db, list, count, &together);
-	size_t         half = count / 2;
-	bool           stays;
+	enum txn_verdict verdict;
+	enum db_result   result = expire_write(l->db, list, count, &verdict);
+	size_t           half = count / 2;
 
-	*swept += together;
-	stays = result == DB_OK || result == DB_ERROR || (result == DB_LOCKED && l->hasty);
-	if (together > 0 || !stays)
+	if (result == DB_OK && verdict == TXN_DONE)
+		*swept += (unsigned)count;
+	if ((result == DB_OK && verdict == TXN_DONE) ||
+	    (result != DB_OK && result != DB_ERROR && (result != DB_LOCKED || !l->hasty)))
 		return result;
 	if (count == 1) {
+		l->reclaim->walk.moved |= result == DB_OK && verdict == TXN_MOVED;
 		if (result == DB_ERROR)
 			hold_stays(l, list[0]);
 		return DB_OK;
@@ -291,9 +290,11 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 }
 
 /* Gives back expired holds of the walk's skus up to `end`. When others hold all the locks they are probably expiring
- * the same holds: the lane waits up to 300 ms rather than refuse wrongly. */
+ * the same holds: the lane waits up to 300 ms rather than refuse wrongly. So long it also reads holds anew that others
+ * change all the time. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
+	struct walk   *w = &l->reclaim->walk;
 	struct values  ids = {0};
 	int64_t        until_ms = clock_ms() + OTHERS_MS;
 	size_t         found = 0;
@@ -302,6 +303,7 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 
 	do {
 		swept = 0;
+		w->moved = false;
 		result = walk_find(l, end, &ids, &found);
 		if (result == DB_OK && ids.count > 0) {
 			lane_rush(l, true);
@@ -310,8 +312,9 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 		} else if (result == DB_OK && found > 0)
 			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, swept);
-	} while (result == DB_OK && found > 0 && (swept > 0 || (ids.count == 0 && clock_ms() < until_ms)));
-	l->reclaim->walk.left |= found > 0;
+	} while (result == DB_OK && found > 0 &&
+	         (swept > 0 || ((ids.count == 0 || w->moved) && clock_ms() < until_ms)));
+	w->left |= found > 0;
 	values_fini(&ids);
 	return result;
 }

@@ -6,13 +6,13 @@ ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
 WRONGS = {
     'a lost order': 'DELETE FROM reservation WHERE reservation_id = ' + ORDER.format(1),
     'an order of nobody': "INSERT INTO reservation SELECT 1, 'stranger', lines_hash, key_id, 1, due_at, expires_at,"
-                          ' NULL, 0, NULL, created_at, NULL, NULL, NULL FROM reservation LIMIT 1',
+                          ' NULL, 0, NULL, created_at, NULL, NULL, NULL, 0, 0 FROM reservation LIMIT 1',
     'another quantity': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id = ' + ORDER.format(1) +
                         ' LIMIT 1',
     'a release undone': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(4),
     'a lost confirmation': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(3),
-    'a second settlement': "INSERT INTO movement SELECT 1, 'again', kind, lines_hash, created_at, reason, reference"
-                           ' FROM movement WHERE kind = 5 LIMIT 1;'
+    'a second settlement': "INSERT INTO movement SELECT 1, 'again', kind, lines_hash, created_at, reason, reference,"
+                           ' NULL FROM movement WHERE kind = 5 LIMIT 1;'
                            ' INSERT INTO movement_line SELECT 1, sku_id, location_id, 9, qty FROM movement_line'
                            ' JOIN movement USING (movement_no) WHERE kind = 5 LIMIT 1',
     'a lost movement': 'DELETE FROM movement WHERE kind = 1 AND movement_no > 1 LIMIT 1',
