@@ -415,7 +415,7 @@ static bool write_list(const struct step *s, struct call *to)
 static bool write_moved(const struct step *s, struct call *to)
 {
 	if (s->words == 2)
-		text_format(&to->path, "/v1/movements/%s", s->word[1]);
+		path_add(&to->path, "/v1/movements/", s->word[1], "");
 	return s->words == 2;
 }
 
