@@ -152,7 +152,7 @@ class Contract:
         return self.named
 
     def another_order(self):
-        """An order that is there, and not the one that was just named: none replaces itself, or is split into itself."""
+        """One that is there, and not the one just named: none replaces itself, or is split into itself."""
         return self.chance.choice([order for order in self.orders[-20:] if order != self.named] or [NOBODY])
 
     def part_of_another(self):
