@@ -48,6 +48,7 @@ while read -r path; do
 done < <(sed -nE 's/^X\([A-Z]+, *"([^"]+)".*/\1/p' api/routes.def | sort -u)
 while read -r code; do
 	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
+	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/shop.md || wrong "shop.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
 # Tests read as tables: one step a line, in calls and in macros of several steps.

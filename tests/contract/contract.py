@@ -39,6 +39,7 @@ ROUNDS_FOR_ALL = 5                  # after so many every documented answer must
 # Without keys, with a database that stays, and with little load, nobody is told these.
 NOT_HERE = {'401', '403', '429', '503'}
 JSON = ('Content-Type', 'application/json')
+NOBODY = 'nobody'                   # an order that is never made
 
 
 class Service:
@@ -129,7 +130,8 @@ class Contract:
         self.chance = random.Random(seed)
         self.maker = values.Maker(doc, self.chance, self.known)
         self.orders, self.movements, self.tasks, self.claimed = ['R0'], ['M0'], [], []
-        self.count, self.makes_new, self.of_tasks = 0, False, False
+        self.count, self.makes_new, self.of_tasks, self.splits = 0, False, False, False
+        self.named, self.first, self.lines, self.buried = None, NOBODY, {}, []
         self.calls, self.troubles, self.seen = 0, [], collections.Counter()
 
     # ---- values that mean something to the service
@@ -142,7 +144,23 @@ class Contract:
         return self.chance.choice(ids[-20:])
 
     def an_order(self):
-        return self.chance.choice(self.claimed) if self.of_tasks and self.claimed else self.an_id('R', self.orders)
+        if self.of_tasks and self.claimed:
+            return self.chance.choice(self.claimed)
+        if not self.makes_new and self.buried and self.chance.random() < .2:
+            return self.chance.choice(self.buried[-5:])
+        self.named = self.an_id('R', self.orders)
+        return self.named
+
+    def another_order(self):
+        """One that is there, and not the one just named: none replaces itself, or is split into itself."""
+        return self.chance.choice([order for order in self.orders[-20:] if order != self.named] or [NOBODY])
+
+    def part_of_another(self):
+        """Some units of the order to be split, whose id goes into the path."""
+        if not self.splits:
+            return None
+        self.first = self.another_order()
+        return [{**line, 'qty': 1} for line in self.lines.get(self.first, [])[:1]]
 
     def known(self, name):
         choice, few = self.chance.choice, self.chance.randint(1, 5)
@@ -151,7 +169,7 @@ class Contract:
             'location': lambda: choice(('main', 'main', 'annex')), 'qty': lambda: choice((few, few, -few)),
             'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'worker': lambda: 'w',
             'order_id': self.an_order, 'order_ids': lambda: choice(self.of_tasks and self.claimed or self.orders[-20:]),
-            'limit': lambda: few,
+            'limit': lambda: few, 'replaces': self.another_order, 'lines': self.part_of_another,
             'movement_id': lambda: self.an_id('M', self.movements),
             'task_id': lambda: choice(self.tasks[:1] + self.tasks[-3:]),
             'ttl_s': lambda: choice((1, 900)), 'lease_s': lambda: choice((1, 30)),
@@ -162,8 +180,9 @@ class Contract:
         """The ids of what was made, for later calls."""
         made = answer.json() if answer.status == 201 or answer.status == 200 and b'"results"' in answer.body else {}
         for one in made.get('results', [made]):
-            if one.get('state') == 'held':
+            if one.get('state') in ('held', 'confirmed'):
                 self.orders.append(one['order_id'])
+                self.lines[one['order_id']] = one['lines']
         if 'movement_id' in made:
             self.movements.append(made['movement_id'])
         if 'task_id' in made:
@@ -180,6 +199,8 @@ class Contract:
             name = p['name']
             if p['in'] == 'path':
                 value = (path or {}).get(name, None)
+                if value is None and operation.name == 'splitReservation':
+                    value = self.first if self.chance.random() < .9 else NOBODY
                 value = self.maker.valid(p['schema'], name) if value is None else value
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
@@ -210,9 +231,11 @@ class Contract:
 
     def made(self, operation):
         """A value of the body's schema."""
-        self.makes_new, self.of_tasks = '{' not in operation.path, operation.path.startswith('/v1/tasks/')
+        self.splits, self.of_tasks = operation.name == 'splitReservation', operation.path.startswith('/v1/tasks/')
+        self.makes_new = self.splits or '{' not in operation.path
+        self.first = NOBODY
         value = self.maker.valid(self.schema(operation))
-        self.makes_new = self.of_tasks = False
+        self.makes_new = self.of_tasks = self.splits = False
         if value.get('kind') == 'count':        # where the schema cannot say that each is counted once
             once = {(line['sku'], line.get('location', 'main')): line for line in value['lines']}
             value['lines'] = list(once.values())
@@ -278,7 +301,9 @@ class Contract:
         self.chance.shuffle(operations)
         for operation in operations:
             request = self.request(operation, self.body(operation), path={'task_id': task})
-            self.call(operation, 'valid', request, self.is_taken)
+            answer = self.call(operation, 'valid', request, self.is_taken)
+            if operation.name == 'failTask' and answer.status == 200 and answer.json()['buried']:
+                self.buried += self.claimed
 
     def next_page(self, operation, request, answer):
         if answer.status == 200 and any(p['name'] == 'cursor' for p in operation.parameters):
