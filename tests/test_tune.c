@@ -1,5 +1,6 @@
 /* test_tune.c - the command tune: it tells what each number of slots is worth, in a database of its own beside the live
  * one, and leaves nothing behind, whatever ends it. */
+#include "tests/first.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 
@@ -153,33 +154,30 @@ Test(tune, asks_an_administrator)
 	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
 	"'tune/sku'"
 #define LANE                                                                        \
-	"sql INSERT INTO writer (slot, epoch, batch_no, batch_at, started_at) VALUES" \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
 	" (65001, 1, 1, NOW(3), NOW(3))"
 #define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
 
 Test(tune, left_by_an_older_program)
 {
-	flow(STOCK_OF_A,
-	     SKU,
-	     SLOT,
-	     MOVEMENT,
-	     MOVED,
-	     HOLDS,
-	     LINES,
-	     LANE,
-	     "run audit   -> 0",
-	     OLDER,
-	     MAY_ALTER,
-	     "run migrate -> 0 ~010_tune",
-	     "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
-	     "run audit   -> 0",
-	     "skus        -> items=A end",
-	     "list        -> items=R1 end",
-	     "sku A       -> available=7 reserved=3",
-	     "run migrate -> 0",
-	     OLDER,
-	     "run migrate -> 0 ~010_tune");
+	flow_begin();
+	first_load(flow_scratch());
+	flow_steps(SKU,
+	           SLOT,
+	           MOVEMENT,
+	           MOVED,
+	           HOLDS,
+	           LINES,
+	           LANE,
+	           OLDER,
+	           MAY_ALTER,
+	           "run migrate -> 0 ~010_tune",
+	           "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%' -> 0",
+	           "run audit   -> 0",
+	           "skus        -> items=A,B end");
+	flow_end();
 }
 
 Test(tune, usage)

@@ -10,6 +10,7 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 enum { CONNECT_S = 3, STANDARD_S = 30 };
+enum { MISFIT = 1 }; /* no number of MariaDB's: the schema is another one */
 
 enum { PREPARED_MAX = 8 };
 
@@ -311,7 +313,7 @@ static const char *socket_short(const char *path, char *to, size_t size, int *fo
 	return to;
 }
 
-bool db_connect(struct db *db)
+static bool db_open(struct db *db)
 {
 	const struct db_target *t = &db->target;
 	char                    short_path[sizeof(t->socket) + 32];
@@ -571,6 +573,71 @@ enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, c
 {
 	return run(db, sql, strlen(sql), each, arg);
 }
+
+/* ---- the schema */
+
+static _Atomic(char *) other_schema;
+
+const char *db_other_schema(void)
+{
+	return atomic_load(&other_schema);
+}
+
+bool db_misfits(const struct db *db)
+{
+	return db->code == MISFIT;
+}
+
+struct schema {
+	int complete, begun; /* the newest step of each kind; 0: none */
+};
+
+static void schema_read(void *arg, const struct db_row *row)
+{
+	*(struct schema *)arg = (struct schema){(int)db_int(row, 0), (int)db_int(row, 1)};
+}
+
+static void schema_refuse(struct db *db, const struct schema *found)
+{
+	char *none = NULL, *words;
+
+	db_close(db);
+	db->code = MISFIT;
+	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
+	         found->complete, found->begun > found->complete ? " and is half-way to a newer one" : "",
+	         db->target.schema,
+	         found->complete < db->target.schema
+	                 ? "run `holdfast migrate`"
+	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	if (found->complete == 0)
+		return;
+	words = mem_copy(db->error);
+	if (!atomic_compare_exchange_strong(&other_schema, &none, words))
+		free(words);
+}
+
+bool db_check(struct db *db)
+{
+	struct schema  found = {0};
+	int            needed = db->target.schema;
+	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, &found);
+
+	if (needed == 0 && result == DB_OK)
+		return true;
+	if (result == DB_OK && found.complete == needed && found.begun <= needed)
+		return true;
+	if (result == DB_OK || db->code == ER_NO_SUCH_TABLE)
+		schema_refuse(db, &found);
+	db_close(db);
+	return false;
+}
+
+bool db_connect(struct db *db)
+{
+	return db_open(db) && (db->target.schema == 0 || db_check(db));
+}
+
+/* ---- rows and errors */
 
 int64_t db_int(const struct db_row *row, unsigned column)
 {
