@@ -147,7 +147,7 @@ struct db *database_connect(const struct database *database)
 
 	if (db_connect(db))
 		return db;
-	if (!db_misfits(db))
+	if (!db_other_schema())
 		say("the database is not there: %s", db_error(db));
 	db_free(db);
 	return NULL;
@@ -175,7 +175,7 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 		return database_status(EXIT_UNAVAILABLE);
 	}
 	status = act(db, arg);
-	if (status == EXIT_UNAVAILABLE && !db_misfits(db))
+	if (status == EXIT_UNAVAILABLE && !db_other_schema())
 		say("the database did not do it: %s", db_error(db));
 	db_free(db);
 	database_close(&database);
