@@ -17,8 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 3, STANDARD_S = 30 };
-enum { MISFIT = 1 }; /* no number of MariaDB's: the schema is another one */
+enum { CONNECT_S = 3, STANDARD_S = 30, MISFIT = 1 /* no number of MariaDB's: the schema is another one */ };
 
 enum { PREPARED_MAX = 8 };
 
@@ -588,28 +587,27 @@ bool db_misfits(const struct db *db)
 	return db->code == MISFIT;
 }
 
-struct schema {
-	int complete, begun; /* the newest step of each kind; 0: none */
-};
+enum { COMPLETE, BEGUN, KINDS }; /* the newest step of each kind; 0: none */
 
 static void schema_read(void *arg, const struct db_row *row)
 {
-	*(struct schema *)arg = (struct schema){(int)db_int(row, 0), (int)db_int(row, 1)};
+	for (unsigned i = 0; i < KINDS; i++)
+		((int *)arg)[i] = (int)db_int(row, i);
 }
 
-static void schema_refuse(struct db *db, const struct schema *found)
+static void schema_refuse(struct db *db, const int *found)
 {
 	char *none = NULL, *words;
 
 	db_close(db);
 	db->code = MISFIT;
 	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
-	         found->complete, found->begun > found->complete ? " and is half-way to a newer one" : "",
+	         found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
 	         db->target.schema,
-	         found->complete < db->target.schema
+	         found[COMPLETE] < db->target.schema
 	                 ? "run `holdfast migrate`"
 	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
-	if (found->complete == 0)
+	if (found[COMPLETE] == 0)
 		return;
 	words = mem_copy(db->error);
 	if (!atomic_compare_exchange_strong(&other_schema, &none, words))
@@ -618,16 +616,14 @@ static void schema_refuse(struct db *db, const struct schema *found)
 
 bool db_check(struct db *db)
 {
-	struct schema  found = {0};
+	int            found[KINDS] = {0};
 	int            needed = db->target.schema;
-	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, &found);
+	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, found);
 
-	if (needed == 0 && result == DB_OK)
-		return true;
-	if (result == DB_OK && found.complete == needed && found.begun <= needed)
+	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
 		return true;
 	if (result == DB_OK || db->code == ER_NO_SUCH_TABLE)
-		schema_refuse(db, &found);
+		schema_refuse(db, found);
 	db_close(db);
 	return false;
 }
@@ -636,8 +632,6 @@ bool db_connect(struct db *db)
 {
 	return db_open(db) && (db->target.schema == 0 || db_check(db));
 }
-
-/* ---- rows and errors */
 
 int64_t db_int(const struct db_row *row, unsigned column)
 {
