@@ -258,7 +258,7 @@ static int serve_work(struct serve *s)
 	work_close(s);
 	if (s->service)
 		service_free(s->service);
-	return status;
+	return db_other_schema() ? EXIT_CONFIG : status;
 }
 
 int serve_run(const struct command *self, int argc, char **argv)

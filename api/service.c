@@ -11,6 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/db.h"
 #include "engine/loop.h"
 
 #include <event2/event.h>
@@ -57,24 +58,6 @@ static void ops_ended(evutil_socket_t fd, short what, void *arg)
 	loop_run(((struct service *)arg)->requests.loop);
 }
 
-static void ticked(evutil_socket_t fd, short what, void *arg)
-{
-	struct service *s = arg;
-	bool            draining = s->requests.draining;
-
-	(void)fd, (void)what;
-	connections_tick(s->requests.connections);
-	requests_tick(&s->requests);
-	limit_tick(s->requests.limit);
-	notify_alive();
-	if (draining && !s->requests.oldest && connections_moving(s->requests.connections) == 0)
-		s->quiet_ticks++;
-	else
-		s->quiet_ticks = 0;
-	if (s->quiet_ticks > QUIET_TICKS || (draining && clock_ms() > s->drain_until_ms))
-		event_base_loopexit(s->base, NULL);
-}
-
 static void drain(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
@@ -87,6 +70,28 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	connections_last(s->requests.connections);
+}
+
+static void ticked(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *s = arg;
+	bool            draining = s->requests.draining;
+
+	(void)fd, (void)what;
+	if (!draining && db_other_schema()) {
+		log_event(LOG_ERROR, "other_schema", "why=\"%s\"", db_other_schema());
+		drain(-1, 0, s);
+	}
+	connections_tick(s->requests.connections);
+	requests_tick(&s->requests);
+	limit_tick(s->requests.limit);
+	notify_alive();
+	if (draining && !s->requests.oldest && connections_moving(s->requests.connections) == 0)
+		s->quiet_ticks++;
+	else
+		s->quiet_ticks = 0;
+	if (s->quiet_ticks > QUIET_TICKS || (draining && clock_ms() > s->drain_until_ms))
+		event_base_loopexit(s->base, NULL);
 }
 
 /* SIGHUP: the sender wants files read again, or is a terminal that was closed. The service goes on either way. */

@@ -48,7 +48,7 @@ static int workers_run(struct work *work, unsigned count)
 	}
 	catalogue_free(work->catalogue);
 	database_close(&database);
-	return status;
+	return database_status(status);
 }
 
 int work_run(const struct command *self, int argc, char **argv)

@@ -79,26 +79,18 @@ static bool wait_for(struct db *db)
 	int64_t until = clock_ms() + START_WAIT_MS;
 
 	while (!db_connect(db)) {
-		if (db_refused(db) || clock_ms() > until || asked_to_end())
+		if (db_refused(db) || db_misfits(db) || clock_ms() > until || asked_to_end())
 			return false;
 		usleep(200000);
 	}
 	return true;
 }
 
-/* Tries again when the connection broke meanwhile. */
-static bool version_read(struct db *db, int *version)
-{
-	while (!schema_version(db, version))
-		if (db_connected(db) || !wait_for(db))
-			return false;
-	return true;
-}
-
 static int schema_look(struct database *database, struct db *db, const struct database_options *options)
 {
-	char why[512];
-	int  version;
+	struct db *own;
+	char       why[512];
+	int        status = EXIT_DONE;
 
 	if (options->migrates)
 		return EXIT_DONE;
@@ -106,16 +98,14 @@ static int schema_look(struct database *database, struct db *db, const struct da
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
-	if (!version_read(db, &version)) {
-		say("cannot read the schema version: %s", db_error(db));
-		return EXIT_UNAVAILABLE;
+	database->target.schema = schema_latest();
+	own = db_new(&database->target);
+	if (!wait_for(own)) {
+		say("%s%s", db_misfits(own) ? "" : "the database is not there: ", db_error(own));
+		status = db_misfits(own) ? EXIT_CONFIG : EXIT_UNAVAILABLE;
 	}
-	if (version == schema_latest())
-		return EXIT_DONE;
-	say("the database has schema version %d, this program needs %d: %s", version, schema_latest(),
-	    version < schema_latest() ? "run `holdfast migrate`"
-	                              : "it was migrated by a newer holdfast; `migrate` goes forward only");
-	return EXIT_CONFIG;
+	db_free(own);
+	return status;
 }
 
 int database_open(struct database *database, const struct database_options *options)
@@ -157,9 +147,18 @@ struct db *database_connect(const struct database *database)
 
 	if (db_connect(db))
 		return db;
-	say("the database is not there: %s", db_error(db));
+	if (!db_other_schema())
+		say("the database is not there: %s", db_error(db));
 	db_free(db);
 	return NULL;
+}
+
+int database_status(int status)
+{
+	if (!db_other_schema())
+		return status;
+	say("%s", db_other_schema());
+	return EXIT_CONFIG;
 }
 
 int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg)
@@ -173,14 +172,14 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 	db = database_connect(&database);
 	if (!db) {
 		database_close(&database);
-		return EXIT_UNAVAILABLE;
+		return database_status(EXIT_UNAVAILABLE);
 	}
 	status = act(db, arg);
-	if (status == EXIT_UNAVAILABLE)
+	if (status == EXIT_UNAVAILABLE && !db_other_schema())
 		say("the database did not do it: %s", db_error(db));
 	db_free(db);
 	database_close(&database);
-	return status;
+	return status == EXIT_UNAVAILABLE ? database_status(status) : status;
 }
 
 struct database_options option_database(enum embedded_use use)

@@ -28,6 +28,9 @@ void database_close(struct database *database);
 /* Runs a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE, closes.
  * Returns the exit status. */
 int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
+/* The exit status of a command that ends with `status`: EXIT_CONFIG after saying why, where somebody has migrated the
+ * database meanwhile. */
+int database_status(int status);
 /* A connection for a command; NULL after saying why. */
 struct db *database_connect(const struct database *database) MUST_CHECK;
 

@@ -429,7 +429,7 @@ static void program_end(struct exec *x)
 }
 
 /* Writes the answers of a program that has ended: they are held until they are written, however long the database is
- * away, unless the worker is to stop. The log names answers that cannot be written. */
+ * away, unless the worker is to stop or the schema is another one. The log names answers that cannot be written. */
 static enum db_result answers_end(struct exec *x)
 {
 	int64_t        stops_ms = 0, refused_ms = 0, pause_ms = PAUSE_MS; /* refused_ms: begin of a row of refusals */
@@ -443,7 +443,7 @@ static enum db_result answers_end(struct exec *x)
 		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
-		    (stops_ms && clock_ms() - stops_ms > LAST_MS))
+		    (stops_ms && clock_ms() - stops_ms > LAST_MS) || (!db_connected(x->db) && db_other_schema()))
 			break;
 		pause_ms = refused_ms == 0 ? PAUSE_MS : pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
 		usleep((useconds_t)pause_ms * 1000);

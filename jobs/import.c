@@ -175,7 +175,7 @@ static int import_load(struct import *im)
 	database_close(&database);
 	if (im->status == EXIT_DONE)
 		import_report(im);
-	return im->status;
+	return im->status == EXIT_DONE ? EXIT_DONE : database_status(im->status);
 }
 
 int import_run(const struct command *self, int argc, char **argv)

@@ -392,6 +392,7 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	int         status;
 
 	snprintf(t.target.database + len, sizeof(t.target.database) - len, "_tune");
+	t.target.schema = 0; /* tune makes it, of this program's schema */
 	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;

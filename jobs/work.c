@@ -173,14 +173,14 @@ static void worker_counts(struct worker *w, bool at_once)
 	w->left_ms = clock_ms();
 }
 
-/* A batch that was begun ends; a claim left behind by a lost connection is the reaper's. */
+/* A batch that was begun ends; a claim left behind by a lost connection, or by another schema, is the reaper's. */
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	int64_t        pause_ms = 0;
 	bool           busy = false;
 
-	while (!stop_wait(w->work.stop, pause_ms)) {
+	while (!db_other_schema() && !stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
 		int64_t        began_ms = clock_ms();
 
@@ -209,6 +209,10 @@ static void *worker_main(void *arg)
 	}
 	if (w->work.once && w->refused && w->status == EXIT_DONE)
 		w->status = EXIT_TROUBLE;
+	if (db_other_schema()) {
+		stop_now(w->work.stop); /* nor can the others work any more */
+		w->status = EXIT_CONFIG;
+	}
 	worker_counts(w, true);
 	return NULL;
 }

@@ -1,7 +1,7 @@
 -- Orders in parts: what a split, a replacement, a partial grant and a reference leave behind. The tables `lane` and
--- `task` become `writer` and `worker_task`: every transaction of an older program writes one of the two, or reads one
--- before, so an older program that still runs commits nothing from the first statement on. One exception: its command
--- `kick --all`, in the minute of the migration, is the operator's to avoid.
+-- `task` become `writer` and `worker_task`: every transaction of an older service, worker or reaper writes one of the
+-- two, or follows a read of one, so an older program that still runs commits no order from the first statement on. Its
+-- commands `kick` and `purge` are the exception where they run already: the operator avoids them in that minute.
 
 RENAME TABLE IF EXISTS lane TO writer, task TO worker_task;
 

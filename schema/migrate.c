@@ -1,10 +1,14 @@
 /* migrate.c - see migrate.h. A step is one file NNN_name.sql. A semicolon before an empty line ends a statement, which
  * may be run again. */
 #include "schema/migrate.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 60000, PAUSE_US = 500000 };
 
 static const struct {
 	const char *name, *text;
@@ -32,8 +36,24 @@ bool schema_version(struct db *db, int *version)
 	            " AND table_name = 'schema_version'",
 	            number_read, &tables) != DB_OK)
 		return false;
-	return tables == 0 ||
-	       db_text(db, "SELECT COALESCE(MAX(version), 0) FROM schema_version", number_read, version) == DB_OK;
+	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version",
+	                              number_read, version) == DB_OK;
+}
+
+/* Waits for the transactions of others, which may last longer than the lock wait of a session. The pause lets those
+ * pass that stand behind this statement. */
+static bool statement_run(struct db *db, const struct text *sql)
+{
+	int64_t        until_ms = clock_ms() + PATIENCE_MS;
+	enum db_result result;
+
+	while ((result = db_run(db, sql, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
+		if (clock_ms() > until_ms)
+			return false;
+		log_event(LOG_INFO, "migrate_waits", "why=\"%s\"", db_error(db));
+		usleep(PAUSE_US);
+	}
+	return result == DB_OK;
 }
 
 static bool step_run(struct db *db, const char *text)
@@ -48,20 +68,29 @@ static bool step_run(struct db *db, const char *text)
 		text_reset(&statement);
 		text_bytes(&statement, text, len);
 		if (strspn(statement.data, " \t\r\n") < statement.len)
-			ok = db_run(db, &statement, NULL, NULL) == DB_OK;
+			ok = statement_run(db, &statement);
 		text += end ? len + 2 : len;
 	}
 	text_fini(&statement);
 	return ok;
 }
 
-static bool step_record(struct db *db, int version)
+/* A step stands below zero from before its first statement until it is complete: programs that know the step before
+ * find out (db_connect). */
+static bool step_note(struct db *db, int step, bool complete)
 {
 	struct text sql = {0};
 	bool        ok;
 
-	text_format(&sql, "INSERT INTO schema_version (version, applied_at) VALUES (%d, UTC_TIMESTAMP(3))", version);
-	ok = db_run(db, &sql, NULL, NULL) == DB_OK;
+	if (complete)
+		text_format(&sql,
+		            "UPDATE schema_version SET version = %d, applied_at = UTC_TIMESTAMP(3) WHERE version = -%d",
+		            step, step);
+	else
+		text_format(&sql,
+		            "INSERT IGNORE INTO schema_version (version, applied_at) VALUES (-%d, UTC_TIMESTAMP(3))",
+		            step);
+	ok = statement_run(db, &sql);
 	text_fini(&sql);
 	return ok;
 }
@@ -85,7 +114,7 @@ static bool steps_run(struct db *db)
 		assert(step == (int)i + 1);
 		if (step <= version)
 			continue;
-		if (!step_run(db, steps[i].text) || !step_record(db, step))
+		if (!step_note(db, step, false) || !step_run(db, steps[i].text) || !step_note(db, step, true))
 			return false;
 		log_event(LOG_INFO, "migrated", "version=%d step=%s", step, steps[i].name);
 	}

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRAMS = 2, WAIT_S = 5, WAIT_PAUSE_US = 50000, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
+enum { PROGRAMS = 2, WAIT_S = 5, WAIT_PAUSE_US = 50000, ENDED_MS = 30000, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
 
 /* One program and the connection to it. */
 struct runner {
@@ -149,6 +149,21 @@ static void run_kill(int who, const char *words)
 	runner_need(who);
 }
 
+static void run_ended(int who, const char *words)
+{
+	struct runner *r = &f.runner[who];
+	int            status = -1;
+
+	if (!program_wait(r->program.pid, ENDED_MS, &status)) {
+		flow_fail("the program still runs");
+		return;
+	}
+	if (status != atoi(words))
+		flow_fail("the program ended with %d", status);
+	client_close(&r->client);
+	r->program = (struct program){0};
+}
+
 static void run_expire(int who, const char *words)
 {
 	struct text options = {0};
@@ -241,7 +256,7 @@ static const struct control {
 	{"lock", run_lock},           {"unlock", run_unlock}, {"cut", run_cut},
 	{"away", run_away},           {"back", run_back},     {"mark", run_mark},
 	{"unchanged", run_unchanged}, {"keys", run_keys},     {"key", run_key},
-	{"hangup", run_hangup},
+	{"hangup", run_hangup},       {"ended", run_ended},
 };
 
 static bool control_run(int who, const struct step *s)

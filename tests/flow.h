@@ -28,6 +28,7 @@
  *   serve [OPTIONS]     the program again, with these options (as the first step: instead of --lanes 2)
  *   second [OPTIONS]    a second one on the same database; steps that begin with @2 go to it
  *   restart, kill       SIGTERM or kill -9, and the program again as before
+ *   ended N             the program ends by itself, within 30 s, with exit status N; the next request starts it
  *   expire              the program again with --jobs=expire: due holds are swept from now on; `wait` for it
  *   tick S              S seconds pass: every stored time is shifted
  *   lock, unlock        every row of the database is locked by somebody else

@@ -1,5 +1,6 @@
 /* test_tune.c - the command tune: it tells what each number of slots is worth, in a database of its own beside the live
  * one, and leaves nothing behind, whatever ends it. */
+#include "tests/first.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 
@@ -143,7 +144,7 @@ Test(tune, asks_an_administrator)
 
 #define SKU      "sql INSERT INTO sku (code, created_at) VALUES ('tune/sku', UTC_TIMESTAMP(3))"
 #define SLOT     "sql INSERT INTO stock_slot SELECT sku_id, 1, 65001, 9, 2 FROM sku WHERE code = 'tune/sku'"
-#define MOVEMENT "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL)"
+#define MOVEMENT "sql INSERT INTO movement VALUES (7, 'tune/ab', 1, '', UTC_TIMESTAMP(3), NULL, NULL)"
 #define MOVED    "sql INSERT INTO movement_line SELECT 7, sku_id, 1, 65001, 11 FROM sku WHERE code = 'tune/sku'"
 #define HOLDS                                                                                                          \
 	"sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"      \
@@ -152,39 +153,31 @@ Test(tune, asks_an_administrator)
 #define LINES                                                                                                 \
 	"sql INSERT INTO reservation_line SELECT seq, sku_id, 1, 65001, 1 FROM sku, seq_7_to_9 WHERE code = " \
 	"'tune/sku'"
-#define LANE                                                                          \
-	"sql INSERT INTO writer (slot, epoch, batch_no, batch_at, started_at) VALUES" \
+#define LANE                                                                        \
+	"sql INSERT INTO lane (slot, epoch, batch_no, batch_at, started_at) VALUES" \
 	" (65001, 1, 1, NOW(3), NOW(3))"
-/* As before the step 009; what 011 renames has its old name. */
-#define OLDER                                                                                                       \
-	"sql BEGIN NOT ATOMIC RENAME TABLE writer TO lane, worker_task TO task;"                                    \
-	" ALTER TABLE lane RENAME COLUMN writer_id TO lane_id, DROP COLUMN stamp, DROP COLUMN ops;"                 \
-	" ALTER TABLE reservation DROP COLUMN changed, DROP COLUMN noted; ALTER TABLE movement DROP COLUMN key_id;" \
-	" DELETE FROM schema_version WHERE version > 8; END"
+#define OLDER     "sql DELETE FROM schema_version WHERE version > 8"
 #define MAY_ALTER "sql EXECUTE IMMEDIATE CONCAT('GRANT ALL ON ', DATABASE(), '.* TO ', DATABASE(), '@localhost')"
 
 Test(tune, left_by_an_older_program)
 {
-	flow(STOCK_OF_A,
-	     SKU,
-	     SLOT,
-	     MOVEMENT,
-	     MOVED,
-	     HOLDS,
-	     LINES,
-	     LANE,
-	     "run audit   -> 0",
-	     OLDER,
-	     MAY_ALTER,
-	     "run migrate -> 0 ~010_tune",
-	     "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
-	     "run audit   -> 0",
-	     "skus        -> items=A end",
-	     "list        -> items=R1 end",
-	     "sku A       -> available=7 reserved=3",
-	     "run migrate -> 0",
-	     OLDER,
-	     "run migrate -> 0 ~010_tune");
+	flow_begin();
+	first_load(flow_scratch());
+	flow_steps(SKU,
+	           SLOT,
+	           MOVEMENT,
+	           MOVED,
+	           HOLDS,
+	           LINES,
+	           LANE,
+	           OLDER,
+	           MAY_ALTER,
+	           "run migrate -> 0 ~010_tune",
+	           "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
+	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%' -> 0",
+	           "run audit   -> 0",
+	           "skus        -> items=A,B end");
+	flow_end();
 }
 
 Test(tune, usage)

@@ -10,13 +10,14 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 3, STANDARD_S = 30 };
+enum { CONNECT_S = 3, STANDARD_S = 30, MISFIT = 1 /* no number of MariaDB's: the schema is another one */ };
 
 enum { PREPARED_MAX = 8 };
 
@@ -311,7 +312,7 @@ static const char *socket_short(const char *path, char *to, size_t size, int *fo
 	return to;
 }
 
-bool db_connect(struct db *db)
+static bool db_open(struct db *db)
 {
 	const struct db_target *t = &db->target;
 	char                    short_path[sizeof(t->socket) + 32];
@@ -570,6 +571,66 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	return run(db, sql, strlen(sql), each, arg);
+}
+
+/* ---- the schema */
+
+static _Atomic(char *) other_schema;
+
+const char *db_other_schema(void)
+{
+	return atomic_load(&other_schema);
+}
+
+bool db_misfits(const struct db *db)
+{
+	return db->code == MISFIT;
+}
+
+enum { COMPLETE, BEGUN, KINDS }; /* the newest step of each kind; 0: none */
+
+static void schema_read(void *arg, const struct db_row *row)
+{
+	for (unsigned i = 0; i < KINDS; i++)
+		((int *)arg)[i] = (int)db_int(row, i);
+}
+
+static void schema_refuse(struct db *db, const int *found)
+{
+	char *none = NULL, *words;
+
+	db_close(db);
+	db->code = MISFIT;
+	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
+	         found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
+	         db->target.schema,
+	         found[COMPLETE] < db->target.schema
+	                 ? "run `holdfast migrate`"
+	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	if (found[COMPLETE] == 0)
+		return;
+	words = mem_copy(db->error);
+	if (!atomic_compare_exchange_strong(&other_schema, &none, words))
+		free(words);
+}
+
+bool db_check(struct db *db)
+{
+	int            found[KINDS] = {0};
+	int            needed = db->target.schema;
+	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, found);
+
+	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
+		return true;
+	if (result == DB_OK || db->code == ER_NO_SUCH_TABLE)
+		schema_refuse(db, found);
+	db_close(db);
+	return false;
+}
+
+bool db_connect(struct db *db)
+{
+	return db_open(db) && (db->target.schema == 0 || db_check(db));
 }
 
 int64_t db_int(const struct db_row *row, unsigned column)

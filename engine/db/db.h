@@ -24,9 +24,12 @@ struct db;
 
 struct db *db_new(const struct db_target *target); /* not connected yet; target is copied */
 void       db_free(struct db *db);                 /* closes; NULL is fine */
-bool       db_connect(struct db *db) MUST_CHECK;   /* closes what was open, tries once; 3 s at most per step */
-void       db_close(struct db *db);                /* db_connect may follow */
-bool       db_connected(const struct db *db);
+/* Closes what was open, tries once; 3 s at most per step. A database whose schema is not target->schema is refused. */
+bool db_connect(struct db *db) MUST_CHECK;
+void db_close(struct db *db); /* db_connect may follow */
+bool db_connected(const struct db *db);
+/* Whether an idle connection still stands and the schema is still the one of target->schema; closes it if not. */
+bool db_check(struct db *db) MUST_CHECK;
 /* The silence of the server after which a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
 void db_silence_set(struct db *db, unsigned silence_s);
@@ -83,6 +86,12 @@ enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 /* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no
  * use. */
 bool db_refused(const struct db *db);
+/* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
+bool db_misfits(const struct db *db);
+/* The same words, of the first connection of this process that found another schema; NULL: none did. A database without
+ * any schema does not count: somebody may be restoring it. Any thread; true for good, for no program changes its schema
+ * while it runs. */
+const char *db_other_schema(void);
 /* True: the last statement is DB_ERROR because the account lacks the right. */
 bool db_denied(const struct db *db);
 /* True: the last statement is DB_ERROR because a row breaks a rule of its table. Other errors may concern all rows. */

@@ -41,6 +41,11 @@ BEGIN NOT ATOMIC
   EXECUTE IMMEDIATE 'SET SESSION innodb_snapshot_isolation = 0'; -- a row that is newer than a snapshot is no conflict
 END;
 
+-- name: schema_read
+-- The newest step of the schema that is complete, and the newest that was begun, which stands below zero until it is
+-- complete. One row.
+SELECT GREATEST(COALESCE(MAX(version), 0), 0), COALESCE(-MIN(version), 0) FROM schema_version;
+
 -- name: server_settings
 -- The doctor's questions, about settings that no session can mend. The last column is 1 where SYSDATE is the time at
 -- which a statement began.

@@ -283,12 +283,13 @@ void batch_retry(struct lane *l)
 	batch_put_back(l);
 }
 
-/* Answers an operation that was cancelled or waited too long: nothing was done for it. */
+/* Answers an operation that was cancelled or waited too long, or that waits for a database that is another program's by
+ * now: nothing was done for it. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
-	bool taken = op_take(op);
+	bool taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema();
 
-	if (taken && clock_ms() - op->arrived_ms <= WAIT_MS)
+	if (taken && hopes && clock_ms() - op->arrived_ms <= WAIT_MS)
 		return true;
 	if (taken && db_connected(l->db))
 		busy_count(BUSY_WAITED, op->id);

@@ -182,7 +182,7 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
 	          (long long)l->batch_no, db_error(l->db));
 	while (!lane_enter(l, &last))
-		if (!retry_again(&retry, DB_AWAY))
+		if (db_other_schema() || !retry_again(&retry, DB_AWAY))
 			return DB_UNKNOWN;
 	*now = last.batch_at;
 	return last.batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */

@@ -389,7 +389,7 @@ static void *lane_main(void *arg)
 			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
-		} else if (db_text(l->db, "DO 1", NULL, NULL) != DB_OK) {
+		} else if (!db_check(l->db)) {
 			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id,
 			          db_error(l->db));
 		}

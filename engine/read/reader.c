@@ -87,7 +87,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 			                          : answers[how].one(r->db, r->shared->catalogue, ops[0]);
 		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
-	} while (retry_again(&retry, result));
+	} while ((db_connected(r->db) || !db_other_schema()) && retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(r->db), db_error(r->db));
 	for (size_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ static void reader_idle(struct reader *r)
 {
 	if (r->by == BY_CENSUS)
 		return;
-	if (!db_connected(r->db) || db_text(r->db, "DO 1", NULL, NULL) != DB_OK)
+	if (!db_connected(r->db) || !db_check(r->db))
 		atomic_store(&r->connected, reader_connect(r));
 }
 
