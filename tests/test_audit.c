@@ -174,7 +174,9 @@ static const struct damage {
          "INSERT INTO task_lost VALUES (3, 'LOST')", "DELETE FROM task_lost"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL)", "DELETE FROM reservation_note"},
-	{"note_has_reservation", "order_id=HELD noted=0", false,
+	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
+         "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1)", "DELETE FROM reservation_short"},
+	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
          "INSERT INTO reservation_short SELECT reservation_id, 0, 1, 2, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_short"},
 	{"replaced_is_released", "order_id=HELD state=held replaced_by=NEXT", false,

@@ -21,7 +21,8 @@ Test(confirm_true, held_and_confirmed_in_one_step)
 	     "claim   settle W                         -> 201 orders=2",
 	     "complete 1                               -> completed=2",
 	     "get     R1                               -> settled",
-	     "raw POST /v1/reservations {'order_id':'R9','lines':[{'sku':'A','qty':1}],'confirm':1} -> 400 field=confirm",
+	     "raw POST /v1/reservations {'order_id':'R9','lines':[{'sku':'A','qty':1}],'confirm':1} -> 400 "
+	     "field=confirm",
 	     "sku     A                                -> available=0 reserved=1 on_hand=1");
 }
 
