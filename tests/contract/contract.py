@@ -148,7 +148,8 @@ class Contract:
         choice, few = self.chance.choice, self.chance.randint(1, 5)
         makers = {
             'sku': lambda: choice(('A', 'A', 'A', 'B', 'C', '!"$&')), 'skus': lambda: choice('AB'),
-            'location': lambda: choice(('main', 'main', 'annex')), 'qty': lambda: choice((few, few, -few)),
+            'location': lambda: choice(('main', 'main', 'annex')), 'locations': lambda: choice(('main', 'annex', 'moon')),
+            'qty': lambda: choice((few, few, -few)),
             'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'worker': lambda: 'w',
             'order_id': self.an_order, 'order_ids': self.an_order, 'limit': lambda: few,
             'movement_id': lambda: self.an_id('M', self.movements),
