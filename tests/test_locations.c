@@ -130,7 +130,8 @@ Test(locations, refused)
 	     "unchanged",
 	     "raw POST /v1/reservations {'order_id':'R1','lines':[{'sku':'A','qty':2,'locations':[" L16
 	     "]}]} -> 201 A@a=2 lines=1",
-	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1,'locations':['a']}]} -> 400",
+	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1,'locations':['a']}]}"
+	     " -> 400 field=lines[0].locations",
 	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1,'location':'a',"
 	     "'may_split':true}]} -> 400 field=lines[0].may_split");
 }

@@ -214,35 +214,59 @@ static void read_location(struct json_reader *line, struct op *op, const char *s
 		op_line(op, sku, sku_len, location, len, qty);
 }
 
-/* An operation with the lines of the body, and room for `more` bytes of text. */
-static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t more)
+/* The lines of a reservation of which one has a member that a plain line has not. */
+static struct op *read_any_lines(struct json_reader *in, const void *element, size_t count, size_t more)
 {
 	const char        *sku = "";
 	size_t             sku_len = 0, places = 0, lists = 0;
 	int64_t            qty = 0;
-	const void        *element;
 	struct json_reader line;
-	size_t             count = json_array(in, "lines", 1, LINES_MAX, &element);
 	struct op         *op;
 
-	if (kind == OP_RESERVE)
-		lists_count(in, element, count, &places, &lists);
-	else
-		places = count;
+	lists_count(in, element, count, &places, &lists);
 	if (in->failed)
 		count = places = lists = 0;
-	op = op_new(kind, places,
+	op = op_new(OP_RESERVE, places,
 	            lists * sizeof(struct choice) + count * (SKU_MAX + 1) + places * (LOCATION_MAX + 1) + more);
 	op_choices(op, lists);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
 		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
 		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
-		if (lists > 0 && json_has(&line, "locations"))
+		if (json_has(&line, "locations"))
 			read_list(&line, op, sku, sku_len, qty);
 		else
 			read_location(&line, op, sku, sku_len, qty);
 		json_leave(&line, in);
+	}
+	return op;
+}
+
+/* An operation with the lines of the body, and room for `more` bytes of text. */
+static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t more)
+{
+	const char        *sku = "", *location;
+	size_t             sku_len = 0, location_len;
+	int64_t            qty = 0;
+	const void        *element, *first;
+	struct json_reader line;
+	size_t             count = json_array(in, "lines", 1, LINES_MAX, &first);
+	struct op         *op = op_new(kind, count, count * (SKU_MAX + LOCATION_MAX + 2) + more);
+
+	element = first;
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_object(in, "lines", i, element, &line);
+		location = NULL;
+		location_len = 0;
+		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
+		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
+		json_code(&line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
+		if (kind == OP_RESERVE && json_has_more(&line)) {
+			op_free(op);
+			return read_any_lines(in, first, count, more);
+		}
+		if (json_leave(&line, in))
+			op_line(op, sku, sku_len, location, location_len, qty);
 	}
 	return op;
 }
