@@ -3,8 +3,9 @@
  * end the program gets SIGTERM and must end with 0, and schema/invariants.sql must hold. A step that is not as expected
  * is printed with the answer; the flow goes on.
  *
- * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY; to reserve, also SKU@X,Y=QTY
- *                                                      with `locations`, SKU@X+Y=QTY with `may_split`; SKU@X,=QTY: of one
+ * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
+ *                                                      to reserve also SKU@X,Y=QTY, a list (of one: SKU@X,=QTY), and
+ *                                                      SKU@X+Y=QTY, a list that may be split
  *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
  *   count [ID] LINE [expected=N] ..                    the same with `counted`
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]

@@ -271,7 +271,8 @@ Test(locations, batches_beside_others)
 	flow("serve    --lanes 2",
 	     "second   --lanes 2 --slot 8",
 	     "race 8   receipt A@x +100 A@y +100 B@x +24 B@y +24 -> 8x 201",
-	     "race 16*8 batch a# A@x,y=1 B@y+x=2 | b# B@x,y=1 A@y,x=1 | c# A@x=1 | d# GHOST@x,y=1 | e# A@y+x=2 replaces=c#"
+	     "race 16*8 batch a# A@x,y=1 B@y+x=2 | b# B@x,y=1 A@y,x=1 | c# A@x=1 | d# GHOST@x,y=1"
+	     " | e# A@y+x=2 replaces=c#"
 	     " -> 128x 200 results=5",
 	     "sku      A -> available=1088 reserved=512",
 	     "sku      B -> available=0 reserved=384");
