@@ -51,7 +51,7 @@ static int64_t held_open(const struct key *key)
 
 static void op_judge(struct key *key, struct op *op)
 {
-	int64_t units = units_of(op->lines, op->lines_count), room;
+	int64_t units = op_units(op), room;
 
 	op->reserve.key_id = key->line.key_id;
 	op->reserve.by = key->name;

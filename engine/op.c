@@ -114,6 +114,58 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
 	return line;
 }
 
+void op_choices(struct op *op, size_t max)
+{
+	size_t size = max * sizeof(struct choice);
+
+	assert(size <= op->text_left);
+	op->choices = (struct choice *)(void *)op->text;
+	op->text += size;
+	op->text_left -= size;
+}
+
+struct choice *op_choice(struct op *op, const char *sku, size_t sku_len, int64_t qty, bool may_split)
+{
+	struct choice *choice = &op->choices[op->choices_count++];
+
+	choice->sku_code = op_text(op, sku, sku_len);
+	choice->qty = qty;
+	choice->may_split = may_split;
+	return choice;
+}
+
+void op_place(struct op *op, struct choice *choice, const char *location, size_t location_len)
+{
+	struct line *line = &op->lines[op->lines_count++];
+
+	assert(op->lines_count <= op->lines_max && choice->places < PLACES_MAX);
+	line->sku_code = choice->sku_code;
+	line->location_code = choice->location_code[choice->places++] = op_text(op, location, location_len);
+	line->expected = -1;
+}
+
+int64_t op_units(const struct op *op)
+{
+	int64_t units = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++)
+		units += op->lines[i].qty;
+	for (size_t i = 0; i < op->choices_count; i++)
+		units += op->choices[i].qty;
+	return units;
+}
+
+bool op_has_faults(const struct op *op)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].fault)
+			return true;
+	for (size_t i = 0; i < op->choices_count; i++)
+		if (op->choices[i].fault)
+			return true;
+	return false;
+}
+
 /* Merges equal neighbours; returns how many lines went. */
 static size_t lines_sum(struct op *op)
 {
@@ -127,6 +179,28 @@ static size_t lines_sum(struct op *op)
 	}
 	op->lines_count = kept;
 	return all - kept;
+}
+
+/* By sku. The text of an op grows, so a sku that stands further on was named later. */
+static int choice_order(const void *a, const void *b)
+{
+	const struct choice *x = a, *y = b;
+	int                  order = strcmp(x->sku_code, y->sku_code);
+
+	return order ? order : (x->sku_code > y->sku_code) - (x->sku_code < y->sku_code);
+}
+
+static void choices_seal(struct op *op)
+{
+	qsort(op->choices, op->choices_count, sizeof(op->choices[0]), choice_order);
+	for (size_t i = 0; i < op->choices_count; i++)
+		for (size_t k = 0; k < op->choices[i].places; k++) {
+			struct choice *choice = &op->choices[i];
+			struct line    key = {.sku_code = choice->sku_code, .location_code = choice->location_code[k]};
+			const struct line *line = bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
+
+			choice->line[k] = (uint16_t)(line - op->lines);
+		}
 }
 
 static void print_string(struct text *t, const char *s)
@@ -145,6 +219,18 @@ static void print_other(struct text *t, const char *word, const struct op *op)
 	print_string(t, op->other_id);
 }
 
+/* No code has the byte before the word, so that no line prints alike and the places of a choice end there. */
+static void print_choice(struct text *t, const struct choice *choice)
+{
+	print_string(t, NULL);
+	print_string(t, choice->may_split ? "may split" : "choice");
+	print_string(t, choice->sku_code);
+	text_int(t, choice->qty);
+	text_char(t, ' ');
+	for (size_t i = 0; i < choice->places; i++)
+		print_string(t, choice->location_code[i]);
+}
+
 /* SHA-256 of the lines in print, the same on every machine. A fingerprint that can be forged would let one body pass
  * for another. */
 static void lines_hash(struct op *op)
@@ -161,6 +247,8 @@ static void lines_hash(struct op *op)
 		print_string(&print, op->move.reference);
 	}
 	for (size_t i = 0; i < op->lines_count; i++) {
+		if (op->choices_count > 0 && op->lines[i].qty == 0)
+			continue; /* a place of choices alone */
 		print_string(&print, op->lines[i].sku_code);
 		print_string(&print, op->lines[i].location_code);
 		text_int(&print, op->lines[i].qty);
@@ -168,6 +256,8 @@ static void lines_hash(struct op *op)
 		text_int(&print, op->lines[i].expected);
 		text_char(&print, ' ');
 	}
+	for (size_t i = 0; i < op->choices_count; i++)
+		print_choice(&print, &op->choices[i]);
 	if (op->kind == OP_RESERVE && op->other_id)
 		print_other(&print, "replaces", op);
 	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))
@@ -195,6 +285,8 @@ void op_seal(struct op *op, size_t *twins)
 	summed = lines_sum(op);
 	if (twins)
 		*twins = summed;
+	if (op->choices_count > 0)
+		choices_seal(op);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
 }

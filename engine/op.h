@@ -103,6 +103,21 @@ struct job {
 	void *arg;
 };
 
+/* A line of a reservation that names several places. Each of them is also a line of the op, with the units that plain
+ * lines ask for there: 0 where there are none. */
+enum { PLACES_MAX = 16 };
+struct choice {
+	const char *sku_code;                  /* text of the op */
+	const char *location_code[PLACES_MAX]; /* text of the op, in the order in which units are looked for */
+	int64_t     qty;                       /* units asked for */
+	int64_t     granted;                   /* units held, wherever */
+	int64_t     available;                 /* the most at one place, or the sum where the line may be split */
+	uint16_t    line[PLACES_MAX];          /* op_seal: the lines of the places */
+	uint8_t     places;
+	bool        may_split; /* piece by piece; otherwise all units are of one place */
+	bool        fault;     /* this line is why the operation was refused */
+};
+
 struct loop;
 
 struct op {
@@ -151,10 +166,12 @@ struct op {
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */
 	/* ---- */
-	uint32_t    lines_count, lines_max;
-	char       *text; /* the place of the next text byte */
-	size_t      text_left;
-	struct line lines[];
+	uint32_t       lines_count, lines_max;
+	struct choice *choices; /* judged behind the plain lines, in the order of op_seal */
+	uint32_t       choices_count;
+	char          *text; /* the place of the next text byte */
+	size_t         text_left;
+	struct line    lines[];
 };
 _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of one line is small");
 
@@ -165,9 +182,18 @@ const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line, one of lines_max, with its codes by op_text; location NULL is `main` and takes no text. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
                      int64_t qty);
-/* Sorts the lines, sums equal ones, takes the fingerprint. Before engine_start of a reservation or movement. *twins
- * (may be NULL): how many lines named a sku and location that stood there before. */
+/* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
+void op_choices(struct op *op, size_t max);
+/* Adds a choice and, with op_place, its places, each of which takes one of lines_max. */
+struct choice *op_choice(struct op *op, const char *sku, size_t sku_len, int64_t qty, bool may_split);
+void           op_place(struct op *op, struct choice *choice, const char *location, size_t location_len);
+/* Sorts the lines, sums equal ones, sorts choices by sku, takes the fingerprint. Before engine_start of a reservation
+ * or movement. *twins (may be NULL): how many lines named a sku and location that stood there before. */
 void op_seal(struct op *op, size_t *twins);
+/* The units asked for by all lines and choices. */
+int64_t op_units(const struct op *op);
+/* True: a line or a choice is at fault. */
+bool op_has_faults(const struct op *op);
 void op_forget(struct op *op); /* frees what a query found, before the query is tried again */
 void op_free(struct op *op);   /* NULL is fine */
 

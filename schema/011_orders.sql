@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS reservation_note (
 ) ENGINE=InnoDB;
 
 -- The lines of a partial grant that fell short, as they were asked for and granted: a split changes what could be
--- derived. line_no: the place of the line in the request, from 0, in the order of its fingerprint.
+-- derived. line_no: the place of the line in the request as it was decided, from 0: sums of a sku at a location first,
+-- lines that name several locations behind them.
 CREATE TABLE IF NOT EXISTS reservation_short (
   reservation_id BIGINT UNSIGNED NOT NULL,
   line_no        SMALLINT UNSIGNED NOT NULL,

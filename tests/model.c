@@ -20,6 +20,15 @@ static bool cells_equal(const struct cells *a, const struct cells *b)
 	return true;
 }
 
+static bool wish_equal(const struct wish *a, const struct wish *b)
+{
+	bool same = a->places == b->places && a->sku == b->sku && a->may_split == b->may_split && a->qty == b->qty;
+
+	for (int i = 0; same && i < a->places; i++)
+		same = a->place[i] == b->place[i];
+	return same;
+}
+
 static void refuse(struct verdict *out, int status, const char *code)
 {
 	out->status = status;
@@ -46,7 +55,7 @@ static bool has_fault(const struct verdict *out)
 	EACH_CELL(s, p)
 	if (out->fault.named[s][p])
 		return true;
-	return false;
+	return out->wish;
 }
 
 static bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out)
@@ -54,6 +63,8 @@ static bool refuse_unknown(const struct model *m, const struct ask *ask, struct 
 	EACH_CELL(s, p)
 	if (ask->lines.named[s][p] && !m->known[s])
 		fault_set(out, s, p, 0, 0);
+	if (ask->wish.places && !m->known[ask->wish.sku])
+		out->wish = &ask->wish;
 	if (has_fault(out))
 		refuse(out, 422, "unknown_sku");
 	return has_fault(out);
@@ -119,6 +130,62 @@ bool model_sees(struct model *m, int sku, int place, int64_t available)
 
 /* ---- reservations */
 
+/* How the answer says that a whole wish was granted, if that can be: no more than there is, all of it, at one place
+ * where it may not be split. */
+static bool wish_shown(const struct model *m, const struct ask *ask, const struct cells *held, struct cells *part)
+{
+	const struct wish *w = &ask->wish;
+	int64_t            sum = 0;
+	int                used = 0;
+
+	for (int i = 0; i < w->places; i++) {
+		int     p = w->place[i];
+		int64_t qty = ask->shown.qty[w->sku][p] - held->qty[w->sku][p];
+
+		if (qty < 0 || qty > m->available[w->sku][p] - held->qty[w->sku][p])
+			return false;
+		part->qty[w->sku][p] = qty;
+		sum += qty;
+		used += qty > 0;
+	}
+	return sum == w->qty && (used == 1 || w->may_split);
+}
+
+/* Adds what the wish gets beside the plain lines, which are in `held`. Where there is enough the first places go by
+ * what the service knows; where there is not, it has looked. */
+static void wish_do(const struct model *m, const struct ask *ask, struct cells *held, struct verdict *out)
+{
+	const struct wish *w = &ask->wish;
+	int64_t            left[MODEL_PLACES] = {0}, sum = 0;
+	int                most = 0;
+	struct cells       part = {0};
+
+	for (int i = 0; i < w->places; i++) {
+		left[i] = m->available[w->sku][w->place[i]] - held->qty[w->sku][w->place[i]];
+		most = left[i] > left[most] ? i : most;
+		sum += left[i];
+	}
+	out->wish_available = w->may_split ? sum : left[most];
+	if (w->places && out->wish_available < w->qty)
+		out->wish = w;
+	if (out->wish || !wish_shown(m, ask, held, &part))
+		for (int i = 0; i < w->places; i++)
+			part.qty[w->sku][w->place[i]] = w->may_split || i == most ? left[i] : 0;
+	for (int i = 0; i < w->places; i++) {
+		held->qty[w->sku][w->place[i]] += part.qty[w->sku][w->place[i]];
+		held->named[w->sku][w->place[i]] = held->qty[w->sku][w->place[i]] > 0;
+	}
+}
+
+static void shorts_tell(const struct order *o, struct verdict *out)
+{
+	faults_named(out, "requested", "available");
+	out->fault = o->fault;
+	out->second = o->second;
+	out->wish = o->wish_short ? &o->wish : NULL;
+	out->wish_available = o->wish_available;
+}
+
 static void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 {
 	struct order *o = &m->order[ask->id];
@@ -126,11 +193,13 @@ static void reserve_do(struct model *m, const struct ask *ask, struct verdict *o
 	bool          any = false;
 
 	if (o->state != ORDER_NONE) {
-		out->replayed = cells_equal(&o->asked, &ask->lines);
+		out->replayed = cells_equal(&o->asked, &ask->lines) && wish_equal(&o->wish, &ask->wish);
 		out->status = 200;
 		out->order = o;
 		if (!out->replayed)
 			refuse(out, 422, "order_id_reused");
+		else
+			shorts_tell(o, out);
 		return;
 	}
 	if (refuse_unknown(m, ask, out))
@@ -146,13 +215,23 @@ static void reserve_do(struct model *m, const struct ask *ask, struct verdict *o
 			fault_set(out, s, p, asked, there);
 		held.qty[s][p] = asked < there ? asked : there;
 		held.named[s][p] = held.qty[s][p] > 0;
-		any |= held.named[s][p];
 	}
+	wish_do(m, ask, &held, out);
+	EACH_CELL(s, p)
+	any |= held.named[s][p];
 	if ((has_fault(out) && !ask->best_effort) || !any) {
 		refuse(out, 409, "short");
 		return;
 	}
-	*o = (struct order){.state = ORDER_HELD, .asked = ask->lines, .held = held, .expires_s = m->now_s + ask->ttl_s};
+	*o = (struct order){.state = ORDER_HELD,
+	                    .asked = ask->lines,
+	                    .wish = ask->wish,
+	                    .fault = out->fault,
+	                    .second = out->second,
+	                    .wish_short = out->wish,
+	                    .wish_available = out->wish_available,
+	                    .held = held,
+	                    .expires_s = m->now_s + ask->ttl_s};
 	units_hold(m, &held);
 	out->status = 201;
 	out->order = o;

@@ -19,6 +19,13 @@ struct cells {
 	for (int s = 0; s < MODEL_SKUS; s++) \
 		for (int p = 0; p < MODEL_PLACES; p++)
 
+/* A line that names several places, in the order in which units are looked for; one at most in an order. */
+struct wish {
+	int     sku, places, place[MODEL_PLACES]; /* places: 0: there is no such line */
+	bool    may_split;
+	int64_t qty;
+};
+
 enum asked {
 	ASK_RECEIPT,
 	ASK_ADJUSTMENT,
@@ -40,6 +47,8 @@ struct ask {
 	int          id;       /* of the order or movement */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
+	struct wish  wish;     /* of a reservation */
+	struct cells shown;    /* the lines of the answer: which place a wish was granted at is the service's to say */
 	int          reason;   /* 0: none */
 	int          ttl_s;
 	bool         best_effort;
@@ -51,6 +60,10 @@ enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDE
 struct order {
 	enum order_state state;
 	struct cells     asked, held;
+	struct wish      wish;
+	struct cells     fault, second; /* the rows of `short`, told again to whoever repeats the call */
+	bool             wish_short;
+	int64_t          wish_available;
 	int64_t          expires_s; /* by the model's clock */
 	bool             confirmed; /* at any time */
 	bool             unswept;   /* expired, and its units may still be in `reserved` */
@@ -82,6 +95,8 @@ struct verdict {
 	struct cells        second; /* their second number */
 	struct cells        slack;  /* by how much the second number may be more */
 	const char         *first_name, *second_name; /* NULL: the rows have no numbers */
+	const struct wish  *wish;                     /* the wish that is at fault; NULL: none is */
+	int64_t             wish_available;
 };
 
 /* Decides and does it. */

@@ -253,6 +253,193 @@ Test(decide, damaged_rows)
 	table_free(&t);
 }
 
+/* ---- lines that name several places: sku A at a, b, c, d */
+
+/* Lines as "4abc", of which "4abc+" may be split; "4a" is a plain one. */
+static struct op *add_choices(struct table *t, const char *id, const char *lines)
+{
+	struct op *op = op_new(OP_RESERVE, 16, 512 + 4 * sizeof(struct choice));
+	char       copy[64], *rest = copy, *places;
+
+	snprintf(copy, sizeof(copy), "%s", lines);
+	strcpy(op->id, id);
+	op_choices(op, 4);
+	for (char *word = strsep(&rest, " "); word && *word; word = strsep(&rest, " ")) {
+		int64_t        qty = strtoll(word, &places, 10);
+		struct choice *choice;
+
+		if (strlen(places) == 1) {
+			op_line(op, "A", 1, places, 1, qty);
+			continue;
+		}
+		choice = op_choice(op, "A", 1, qty, strchr(places, '+'));
+		for (; *places && *places != '+'; places++)
+			op_place(op, choice, places, 1);
+	}
+	op_seal(op, NULL);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const char *code = op->lines[i].location_code;
+
+		op->lines[i].sku = catalogue_sku(t->catalogue, "A");
+		op->lines[i].location = catalogue_location_enter(t->catalogue, (uint32_t)(*code - 'a' + 2), code, 1);
+		op->lines[i].balance = (uint32_t)(*code - 'a');
+	}
+	t->ops[t->batch.count++] = op;
+	return op;
+}
+
+/* What is granted at each place, "a5 b0", and of each choice that is short what is available, "/ - 8". */
+static void told(const struct op *op, char *to, size_t size)
+{
+	int len = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++)
+		len += snprintf(to + len, size - (size_t)len, "%s%lld ", op->lines[i].location_code,
+		                (long long)op->lines[i].granted);
+	len += snprintf(to + len, size - (size_t)len, "/");
+	for (size_t i = 0; i < op->choices_count; i++)
+		if (op->choices[i].fault)
+			len += snprintf(to + len, size - (size_t)len, " %lld", (long long)op->choices[i].available);
+		else
+			len += snprintf(to + len, size - (size_t)len, " -");
+}
+
+Test(decide, choices_take_what_the_lines_before_them_left)
+{
+	static const struct {
+		const char  *lines;
+		bool         best_effort;
+		enum outcome outcome;
+		const char  *told;
+	} rows[] = {
+		/* there are 5 at a, 8 at b, none at c, 9 at d */
+		{"5ab", false, OUTCOME_OK, "a5 b0 / -"},
+		{"6ab", false, OUTCOME_OK, "a0 b6 / -"},
+		{"6acb", false, OUTCOME_OK, "a0 b6 c0 / -"},
+		{"9bad", false, OUTCOME_OK, "a0 b0 d9 / -"},
+		{"5ab 1ab", false, OUTCOME_OK, "a5 b1 / - -"},
+		{"1ab 5a", false, OUTCOME_OK, "a5 b1 / -"},
+		{"1ab 2a 2a", false, OUTCOME_OK, "a5 b0 / -"},
+		{"7ab+", false, OUTCOME_OK, "a5 b2 / -"},
+		{"7cba+", false, OUTCOME_OK, "a0 b7 c0 / -"},
+		{"3ab 9ba+", false, OUTCOME_OK, "a4 b8 / - -"},
+		{"10abc", false, SHORT, "a0 b8 c0 / 8"},
+		{"14ab+", false, SHORT, "a5 b8 / 13"},
+		{"3ab 9ba 3ab", false, SHORT, "a5 b8 / - 8 2"},
+		{"6a 1ab", false, SHORT, "a5 b1 / -"},
+		{"10abc", true, OUTCOME_OK, "a0 b8 c0 / 8"},
+		{"9ab 6ab 9ab+", true, OUTCOME_OK, "a5 b8 / 8 5 0"},
+		{"3bc 6ab", true, OUTCOME_OK, "a5 b3 c0 / - 5"},
+		{"3bc 6ba", true, OUTCOME_OK, "a0 b8 c0 / - 5"},
+		{"9c 2cb", true, OUTCOME_OK, "b2 c0 / -"},
+		{"9c 2ac 2ca+", true, OUTCOME_OK, "a4 c0 / - -"},
+		{"6ca 9ca 1ca", true, OUTCOME_OK, "a5 c0 / 5 0 0"},
+	};
+	char have[120];
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct table t = table_new(5, 8, 0, 9);
+		struct op   *op = add_choices(&t, "R1", rows[i].lines);
+
+		op->reserve.mode = rows[i].best_effort ? BEST_EFFORT : ALL_OR_NOTHING;
+		for (int again = 0; again < 2; again++) {
+			run(&t);
+			told(op, have, sizeof(have));
+			cr_expect_eq(op->outcome, rows[i].outcome, "row %zu: %s", i, outcome_code(op->outcome));
+			cr_expect_str_eq(have, rows[i].told, "row %zu: %s", i, have);
+		}
+		for (size_t k = 0; k < op->lines_count; k++)
+			cr_expect_eq(t.balances[op->lines[k].balance].hold, op->writes ? op->lines[k].granted : 0,
+			             "row %zu: all or nothing", i);
+		table_free(&t);
+	}
+}
+
+/* Units at any of its places would have helped, also those that an earlier line would have left alone. */
+Test(decide, a_choice_is_refused_by_the_database)
+{
+	struct table t = table_new(5, 8, 0, 9);
+	struct op   *op = add_choices(&t, "R1", "6ab 6bc");
+
+	run(&t);
+	cr_assert_eq(op->outcome, SHORT);
+	op->lookup_seq = 3;
+	for (size_t i = 0; i < PAIRS; i++) {
+		t.balances[i].read_seq = 2;
+		t.balances[i].swept = t.balances[i].agreed = i < 3;
+	}
+	cr_assert(op_is_certain(op, &t.batch));
+	for (size_t i = 0; i < 3; i++) {
+		t.balances[i].agreed = false;
+		cr_assert(!op_is_certain(op, &t.batch), "place %zu", i);
+		t.balances[i].agreed = true;
+		t.balances[i].swept = false;
+		cr_assert(!op_is_certain(op, &t.batch), "place %zu", i);
+		t.balances[i].swept = true;
+	}
+	op->reserve.mode = BEST_EFFORT;
+	run(&t);
+	cr_assert_eq(op->outcome, OUTCOME_OK);
+	cr_assert(op_is_refused(op), "a part is told only after a look at the database");
+	table_free(&t);
+}
+
+/* Units of the replaced order count at their own place, and stay in their slot where they are enough. */
+Test(decide, choices_of_a_replacement)
+{
+	struct table  t = table_new(1, 8, 0, 9);
+	struct op    *before = add_choices(&t, "R0", "5a 2c"), *op = add_choices(&t, "R1", "6abc 2cb");
+	struct shares s = {0};
+
+	t.ops[0] = op;
+	t.batch.count = 1;
+	op->other_id = "R0";
+	op->other = calloc(1, sizeof(*op->other) + 2 * sizeof(struct line));
+	op->other->state = HELD;
+	op->other->expires_at = NOW + 1;
+	op->other->read_at = NOW;
+	op->other->lines_count = 2;
+	memcpy(op->other->lines, before->lines, 2 * sizeof(struct line));
+	op->other->lines[0].slot = 7;
+	op->other->lines[1].slot = 8;
+	run(&t);
+	cr_assert_eq(op->outcome, OUTCOME_OK);
+	cr_assert(op->lines[0].granted == 6 && op->lines[1].granted == 0 && op->lines[2].granted == 2);
+	cr_assert_eq(t.balances[0].take, 1, "only the difference leaves what is for sale");
+	cr_assert_eq(t.balances[0].hold, 6, "all of it is held in one slot");
+	cr_assert_eq(op->lines[0].slot, t.batch.slot);
+	cr_assert_eq(op->lines[2].slot, 8);
+	op_gives(op, &t.batch, &s);
+	cr_assert_eq(s.count, 1);
+	cr_assert(s.list[0].slot == 7 && s.list[0].qty == 5 && s.list[0].back == 0);
+	free(s.list);
+	op_free(before);
+	table_free(&t);
+}
+
+/* What counts for a repeated call. */
+Test(decide, choices_in_the_fingerprint)
+{
+	static const struct {
+		const char *a, *b;
+		bool        same;
+	} rows[] = {
+		{"1a 2ab", "2ab 1a", true},      {"1a 1a 2ab", "2ab 2a", true}, {"2ab 3ab", "3ab 2ab", false},
+		{"2ab", "2ba", false},           {"2ab", "2ab+", false},        {"2ab", "2abc", false},
+		{"2ab 2ab", "4ab", false},       {"2ab", "2a", false},          {"1a 1b 2ab", "1a 2ab", false},
+		{"2ab 2cd+", "2ab+ 2cd", false},
+	};
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct table t = table_new(0, 0, 0, 0);
+		struct op   *a = add_choices(&t, "R1", rows[i].a), *b = add_choices(&t, "R1", rows[i].b);
+
+		cr_expect_eq(memcmp(a->lines_hash, b->lines_hash, sizeof(a->lines_hash)) == 0, rows[i].same, "row %zu",
+		             i);
+		table_free(&t);
+	}
+}
+
 Test(decide, refusals_wait_for_the_database)
 {
 	struct table t = table_new(1, 0, 0, 0);

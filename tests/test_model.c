@@ -48,6 +48,20 @@ static void cells_make(struct cells *to, int64_t most, bool negative)
 	}
 }
 
+/* Mostly of a sku that plain lines ask for, too. */
+static void wish_make(struct ask *a, int64_t most)
+{
+	int first = (int)chance(MODEL_PLACES), step = 1 + (int)chance(MODEL_PLACES - 1);
+
+	a->wish = (struct wish){.sku = (int)chance(MODEL_SKUS), .places = 2 + (int)chance(MODEL_PLACES - 1)};
+	for (int i = 0; i < a->wish.places; i++)
+		a->wish.place[i] = (first + i * step) % MODEL_PLACES;
+	a->wish.may_split = chance(2);
+	a->wish.qty = 1 + chance((unsigned)most);
+	if (chance(3) == 0)
+		a->lines = (struct cells){0};
+}
+
 /* One that no order has, or one that was refused: those are not remembered. */
 static int order_id_make(void)
 {
@@ -88,6 +102,8 @@ static void reserve_make(struct ask *a)
 	a->wrong = wrong_make();
 	a->id = order_id_make();
 	cells_make(&a->lines, chance(8) ? 12 : 80, false);
+	if (chance(3) == 0)
+		wish_make(a, chance(8) ? 20 : 200);
 }
 
 /* The same id again, mostly with the same lines. */
@@ -98,9 +114,12 @@ static void reserve_again(struct ask *a)
 	if (run.model->order[a->id].state == ORDER_NONE || chance(4) == 0)
 		return;
 	a->lines = run.model->order[a->id].asked;
+	a->wish = run.model->order[a->id].wish;
 	if (chance(5) == 0)
 		EACH_CELL(s, p)
 	a->lines.qty[s][p] += a->lines.named[s][p];
+	if (a->wish.places && chance(10) == 0)
+		a->wish.may_split = !a->wish.may_split;
 }
 
 static void move_make(struct ask *a, enum asked what)
@@ -229,6 +248,7 @@ static void ask_run(void (*make)(struct ask *a))
 	make(&run.ask[0]);
 	wire_ask(&run.call, &run.ask[0], &run.chance);
 	send();
+	wire_shown(run.answer.json, &run.ask[0].shown);
 	model_do(run.model, &run.ask[0], &v);
 	if (!run.failed && !wire_meets(&run.answer, &run.ask[0], &v, run.model, &why))
 		differs(&why);
@@ -267,6 +287,7 @@ static void batch_run(void)
 	if (run.answer.status != 200 || cJSON_GetArraySize(results) != n)
 		text_add(&why, "a result for each");
 	for (int i = 0; !run.failed && !why.len && i < n; i++, result = result->next) {
+		wire_shown(result, &run.ask[i].shown);
 		model_do(run.model, &run.ask[i], &v);
 		if (!wire_batch_meets(result, &run.ask[i], &v, run.model, &why))
 			break;

@@ -86,17 +86,36 @@ static void path_add(struct text *to, const char *before, const char *code, cons
 	text_add(to, after);
 }
 
-/* "sku":"A","location":"paris" of A@paris; returns what stands before the '@'. */
+/* "locations":["paris","lyon"] of paris,lyon; of paris+lyon also "may_split":true. */
+static void json_places(struct text *to, const char *places, size_t len)
+{
+	bool split = memchr(places, '+', len);
+
+	text_add(to, ",\"locations\":[");
+	for (size_t i = 0, from = 0; i <= len; i++) {
+		if (i < len && places[i] != ',' && places[i] != '+')
+			continue;
+		if (i > from)
+			text_format(to, "%s\"%.*s\"", from ? "," : "", (int)(i - from), places + from);
+		from = i + 1;
+	}
+	text_add(to, split ? "],\"may_split\":true" : "]");
+}
+
+/* "sku":"A","location":"paris" of A@paris. */
 static void json_place(struct text *to, const char *place, size_t len)
 {
 	const char *at = memrchr(place, '@', len);
+	size_t      left = at ? len - (size_t)(at - place) - 1 : 0;
 
 	text_add(to, "\"sku\":");
 	json_code(to, place, at ? (size_t)(at - place) : len);
-	if (!at)
-		return;
-	text_add(to, ",\"location\":");
-	json_code(to, at + 1, len - (size_t)(at - place) - 1);
+	if (at && (memchr(at, ',', left + 1) || memchr(at, '+', left + 1))) {
+		json_places(to, at + 1, left);
+	} else if (at) {
+		text_add(to, ",\"location\":");
+		json_code(to, at + 1, left);
+	}
 }
 
 /* KEY=VALUE as a member where the word begins with `key`; a number stays bare. */

@@ -41,12 +41,23 @@ static void line_write(struct text *to, int s, int p, const char *name, int64_t 
 	text_add(to, "}");
 }
 
+static void wish_write(struct text *to, const struct wish *w)
+{
+	text_format(to, "%s{\"sku\":\"%s\",\"qty\":%lld,\"locations\":[", to->data[to->len - 1] == '[' ? "" : ",",
+	            skus[w->sku], (long long)w->qty);
+	for (int i = 0; i < w->places; i++)
+		text_format(to, "%s\"%s\"", i ? "," : "", places[w->place[i]]);
+	text_add(to, w->may_split ? "],\"may_split\":true}" : "]}");
+}
+
 static void lines_write(struct text *to, const struct ask *ask, uint64_t *chance)
 {
 	bool count = ask->what == ASK_COUNT;
 	int  first = (int)chance_of(chance, MODEL_SKUS);
 
 	text_add(to, "\"lines\":[");
+	if (ask->wish.places && first % 2)
+		wish_write(to, &ask->wish);
 	EACH_CELL(i, p)
 	{
 		int     s = (first + i) % MODEL_SKUS;
@@ -63,6 +74,8 @@ static void lines_write(struct text *to, const struct ask *ask, uint64_t *chance
 		line_write(to, s, p, count ? "counted" : "qty", qty - part,
 		           ask->expected.named[s][p] ? &ask->expected.qty[s][p] : NULL, chance);
 	}
+	if (ask->wish.places && first % 2 == 0)
+		wish_write(to, &ask->wish);
 	if (ask->wrong == 1)
 		line_write(to, 0, 1, count ? "counted" : "qty", count ? -1 : 0, NULL, chance);
 	if (ask->wrong == 2)
@@ -181,6 +194,8 @@ static bool rows_meet(const cJSON *rows, const char *first_name, const struct ce
 	{
 		int s = sku_of(row), p = place_of(row);
 
+		if (member(row, "locations"))
+			continue; /* see wish_meets */
 		if (s < 0 || p < 0 || !first->named[s][p] || seen[s][p])
 			return differs(why, "this row does not belong there", row);
 		seen[s][p] = true;
@@ -236,11 +251,38 @@ static bool moved_meets(const cJSON *root, const struct moved *v, int id, struct
 	return rows_meet(member(root, "lines"), "qty", &v->lines, NULL, NULL, NULL, why);
 }
 
+/* The one row with `locations`, or none. */
+static bool wish_meets(const cJSON *rows, const struct verdict *v, struct text *why)
+{
+	const cJSON *row, *found = NULL, *place;
+	int          i = 0;
+
+	cJSON_ArrayForEach(row, rows) if (member(row, "locations"))
+	{
+		if (found)
+			return differs(why, "a second row with locations", row);
+		found = row;
+	}
+	if (!found || !v->wish)
+		return !found == !v->wish || differs(why, "the row with locations", found);
+	cJSON_ArrayForEach(place, member(found, "locations"))
+	{
+		if (i == v->wish->places || strcmp(place->valuestring, places[v->wish->place[i]]) != 0)
+			return differs(why, "locations", found);
+		i++;
+	}
+	if (i != v->wish->places || sku_of(found) != v->wish->sku ||
+	    (v->first_name && (!number_is(found, v->first_name, v->wish->qty, v->wish->qty) ||
+	                       !number_is(found, v->second_name, v->wish_available, v->wish_available))))
+		return differs(why, "the row with locations", found);
+	return true;
+}
+
 static bool body_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
                        struct text *why)
 {
 	const char *rows = v->code ? "lines" : "short";
-	bool        faults = false;
+	bool        faults = v->wish;
 
 	EACH_CELL(s, p)
 	faults |= v->fault.named[s][p];
@@ -254,7 +296,22 @@ static bool body_meets(const cJSON *root, const struct ask *ask, const struct ve
 		return false;
 	if (!faults)
 		return !member(root, "short") || differs(why, "nothing is short", member(root, "short"));
-	return rows_meet(member(root, rows), v->first_name, &v->fault, v->second_name, &v->second, &v->slack, why);
+	return rows_meet(member(root, rows), v->first_name, &v->fault, v->second_name, &v->second, &v->slack, why) &&
+	       wish_meets(member(root, rows), v, why);
+}
+
+void wire_shown(const cJSON *root, struct cells *to)
+{
+	const cJSON *row;
+
+	*to = (struct cells){0};
+	cJSON_ArrayForEach(row, member(root, "lines"))
+	{
+		int s = sku_of(row), p = place_of(row);
+
+		if (s >= 0 && p >= 0 && cJSON_IsNumber(member(row, "qty")))
+			to->qty[s][p] = (int64_t)member(row, "qty")->valuedouble;
+	}
 }
 
 bool wire_meets(const struct answer *a, const struct ask *ask, const struct verdict *v, const struct model *m,

@@ -16,6 +16,8 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance);
 void        wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *chance);
 const char *wire_sku(int sku);
 
+/* The units that the lines of an answer, or of a result, show. */
+void wire_shown(const cJSON *root, struct cells *to);
 bool wire_meets(const struct answer *a, const struct ask *ask, const struct verdict *v, const struct model *m,
                 struct text *why);
 bool wire_batch_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,

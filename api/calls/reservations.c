@@ -53,32 +53,47 @@ static void reservation_write(struct json_writer *w, const struct reservation *r
 		json_put_string(w, "by", r->by);
 }
 
-/* Every line that fell short, that names an unknown sku, or that the order to be split does not have. */
-static void faults_write(struct json_writer *w, const char *key, const struct line *lines, size_t count,
-                         enum outcome why)
+static void units_write(struct json_writer *w, int64_t qty, int64_t available, enum outcome why)
 {
+	if (why == UNKNOWN_SKU)
+		return;
+	json_put_int(w, "requested", qty);
+	json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", available);
+}
+
+static void choice_write(struct json_writer *w, const struct choice *choice, enum outcome why)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "sku", choice->sku_code);
+	json_open_array(w, "locations");
+	for (size_t i = 0; i < choice->places; i++)
+		json_put_string(w, NULL, choice->location_code[i]);
+	json_close_array(w);
+	units_write(w, choice->qty, choice->available, why);
+	json_close_object(w);
+}
+
+/* Every line that fell short, that names an unknown sku, or that the order to be split does not have. */
+static void faults_write(struct json_writer *w, const char *key, const struct op *op, enum outcome why)
+{
+	bool               stored = op->kind == OP_CONFIRM;
+	const struct line *lines = stored ? op->reservation->lines : op->lines;
+	size_t             count = stored ? op->reservation->lines_count : op->lines_count;
+
 	json_open_array(w, key);
 	for (size_t i = 0; i < count; i++) {
-		if (!lines[i].fault)
+		if (!lines[i].fault || lines[i].qty == 0) /* 0: a place of choices alone */
 			continue;
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", lines[i].sku_code);
 		json_put_string(w, "location", lines[i].location_code);
-		if (why != UNKNOWN_SKU) {
-			json_put_int(w, "requested", lines[i].qty);
-			json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", lines[i].available);
-		}
+		units_write(w, lines[i].qty, lines[i].available, why);
 		json_close_object(w);
 	}
+	for (size_t i = 0; i < op->choices_count; i++)
+		if (op->choices[i].fault)
+			choice_write(w, &op->choices[i], why);
 	json_close_array(w);
-}
-
-static bool has_faults(const struct op *op)
-{
-	for (size_t i = 0; i < op->lines_count; i++)
-		if (op->lines[i].fault)
-			return true;
-	return false;
 }
 
 /* The members of a good answer. */
@@ -87,8 +102,8 @@ static void good_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	reservation_write(w, op->reservation);
-	if (op->kind == OP_RESERVE && has_faults(op))
-		faults_write(w, "short", op->lines, op->lines_count, SHORT);
+	if (op->kind == OP_RESERVE && op_has_faults(op))
+		faults_write(w, "short", op, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
 		json_put_bool(w, "reacquired", true);
 }
@@ -98,12 +113,8 @@ static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
-	if (op->outcome != SHORT && op->outcome != UNKNOWN_SKU && op->outcome != NOT_IN_ORDER)
-		return;
-	if (op->kind == OP_CONFIRM)
-		faults_write(w, "lines", op->reservation->lines, op->reservation->lines_count, op->outcome);
-	else
-		faults_write(w, "lines", op->lines, op->lines_count, op->outcome);
+	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_IN_ORDER)
+		faults_write(w, "lines", op, op->outcome);
 }
 
 static bool is_good(enum outcome outcome)
@@ -146,17 +157,107 @@ static void reservation_answer_request(struct request *r)
 
 static const char *const modes[] = {"all_or_nothing", "best_effort", NULL};
 
+/* Counts the places that `count` lines name, and the lines that have a list of them. */
+static void lists_count(struct json_reader *in, const void *element, size_t count, size_t *places, size_t *lists)
+{
+	struct json_reader line;
+	const void        *first;
+
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_object(in, "lines", i, element, &line);
+		*places += 1;
+		if (json_has(&line, "locations")) {
+			*places += json_array(&line, "locations", 1, PLACES_MAX, &first) - 1;
+			*lists += 1;
+		} else if (json_has(&line, "may_split")) {
+			json_refuse(&line, "may_split", "needs locations beside it");
+		}
+		in->failed |= line.failed;
+	}
+	if (*places > LINES_MAX)
+		json_refuse(in, "lines", "must name at most 1000 locations in all");
+}
+
+/* The line's `locations`. A list of one is a plain line. */
+static void read_list(struct json_reader *line, struct op *op, const char *sku, size_t sku_len, int64_t qty)
+{
+	const char    *code[PLACES_MAX];
+	size_t         len[PLACES_MAX];
+	bool           may_split = false;
+	const void    *element;
+	struct choice *choice;
+	size_t         count = json_array(line, "locations", 1, PLACES_MAX, &element);
+
+	json_bool(line, "may_split", JSON_OPTIONAL, &may_split);
+	for (size_t i = 0; i < count; i++) {
+		element = json_array_code(line, "locations", i, element, LOCATION_MAX, &code[i], &len[i]);
+		for (size_t k = 0; k < i; k++)
+			if (len[k] == len[i] && memcmp(code[k], code[i], len[i]) == 0)
+				json_refuse(line, "locations", "must name each location once");
+	}
+	if (json_has(line, "location"))
+		json_refuse(line, "location", "may not stand beside locations");
+	if (line->failed)
+		return;
+	if (count == 1) {
+		op_line(op, sku, sku_len, code[0], len[0], qty);
+		return;
+	}
+	choice = op_choice(op, sku, sku_len, qty, may_split);
+	for (size_t i = 0; i < count; i++)
+		op_place(op, choice, code[i], len[i]);
+}
+
+/* The line's `location`. */
+static void read_location(struct json_reader *line, struct op *op, const char *sku, size_t sku_len, int64_t qty)
+{
+	const char *location = NULL;
+	size_t      len = 0;
+
+	if (json_code(line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &len) && !line->failed)
+		op_line(op, sku, sku_len, location, len, qty);
+}
+
+/* The lines of a reservation of which one has a member that a plain line has not. */
+static struct op *read_any_lines(struct json_reader *in, const void *element, size_t count, size_t more)
+{
+	const char        *sku = "";
+	size_t             sku_len = 0, places = 0, lists = 0;
+	int64_t            qty = 0;
+	struct json_reader line;
+	struct op         *op;
+
+	lists_count(in, element, count, &places, &lists);
+	if (in->failed)
+		count = places = lists = 0;
+	op = op_new(OP_RESERVE, places,
+	            lists * sizeof(struct choice) + count * (SKU_MAX + 1) + places * (LOCATION_MAX + 1) + more);
+	op_choices(op, lists);
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_object(in, "lines", i, element, &line);
+		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
+		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
+		if (json_has(&line, "locations"))
+			read_list(&line, op, sku, sku_len, qty);
+		else
+			read_location(&line, op, sku, sku_len, qty);
+		json_leave(&line, in);
+	}
+	return op;
+}
+
 /* An operation with the lines of the body, and room for `more` bytes of text. */
 static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t more)
 {
 	const char        *sku = "", *location;
 	size_t             sku_len = 0, location_len;
 	int64_t            qty = 0;
-	const void        *element;
+	const void        *element, *first;
 	struct json_reader line;
-	size_t             count = json_array(in, "lines", 1, LINES_MAX, &element);
+	size_t             count = json_array(in, "lines", 1, LINES_MAX, &first);
 	struct op         *op = op_new(kind, count, count * (SKU_MAX + LOCATION_MAX + 2) + more);
 
+	element = first;
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
 		location = NULL;
@@ -164,6 +265,10 @@ static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t m
 		json_code(&line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
 		json_int(&line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
 		json_code(&line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
+		if (kind == OP_RESERVE && json_has_more(&line)) {
+			op_free(op);
+			return read_any_lines(in, first, count, more);
+		}
 		if (json_leave(&line, in))
 			op_line(op, sku, sku_len, location, location_len, qty);
 	}

@@ -357,15 +357,28 @@ bool json_item_code(struct json_reader *items, const char *name, size_t i, size_
 	return !item.failed;
 }
 
-bool json_end(struct json_reader *in)
+/* The first member that nobody asked for; NULL: there is none, or something was wrong before. */
+static const struct cJSON *member_unseen(const struct json_reader *in)
 {
 	const struct cJSON *node = in->node;
 	uint64_t            seen = in->seen;
 
 	if (in->failed)
-		return false;
+		return NULL;
 	for (node = node->child; node && seen & 1; node = node->next)
 		seen >>= 1;
+	return node;
+}
+
+bool json_has_more(const struct json_reader *in)
+{
+	return member_unseen(in);
+}
+
+bool json_end(struct json_reader *in)
+{
+	const struct cJSON *node = member_unseen(in);
+
 	if (node)
 		refuse(in, node->string, NO_INDEX, "is not a member that this call knows");
 	return !in->failed;

@@ -87,6 +87,8 @@ const void *json_array_code(struct json_reader *in, const char *name, size_t i, 
                             const char **out, size_t *len);
 /* Refuses a member that was read well and makes no sense. `name` NULL: the object itself. The first fault wins. */
 void json_refuse(struct json_reader *in, const char *name, const char *detail);
+/* True: nothing is wrong so far, and there are members that nobody asked for. */
+bool json_has_more(const struct json_reader *in);
 /* Refuses members that nobody asked for. True: nothing is wrong with the object. */
 bool json_end(struct json_reader *in) MUST_CHECK;
 /* json_end for an object got by json_array_object: carries the fault up to `parent`. */

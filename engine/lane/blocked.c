@@ -385,12 +385,13 @@ void lane_rush(struct lane *l, bool rushes)
 
 /* ---- who has to wait */
 
-/* A line that deducts from the own slot or adds to it. */
+/* A line that deducts from the own slot or adds to it; one of no units does neither. */
 static bool line_is_locked(const struct lane *l, const struct line *line, bool every)
 {
 	const struct balance *p = line_balance(l, line);
 
-	return p && (p->own_locked || (p->others_locked && (every || balance_gathers(p))));
+	return p && (every || line->granted != 0) &&
+	       (p->own_locked || (p->others_locked && (every || balance_gathers(p))));
 }
 
 /* A stored line, whose slot is written. */

@@ -10,7 +10,8 @@ static bool hash_equal(const uint8_t *a, const uint8_t *b)
 	return memcmp(a, b, 16) == 0;
 }
 
-/* op_seal merged equal lines, so no balance occurs twice in an operation and each line is judged alone. */
+/* op_seal merged equal lines, so no balance occurs twice in an operation. Each plain line is judged alone; choices
+ * share what is left at their places, in order. */
 static struct balance *line_balance(struct batch *b, const struct line *line)
 {
 	return line->sku && line->location ? &b->balances[line->balance] : NULL;
@@ -32,6 +33,8 @@ static enum outcome unknown_skus(struct op *op)
 		if (op->lines[i].fault)
 			out = UNKNOWN_SKU;
 	}
+	for (size_t i = 0; i < op->choices_count; i++)
+		op->choices[i].fault = !op->lines[op->choices[i].line[0]].sku;
 	return out;
 }
 
@@ -74,7 +77,7 @@ bool op_is_over_held(const struct op *op)
 
 	if (!op->reserve.limited)
 		return false;
-	units = lines_units(op->lines, op->lines_count);
+	units = op_units(op);
 	if (op->other && op->other->key_id == op->reserve.key_id)
 		units -= lines_units(op->other->lines, op->other->lines_count);
 	return units > op->reserve.room;
@@ -93,29 +96,71 @@ static enum outcome replaced_decide(const struct op *op)
 	return state == HELD ? OUTCOME_OK : state_outcome(state);
 }
 
-/* Judges a line by itself. Units of the replaced order count for it alone. */
+/* Judges a line by itself. Units of the replaced order count at their own place. */
 static void line_decide(struct batch *b, struct op *op, struct line *line)
 {
 	const struct line *old = op->other_id ? stored_line(op->other, line) : NULL;
 
 	line->reserved = old ? old->qty : 0;
 	line->available = line_left(b, line) + line->reserved;
-	line->fault = line->available < line->qty;
+	line->fault = line->qty > 0 && line->available < line->qty;
 	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
-	line->slot = old && line->granted <= old->qty ? old->slot : (uint16_t)b->slot;
+}
+
+/* Units at place number `k` of a choice that the lines before it have not taken. */
+static int64_t place_left(const struct op *op, const struct choice *choice, size_t k)
+{
+	const struct line *line = &op->lines[choice->line[k]];
+
+	return line->available > line->granted ? line->available - line->granted : 0;
+}
+
+static void place_take(struct op *op, struct choice *choice, size_t k)
+{
+	int64_t left = place_left(op, choice, k), want = choice->qty - choice->granted,
+		part = want < left ? want : left;
+
+	op->lines[choice->line[k]].granted += part;
+	choice->granted += part;
+}
+
+/* All units at the first place that has them, otherwise what there is at the place that has most. */
+static void choice_decide_whole(struct op *op, struct choice *choice)
+{
+	size_t most = 0;
+
+	for (size_t k = 0; k < choice->places && place_left(op, choice, most) < choice->qty; k++)
+		if (place_left(op, choice, k) > place_left(op, choice, most))
+			most = k;
+	choice->available = place_left(op, choice, most);
+	place_take(op, choice, most);
+}
+
+static void choice_decide(struct op *op, struct choice *choice)
+{
+	choice->available = choice->granted = 0;
+	if (!choice->may_split)
+		choice_decide_whole(op, choice);
+	for (size_t k = 0; choice->may_split && k < choice->places; k++) {
+		choice->available += place_left(op, choice, k);
+		place_take(op, choice, k);
+	}
+	choice->fault = choice->granted < choice->qty;
 }
 
 /* Units that the replaced order has stay in their slot where they are enough. Otherwise all are held in the own slot,
  * and only the difference leaves `available`. */
 static void line_hold(struct batch *b, struct op *op, struct line *line)
 {
-	int64_t         more = line->granted - line->reserved;
-	struct balance *p = line_balance(b, line);
+	const struct line *old = line->reserved > 0 ? stored_line(op->other, line) : NULL;
+	int64_t            more = line->granted - line->reserved;
+	struct balance    *p = line_balance(b, line);
 
+	line->slot = old && more <= 0 ? old->slot : (uint16_t)b->slot;
 	if (more <= 0)
 		return;
 	balance_hold(p, more);
-	if (line->reserved > 0 && stored_line(op->other, line)->slot != b->slot) {
+	if (old && old->slot != b->slot) {
 		p->hold += line->reserved;
 		p->moved += line->reserved;
 	}
@@ -139,6 +184,12 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 		line_decide(b, op, &op->lines[i]);
 		granted += op->lines[i].granted;
 		if (op->lines[i].fault && op->reserve.mode == ALL_OR_NOTHING)
+			out = SHORT;
+	}
+	for (size_t i = 0; i < op->choices_count; i++) {
+		choice_decide(op, &op->choices[i]);
+		granted += op->choices[i].granted;
+		if (op->choices[i].fault && op->reserve.mode == ALL_OR_NOTHING)
 			out = SHORT;
 	}
 	if (out == SHORT || granted == 0)
@@ -345,16 +396,12 @@ bool op_is_refused(const struct op *op)
 {
 	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT)
 		return true;
-	if (op->kind != OP_RESERVE || op->outcome != OUTCOME_OK)
-		return false;
-	for (size_t i = 0; i < op->lines_count; i++)
-		if (op->lines[i].fault)
-			return true; /* a partial grant */
-	return false;
+	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
 }
 
 /* Tells whether the line's balance is certain. A refusal names every line that fell short. Every line's balance has to
- * be newer than the operation; a line that fell short needs its balance swept and read twice. */
+ * be newer than the operation; a line that fell short needs its balance swept and read twice. A choice that fell short
+ * needs that of all: with more at one place, an earlier choice would have left more at another. */
 static bool balance_is_certain(const struct balance *p, bool fault, const struct op *op)
 {
 	return p->read_seq > 0 && p->read_seq <= op->lookup_seq &&
@@ -363,9 +410,13 @@ static bool balance_is_certain(const struct balance *p, bool fault, const struct
 
 static bool lines_certain(const struct batch *b, const struct op *op, const struct line *lines, size_t count)
 {
+	bool all = false;
+
+	for (size_t i = 0; i < op->choices_count; i++)
+		all |= op->choices[i].fault;
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].sku && lines[i].location &&
-		    !balance_is_certain(&b->balances[lines[i].balance], lines[i].fault, op))
+		    !balance_is_certain(&b->balances[lines[i].balance], all || lines[i].fault, op))
 			return false;
 	return true;
 }

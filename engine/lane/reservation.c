@@ -115,14 +115,19 @@ static void short_read(void *arg, const struct db_row *row)
 		struct op *op = l->batch.ops[i];
 		uint64_t   line = (uint64_t)db_int(row, 1);
 
-		if (!op->found || op->found->reservation_id != (uint64_t)db_int(row, 0) || line >= op->lines_count)
+		if (!op->found || op->found->reservation_id != (uint64_t)db_int(row, 0))
 			continue;
-		op->lines[line].fault = true;
-		op->lines[line].available = db_int(row, 2);
+		if (line < op->lines_count) {
+			op->lines[line].fault = true;
+			op->lines[line].available = db_int(row, 2);
+		} else if (line - op->lines_count < op->choices_count) {
+			op->choices[line - op->lines_count].fault = true;
+			op->choices[line - op->lines_count].available = db_int(row, 2);
+		}
 	}
 }
 
-/* A line has the same place in every request with the same fingerprint. */
+/* A line or a choice has the same place in every request with the same fingerprint. */
 enum db_result shorts_look_up(struct lane *l)
 {
 	values_reset(&l->rows);
@@ -133,6 +138,8 @@ enum db_result shorts_look_up(struct lane *l)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			op->lines[k].fault = false;
+		for (size_t k = 0; k < op->choices_count; k++)
+			op->choices[k].fault = false;
 		if (op->found->noted && memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
 			values_row(&l->rows, V_INT(op->found->reservation_id));
 	}
@@ -295,14 +302,6 @@ static void key_holds_insert(struct lane *l)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
-static bool is_short(const struct op *op)
-{
-	for (size_t k = 0; k < op->lines_count; k++)
-		if (op->lines[k].fault)
-			return true;
-	return false;
-}
-
 /* Writes references, and which order has replaced another. */
 static void notes_insert(struct lane *l)
 {
@@ -329,6 +328,11 @@ static void shorts_insert(struct lane *l)
 			if (op->lines[k].fault)
 				values_row(&l->rows, V_INT(op->new_id), V_INT(k), V_INT(sku_id(op->lines[k].sku)),
 				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted));
+		for (size_t k = 0; holds(op) && k < op->choices_count; k++)
+			if (op->choices[k].fault)
+				values_row(&l->rows, V_INT(op->new_id), V_INT(op->lines_count + k),
+				           V_INT(sku_id(op->lines[op->choices[k].line[0]].sku)),
+				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
@@ -347,7 +351,7 @@ void reservations_insert(struct lane *l)
 
 		if (!holds(op))
 			continue;
-		falls_short = is_short(op);
+		falls_short = op_has_faults(op);
 		notes |= op->reserve.reference != NULL;
 		shorts |= falls_short;
 		op->new_id = lane_new_id(l);

@@ -166,7 +166,8 @@ class Contract:
         choice, few = self.chance.choice, self.chance.randint(1, 5)
         makers = {
             'sku': lambda: choice(('A', 'A', 'A', 'B', 'C D/1', '#1 50%?')), 'skus': lambda: choice('AB'),
-            'location': lambda: choice(('main', 'main', 'annex')), 'qty': lambda: choice((few, few, -few)),
+            'location': lambda: choice(('main', 'main', 'annex')), 'locations': lambda: choice(('main', 'annex', 'moon')),
+            'qty': lambda: choice((few, few, -few)),
             'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'worker': lambda: 'w',
             'order_id': self.an_order, 'order_ids': lambda: choice(self.of_tasks and self.claimed or self.orders[-20:]),
             'limit': lambda: few, 'replaces': self.another_order, 'lines': self.part_of_another,

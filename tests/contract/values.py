@@ -86,7 +86,8 @@ class Maker:
 
     def valid_array(self, schema, name):
         low = schema.get('minItems', 0)
-        return [self.valid(schema['items'], name) for _ in range(self.chance.choice((low, low, low + 1, low + 3)))]
+        made = [self.valid(schema['items'], name) for _ in range(self.chance.choice((low, low, low + 1, low + 3)))]
+        return [value for i, value in enumerate(made) if not schema.get('uniqueItems') or value not in made[:i]]
 
     def valid_object(self, schema, name):
         return {member: self.valid(part, member) for member, part in schema.get('properties', {}).items()
@@ -142,6 +143,8 @@ class Maker:
             yield path, 'no elements', []
         if 'maxItems' in schema and value:
             yield path, 'too many elements', [value[0]] * (schema['maxItems'] + 1)
+        if schema.get('uniqueItems') and value:
+            yield path, 'an element twice', [*value[:1], *value[:1]]
         for i, element in enumerate(value[:2]):
             yield from self.faults(schema['items'], element, (*path, i))
 
