@@ -18,6 +18,9 @@ enum {
 	STUCK = 1 << 12,
 };
 
+/* What of an operation somebody else has locked: the reservation that it changes, the id that it makes. */
+enum { ROW = 1, ID = 2 };
+
 /* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
  * counts as new. */
 struct stuck {
@@ -173,7 +176,7 @@ static void unlocked_read(void *arg, const struct db_row *row)
 	struct op *op = batch_find(arg, false, row->col[1]);
 
 	if (op)
-		op->locked = false;
+		op->locked &= (uint8_t)~ROW;
 }
 
 static void reservations_look(struct lane *l, struct looks *k)
@@ -184,7 +187,7 @@ static void reservations_look(struct lane *l, struct looks *k)
 
 		if (!op->writes || !op_changes(op))
 			continue;
-		op->locked = true;
+		op->locked |= ROW;
 		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
 	}
 	if (l->rows.count > 0)
@@ -193,8 +196,10 @@ static void reservations_look(struct lane *l, struct looks *k)
 
 static void id_met(struct op *op)
 {
-	if (op)
-		op->locked = op->may_exist = true;
+	if (!op)
+		return;
+	op->locked |= ID;
+	op->may_exist = true;
 }
 
 static void order_read(void *arg, const struct db_row *row)
@@ -407,7 +412,7 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 	bool                      every = op_needs_every(op, sweeps);
 	const struct reservation *touched = op_touches(op);
 
-	if (op->locked)
+	if (op->locked != 0)
 		return true;
 	if (!op->writes && !every)
 		return false;
@@ -443,7 +448,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			k++;
 			continue;
 		}
-		if (op->locked && !op_changes(op))
+		if (op->locked & ID)
 			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}
@@ -462,7 +467,7 @@ enum db_result lane_look_out(struct lane *l)
 	k.result = batch_sweeps(l, &sweeps);
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->locked = false;
+		l->batch.ops[i]->locked = 0;
 	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
 		ids_look(l, &k, OP_RESERVE);
 		ids_look(l, &k, OP_MOVE);

@@ -128,9 +128,9 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
-	if (op_is_over_held(op))
-		return TOO_MUCH_HELD;
 	out = replaced_decide(op);
+	if (out == OUTCOME_OK && op_is_over_held(op))
+		out = TOO_MUCH_HELD;
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
 	if (out != OUTCOME_OK)
@@ -372,7 +372,7 @@ static bool lines_certain(const struct batch *b, const struct op *op, const stru
 
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
-	if (op->lookup_seq == 0)
+	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
 		return false;
 	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
