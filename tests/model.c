@@ -119,26 +119,52 @@ bool model_sees(struct model *m, int sku, int place, int64_t available)
 
 /* ---- reservations */
 
+static bool made_equal(const struct ask *a, const struct ask *b)
+{
+	return a->what == b->what && a->other == b->other && a->then == b->then && cells_equal(&a->lines, &b->lines);
+}
+
+/* The id is there already. */
+static bool made_again(const struct order *o, const struct ask *ask, struct verdict *out)
+{
+	if (o->state == ORDER_NONE)
+		return false;
+	out->replayed = made_equal(&o->ask, ask);
+	out->status = 200;
+	out->order = o;
+	if (!out->replayed) {
+		refuse(out, 422, "order_id_reused");
+		return true;
+	}
+	out->fault = o->fault;
+	out->second = o->given;
+	faults_named(out, "requested", "available");
+	return true;
+}
+
+static bool refuse_replaced(const struct order *old, struct verdict *out)
+{
+	if (!old || old->state == ORDER_HELD)
+		return false;
+	if (old->state == ORDER_NONE)
+		refuse(out, 422, "unknown_order");
+	else
+		refuse(out, 409, order_state_name(old->state));
+	return true;
+}
+
 static void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 {
-	struct order *o = &m->order[ask->id];
+	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
 	struct cells  held = {0};
 	bool          any = false;
 
-	if (o->state != ORDER_NONE) {
-		out->replayed = cells_equal(&o->asked, &ask->lines);
-		out->status = 200;
-		out->order = o;
-		if (!out->replayed)
-			refuse(out, 422, "order_id_reused");
-		return;
-	}
-	if (refuse_unknown(m, ask, out))
+	if (made_again(o, ask, out) || refuse_replaced(old, out) || refuse_unknown(m, ask, out))
 		return;
 	faults_named(out, "requested", "available");
 	EACH_CELL(s, p)
 	{
-		int64_t asked = ask->lines.qty[s][p], there = m->available[s][p];
+		int64_t asked = ask->lines.qty[s][p], there = m->available[s][p] + (old ? old->held.qty[s][p] : 0);
 
 		if (!ask->lines.named[s][p])
 			continue;
@@ -152,8 +178,70 @@ static void reserve_do(struct model *m, const struct ask *ask, struct verdict *o
 		refuse(out, 409, "short");
 		return;
 	}
-	*o = (struct order){.state = ORDER_HELD, .asked = ask->lines, .held = held, .expires_s = m->now_s + ask->ttl_s};
+	if (old) {
+		units_return(m, &old->held);
+		old->state = ORDER_RELEASED;
+		old->replaced_by = ask->id + 1;
+	}
+	*o = (struct order){.state = ask->confirm ? ORDER_CONFIRMED : ORDER_HELD,
+	                    .ask = *ask,
+	                    .held = held,
+	                    .fault = out->fault,
+	                    .given = out->second,
+	                    .confirmed = ask->confirm,
+	                    .expires_s = m->now_s + ask->ttl_s};
 	units_hold(m, &held);
+	out->status = 201;
+	out->order = o;
+}
+
+static bool refuse_not_in_order(const struct order *first, const struct ask *ask, struct verdict *out)
+{
+	EACH_CELL(s, p)
+	if (ask->lines.named[s][p] && ask->lines.qty[s][p] > first->held.qty[s][p])
+		fault_set(out, s, p, ask->lines.qty[s][p], first->held.qty[s][p]);
+	faults_named(out, "requested", "in_order");
+	if (has_fault(out))
+		refuse(out, 422, "not_in_order");
+	return has_fault(out);
+}
+
+static void split_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id], *first = &m->order[ask->other - 1];
+
+	if (made_again(o, ask, out))
+		return;
+	if (first->state == ORDER_NONE) {
+		refuse(out, 404, "unknown_order");
+		return;
+	}
+	if (first->state != ORDER_HELD && first->state != ORDER_CONFIRMED) {
+		refuse(out, 409, order_state_name(first->state));
+		return;
+	}
+	if (refuse_not_in_order(first, ask, out))
+		return;
+	if (cells_equal(&ask->lines, &first->held)) {
+		refuse(out, 422, "nothing_left");
+		return;
+	}
+	*o = (struct order){.state = first->state,
+	                    .ask = *ask,
+	                    .held = ask->lines,
+	                    .confirmed = first->confirmed || ask->then == THEN_CONFIRMED,
+	                    .expires_s = first->expires_s};
+	EACH_CELL(s, p)
+	{
+		first->held.qty[s][p] -= ask->lines.qty[s][p];
+		first->held.named[s][p] = first->held.qty[s][p] > 0;
+	}
+	if (ask->then == THEN_CONFIRMED)
+		o->state = ORDER_CONFIRMED;
+	if (ask->then == THEN_RELEASED) {
+		units_return(m, &o->held);
+		o->state = ORDER_RELEASED;
+	}
 	out->status = 201;
 	out->order = o;
 }
@@ -325,11 +413,11 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 		[ASK_RECEIPT] = move_do,      [ASK_ADJUSTMENT] = move_do, [ASK_RETURN] = move_do,
 		[ASK_COUNT] = move_do,        [ASK_RESERVE] = reserve_do, [ASK_CONFIRM] = confirm_do,
 		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
-		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,
+		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,         [ASK_SPLIT] = split_do,
 	};
 
 	*out = (struct verdict){0};
-	if (ask->wrong)
+	if (ask->wrong || ask->other == ask->id + 1)
 		refuse(out, 400, "invalid_request");
 	else if (ask->what >= ASK_CONFIRM && m->order[ask->id].state == ORDER_NONE)
 		refuse(out, 404, "unknown_order");

@@ -25,6 +25,7 @@ enum asked {
 	ASK_RETURN,
 	ASK_COUNT,
 	ASK_RESERVE,
+	ASK_SPLIT,
 	ASK_CONFIRM,
 	ASK_REACQUIRE,
 	ASK_RELEASE,
@@ -34,10 +35,15 @@ enum asked {
 	ASKED
 };
 
+enum then { THEN_STAY, THEN_CONFIRMED, THEN_RELEASED };
+
 /* One request. */
 struct ask {
 	enum asked   what;
 	int          id;       /* of the order or movement */
+	int          other;    /* 1 + the order to be replaced or split; 0: none */
+	enum then    then;     /* what becomes of the part of a split */
+	bool         confirm;  /* held and confirmed in one step */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	int          reason;   /* 0: none */
@@ -50,10 +56,14 @@ enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDE
 
 struct order {
 	enum order_state state;
-	struct cells     asked, held;
-	int64_t          expires_s; /* by the model's clock */
-	bool             confirmed; /* at any time */
-	bool             unswept;   /* expired, and its units may still be in `reserved` */
+	struct cells     held;
+	int64_t          expires_s;   /* by the model's clock */
+	bool             confirmed;   /* at any time */
+	bool             unswept;     /* expired, and its units may still be in `reserved` */
+	struct ask       ask;         /* what made it */
+	struct cells     fault;       /* what was short then: requested .. */
+	struct cells     given;       /* .. and granted */
+	int              replaced_by; /* 1 + the order that took its place; 0: none */
 };
 
 struct moved {

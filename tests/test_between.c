@@ -43,7 +43,7 @@ static void late(const char *statement, const char *step, const char *between, c
 #define BURY    "state = 6, last_error"
 #define SPLIT   "INTO task_lost"
 /* The clock, for one order: the stopped program may have rows locked that `tick` shifts. */
-#define SHIFT(id, by)                                                                                         \
+#define SHIFT(id, by)                                                                                        \
 	"sql UPDATE reservation SET expires_at = expires_at " by " INTERVAL 100 SECOND, due_at = expires_at" \
 	" WHERE order_id IN ('" id "') -> "
 

@@ -82,12 +82,25 @@ static int ttl_make(void)
 	return TICK_S / 2 + TICK_S * (int)chance(5);
 }
 
+/* Mostly one in one of these states. */
+static int order_find(enum order_state state, enum order_state or)
+{
+	int id = id_find(run.orders);
+
+	for (int i = 0; i < 8 && run.model->order[id].state != state && run.model->order[id].state != or ; i++)
+		id = id_find(run.orders);
+	return id;
+}
+
 static void reserve_make(struct ask *a)
 {
 	*a = (struct ask){.what = ASK_RESERVE, .ttl_s = ttl_make(), .best_effort = chance(3) == 0};
 	a->wrong = wrong_make();
 	a->id = order_id_make();
 	cells_make(&a->lines, chance(8) ? 12 : 80, false);
+	a->confirm = chance(5) == 0;
+	if (chance(5) == 0)
+		a->other = 1 + order_find(ORDER_HELD, ORDER_HELD);
 }
 
 /* The same id again, mostly with the same lines. */
@@ -97,10 +110,52 @@ static void reserve_again(struct ask *a)
 	a->id = id_find(run.orders);
 	if (run.model->order[a->id].state == ORDER_NONE || chance(4) == 0)
 		return;
-	a->lines = run.model->order[a->id].asked;
+	a->lines = run.model->order[a->id].ask.lines;
+	if (chance(8))
+		a->other = run.model->order[a->id].ask.other;
 	if (chance(5) == 0)
 		EACH_CELL(s, p)
 	a->lines.qty[s][p] += a->lines.named[s][p];
+}
+
+/* Some units of an order, at times more than it has, or what others have. */
+static void split_make(struct ask *a)
+{
+	const struct order *first;
+	bool                any = false;
+
+	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + order_find(ORDER_HELD, ORDER_CONFIRMED)};
+	a->wrong = wrong_make();
+	a->then = (enum then)chance(3);
+	a->id = order_id_make();
+	first = &run.model->order[a->other - 1];
+	EACH_CELL(s, p)
+	{
+		int64_t had = first->held.qty[s][p];
+
+		if (had == 0 || chance(3) == 0)
+			continue;
+		any = a->lines.named[s][p] = true;
+		a->lines.qty[s][p] = chance(10) ? 1 + chance((unsigned)had) : had + (had < 1000000);
+	}
+	if (!any || chance(20) == 0)
+		cells_make(&a->lines, 12, false);
+}
+
+static void split_again(struct ask *a)
+{
+	int id = id_find(run.orders);
+
+	split_make(a);
+	for (int i = 0; i < 8 && run.model->order[id].ask.what != ASK_SPLIT; i++)
+		id = id_find(run.orders);
+	if (run.model->order[id].state == ORDER_NONE || run.model->order[id].ask.what != ASK_SPLIT)
+		return;
+	*a = run.model->order[id].ask;
+	if (chance(5) == 0)
+		a->then = (enum then)chance(3);
+	if (chance(5) == 0)
+		a->other = 1 + id_find(run.orders);
 }
 
 static void move_make(struct ask *a, enum asked what)
@@ -235,6 +290,17 @@ static void ask_run(void (*make)(struct ask *a))
 	text_fini(&why);
 }
 
+/* The last order of the call takes the place of another, and so on with it. Orders in between would be judged with or
+ * without what a replacement leaves over. */
+static int chain_make(int n)
+{
+	for (int links = (int)chance(4); links > 0 && n < BATCH_MAX; links--, n++) {
+		reserve_make(&run.ask[n]);
+		run.ask[n].other = 1 + run.ask[n - 1].id;
+	}
+	return n;
+}
+
 /* Some orders of the call repeat one before them, which was taken or refused just now. */
 static int batch_make(void)
 {
@@ -245,12 +311,13 @@ static int batch_make(void)
 			reserve_again(&run.ask[i]);
 		else
 			reserve_make(&run.ask[i]);
+		run.ask[i].other = 0;
 		if (i > 0 && chance(10) == 0)
 			run.ask[i] = run.ask[chance((unsigned)i)];
 		if (i > 0 && chance(20) == 0)
 			run.ask[i].id = run.ask[i - 1].id;
 	}
-	return n;
+	return chain_make(n);
 }
 
 static void batch_run(void)
@@ -351,7 +418,8 @@ static void step_run(void)
 		count_make,   reserve_make,  reserve_make,    reserve_make,    reserve_make,   reserve_make,
 		reserve_make, reserve_again, reserve_again,   move_again,      confirm_make,   confirm_make,
 		confirm_make, release_make,  release_make,    release_make,    reacquire_make, reacquire_make,
-		extend_make,  extend_make,   kick_make,       get_make,
+		extend_make,  extend_make,   kick_make,       get_make,        split_make,     split_make,
+		split_make,   split_again,
 	};
 
 	if (chance(100) == 0)

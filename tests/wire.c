@@ -75,8 +75,24 @@ static void reservation_write(struct text *to, const struct ask *ask, uint64_t *
 	text_format(to, "{\"order_id\":\"O%d\",", ask->id);
 	lines_write(to, ask, chance);
 	text_format(to, ",\"ttl_s\":%d", ask->wrong == 3 ? 0 : ask->ttl_s);
+	if (ask->confirm || chance_of(chance, 8) == 0)
+		text_format(to, ",\"confirm\":%s", ask->confirm ? "true" : "false");
+	if (ask->other)
+		text_format(to, ",\"replaces\":\"O%d\"", ask->other - 1);
 	if (ask->best_effort || chance_of(chance, 4) == 0)
 		text_format(to, ",\"mode\":\"%s\"", ask->best_effort ? "best_effort" : "all_or_nothing");
+	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
+}
+
+static void split_write(struct text *to, const struct ask *ask, uint64_t *chance)
+{
+	static const char *const thens[] = {NULL, "confirm", "release"};
+	const char              *then = ask->wrong == 3 ? "settle" : thens[ask->then];
+
+	text_format(to, "{\"order_id\":\"O%d\",", ask->id);
+	lines_write(to, ask, chance);
+	if (then)
+		text_format(to, ",\"then\":\"%s\"", then);
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
 }
 
@@ -106,6 +122,9 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 	} else if (ask->what == ASK_RESERVE) {
 		text_add(&to->path, "/v1/reservations");
 		reservation_write(&to->body, ask, chance);
+	} else if (ask->what == ASK_SPLIT) {
+		text_format(&to->path, "/v1/reservations/O%d/split", ask->other - 1);
+		split_write(&to->body, ask, chance);
 	} else {
 		text_format(&to->path, "/v1/reservations/O%d%s", ask->id, verbs[ask->what]);
 		if (ask->what == ASK_REACQUIRE)
@@ -211,8 +230,14 @@ static bool expires_as(const cJSON *root, int64_t left_s)
 
 static bool order_meets(const cJSON *root, const struct order *o, const struct model *m, struct text *why)
 {
+	char by[20] = "";
+
 	if (strcmp(string_of(root, "state"), order_state_name(o->state)) != 0)
 		return differs(why, order_state_name(o->state), member(root, "state"));
+	if (o->replaced_by)
+		snprintf(by, sizeof(by), "O%d", o->replaced_by - 1);
+	if (strcmp(string_of(root, "replaced_by"), by) != 0)
+		return differs(why, "replaced_by", root);
 	if (!expires_as(root, o->expires_s - m->now_s))
 		return differs(why, "expires_at", member(root, "expires_at"));
 	/* A job that expires a hold claims it first, and that is an attempt. */
