@@ -243,10 +243,9 @@ Test(hold_limit, comes_back_among_many)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=5 ttl=600 -> 201",
-	     "sql INSERT INTO reservation SELECT seq, CONCAT('S', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 60 "
-	     "SECOND,"
-	     " UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, NULL, 0, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
-	     "seq_1_to_12000 -> ",
+	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+	     " created_at) SELECT seq, CONCAT('S', seq), '', 1, UTC_TIMESTAMP(3) + INTERVAL 60 SECOND,"
+	     " UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, 0, UTC_TIMESTAMP(3) FROM seq_1_to_12000 -> ",
 	     "tick 0",
 	     "sql DELETE FROM key_hold    -> ",
 	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",

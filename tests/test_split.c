@@ -1,6 +1,8 @@
 /* test_split.c - a part of an order under an id of its own: what it takes along, what is refused, and that each unit is
  * resolved once. */
-#include "tests/flow.h"
+#include "tests/trap.h"
+
+#include <unistd.h>
 
 Test(split, of_a_hold)
 {
@@ -159,4 +161,73 @@ Test(split, an_id_that_is_being_reserved)
 	     "race 8*80 reserve X# A=1 || split R# X# A=1 -> *x 201 | *x 422 order_id_reused | *x 200 replayed | *x 404",
 	     "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'X%' AND order_id NOT IN (SELECT r.order_id FROM "
 	     "reservation r JOIN reservation_line USING (reservation_id)) -> 0");
+}
+
+/* The same calls twice at the same time, over both programs. */
+Test(split, twins)
+{
+	static const char *const steps =
+		"split R# P# A=1 || split R# P# A=2 then=confirm || split R# P# A=3 then=release"
+		" || reserve C# A=1 confirm=true || split R# P# A=1 B=1";
+	static const char *const met = "*x 201 | *x 200 replayed";
+	struct race             *first, *second;
+
+	flow_begin();
+	flow_steps("serve --lanes 2 -> ",
+	           "second --lanes 2 --slot 8 -> ",
+	           "receipt A +10000 B +1000 -> 201",
+	           "race 8*40 reserve R# A=5 B=2 -> 320x 201");
+	first = flow_race("8*40", steps);
+	second = flow_race("8*40", steps);
+	trap_raced(first, met);
+	trap_raced(second, met);
+	flow_steps("sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'P%' -> 256",
+	           "sql SELECT COUNT(DISTINCT part_id), SUM(qty) FROM reservation_split -> 256,512",
+	           "sku A -> available=8528 reserved=1472",
+	           "sku B -> reserved=640");
+	flow_end();
+}
+
+/* Holds that run out while they are split, replaced, confirmed, released and swept; workers settle meanwhile. */
+Test(split, at_the_last_moment)
+{
+	flow_begin();
+	flow_steps("serve --lanes 2 --jobs=expire,settle -> ",
+	           "second --lanes 2 --slot 8 --jobs=settle -> ",
+	           "receipt A +3000 -> 201",
+	           "race 10*40 reserve R# A=5 ttl=1 -> 400x 201");
+	usleep(500000);
+	for (int i = 0; i < 4; i++)
+		flow_steps("race 16*25 split R# P# A=1 || split R# Q# A=2 then=confirm || reserve N# A=6 replaces=R#"
+		           " || confirm R# || release R# || split R# X# A=2 then=release || confirm R# reacquire"
+		           " || split N# O# A=1 -> *x 201 | *x 200 | *x 200 replayed | *x 409 | *x 422 | *x 404");
+	flow_steps("race 16*25 release P# || confirm P# || split P# T# A=1 || release N# || split Q# U# A=1 then=release"
+	           " -> *x 200 | *x 200 replayed | *x 201 | *x 409 | *x 422 | *x 404",
+	           "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
+	           "wait sql SELECT COUNT(*) FROM worker_task WHERE state = 1 -> 0",
+	           "run audit -> 0");
+	flow_end();
+}
+
+/* Workers that claim and settle what is split again and again: each unit leaves the house once. */
+Test(split, against_workers)
+{
+	flow_begin();
+	flow_steps("serve --lanes 2 -> ",
+	           "second --lanes 2 --slot 8 -> ",
+	           "receipt A +3200 -> 201",
+	           "race 8*40 reserve R# A=10 confirm=true -> 320x 201 confirmed",
+	           "start W work settle --batch 7 --workers 2",
+	           "start V work settle --batch 3 ",
+	           "race 8*40 split R# P# A=1 || split R# Q# A=2 then=release || split R# S# A=3 then=confirm ->"
+	           " *x 201 | *x 409 settled",
+	           "race 8*40 split P# p# A=1 || split R# q# A=1 || split S# s# A=1 -> *x 201 | *x 409 | *x 404 | *x 422",
+	           "signal V TERM",
+	           "end V -> 0",
+	           "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 2 AND task_id IS NULL AND last_error IS NULL"
+	           " -> 0",
+	           "signal W TERM",
+	           "end W -> 0",
+	           "run audit -> 0");
+	flow_end();
 }

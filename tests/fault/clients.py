@@ -197,7 +197,8 @@ class Client(threading.Thread):
         """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again."""
         old, links = id_, self.dice.randint(1, 2)
         for link in range(links):
-            stay = {(line['sku'], line['location']): self.dice.randint(1, 4) for line in lines if self.dice.random() < 0.7}
+            stay = {(line['sku'], line['location']): self.dice.randint(1, 4)
+                    for line in lines if self.dice.random() < 0.7}
             stay.update({(line['sku'], line['location']): line['qty'] for line in self.lines(1, 3)})
             lines = [{'sku': sku, 'location': at, 'qty': qty} for (sku, at), qty in stay.items()]
             new = f'{id_}-r{link}'
