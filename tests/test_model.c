@@ -33,6 +33,8 @@ static unsigned chance(unsigned n)
 	return chance_of(&run.chance, n);
 }
 
+static const int64_t total_max = INT64_C(9000000000000000);
+
 /* ---- made up by chance */
 
 static void cells_make(struct cells *to, int64_t most, bool negative)
@@ -197,11 +199,11 @@ static void count_make(struct ask *a)
 			continue;
 		*counted = chance(6) ? m->reserved[s][p] + m->unswept[s][p] + chance(25) : (int64_t)chance(40);
 		if (s == BIG && chance(2))
-			*counted = INT64_C(9000000000000000) - chance(4);
+			*counted = total_max - chance(4);
 		if (*counted >= m->reserved[s][p] && *counted < m->reserved[s][p] + m->unswept[s][p])
 			*counted = m->reserved[s][p] + m->unswept[s][p];
 		a->expected.named[s][p] = chance(3) == 0;
-		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand + 1;
+		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand == total_max ? on_hand - 1 : on_hand + 1;
 	}
 }
 

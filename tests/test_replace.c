@@ -85,7 +85,8 @@ Test(replace, chains_in_one_call)
 	flow("receipt A +5     -> 201",
 	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 | R4 A=6 replaces=R3 | R5 A=1 replaces=R4"
 	     " -> 201 held | 201 held A=4 | 201 held A=5 | 409 short | 422 unknown_order field=replaces",
-	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 200 released replayed | 200 released replayed | "
+	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 200 released replayed | 200 released "
+	     "replayed | "
 	     "200 held replayed",
 	     "get R2 -> released replaced_by=R3",
 	     "sku A  -> available=0 reserved=5");
@@ -110,7 +111,8 @@ Test(replace, chains_and_other_ends_at_once)
 	     "receipt B +1000 -> 201",
 	     "race 8*40 reserve R# A=3 B=1 -> *x 201 | *x 409 short",
 	     "race 8*40 reserve S# A=2 B=2 replaces=R# || confirm R# || reserve T# B=3 replaces=S# || release R#"
-	     " || split R# P# A=1 || reserve S# A=2 B=2 replaces=R# -> *x 201 | *x 200 | *x 200 replayed | *x 409 | *x 422 | *x 404");
+	     " || split R# P# A=1 || reserve S# A=2 B=2 replaces=R# -> *x 201 | *x 200 | *x 200 replayed | *x 409 "
+	     "| *x 422 | *x 404");
 }
 
 /* The same calls twice at the same time, over both programs. */
