@@ -341,6 +341,25 @@ Test(row_lock, id_of_one_replacement)
 	id_of_what_changes_another("reserve K# A=3 replaces=R#");
 }
 
+/* A split writes the slots of what it releases, and no other. */
+Test(row_lock, slot_of_a_line_that_is_not_split)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10 B +10 -> 201",
+	           "reserve R1 A=4 B=4 -> 201");
+	trap_lock(SLOTS_OF("A"));
+	flow_steps("reserve W A=1 -> 503 busy",
+	           "split R1 S1 B=1 then=release -> 201 released",
+	           "split R1 S2 A=1 -> 201 held",
+	           "split R1 S3 A=1 then=release -> 503 busy");
+	trap_unlock();
+	flow_steps("split R1 S3 A=1 then=release -> 201 released",
+	           "sku A -> available=7 reserved=3",
+	           "sku B -> available=7 reserved=3");
+	flow_end();
+}
+
 /* Likewise a code that is to be new; that one no look finds. */
 Test(row_lock, code_of_one_receipt)
 {

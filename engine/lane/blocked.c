@@ -61,11 +61,18 @@ static void lines_need_every(struct lane *l, const struct line *lines, size_t co
 	}
 }
 
+/* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
+static bool line_is_taken(const struct op *op, const struct line *stored)
+{
+	return op->kind != OP_SPLIT ||
+	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
+}
+
 /* The slots that the lines of a stored reservation name are written. */
-static void slots_need(struct lane *l, const struct reservation *r)
+static void slots_need(struct lane *l, const struct op *op, const struct reservation *r)
 {
 	for (size_t k = 0; k < r->lines_count; k++) {
-		struct balance *p = line_balance(l, &r->lines[k]);
+		struct balance *p = line_is_taken(op, &r->lines[k]) ? line_balance(l, &r->lines[k]) : NULL;
 
 		if (p && r->lines[k].slot != l->slot)
 			p->needs = EVERY_SLOT;
@@ -99,7 +106,7 @@ static void batch_needs(struct lane *l, bool sweeps)
 			if (touched)
 				lines_need_every(l, touched->lines, touched->lines_count);
 		} else if (op->writes && touched && op->kind != OP_CONFIRM) {
-			slots_need(l, touched);
+			slots_need(l, op, touched);
 		}
 	}
 }
@@ -420,8 +427,9 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 		if (line_is_locked(l, &op->lines[k], every))
 			return true;
 	for (size_t k = 0; touched && k < touched->lines_count; k++)
-		if (op->kind == OP_CONFIRM ? line_is_locked(l, &touched->lines[k], every)
-		                           : stored_is_locked(l, &touched->lines[k], every))
+		if (op->kind == OP_CONFIRM
+		            ? line_is_locked(l, &touched->lines[k], every)
+		            : line_is_taken(op, &touched->lines[k]) && stored_is_locked(l, &touched->lines[k], every))
 			return true;
 	return false;
 }
