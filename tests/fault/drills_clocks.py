@@ -199,7 +199,7 @@ class Trial:
         if not self.stage.run.slice:
             none('every hold past its time was swept', DONE_S,
                  'reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3)')
-            none('every claim has ended', DONE_S, 'task WHERE state = 1')
+            none('every claim has ended', DONE_S, 'worker_task WHERE state = 1')
             none('every confirmed order was settled', DONE_S, f'reservation WHERE state = 2 AND attempts <= {TRIES}')
 
     def within(self, began, within_s, what, true, pause_s=0.2):
