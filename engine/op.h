@@ -154,7 +154,7 @@ struct op {
 	bool                may_exist;  /* the id may exist: the look-up comes before anything is sent */
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
-	bool                locked;     /* a row of the op is locked by somebody outside */
+	uint8_t             locked;     /* blocked.c: what of the op is locked by somebody outside, ROW and ID */
 	bool                unsure;     /* the op's batch waited in vain for a lock that no look finds */
 	bool                apart;      /* the op itself waited in vain for that lock: the lane tries it by itself */
 	unsigned            past;       /* catalogue_past when its lines found their numbers; 0: they have none */
@@ -163,6 +163,7 @@ struct op {
 	uint16_t            tries, guard_misses; /* rounds that failed; of these, because a slot had too little */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
+	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */
 	/* ---- */

@@ -314,6 +314,9 @@ DELETE e FROM reservation_note e FORCE INDEX (PRIMARY) WHERE e.reservation_id IN
 -- name: purge_shorts
 DELETE s FROM reservation_short s FORCE INDEX (PRIMARY) WHERE s.reservation_id IN ({list});
 
+-- name: purge_holds
+DELETE h FROM key_hold h FORCE INDEX (PRIMARY) WHERE h.reservation_id IN ({list});
+
 -- name: purge_splits
 -- What left a reservation is known as long as the reservation itself.
 DELETE s FROM reservation_split s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});

@@ -41,7 +41,8 @@ Test(reference, is_kept_and_answered)
 	     "reserve R4 A=1 replaces=R3               -> 201 !reference",
 	     "get     R3                               -> released reference=new replaced_by=R4",
 	     "split   R1 S1 A=1                        -> 422 nothing_left",
-	     "raw POST /v1/reservations {'order_id':'R5','lines':[{'sku':'A','qty':1}],'reference':'Caf\u00e9 \u2615'} -> "
+	     "raw POST /v1/reservations {'order_id':'R5','lines':[{'sku':'A','qty':1}],'reference':'Caf\u00e9 "
+	     "\u2615'} -> "
 	     "201 reference=*",
 	     "raw POST /v1/reservations {'order_id':'R6','lines':[{'sku':'A','qty':1}],'reference':7} -> 400 "
 	     "field=reference");
@@ -55,7 +56,8 @@ Test(short, is_told_again)
 	     "receipt C +9                          -> 201",
 	     "reserve R1 C=1 B=3 A=9 mode=best_effort -> 201 lines=3 short=2 short[0].sku=A short[0].requested=9 "
 	     "short[0].available=5 short[1].requested=3 short[1].available=2",
-	     "reserve R1 A=9 B=3 C=1 mode=best_effort -> 200 replayed lines=3 short=2 short[0].sku=A short[0].requested=9 "
+	     "reserve R1 A=9 B=3 C=1 mode=best_effort -> 200 replayed lines=3 short=2 short[0].sku=A "
+	     "short[0].requested=9 "
 	     "short[0].available=5 short[1].requested=3 short[1].available=2",
 	     "split   R1 S1 A=5 B=1                 -> 201",
 	     "batch R1 A=9 B=3 C=1 mode=best_effort | R2 C=1 -> 200 replayed short=2 short[0].available=5 | 201 !short",

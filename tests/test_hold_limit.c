@@ -113,6 +113,113 @@ Test(hold_limit, is_over_once_expired)
 	     "reserve R5 A=1                           -> 429");
 }
 
+/* Held and confirmed in one step: judged like a hold, and none afterwards. */
+Test(hold_limit, of_what_is_confirmed_at_once)
+{
+	flow_begin();
+	flow_steps(STOCK,
+	           "wait reserve R1 A=6                 -> 201",
+	           "reserve C1 A=5 confirm=true         -> 429 rate_limited",
+	           "wait reserve C1 A=4 confirm=true    -> 201 confirmed",
+	           "reserve C1 A=4 confirm=true         -> 200 confirmed replayed",
+	           "batch C2 A=4 confirm=true | C3 A=4 confirm=true | C2 A=4 -> 201 confirmed | 429 | 200 replayed");
+	for (int i = 0; i < 40; i++)
+		flow_step("reserve D%d A=4 confirm=true     -> 201 confirmed", i);
+	flow_steps("reserve R2 A=4                      -> 201",
+	           "reserve C4 A=1 confirm=true         -> 429",
+	           "sql SELECT COUNT(*), SUM(units) FROM key_hold -> 2,10",
+	           "restart",
+	           "reserve C4 A=1 confirm=true         -> 429",
+	           "release R2                          -> 200",
+	           "wait reserve C4 A=4 confirm=true    -> 201");
+	flow_end();
+}
+
+/* The units of the order that is replaced count off, where they are the same key's. */
+Test(hold_limit, of_a_replacement)
+{
+	flow_begin();
+	flow_steps(STOCK,
+	           "wait reserve R1 A=8                    -> 201",
+	           "reserve R2 A=11 replaces=R1            -> 429 rate_limited",
+	           "get R1                                 -> held !replaced_by",
+	           "reserve R2 A=10 replaces=R1            -> 201 A=10",
+	           "reserve X A=1                          -> 429",
+	           "reserve R2 A=10 replaces=R1            -> 200 replayed",
+	           /* the limit of the key is looked at before the other order */
+	           "reserve R3 A=11 replaces=R1            -> 429",
+	           "reserve R3 A=1 replaces=R1             -> 409 released field=replaces",
+	           "reserve R3 A=11 replaces=NOBODY        -> 429",
+	           "reserve R3 GHOST=11 replaces=R2        -> 429",
+	           "reserve R3 A=3 replaces=R2             -> 201",
+	           "wait reserve R4 A=7                    -> 201",
+	           "reserve X A=1                          -> 429",
+	           "wait sql SELECT COUNT(*), SUM(units) FROM key_hold JOIN reservation USING (reservation_id)"
+	           " WHERE state = 1                       -> 2,10",
+	           "batch R5 A=3 replaces=R3 | R6 A=3 replaces=R5 | R7 A=4 replaces=R6 -> 201 | 201 | 429",
+	           /* another key's do not count off, and are given back to that one */
+	           "key shop",
+	           "wait reserve S1 A=5                    -> 201",
+	           "key bot",
+	           "reserve R7 A=1 replaces=S1             -> 429",
+	           "key shop",
+	           "reserve S2 A=50 replaces=R6            -> 201",
+	           "key bot",
+	           "wait reserve R8 A=3                    -> 201",
+	           "reserve X A=1                          -> 429",
+	           "reserve R9 A=8 confirm=true replaces=R4 -> 429",
+	           "reserve R9 A=7 confirm=true replaces=R4 -> 201 confirmed",
+	           "wait reserve R10 A=7                   -> 201",
+	           "reserve X A=1                          -> 429");
+	flow_step("wait reserve Q0 A=10 replaces=R10 -> 429");
+	flow_step("release R8 -> 200");
+	flow_step("wait reserve Q0 A=10 replaces=R10 -> 201");
+	for (int i = 0; i < 40; i++)
+		flow_step("reserve Q%d A=10 replaces=Q%d    -> 201", i + 1, i);
+	flow_step("reserve X A=1                     -> 429");
+	flow_end();
+}
+
+/* Both parts count, whoever divides them. */
+Test(hold_limit, of_a_split)
+{
+	flow_begin();
+	flow_steps(STOCK,
+	           "wait reserve R1 A=10                   -> 201",
+	           "split R1 S1 A=4                        -> 201 held",
+	           "reserve X A=1                          -> 429",
+	           "sql SELECT order_id, units FROM key_hold JOIN reservation USING (reservation_id) ORDER BY 1"
+	           "                                       -> R1,6 S1,4",
+	           "key shop",
+	           "split S1 S2 A=1                        -> 201 held",
+	           "key bot",
+	           "reserve X A=1                          -> 429",
+	           "split R1 C1 A=3 then=confirm           -> 201 confirmed",
+	           "reserve R2 A=3                         -> 201",
+	           "reserve X A=1                          -> 429",
+	           "split R1 D1 A=2 then=release           -> 201 released",
+	           "reserve R3 A=2                         -> 201",
+	           "reserve X A=1                          -> 429",
+	           "restart",
+	           "reserve X A=1                          -> 429",
+	           "wait sql SELECT order_id, units FROM key_hold JOIN reservation USING (reservation_id)"
+	           " WHERE state = 1 ORDER BY 1            -> R1,1 R2,3 R3,2 S1,3 S2,1",
+	           "confirm S1                             -> confirmed",
+	           "split S1 S3 A=1                        -> 201 confirmed",
+	           "split S1 S4 A=1 then=release           -> 201 released",
+	           "wait reserve R4 A=3                    -> 201",
+	           "reserve X A=1                          -> 429",
+	           "wait sql SELECT COUNT(*) FROM key_hold JOIN reservation USING (reservation_id) WHERE state <> 1"
+	           "                                       -> 0",
+	           "release R4                             -> 200");
+	for (int i = 0; i < 40; i++) {
+		flow_step("%sreserve Q%d A=3                -> 201", i ? "" : "wait ", i);
+		flow_step("split Q%d P%d A=1 then=%s         -> 201", i, i, i % 2 ? "release" : "confirm");
+		flow_step("release Q%d                      -> 200", i);
+	}
+	flow_end();
+}
+
 /* A hold that was over by a clock that was ahead is held again when the clock is back, and counts. */
 Test(hold_limit, comes_back_with_the_clock)
 {
@@ -137,9 +244,9 @@ Test(hold_limit, comes_back_among_many)
 {
 	flow(STOCK,
 	     "wait reserve R1 A=5 ttl=600 -> 201",
-	     "sql INSERT INTO reservation SELECT seq, CONCAT('S', seq), '', NULL, 1, UTC_TIMESTAMP(3) + INTERVAL 60"
-	     " SECOND, UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, NULL, 0, NULL, UTC_TIMESTAMP(3), NULL, NULL, NULL, 0, 0"
-	     " FROM seq_1_to_12000 -> ",
+	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
+	     " created_at) SELECT seq, CONCAT('S', seq), '', 1, UTC_TIMESTAMP(3) + INTERVAL 60 SECOND,"
+	     " UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, 0, UTC_TIMESTAMP(3) FROM seq_1_to_12000 -> ",
 	     "tick 0",
 	     "sql DELETE FROM key_hold    -> ",
 	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",

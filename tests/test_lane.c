@@ -191,6 +191,9 @@ Test(lane, late_commit_finds_nothing)
 		"reserve R2 A=2 B=1 -> 201 held created_at=~0",
 		"confirm R1 -> 200 confirmed confirmed_at=~0",
 		"release R1 -> 200 released released_at=~0",
+		"reserve R5 A=2 confirm=true -> 201 confirmed confirmed_at=~0",
+		"split   R5 S5 A=1 then=release -> 201 released released_at=~0",
+		"reserve R6 A=2 replaces=R0 -> 201 held created_at=~0",
 	};
 	struct proxy *proxy;
 
@@ -205,7 +208,7 @@ Test(lane, late_commit_finds_nothing)
 		cr_expect(proxy_struck(proxy) && proxy_deliver(proxy), "%s", steps[i]);
 	}
 	cr_expect(trap_metric(0, "holdfast_unknown_outcomes_total") == LENGTH(steps));
-	flow_steps("sku      A                 -> available=7 reserved=3",
+	flow_steps("sku      A                 -> available=5 reserved=5",
 	           "sku      B                 -> available=9 reserved=1");
 	flow_end();
 	proxy_close(proxy);
@@ -219,6 +222,11 @@ Test(lane, answer_is_lost_after_the_commit)
 		"receipt  M1 A +5 B +1 -> 201 created_at=~0",
 		"count   M2 C=7 expected=1 -> 201 C=6",
 		"release R1 -> 200 released released_at=~0",
+		"reserve R5 A=3 confirm=true -> 201 confirmed confirmed_at=~0",
+		"split R5 S5 A=1 -> 201 confirmed confirmed_at=~0",
+		"split R5 S6 A=1 then=release -> 201 released released_at=~0",
+		"reserve R7 B=1 -> 201 held",
+		"reserve R8 B=2 replaces=R7 -> 201 held created_at=~0",
 	};
 	struct proxy *proxy;
 
@@ -235,8 +243,10 @@ Test(lane, answer_is_lost_after_the_commit)
 	flow_steps("reserve  R1 A=1 B=2        -> 200 released replayed",
 	           "receipt  M1 A +5 B +1      -> 200 replayed",
 	           "count    M2 C=7 expected=1 -> 200 replayed C=6",
-	           "sku      A                 -> available=15 reserved=0",
-	           "sku      B                 -> available=11 reserved=0");
+	           "split    R5 S6 A=1 then=release -> 200 released replayed",
+	           "reserve  R8 B=2 replaces=R7 -> 200 held replayed",
+	           "sku      A                 -> available=13 reserved=2",
+	           "sku      B                 -> available=9 reserved=2");
 	flow_end();
 	proxy_close(proxy);
 }

@@ -62,6 +62,36 @@ Test(purge, in_batches)
 	flow_end();
 }
 
+/* What stands beside a reservation goes with it; where no key has a limit nobody else takes away its units of a key. */
+Test(purge, what_stands_beside_them)
+{
+	flow("keys shop order | boss admin",
+	     "serve --lanes 2",
+	     "key boss",
+	     "receipt A +10                 -> 201",
+	     "key shop",
+	     "reserve R1 A=4 reference=cart -> 201",
+	     "split R1 S1 A=1               -> 201 held",
+	     "split R1 C1 A=1 then=confirm  -> 201 confirmed",
+	     "reserve R2 A=1 replaces=R1    -> 201",
+	     "reserve R3 A=9 mode=best_effort replaces=R2 -> 201 A=8",
+	     "split S1 S2 A=1               -> 422 nothing_left",
+	     "release S1                    -> released",
+	     "tick 90000",
+	     "run purge --keep 1            -> 0 '~3 reservations'",
+	     "get C1                        -> confirmed A=1",
+	     "get R3                        -> expired A=8",
+	     "run audit                     -> 0",
+	     "release C1                    -> released",
+	     "run purge --keep 0            -> 0 '~1 reservations'",
+	     "sql SELECT COUNT(*) FROM key_hold -> 0",
+	     "sql SELECT COUNT(*) FROM reservation_split -> 0",
+	     "sql SELECT COUNT(*) FROM reservation_note -> 0",
+	     "sql SELECT COUNT(*) FROM reservation_short -> 1",
+	     "reserve R1 A=2                -> 201 held !reference !replaced_by",
+	     "split R1 S1 A=1               -> 201 held");
+}
+
 /* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
 Test(purge, of_tasks_waits_for_no_live_order)
 {

@@ -1,5 +1,5 @@
 /* test_replace.c - a cart that changed: a reservation that takes the place of another, whose units count for it. */
-#include "tests/flow.h"
+#include "tests/trap.h"
 
 Test(replace, takes_the_units_along)
 {
@@ -85,7 +85,8 @@ Test(replace, chains_in_one_call)
 	flow("receipt A +5     -> 201",
 	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 | R4 A=6 replaces=R3 | R5 A=1 replaces=R4"
 	     " -> 201 held | 201 held A=4 | 201 held A=5 | 409 short | 422 unknown_order field=replaces",
-	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 200 released replayed | 200 released replayed | "
+	     "batch R1 A=5 | R2 A=4 replaces=R1 | R3 A=5 replaces=R2 -> 200 released replayed | 200 released "
+	     "replayed | "
 	     "200 held replayed",
 	     "get R2 -> released replaced_by=R3",
 	     "sku A  -> available=0 reserved=5");
@@ -110,5 +111,74 @@ Test(replace, chains_and_other_ends_at_once)
 	     "receipt B +1000 -> 201",
 	     "race 8*40 reserve R# A=3 B=1 -> *x 201 | *x 409 short",
 	     "race 8*40 reserve S# A=2 B=2 replaces=R# || confirm R# || reserve T# B=3 replaces=S# || release R#"
-	     " || split R# P# A=1 || reserve S# A=2 B=2 replaces=R# -> *x 201 | *x 200 | *x 200 replayed | *x 409 | *x 422 | *x 404");
+	     " || split R# P# A=1 || reserve S# A=2 B=2 replaces=R# -> *x 201 | *x 200 | *x 200 replayed | *x 409 "
+	     "| *x 422 | *x 404");
+}
+
+/* The same calls twice at the same time, over both programs. */
+Test(replace, twins)
+{
+	static const char *const steps =
+		"reserve N# A=7 replaces=R# || reserve N# A=5 B=1 replaces=R# || reserve N# B=1"
+		" replaces=R# confirm=true || reserve N# A=9 replaces=R# mode=best_effort";
+	static const char *const met = "*x 201 | *x 200 replayed";
+	struct race             *first, *second;
+
+	flow_begin();
+	flow_steps("serve --lanes 2 -> ",
+	           "second --lanes 2 --slot 8 -> ",
+	           "receipt A +10000 B +1000 -> 201",
+	           "race 8*40 reserve R# A=5 -> 320x 201");
+	first = flow_race("8*40", steps);
+	second = flow_race("8*40", steps);
+	trap_raced(first, met);
+	trap_raced(second, met);
+	flow_steps("sql SELECT COUNT(*) FROM reservation WHERE state = 4 -> 320",
+	           "sql SELECT COUNT(*) FROM reservation_note WHERE replaced_by IS NOT NULL -> 320",
+	           "sku A -> available=8320 reserved=1680",
+	           "sku B -> available=840 reserved=160");
+	flow_end();
+}
+
+/* Chains grow at both ends of two programs: of each chain one order holds at the end. */
+Test(replace, chains_over_two_programs)
+{
+	flow_begin();
+	flow_steps("serve --lanes 2 -> ",
+	           "second --lanes 2 --slot 8 -> ",
+	           "receipt A +400 -> 201",
+	           "race 8*25 reserve N0-# A=2 -> 200x 201");
+	for (int i = 0; i < 6; i++)
+		flow_step("race 16*25 reserve N%d-# A=%d replaces=N%d-# || reserve M%d-# A=1 replaces=N%d-# -> *x 201 "
+		          "| *x 409"
+		          " | *x 422 unknown_order",
+		          i + 1, 1 + i % 2, i, i, i);
+	flow_steps("sql SELECT COUNT(*) FROM reservation WHERE state = 1 -> 200",
+	           "sql SELECT SUM(reserved) <= 400, SUM(available + reserved) FROM stock_slot -> 1,400");
+	flow_end();
+}
+
+/* More lines, with those of the old orders, than a batch has. */
+Test(replace, of_large_orders)
+{
+	struct text step = {0};
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_repeat("receipt", " L# +100", 800, " -> 201");
+	for (int i = 0; i < 8; i++) {
+		text_reset(&step);
+		text_format(&step, "reserve R%d", i);
+		flow_repeat(step.data, " L#=2", 800, " -> 201");
+	}
+	text_reset(&step);
+	text_add(&step, "reserve N#");
+	for (int i = 100; i < 800; i++)
+		text_format(&step, " L%d=3", i);
+	text_add(&step, " replaces=R#");
+	trap_raced(trap_race_of_waiters("8", step.data), "8x 201 held lines=700");
+	flow_steps("sku L0   -> available=100 reserved=0",
+	           "sku L100 -> available=76 reserved=24");
+	text_fini(&step);
+	flow_end();
 }

@@ -307,6 +307,59 @@ Test(row_lock, id_of_one_order)
 	flow_end();
 }
 
+/* The new id of a split or of a replacement is as hard to see; the order that it changes is free. From the second time
+ * on nobody waits for it. */
+static void id_of_what_changes_another(const char *steps)
+{
+	int before;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +200                   -> 201",
+	           "race 8*5 reserve R# A=3          -> 40x 201");
+	trap_lock("INSERT INTO reservation (reservation_id, order_id, lines_hash, state, expires_at, due_at, attempts,"
+	          " created_at) VALUES (1, 'K7', REPEAT('x', 16), 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 0,"
+	          " UTC_TIMESTAMP(3))");
+	trap_raced(trap_race_of_waiters("40", steps), "39x 201 held | 1x 503 busy Retry-After:*");
+	before = waits();
+	trap_raced(trap_race_of_waiters("16", steps), "15x 200 held replayed | 1x 503 busy Retry-After:*");
+	cr_expect_eq(waits(), before);
+	trap_lock("DELETE FROM reservation WHERE order_id = 'K7'");
+	trap_unlock();
+	trap_raced(flow_race("8", steps), "7x 200 held replayed | 1x 201 held");
+	flow_step("sku A                            -> available=80 reserved=120");
+	flow_end();
+}
+
+Test(row_lock, id_of_one_split)
+{
+	id_of_what_changes_another("split R# K# A=1");
+}
+
+Test(row_lock, id_of_one_replacement)
+{
+	id_of_what_changes_another("reserve K# A=3 replaces=R#");
+}
+
+/* A split writes the slots of what it releases, and no other. */
+Test(row_lock, slot_of_a_line_that_is_not_split)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10 B +10 -> 201",
+	           "reserve R1 A=4 B=4 -> 201");
+	trap_lock(SLOTS_OF("A"));
+	flow_steps("reserve W A=1 -> 503 busy",
+	           "split R1 S1 B=1 then=release -> 201 released",
+	           "split R1 S2 A=1 -> 201 held",
+	           "split R1 S3 A=1 then=release -> 503 busy");
+	trap_unlock();
+	flow_steps("split R1 S3 A=1 then=release -> 201 released",
+	           "sku A -> available=7 reserved=3",
+	           "sku B -> available=7 reserved=3");
+	flow_end();
+}
+
 /* Likewise a code that is to be new; that one no look finds. */
 Test(row_lock, code_of_one_receipt)
 {

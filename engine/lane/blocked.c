@@ -18,6 +18,9 @@ enum {
 	STUCK = 1 << 12,
 };
 
+/* What of an operation somebody else has locked: the reservation that it changes, the id that it makes. */
+enum { ROW = 1, ID = 2 };
+
 /* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
  * counts as new. */
 struct stuck {
@@ -58,11 +61,18 @@ static void lines_need_every(struct lane *l, const struct line *lines, size_t co
 	}
 }
 
+/* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
+static bool line_is_taken(const struct op *op, const struct line *stored)
+{
+	return op->kind != OP_SPLIT ||
+	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
+}
+
 /* The slots that the lines of a stored reservation name are written. */
-static void slots_need(struct lane *l, const struct reservation *r)
+static void slots_need(struct lane *l, const struct op *op, const struct reservation *r)
 {
 	for (size_t k = 0; k < r->lines_count; k++) {
-		struct balance *p = line_balance(l, &r->lines[k]);
+		struct balance *p = line_is_taken(op, &r->lines[k]) ? line_balance(l, &r->lines[k]) : NULL;
 
 		if (p && r->lines[k].slot != l->slot)
 			p->needs = EVERY_SLOT;
@@ -96,7 +106,7 @@ static void batch_needs(struct lane *l, bool sweeps)
 			if (touched)
 				lines_need_every(l, touched->lines, touched->lines_count);
 		} else if (op->writes && touched && op->kind != OP_CONFIRM) {
-			slots_need(l, touched);
+			slots_need(l, op, touched);
 		}
 	}
 }
@@ -173,7 +183,7 @@ static void unlocked_read(void *arg, const struct db_row *row)
 	struct op *op = batch_find(arg, false, row->col[1]);
 
 	if (op)
-		op->locked = false;
+		op->locked &= (uint8_t)~ROW;
 }
 
 static void reservations_look(struct lane *l, struct looks *k)
@@ -184,7 +194,7 @@ static void reservations_look(struct lane *l, struct looks *k)
 
 		if (!op->writes || !op_changes(op))
 			continue;
-		op->locked = true;
+		op->locked |= ROW;
 		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
 	}
 	if (l->rows.count > 0)
@@ -193,8 +203,10 @@ static void reservations_look(struct lane *l, struct looks *k)
 
 static void id_met(struct op *op)
 {
-	if (op)
-		op->locked = op->may_exist = true;
+	if (!op)
+		return;
+	op->locked |= ID;
+	op->may_exist = true;
 }
 
 static void order_read(void *arg, const struct db_row *row)
@@ -408,7 +420,7 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 	bool                      every = op_needs_every(op, sweeps);
 	const struct reservation *touched = op_touches(op);
 
-	if (op->locked)
+	if (op->locked != 0)
 		return true;
 	if (!op->writes && !every)
 		return false;
@@ -416,8 +428,9 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 		if (line_is_locked(l, &op->lines[k], every))
 			return true;
 	for (size_t k = 0; touched && k < touched->lines_count; k++)
-		if (op->kind == OP_CONFIRM ? line_is_locked(l, &touched->lines[k], every)
-		                           : stored_is_locked(l, &touched->lines[k], every))
+		if (op->kind == OP_CONFIRM
+		            ? line_is_locked(l, &touched->lines[k], every)
+		            : line_is_taken(op, &touched->lines[k]) && stored_is_locked(l, &touched->lines[k], every))
 			return true;
 	return false;
 }
@@ -444,7 +457,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			k++;
 			continue;
 		}
-		if (op->locked && !op_changes(op))
+		if (op->locked & ID)
 			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
 		batch_park(l, op);
 	}
@@ -463,7 +476,7 @@ enum db_result lane_look_out(struct lane *l)
 	k.result = batch_sweeps(l, &sweeps);
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->locked = false;
+		l->batch.ops[i]->locked = 0;
 	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
 		ids_look(l, &k, OP_RESERVE);
 		ids_look(l, &k, OP_MOVE);

@@ -423,7 +423,7 @@ static bool lines_certain(const struct batch *b, const struct op *op, const stru
 
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
-	if (op->lookup_seq == 0)
+	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
 		return false;
 	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;

@@ -62,7 +62,10 @@ enum outcome movement_outcome(const struct op *op);
  *
  * A sum of slots that was read once may never have been true: InnoDB's view can hold one transaction without another
  * that ended before it, so a unit that moved between two slots is in neither. Two reads have to agree, of which the
- * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short. */
+ * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short.
+ *
+ * The units of a replaced order count, too: the look-ups before and after the balances have to agree on that order, or
+ * a unit that left it meanwhile is in neither. */
 bool op_is_certain(const struct op *op, const struct batch *b);
 /* True: the outcome is SHORT, UNKNOWN_SKU or a partial grant. All three need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);

@@ -44,7 +44,6 @@ struct walk {
 	struct swept  look;        /* the look to remember for these skus; it ends at look.to_ms */
 	int64_t       from_ms, id; /* the next hold is behind this due_at and reservation_id */
 	bool          left;        /* a hold stays: somebody else has it locked, or it cannot be given back */
-	bool          moved;       /* a hold was changed since it was read, and may be expired all the same */
 	int64_t       told_ms;     /* clock_ms of the last log line about a hold that cannot be given back; 0: never */
 };
 
@@ -68,6 +67,11 @@ bool reclaim_goes_on(const struct lane *l)
 {
 	return l->reclaim->walk.skus.count > 0;
 }
+
+struct given {
+	unsigned swept; /* holds given back */
+	bool     moved; /* a hold was changed since it was read */
+};
 
 /* Gives holds back in a transaction without the lane's fence: it changes only held and expired rows, so a late commit
  * is harmless. */
@@ -99,29 +103,30 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 
 /* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds or
  * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and keeps no other. */
-static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, unsigned *swept)
+static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, struct given *given)
 {
-	enum txn_verdict verdict;
+	enum txn_verdict verdict = TXN_DONE;
 	enum db_result   result = expire_write(l->db, list, count, &verdict);
 	size_t           half = count / 2;
 
-	if (result == DB_OK && verdict == TXN_DONE)
-		*swept += (unsigned)count;
-	if ((result == DB_OK && verdict == TXN_DONE) ||
-	    (result != DB_OK && result != DB_ERROR && (result != DB_LOCKED || !l->hasty)))
+	if (result == DB_OK && verdict == TXN_DONE) {
+		given->swept += (unsigned)count;
+		return DB_OK;
+	}
+	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->hasty))
 		return result;
 	if (count == 1) {
-		l->reclaim->walk.moved |= result == DB_OK && verdict == TXN_MOVED;
+		given->moved |= result == DB_OK && verdict == TXN_MOVED;
 		if (result == DB_ERROR)
 			hold_stays(l, list[0]);
 		return DB_OK;
 	}
-	result = expire_list(l, list, half, swept);
-	return result == DB_OK ? expire_list(l, list + half, count - half, swept) : result;
+	result = expire_list(l, list, half, given);
+	return result == DB_OK ? expire_list(l, list + half, count - half, given) : result;
 }
 
 /* Reads the holds of these ids; expired ones give their units back. */
-static enum db_result reservation_expire(struct lane *l, const struct values *ids, unsigned *swept)
+static enum db_result reservation_expire(struct lane *l, const struct values *ids, struct given *given)
 {
 	struct reservation_reader in = {.catalogue = l->catalogue};
 	size_t                    due = 0;
@@ -136,7 +141,7 @@ static enum db_result reservation_expire(struct lane *l, const struct values *id
 			reservation_free(in.list[i]);
 	}
 	if (result == DB_OK && due > 0)
-		result = expire_list(l, in.list, due, swept);
+		result = expire_list(l, in.list, due, given);
 	reservations_free(in.list, due);
 	return result;
 }
@@ -290,31 +295,29 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 }
 
 /* Gives back expired holds of the walk's skus up to `end`. When others hold all the locks they are probably expiring
- * the same holds: the lane waits up to 300 ms rather than refuse wrongly. So long it also reads holds anew that others
- * change all the time. */
+ * the same holds: the lane waits up to 300 ms rather than refuse wrongly. A hold that was changed since it was read is
+ * read anew as long. */
 static enum db_result walk_part(struct lane *l, const struct place *end)
 {
-	struct walk   *w = &l->reclaim->walk;
 	struct values  ids = {0};
 	int64_t        until_ms = clock_ms() + OTHERS_MS;
 	size_t         found = 0;
-	unsigned       swept;
+	struct given   given;
 	enum db_result result;
 
 	do {
-		swept = 0;
-		w->moved = false;
+		given = (struct given){0};
 		result = walk_find(l, end, &ids, &found);
 		if (result == DB_OK && ids.count > 0) {
 			lane_rush(l, true);
-			result = reservation_expire(l, &ids, &swept);
+			result = reservation_expire(l, &ids, &given);
 			lane_rush(l, false);
 		} else if (result == DB_OK && found > 0)
 			usleep(OTHERS_PAUSE_US);
-		counter_add(COUNT_EXPIRED, swept);
+		counter_add(COUNT_EXPIRED, given.swept);
 	} while (result == DB_OK && found > 0 &&
-	         (swept > 0 || ((ids.count == 0 || w->moved) && clock_ms() < until_ms)));
-	w->left |= found > 0;
+	         (given.swept > 0 || ((ids.count == 0 || given.moved) && clock_ms() < until_ms)));
+	l->reclaim->walk.left |= found > 0;
 	values_fini(&ids);
 	return result;
 }

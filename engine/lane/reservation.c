@@ -50,6 +50,7 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		if (!wants_look_up(op))
 			continue;
 		reservation_free(op->found);
+		op->other_before = op->other ? op->other->changed : -1;
 		reservation_free(op->other);
 		op->found = op->other = NULL;
 		op->lookup_due = false;

@@ -2,8 +2,10 @@
 """Compares the clients' journal with the tables, by code that shares nothing with the engine.
 
 Reads the tables with the `mariadb` client program alone. Holds that
-  - every acknowledged order and movement exists once, with the lines that were acknowledged and in a state that its
-    last acknowledged change allows; there is nothing else;
+  - every acknowledged order and movement exists once, with the lines that were acknowledged, less what acknowledged
+    splits took, and in a state that its last acknowledged change allows; there is nothing else;
+  - every acknowledged split and replacement is remembered once, as it was acknowledged, and nothing else; an order
+    that was replaced is released;
   - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
   - units left the stock once for each settled order, and each task settled what its movements say;
@@ -59,6 +61,8 @@ class Ledger:
         self.lines = {}               # of each acknowledged order
         self.states = {}              # in which it may be
         self.movements = {}           # of each acknowledged movement, its lines
+        self.parts = {}               # (first, part) of each acknowledged split, its lines
+        self.replaced = {}            # by which acknowledged order
         self.open_calls = {}
         self.troubles = []
 
@@ -83,14 +87,42 @@ class Ledger:
             self.disagree(f'{call} {id_}: 503 without Retry-After')
 
     def enter_reserve(self, entry):
+        id_, old = entry['id'], entry['other']
+        new = id_ not in self.states
+        held = {'held', 'expired'} if entry['may_expire'] else {'held'}
+        self.enter_made(entry, AFTER_CONFIRM if entry['sent'].get('confirm') else held)
+        if old and new:
+            if self.replaced.setdefault(old, id_) != id_ or 'held' not in self.states.get(old, ()):
+                self.disagree(f'reserve {id_}: replaces {old}, which was not to be replaced')
+            self.states[old] = {'released'}
+
+    def enter_split(self, entry):
+        id_, first = entry['id'], entry['other']
+        new, then = id_ not in self.states, entry['sent'].get('then')
+        states = self.states.get(first, set())
+        self.enter_made(entry, {'confirm': AFTER_CONFIRM, 'release': {'released'}}.get(then, set(states)))
+        if new:
+            self.parts[first, id_] = summed(entry['sent']['lines'])
+            self.take(entry, first, self.parts[first, id_])
+
+    def take(self, entry, first, lines):
+        """Units leave an order; the rest of it stays."""
+        left = collections.Counter(self.lines.get(first, {}))
+        left.subtract(lines)
+        if min(left.values(), default=-1) < 0 or not any(left.values()):
+            self.disagree(f'split {entry["id"]}: takes {lines} of {self.lines.get(first)}')
+        self.lines[first] = {place: qty for place, qty in left.items() if qty}
+
+    def enter_made(self, entry, states):
+        """What an answer shows of an order that is made or was: later it has what splits have left."""
         id_, lines = entry['id'], summed(entry['answer']['lines'])
-        if lines != summed(entry['sent']['lines']):
-            self.disagree(f'reserve {id_}: the answer shows other lines than were sent')
+        if id_ not in self.lines and lines != summed(entry['sent']['lines']):
+            self.disagree(f'{entry["call"]} {id_}: the answer shows other lines than were sent')
         if self.lines.setdefault(id_, lines) != lines:
-            self.disagree(f'reserve {id_}: two answers show different lines')
+            self.disagree(f'{entry["call"]} {id_}: two answers show different lines')
         if entry['status'] == 201 and id_ in self.states:
-            self.disagree(f'reserve {id_}: made twice')
-        self.states.setdefault(id_, {'held', 'expired'} if entry['may_expire'] else {'held'})
+            self.disagree(f'{entry["call"]} {id_}: made twice')
+        self.states.setdefault(id_, states)
         self.enter_shown(entry)
 
     def enter_confirm(self, entry):
@@ -125,14 +157,15 @@ class Ledger:
     def enter_refused(self, entry, code):
         """What is refused has told something about the order that must be true."""
         call, id_ = entry['call'], entry['id']
+        about = entry['other'] or id_
         if code == 'short' and call in ('reserve', 'adjust'):
             if id_ in self.lines or id_ in self.movements:
                 self.disagree(f'{call} {id_}: acknowledged, and then short')
             for line in entry['answer']['lines']:
                 if call == 'reserve' and not line['available'] < line['requested']:
                     self.disagree(f'{call} {id_}: not short with {line}')
-        elif code in ('settled', 'expired', 'confirmed', 'released') and code in self.states.get(id_, ()):
-            self.states[id_] = {'held', 'expired'} if code == 'expired' else {code}
+        elif code in ('settled', 'expired', 'confirmed', 'released', 'buried') and code in self.states.get(about, ()):
+            self.states[about] = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM}.get(code, {code})
         else:
             self.disagree(f'{call} {id_}: refused with {code}')
 
@@ -146,23 +179,29 @@ QUERIES = (
     f' WHERE m.kind <> 5 GROUP BY m.movement_id, {LINE}',
     f'SELECT m.reference, {LINE}, -SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
     f' WHERE m.kind = 5 GROUP BY m.reference, {LINE}',
-    f'SELECT {LINE}, SUM(s.available), SUM(s.reserved) FROM stock_slot s {NAMES} GROUP BY {LINE}')
+    f'SELECT {LINE}, SUM(s.available), SUM(s.reserved) FROM stock_slot s {NAMES} GROUP BY {LINE}',
+    f'SELECT f.order_id, p.order_id, {LINE}, s.qty FROM reservation_split s {NAMES}'
+    ' JOIN reservation f ON f.reservation_id = s.first_id JOIN reservation p ON p.reservation_id = s.part_id',
+    'SELECT r.order_id, e.replaced_by FROM reservation_note e JOIN reservation r USING (reservation_id)'
+    ' WHERE e.replaced_by IS NOT NULL')
 
 
 class Tables:
     """The contents of the tables, in one snapshot."""
 
     def __init__(self, socket):
-        reservations, lines, movements, settlements, levels = rows_of(socket, *QUERIES)
+        reservations, lines, movements, settlements, levels, splits, self.replaced = rows_of(socket, *QUERIES)
         counts = collections.Counter(id_ for id_, _, _ in reservations)
         self.twins = [id_ for id_, count in counts.items() if count > 1]
         self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
         self.tasks = {id_: int(task) for id_, _, task in reservations}
-        self.orders, self.movements = (collections.defaultdict(dict) for _ in range(2))
+        self.orders, self.movements, self.parts = (collections.defaultdict(dict) for _ in range(3))
         for id_, sku, at, qty in lines:
             self.orders[id_][sku, at] = int(qty)
         for id_, sku, at, qty in movements:
             self.movements[id_][sku, at] = int(qty)
+        for first, part, sku, at, qty in splits:
+            self.parts[first, part][sku, at] = int(qty)
         self.settlements = {(int(task), sku, at): int(qty) for task, sku, at, qty in settlements}
         self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
 
@@ -206,6 +245,21 @@ def check_movements(ledger, tables, _purged):
             ledger.disagree(f'movement {id_}: has {tables.movements.get(id_)}, acknowledged was {lines}')
 
 
+def check_taken_over(ledger, tables, purged):
+    """Splits and replacements, each as long as its orders are there."""
+    there = tables.states.keys()
+    parts = {pair: lines for pair, lines in ledger.parts.items() if not purged or there >= set(pair)}
+    if parts != tables.parts:
+        wrong = [pair for pair in parts.keys() | tables.parts.keys() if parts.get(pair) != tables.parts.get(pair)]
+        ledger.disagree(f'splits differ, so of {wrong[:3]}')
+    replaced = sorted(pair for pair in ledger.replaced.items() if not purged or pair[0] in there)
+    if replaced != sorted(tables.replaced):
+        ledger.disagree(f'replacements differ: {sorted(set(replaced) ^ set(tables.replaced))[:3]}')
+    for old, new in tables.replaced:
+        if tables.states[old] != 'released':
+            ledger.disagree(f'{old}: was replaced by {new}, and is {tables.states[old]}')
+
+
 def check_settled_once(ledger, tables, purged):
     by_task = collections.Counter()
     for id_, state in tables.states.items():
@@ -243,7 +297,7 @@ def check_all(journal_path, socket, purged=False):
         for text in journal:
             ledger.enter(json.loads(text))
     tables = Tables(socket)
-    for check in (check_answered, check_orders, check_movements, check_settled_once, check_units):
+    for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_units):
         check(ledger, tables, purged)
     return ledger.troubles, len(ledger.lines), len(ledger.movements)
 

@@ -1,10 +1,11 @@
 """Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
 
-Each client is a thread with one connection: it reserves, and then confirms, releases, extends, repeats or leaves what
-it got. A call without an answer ends that order for now; when all is well again, `resolve` repeats every such call with
-its id. The journal has one JSON object per line and call:
+Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
+repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
+repeats every such call with its id. The journal has one JSON object per line and call:
 
-  call id sent        what was asked: reserve, confirm, release, extend, receipt, adjust
+  call id sent        what was asked: reserve, split, confirm, release, extend, receipt, adjust; of a split the new id
+  other               the order that is split or replaced; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
   may_expire          its hold may expire before the end of the run; where clocks jump, each may
@@ -109,9 +110,11 @@ class Connection:
             return None, {}, None
 
 
-def path_of(call, id_):
+def path_of(call, id_, other):
     if call == 'reserve':
         return '/v1/reservations'
+    if call == 'split':
+        return f'/v1/reservations/{other}/split'
     return '/v1/movements' if call in ('receipt', 'adjust') else f'/v1/reservations/{id_}/{call}'
 
 
@@ -134,12 +137,13 @@ class Client(threading.Thread):
                 time.sleep(self.load.pause_s * self.dice.random() * 2)
         self.connection.close()
 
-    def call(self, call, id_, sent, may_expire=False):
+    def call(self, call, id_, sent, may_expire=False, other=None):
         """The answer's status; it stands in the journal."""
         began = time.monotonic()
-        status, headers, answer = self.connection.call('POST', path_of(call, id_), sent)
+        status, headers, answer = self.connection.call('POST', path_of(call, id_, other), sent)
         ms = int((time.monotonic() - began) * 1000)
-        self.load.journal.write({'call': call, 'id': id_, 'sent': sent, 'status': status, 'answer': answer,
+        self.load.journal.write({'call': call, 'id': id_, 'other': other, 'sent': sent, 'status': status,
+                                 'answer': answer,
                                  'replayed': headers.get('Idempotent-Replayed') == 'true',
                                  'wait': headers.get('Retry-After'), 'ms': ms,
                                  'may_expire': may_expire or self.load.jumps})
@@ -165,17 +169,71 @@ class Client(threading.Thread):
         may_expire = self.dice.random() < self.load.expire
         sent = {'order_id': id_, 'lines': self.lines(self.load.lines, 3),
                 'ttl_s': self.dice.randint(1, 3) if may_expire else LONG_TTL_S}
+        confirmed = self.dice.random() < 0.2
+        if confirmed:
+            sent, may_expire = {**sent, 'confirm': True}, False
         if self.call('reserve', id_, sent, may_expire) != 201:
             return
-        chance = self.dice.random()
+        chance, lines = self.dice.random(), sent['lines']
         if chance < 0.1:
             self.call('reserve', id_, sent, may_expire)
-        elif chance < 0.3:
+        elif chance < 0.25 and not confirmed:
+            self.replace(id_, lines, may_expire)
+        elif chance < 0.5:
+            self.split(id_, lines, may_expire)
+        else:
+            self.finish(id_)
+
+    def finish(self, id_):
+        chance = self.dice.random()
+        if chance < 0.3:
             self.call('release', id_, {})
         elif chance < 0.4:
             self.call('extend', id_, {'ttl_s': LONG_TTL_S})
         elif chance < 0.9 and self.call('confirm', id_, {}) == 200 and self.dice.random() < 0.1:
             self.call('release', id_, {})
+
+    def replace(self, id_, lines, may_expire):
+        """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again."""
+        old, links = id_, self.dice.randint(1, 2)
+        for link in range(links):
+            stay = {(line['sku'], line['location']): self.dice.randint(1, 4)
+                    for line in lines if self.dice.random() < 0.7}
+            stay.update({(line['sku'], line['location']): line['qty'] for line in self.lines(1, 3)})
+            lines = [{'sku': sku, 'location': at, 'qty': qty} for (sku, at), qty in stay.items()]
+            new = f'{id_}-r{link}'
+            sent = {'order_id': new, 'lines': lines, 'ttl_s': LONG_TTL_S, 'replaces': old}
+            confirmed = link == links - 1 and self.dice.random() < 0.2
+            if confirmed:
+                sent['confirm'] = True
+            status = self.call('reserve', new, sent, other=old)
+            if status != 201:
+                return
+            if self.dice.random() < 0.2 and self.call('reserve', new, sent, other=old) != 200:
+                return
+            old = new
+        self.finish(old)
+
+    def split(self, id_, lines, may_expire):
+        """Up to two parts leave the order; then each goes its way, and what is left, too."""
+        left, parts = {(line['sku'], line['location']): line['qty'] for line in lines}, []
+        for link in range(self.dice.randint(1, 2)):
+            taken = {place: self.dice.randint(1, qty) for place, qty in left.items() if self.dice.random() < 0.6}
+            if not taken or taken == left:
+                break
+            new, then = f'{id_}-p{link}', self.dice.choice((None, None, 'confirm', 'release'))
+            sent = {'order_id': new, 'lines': [{'sku': sku, 'location': at, 'qty': qty}
+                                               for (sku, at), qty in taken.items()]}
+            if then:
+                sent['then'] = then
+            if self.call('split', new, sent, may_expire, other=id_) != 201:
+                return
+            if self.dice.random() < 0.2 and self.call('split', new, sent, may_expire, other=id_) != 200:
+                return
+            left = {place: qty - taken.get(place, 0) for place, qty in left.items() if qty > taken.get(place, 0)}
+            parts.append(new)
+        for part in [*parts, id_]:
+            self.finish(part)
 
 
 class Load:
@@ -229,7 +287,7 @@ def resolve(services, journal, seed, within_s=60):
     for entry in calls:
         while (entry['call'], entry['id']) in journal.open_calls and time.monotonic() < until:
             try:
-                client.call(entry['call'], entry['id'], entry['sent'], entry['may_expire'])
+                client.call(entry['call'], entry['id'], entry['sent'], entry['may_expire'], entry['other'])
             except NotConnected:
                 time.sleep(0.05)
     client.connection.close()

@@ -5,17 +5,26 @@ from stage import Stage
 ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
 WRONGS = {
     'a lost order': 'DELETE FROM reservation WHERE reservation_id = ' + ORDER.format(1),
-    'an order of nobody': "INSERT INTO reservation SELECT 1, 'stranger', lines_hash, key_id, 1, due_at, expires_at,"
-                          ' NULL, 0, NULL, created_at, NULL, NULL, NULL, 0, 0 FROM reservation LIMIT 1',
+    'an order of nobody': 'INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at,'
+                          " attempts, created_at) SELECT 1, 'stranger', lines_hash, 1, due_at, expires_at, 0, created_at"
+                          ' FROM reservation LIMIT 1',
     'another quantity': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id = ' + ORDER.format(1) +
                         ' LIMIT 1',
     'a release undone': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(4),
     'a lost confirmation': 'UPDATE reservation SET state = 1 WHERE reservation_id = ' + ORDER.format(3),
-    'a second settlement': "INSERT INTO movement SELECT 1, 'again', kind, lines_hash, created_at, reason, reference,"
-                           ' NULL FROM movement WHERE kind = 5 LIMIT 1;'
+    'a second settlement': 'INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reference)'
+                           " SELECT 1, 'again', kind, lines_hash, created_at, reference"
+                           ' FROM movement WHERE kind = 5 LIMIT 1;'
                            ' INSERT INTO movement_line SELECT 1, sku_id, location_id, 9, qty FROM movement_line'
                            ' JOIN movement USING (movement_no) WHERE kind = 5 LIMIT 1',
     'a lost movement': 'DELETE FROM movement WHERE kind = 1 AND movement_no > 1 LIMIT 1',
+    'a lost split': 'DELETE FROM reservation_split LIMIT 1',
+    'a split that took too few': 'UPDATE reservation_split SET qty = qty - 1 LIMIT 1',
+    'a part that came back': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id ='
+                             ' (SELECT MIN(first_id) FROM reservation_split) LIMIT 1',
+    'a lost replacement': 'UPDATE reservation_note SET replaced_by = NULL WHERE replaced_by IS NOT NULL LIMIT 1',
+    'a replaced order that holds': 'UPDATE reservation SET state = 1, released_at = NULL WHERE reservation_id = (SELECT'
+                                   ' MIN(reservation_id) FROM reservation_note WHERE replaced_by IS NOT NULL)',
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',
