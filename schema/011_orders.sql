@@ -17,6 +17,9 @@ ALTER TABLE reservation
   ADD COLUMN IF NOT EXISTS changed BIGINT NOT NULL DEFAULT 0,
   ADD COLUMN IF NOT EXISTS noted TINYINT UNSIGNED NOT NULL DEFAULT 0;
 
+-- reservation.confirmed_at is, from this step on, a time in the year 2000 for an order that was not confirmed; NULL in
+-- older rows.
+
 -- key_id: the key that made the movement; NULL where no key was asked for.
 ALTER TABLE movement ADD COLUMN IF NOT EXISTS key_id INT UNSIGNED NULL;
 

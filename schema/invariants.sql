@@ -92,8 +92,8 @@ SELECT r.order_id,
   FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ((r.state = {settled}) <> (r.settled_at IS NOT NULL)
      OR (r.state = {released}) <> (r.released_at IS NOT NULL)
-     OR (r.state IN ({confirmed}, {settled}, {buried}) AND r.confirmed_at IS NULL)
-     OR (r.state IN ({held}, {expired}) AND r.confirmed_at IS NOT NULL)
+     OR (r.state IN ({confirmed}, {settled}, {buried}) AND IFNULL(r.confirmed_at < '2001-01-01', TRUE))
+     OR (r.state IN ({held}, {expired}) AND r.confirmed_at > '2001-01-01')
      OR r.state NOT BETWEEN {held} AND {buried}) {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 

@@ -52,15 +52,32 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
+/* The number of the digits at *at, which go to the first other character; *at moves behind that one. */
+static int digits_read(const char **at)
+{
+	int n = 0;
+
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		n = n * 10 + (**at - '0');
+	*at += **at != '\0';
+	return n;
+}
+
 int64_t time_parse(const char *datetime)
 {
-	int year, month, day, hour, minute, second, ms = 0;
+	int part[6], ms = 0, scale = 100;
 
 	if (!datetime)
 		return TIME_NONE;
-	if (sscanf(datetime, "%d-%d-%d %d:%d:%d.%3d", &year, &month, &day, &hour, &minute, &second, &ms) < 6)
-		return TIME_NONE;
-	return ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
+	for (size_t i = 0; i < LENGTH(part); i++) {
+		if (*datetime < '0' || *datetime > '9')
+			return TIME_NONE;
+		part[i] = digits_read(&datetime);
+	}
+	for (; *datetime >= '0' && *datetime <= '9' && scale > 0; datetime++, scale /= 10)
+		ms += (*datetime - '0') * scale;
+	return ((days_from_civil(part[0], part[1], part[2]) * 24 + part[3]) * 60 + part[4]) * 60000 + part[5] * 1000 +
+	       ms;
 }
 
 /* The date of a day since 1970-01-01, by the same source. */
