@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-static const int64_t total_max = INT64_C(9000000000000000);
-
 const char *order_state_name(enum order_state state)
 {
 	static const char *const names[] = {"none", "held", "confirmed", "released", "expired"};
@@ -130,9 +128,69 @@ bool model_sees(struct model *m, int sku, int place, int64_t available)
 
 /* ---- reservations */
 
+static bool made_equal(const struct ask *a, const struct ask *b)
+{
+	return a->what == b->what && a->other == b->other && a->then == b->then && cells_equal(&a->lines, &b->lines) &&
+	       wish_equal(&a->wish, &b->wish);
+}
+
+/* The id is there already. */
+static bool made_again(const struct order *o, const struct ask *ask, struct verdict *out)
+{
+	if (o->state == ORDER_NONE)
+		return false;
+	out->replayed = made_equal(&o->ask, ask);
+	out->status = 200;
+	out->order = o;
+	if (!out->replayed) {
+		refuse(out, 422, "order_id_reused");
+		return true;
+	}
+	faults_named(out, "requested", "available");
+	out->fault = o->fault;
+	out->second = o->second;
+	out->wish = o->wish_short ? &o->ask.wish : NULL;
+	out->wish_available = o->wish_available;
+	return true;
+}
+
+static bool refuse_replaced(const struct order *old, struct verdict *out)
+{
+	if (!old || old->state == ORDER_HELD)
+		return false;
+	if (old->state == ORDER_NONE)
+		refuse(out, 422, "unknown_order");
+	else
+		refuse(out, 409, order_state_name(old->state));
+	return true;
+}
+
+/* What this order may have: what is available, and what the order has that it replaces. */
+static void there_are(const struct model *m, const struct order *old, struct cells *there)
+{
+	EACH_CELL(s, p)
+	there->qty[s][p] = m->available[s][p] + (old ? old->held.qty[s][p] : 0);
+}
+
+static void lines_do(const struct cells *there, const struct ask *ask, struct cells *held, struct verdict *out)
+{
+	faults_named(out, "requested", "available");
+	EACH_CELL(s, p)
+	{
+		int64_t asked = ask->lines.qty[s][p], most = there->qty[s][p];
+
+		if (!ask->lines.named[s][p])
+			continue;
+		if (asked > most)
+			fault_set(out, s, p, asked, most);
+		held->qty[s][p] = asked < most ? asked : most;
+		held->named[s][p] = held->qty[s][p] > 0;
+	}
+}
+
 /* How the answer says that a whole wish was granted, if that can be: no more than there is, all of it, at one place
  * where it may not be split. */
-static bool wish_shown(const struct model *m, const struct ask *ask, const struct cells *held, struct cells *part)
+static bool wish_shown(const struct cells *there, const struct ask *ask, const struct cells *held, struct cells *part)
 {
 	const struct wish *w = &ask->wish;
 	int64_t            sum = 0;
@@ -142,7 +200,7 @@ static bool wish_shown(const struct model *m, const struct ask *ask, const struc
 		int     p = w->place[i];
 		int64_t qty = ask->shown.qty[w->sku][p] - held->qty[w->sku][p];
 
-		if (qty < 0 || qty > m->available[w->sku][p] - held->qty[w->sku][p])
+		if (qty < 0 || qty > there->qty[w->sku][p] - held->qty[w->sku][p])
 			return false;
 		part->qty[w->sku][p] = qty;
 		sum += qty;
@@ -153,7 +211,7 @@ static bool wish_shown(const struct model *m, const struct ask *ask, const struc
 
 /* Adds what the wish gets beside the plain lines, which are in `held`. Where there is enough the first places go by
  * what the service knows; where there is not, it has looked. */
-static void wish_do(const struct model *m, const struct ask *ask, struct cells *held, struct verdict *out)
+static void wish_do(const struct cells *there, const struct ask *ask, struct cells *held, struct verdict *out)
 {
 	const struct wish *w = &ask->wish;
 	int64_t            left[MODEL_PLACES] = {0}, sum = 0;
@@ -161,14 +219,14 @@ static void wish_do(const struct model *m, const struct ask *ask, struct cells *
 	struct cells       part = {0};
 
 	for (int i = 0; i < w->places; i++) {
-		left[i] = m->available[w->sku][w->place[i]] - held->qty[w->sku][w->place[i]];
+		left[i] = there->qty[w->sku][w->place[i]] - held->qty[w->sku][w->place[i]];
 		most = left[i] > left[most] ? i : most;
 		sum += left[i];
 	}
 	out->wish_available = w->may_split ? sum : left[most];
 	if (w->places && out->wish_available < w->qty)
 		out->wish = w;
-	if (out->wish || !wish_shown(m, ask, held, &part))
+	if (out->wish || !wish_shown(there, ask, held, &part))
 		for (int i = 0; i < w->places; i++)
 			part.qty[w->sku][w->place[i]] = w->may_split || i == most ? left[i] : 0;
 	for (int i = 0; i < w->places; i++) {
@@ -177,62 +235,89 @@ static void wish_do(const struct model *m, const struct ask *ask, struct cells *
 	}
 }
 
-static void shorts_tell(const struct order *o, struct verdict *out)
-{
-	faults_named(out, "requested", "available");
-	out->fault = o->fault;
-	out->second = o->second;
-	out->wish = o->wish_short ? &o->wish : NULL;
-	out->wish_available = o->wish_available;
-}
-
 static void reserve_do(struct model *m, const struct ask *ask, struct verdict *out)
 {
-	struct order *o = &m->order[ask->id];
-	struct cells  held = {0};
+	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
+	struct cells  there = {0}, held = {0};
 	bool          any = false;
 
-	if (o->state != ORDER_NONE) {
-		out->replayed = cells_equal(&o->asked, &ask->lines) && wish_equal(&o->wish, &ask->wish);
-		out->status = 200;
-		out->order = o;
-		if (!out->replayed)
-			refuse(out, 422, "order_id_reused");
-		else
-			shorts_tell(o, out);
+	if (made_again(o, ask, out) || refuse_replaced(old, out) || refuse_unknown(m, ask, out))
 		return;
-	}
-	if (refuse_unknown(m, ask, out))
-		return;
-	faults_named(out, "requested", "available");
-	EACH_CELL(s, p)
-	{
-		int64_t asked = ask->lines.qty[s][p], there = m->available[s][p];
-
-		if (!ask->lines.named[s][p])
-			continue;
-		if (asked > there)
-			fault_set(out, s, p, asked, there);
-		held.qty[s][p] = asked < there ? asked : there;
-		held.named[s][p] = held.qty[s][p] > 0;
-	}
-	wish_do(m, ask, &held, out);
+	there_are(m, old, &there);
+	lines_do(&there, ask, &held, out);
+	wish_do(&there, ask, &held, out);
 	EACH_CELL(s, p)
 	any |= held.named[s][p];
 	if ((has_fault(out) && !ask->best_effort) || !any) {
 		refuse(out, 409, "short");
 		return;
 	}
-	*o = (struct order){.state = ORDER_HELD,
-	                    .asked = ask->lines,
-	                    .wish = ask->wish,
+	if (old) {
+		units_return(m, &old->held);
+		old->state = ORDER_RELEASED;
+		old->replaced_by = ask->id + 1;
+	}
+	*o = (struct order){.state = ask->confirm ? ORDER_CONFIRMED : ORDER_HELD,
+	                    .ask = *ask,
 	                    .fault = out->fault,
 	                    .second = out->second,
 	                    .wish_short = out->wish,
 	                    .wish_available = out->wish_available,
 	                    .held = held,
+	                    .confirmed = ask->confirm,
 	                    .expires_s = m->now_s + ask->ttl_s};
 	units_hold(m, &held);
+	out->status = 201;
+	out->order = o;
+}
+
+static bool refuse_not_in_order(const struct order *first, const struct ask *ask, struct verdict *out)
+{
+	EACH_CELL(s, p)
+	if (ask->lines.named[s][p] && ask->lines.qty[s][p] > first->held.qty[s][p])
+		fault_set(out, s, p, ask->lines.qty[s][p], first->held.qty[s][p]);
+	faults_named(out, "requested", "in_order");
+	if (has_fault(out))
+		refuse(out, 422, "not_in_order");
+	return has_fault(out);
+}
+
+static void split_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id], *first = &m->order[ask->other - 1];
+
+	if (made_again(o, ask, out))
+		return;
+	if (first->state == ORDER_NONE) {
+		refuse(out, 404, "unknown_order");
+		return;
+	}
+	if (first->state != ORDER_HELD && first->state != ORDER_CONFIRMED) {
+		refuse(out, 409, order_state_name(first->state));
+		return;
+	}
+	if (refuse_not_in_order(first, ask, out))
+		return;
+	if (cells_equal(&ask->lines, &first->held)) {
+		refuse(out, 422, "nothing_left");
+		return;
+	}
+	*o = (struct order){.state = first->state,
+	                    .ask = *ask,
+	                    .held = ask->lines,
+	                    .confirmed = first->confirmed || ask->then == THEN_CONFIRMED,
+	                    .expires_s = first->expires_s};
+	EACH_CELL(s, p)
+	{
+		first->held.qty[s][p] -= ask->lines.qty[s][p];
+		first->held.named[s][p] = first->held.qty[s][p] > 0;
+	}
+	if (ask->then == THEN_CONFIRMED)
+		o->state = ORDER_CONFIRMED;
+	if (ask->then == THEN_RELEASED) {
+		units_return(m, &o->held);
+		o->state = ORDER_RELEASED;
+	}
 	out->status = 201;
 	out->order = o;
 }
@@ -364,7 +449,7 @@ static bool refuse_limit(const struct model *m, const struct cells *change, stru
 
 		for (int p = 0; p < MODEL_PLACES; p++)
 			total += m->available[s][p] + m->reserved[s][p] + change->qty[s][p];
-		if (total > total_max) {
+		if (total > MODEL_TOTAL_MAX) {
 			refuse(out, 409, "limit");
 			return true;
 		}
@@ -404,11 +489,11 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 		[ASK_RECEIPT] = move_do,      [ASK_ADJUSTMENT] = move_do, [ASK_RETURN] = move_do,
 		[ASK_COUNT] = move_do,        [ASK_RESERVE] = reserve_do, [ASK_CONFIRM] = confirm_do,
 		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
-		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,
+		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,         [ASK_SPLIT] = split_do,
 	};
 
 	*out = (struct verdict){0};
-	if (ask->wrong)
+	if (ask->wrong || ask->other == ask->id + 1)
 		refuse(out, 400, "invalid_request");
 	else if (ask->what >= ASK_CONFIRM && m->order[ask->id].state == ORDER_NONE)
 		refuse(out, 404, "unknown_order");

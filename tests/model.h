@@ -9,6 +9,7 @@
 #include "engine/base/base.h"
 
 enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_IDS = 20000 };
+#define MODEL_TOTAL_MAX INT64_C(9000000000000000)
 
 /* A number for each sku and location, and whether a line names it. */
 struct cells {
@@ -32,6 +33,7 @@ enum asked {
 	ASK_RETURN,
 	ASK_COUNT,
 	ASK_RESERVE,
+	ASK_SPLIT,
 	ASK_CONFIRM,
 	ASK_REACQUIRE,
 	ASK_RELEASE,
@@ -41,10 +43,15 @@ enum asked {
 	ASKED
 };
 
+enum then { THEN_STAY, THEN_CONFIRMED, THEN_RELEASED };
+
 /* One request. */
 struct ask {
 	enum asked   what;
 	int          id;       /* of the order or movement */
+	int          other;    /* 1 + the order to be replaced or split; 0: none */
+	enum then    then;     /* what becomes of the part of a split */
+	bool         confirm;  /* held and confirmed in one step */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	struct wish  wish;     /* of a reservation */
@@ -59,14 +66,15 @@ enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDE
 
 struct order {
 	enum order_state state;
-	struct cells     asked, held;
-	struct wish      wish;
+	struct ask       ask; /* what made it */
+	struct cells     held;
 	struct cells     fault, second; /* the rows of `short`, told again to whoever repeats the call */
 	bool             wish_short;
 	int64_t          wish_available;
-	int64_t          expires_s; /* by the model's clock */
-	bool             confirmed; /* at any time */
-	bool             unswept;   /* expired, and its units may still be in `reserved` */
+	int64_t          expires_s;   /* by the model's clock */
+	bool             confirmed;   /* at any time */
+	bool             unswept;     /* expired, and its units may still be in `reserved` */
+	int              replaced_by; /* 1 + the order that took its place; 0: none */
 };
 
 struct moved {

@@ -259,10 +259,12 @@ Test(json, judges_codes_one_by_one)
 {
 	struct text out = {0};
 
-	cr_expect_str_eq(codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345']}"), &out),
-	                 "2:R1; !ids[1]: " CODE(4) "; !ids[2]: must be a string; 3:R22; 2:R1; "
-	                 "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " CODE(4) "; "
-	                 "!ids[8]: " CODE(4) "; ");
+	cr_expect_str_eq(
+		codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345']}"), &out),
+		"2:R1; !ids[1]: " CODE(4) "; !ids[2]: must be a string; 3:R22; 2:R1; "
+					  "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " CODE(
+						  4) "; "
+						     "!ids[8]: " CODE(4) "; ");
 	text_fini(&out);
 }
 

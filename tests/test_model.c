@@ -96,6 +96,16 @@ static int ttl_make(void)
 	return TICK_S / 2 + TICK_S * (int)chance(5);
 }
 
+/* Mostly one in one of these states. */
+static int order_find(enum order_state first, enum order_state second)
+{
+	int id = id_find(run.orders);
+
+	for (int i = 0; i < 8 && run.model->order[id].state != first && run.model->order[id].state != second; i++)
+		id = id_find(run.orders);
+	return id;
+}
+
 static void reserve_make(struct ask *a)
 {
 	*a = (struct ask){.what = ASK_RESERVE, .ttl_s = ttl_make(), .best_effort = chance(3) == 0};
@@ -104,22 +114,70 @@ static void reserve_make(struct ask *a)
 	cells_make(&a->lines, chance(8) ? 12 : 80, false);
 	if (chance(3) == 0)
 		wish_make(a, chance(8) ? 20 : 200);
+	a->confirm = chance(5) == 0;
+	if (chance(5) == 0)
+		a->other = 1 + order_find(ORDER_HELD, ORDER_HELD);
 }
 
 /* The same id again, mostly with the same lines. */
 static void reserve_again(struct ask *a)
 {
+	const struct ask *made;
+
 	reserve_make(a);
 	a->id = id_find(run.orders);
+	made = &run.model->order[a->id].ask;
 	if (run.model->order[a->id].state == ORDER_NONE || chance(4) == 0)
 		return;
-	a->lines = run.model->order[a->id].asked;
-	a->wish = run.model->order[a->id].wish;
+	a->lines = made->lines;
+	a->wish = made->wish;
+	if (chance(8))
+		a->other = made->other;
 	if (chance(5) == 0)
 		EACH_CELL(s, p)
 	a->lines.qty[s][p] += a->lines.named[s][p];
 	if (a->wish.places && chance(10) == 0)
 		a->wish.may_split = !a->wish.may_split;
+}
+
+/* Some units of an order, at times more than it has, or what others have. */
+static void split_make(struct ask *a)
+{
+	const struct order *first;
+	bool                any = false;
+
+	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + order_find(ORDER_HELD, ORDER_CONFIRMED)};
+	a->wrong = wrong_make();
+	a->then = (enum then)chance(3);
+	a->id = order_id_make();
+	first = &run.model->order[a->other - 1];
+	EACH_CELL(s, p)
+	{
+		int64_t had = first->held.qty[s][p];
+
+		if (had == 0 || chance(3) == 0)
+			continue;
+		any = a->lines.named[s][p] = true;
+		a->lines.qty[s][p] = chance(10) ? 1 + chance((unsigned)had) : had + (had < 1000000);
+	}
+	if (!any || chance(20) == 0)
+		cells_make(&a->lines, 12, false);
+}
+
+static void split_again(struct ask *a)
+{
+	int id = id_find(run.orders);
+
+	split_make(a);
+	for (int i = 0; i < 8 && run.model->order[id].ask.what != ASK_SPLIT; i++)
+		id = id_find(run.orders);
+	if (run.model->order[id].state == ORDER_NONE || run.model->order[id].ask.what != ASK_SPLIT)
+		return;
+	*a = run.model->order[id].ask;
+	if (chance(5) == 0)
+		a->then = (enum then)chance(3);
+	if (chance(5) == 0)
+		a->other = 1 + id_find(run.orders);
 }
 
 static void move_make(struct ask *a, enum asked what)
@@ -161,11 +219,11 @@ static void count_make(struct ask *a)
 			continue;
 		*counted = chance(6) ? m->reserved[s][p] + m->unswept[s][p] + chance(25) : (int64_t)chance(40);
 		if (s == BIG && chance(2))
-			*counted = INT64_C(9000000000000000) - chance(4);
+			*counted = MODEL_TOTAL_MAX - chance(4);
 		if (*counted >= m->reserved[s][p] && *counted < m->reserved[s][p] + m->unswept[s][p])
 			*counted = m->reserved[s][p] + m->unswept[s][p];
 		a->expected.named[s][p] = chance(3) == 0;
-		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand + 1;
+		a->expected.qty[s][p] = chance(4) ? on_hand : on_hand == MODEL_TOTAL_MAX ? on_hand - 1 : on_hand + 1;
 	}
 }
 
@@ -255,6 +313,17 @@ static void ask_run(void (*make)(struct ask *a))
 	text_fini(&why);
 }
 
+/* The last order of the call takes the place of another, and so on with it. Orders in between would be judged with or
+ * without what a replacement leaves over. */
+static int chain_make(int n)
+{
+	for (int links = (int)chance(4); links > 0 && n < BATCH_MAX; links--, n++) {
+		reserve_make(&run.ask[n]);
+		run.ask[n].other = 1 + run.ask[n - 1].id;
+	}
+	return n;
+}
+
 /* Some orders of the call repeat one before them, which was taken or refused just now. */
 static int batch_make(void)
 {
@@ -269,18 +338,19 @@ static int batch_make(void)
 			run.ask[i] = run.ask[chance((unsigned)i)];
 		if (i > 0 && chance(20) == 0)
 			run.ask[i].id = run.ask[i - 1].id;
+		if (run.model->order[run.ask[i].id].state == ORDER_NONE)
+			run.ask[i].other = 0;
 	}
-	return n;
+	return chain_make(n);
 }
 
-static void batch_run(void)
+/* One result for each. */
+static void results_judge(int n)
 {
-	int            n = batch_make();
 	struct verdict v;
 	struct text    why = {0};
 	const cJSON   *results, *result;
 
-	wire_batch(&run.call, run.ask, n, &run.chance);
 	send();
 	results = cJSON_GetObjectItemCaseSensitive(run.answer.json, "results");
 	result = results ? results->child : NULL;
@@ -289,12 +359,41 @@ static void batch_run(void)
 	for (int i = 0; !run.failed && !why.len && i < n; i++, result = result->next) {
 		wire_shown(result, &run.ask[i].shown);
 		model_do(run.model, &run.ask[i], &v);
-		if (!wire_batch_meets(result, &run.ask[i], &v, run.model, &why))
+		if (!wire_result_meets(result, &run.ask[i], &v, run.model, &why))
 			break;
 	}
 	if (why.len)
 		differs(&why);
 	text_fini(&why);
+}
+
+static void batch_run(void)
+{
+	int n = batch_make();
+
+	wire_batch(&run.call, run.ask, n, &run.chance);
+	results_judge(n);
+}
+
+/* Confirmations or releases. Lanes work side by side, so at most one order of the call looks for units. */
+static void changes_run(void)
+{
+	static void (*const makes[])(struct ask *) = {confirm_make, reacquire_make, release_make};
+	void (*make)(struct ask *) = makes[chance(LENGTH(makes))];
+	int n = 1 + (int)chance(chance(10) ? 8 : BATCH_MAX), expired = -1;
+
+	for (int i = 0; i < n; i++) {
+		struct ask *a = &run.ask[i];
+
+		make(a);
+		a->wrong = wrong_make();
+		if (i > 0 && chance(10) == 0)
+			*a = run.ask[chance((unsigned)i)];
+		if (a->what == ASK_REACQUIRE && run.model->order[a->id].state == ORDER_EXPIRED)
+			a->id = expired = expired < 0 ? a->id : expired;
+	}
+	wire_changes(&run.call, run.ask, n);
+	results_judge(n);
 }
 
 static void sku_run(int sku, bool exactly)
@@ -372,13 +471,16 @@ static void step_run(void)
 		count_make,   reserve_make,  reserve_make,    reserve_make,    reserve_make,   reserve_make,
 		reserve_make, reserve_again, reserve_again,   move_again,      confirm_make,   confirm_make,
 		confirm_make, release_make,  release_make,    release_make,    reacquire_make, reacquire_make,
-		extend_make,  extend_make,   kick_make,       get_make,
+		extend_make,  extend_make,   kick_make,       get_make,        split_make,     split_make,
+		split_make,   split_again,
 	};
 
 	if (chance(100) == 0)
 		around_run();
 	if (chance(12) == 0)
 		batch_run();
+	else if (chance(20) == 0)
+		changes_run();
 	else if (chance(10) == 0)
 		sku_run((int)chance(MODEL_SKUS), false);
 	else if (chance(50) == 0)

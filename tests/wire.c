@@ -88,8 +88,24 @@ static void reservation_write(struct text *to, const struct ask *ask, uint64_t *
 	text_format(to, "{\"order_id\":\"O%d\",", ask->id);
 	lines_write(to, ask, chance);
 	text_format(to, ",\"ttl_s\":%d", ask->wrong == 3 ? 0 : ask->ttl_s);
+	if (ask->confirm || chance_of(chance, 8) == 0)
+		text_format(to, ",\"confirm\":%s", ask->confirm ? "true" : "false");
+	if (ask->other)
+		text_format(to, ",\"replaces\":\"O%d\"", ask->other - 1);
 	if (ask->best_effort || chance_of(chance, 4) == 0)
 		text_format(to, ",\"mode\":\"%s\"", ask->best_effort ? "best_effort" : "all_or_nothing");
+	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
+}
+
+static void split_write(struct text *to, const struct ask *ask, uint64_t *chance)
+{
+	static const char *const thens[] = {NULL, "confirm", "release"};
+	const char              *then = ask->wrong == 3 ? "settle" : thens[ask->then];
+
+	text_format(to, "{\"order_id\":\"O%d\",", ask->id);
+	lines_write(to, ask, chance);
+	if (then)
+		text_format(to, ",\"then\":\"%s\"", then);
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
 }
 
@@ -119,6 +135,9 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 	} else if (ask->what == ASK_RESERVE) {
 		text_add(&to->path, "/v1/reservations");
 		reservation_write(&to->body, ask, chance);
+	} else if (ask->what == ASK_SPLIT) {
+		text_format(&to->path, "/v1/reservations/O%d/split", ask->other - 1);
+		split_write(&to->body, ask, chance);
 	} else {
 		text_format(&to->path, "/v1/reservations/O%d%s", ask->id, verbs[ask->what]);
 		if (ask->what == ASK_REACQUIRE)
@@ -137,6 +156,21 @@ void wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *ch
 		reservation_write(&to->body, &asks[i], chance);
 	}
 	text_add(&to->body, "]}");
+}
+
+void wire_changes(struct call *to, const struct ask *asks, int count)
+{
+	static const char *const wrongs[WIRE_WRONGS + 1] = {NULL, "\"\"", "7", "\" O1\"", "[\"O1\"]"};
+
+	snprintf(to->method, sizeof(to->method), "POST");
+	text_add(&to->path, asks->what == ASK_RELEASE ? "/v1/releases" : "/v1/confirmations");
+	text_add(&to->body, "{\"order_ids\":[");
+	for (int i = 0; i < count; i++)
+		if (asks[i].wrong)
+			text_format(&to->body, "%s%s", i ? "," : "", wrongs[asks[i].wrong]);
+		else
+			text_format(&to->body, "%s\"O%d\"", i ? "," : "", asks[i].id);
+	text_add(&to->body, asks->what == ASK_REACQUIRE ? "],\"if_expired\":\"reacquire\"}" : "]}");
 }
 
 /* ---- answers */
@@ -226,8 +260,14 @@ static bool expires_as(const cJSON *root, int64_t left_s)
 
 static bool order_meets(const cJSON *root, const struct order *o, const struct model *m, struct text *why)
 {
+	char by[20] = "";
+
 	if (strcmp(string_of(root, "state"), order_state_name(o->state)) != 0)
 		return differs(why, order_state_name(o->state), member(root, "state"));
+	if (o->replaced_by)
+		snprintf(by, sizeof(by), "O%d", o->replaced_by - 1);
+	if (strcmp(string_of(root, "replaced_by"), by) != 0)
+		return differs(why, "replaced_by", root);
 	if (!expires_as(root, o->expires_s - m->now_s))
 		return differs(why, "expires_at", member(root, "expires_at"));
 	/* A job that expires a hold claims it first, and that is an attempt. */
@@ -328,12 +368,13 @@ bool wire_meets(const struct answer *a, const struct ask *ask, const struct verd
 	return body_meets(a->json, ask, v, m, why);
 }
 
-bool wire_batch_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,
-                      struct text *why)
+bool wire_result_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,
+                       struct text *why)
 {
-	char id[20];
+	char id[20] = "";
 
-	snprintf(id, sizeof(id), "O%d", ask->id);
+	if (!ask->wrong || ask->what == ASK_RESERVE)
+		snprintf(id, sizeof(id), "O%d", ask->id);
 	if (!number_is(result, "status", v->status, v->status) || strcmp(string_of(result, "order_id"), id) != 0 ||
 	    (member(result, "replayed") != NULL) != v->replayed) {
 		text_format(why, "%s: the model says %d %s%s, not", id, v->status, v->code ? v->code : "",

@@ -12,16 +12,17 @@ unsigned chance_of(uint64_t *chance, unsigned n); /* 0 to n - 1 */
 
 /* Lines go in any order and perhaps in two parts, because that makes no difference. */
 void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance);
-/* Reservations in one call. */
+/* Reservations in one call; confirmations or releases, all as the first is. */
 void        wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *chance);
+void        wire_changes(struct call *to, const struct ask *asks, int count);
 const char *wire_sku(int sku);
 
 /* The units that the lines of an answer, or of a result, show. */
 void wire_shown(const cJSON *root, struct cells *to);
 bool wire_meets(const struct answer *a, const struct ask *ask, const struct verdict *v, const struct model *m,
                 struct text *why);
-bool wire_batch_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,
-                      struct text *why);
+bool wire_result_meets(const cJSON *result, const struct ask *ask, const struct verdict *v, const struct model *m,
+                       struct text *why);
 /* A reservation of a list. *id: which it is. */
 bool wire_item_meets(const cJSON *item, const struct model *m, int *id, struct text *why);
 /* GET /v1/skus/{sku}, and one item of POST /v1/availability. `exactly`: nothing waits to be swept. */
