@@ -34,15 +34,6 @@ struct limit {
 	int64_t           count_next_ms; /* time at which the next count is due; clock_ms */
 };
 
-static int64_t units_of(const struct line *lines, size_t count)
-{
-	int64_t units = 0;
-
-	for (size_t i = 0; i < count; i++)
-		units += lines[i].qty;
-	return units;
-}
-
 /* The units that the key holds open, as far as this process knows. */
 static int64_t held_open(const struct key *key)
 {
@@ -86,7 +77,7 @@ static void reservation_ended(struct key *key, const struct op *op)
 	if (op->reserve.confirm)
 		return; /* never held open */
 	if (op->outcome == OUTCOME_OK)
-		key->grown += units_of(op->reservation->lines, op->reservation->lines_count);
+		key->grown += lines_units(op->reservation->lines, op->reservation->lines_count);
 	else if (op->outcome == OUTCOME_UNKNOWN)
 		key->grown += op->reserve.held_units; /* the next count sees these units */
 }
@@ -131,7 +122,7 @@ void limit_end(struct limit *l, struct key *key, const struct op *op)
 	if (!l || l->keys->limited == 0 || !ended || op->arrived_ms <= l->taken_ms)
 		return; /* an operation that was under way when a count came may be in it */
 	holder = key_by_number(l->keys, ended->key_id);
-	units = units_of(ended->lines, ended->lines_count);
+	units = lines_units(ended->lines, ended->lines_count);
 	if (holder) /* never below 0: another process may have made the hold since the count */
 		holder->shrunk += units < held_open(holder) ? units : held_open(holder);
 }

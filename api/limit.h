@@ -15,7 +15,7 @@ void limit_tick(struct limit *l);
 void limit_free(struct limit *l); /* after loop_free */
 
 /* Call before operations of this key, a list by op->next, are started: reservations and movements get the key's number
- * and name, reservations learn whether the limit is reached. */
+ * and name, reservations learn how many units the key may hold on top. */
 void limit_begin(struct key *key, struct op *first);
 /* Call when an operation has come back with its outcome, or never began: BUSY. */
 void limit_end(struct limit *l, struct key *key, const struct op *op);

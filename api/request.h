@@ -94,7 +94,8 @@ void request_read_and_start(struct request *r, struct op *(*read)(struct json_re
 /* Many, in one go. The caller has called query_end, and has set r->ops and r->ops_count; those that are NULL count as
  * ended. */
 void request_start_batch(struct request *r, void (*answer)(struct request *r));
-/* The same, each in the lane of its own id: where the queue of a lane is full, only its operations are BUSY. */
+/* Many, each in the lane of its own id, otherwise as request_start_batch: where the queue of a lane is full, only its
+ * operations are BUSY. */
 void request_start_each(struct request *r, void (*answer)(struct request *r));
 /* The outcome of operation `i`: op->outcome, unless the operation did not come back in time. */
 enum outcome request_outcome(struct request *r, size_t i);
@@ -102,7 +103,8 @@ enum outcome request_outcome(struct request *r, size_t i);
 /* ---- answering: exactly once, and after that nothing of the request is read any more: it may be gone. */
 /* In the turn of the loop in which the answer is given, before it: the text is shared by all requests. */
 void reply_header(struct request *r, const char *name, const char *value);
-/* The Location of a 201, with the same care: `before` is the way from the call's path, `id` is percent-encoded here. */
+/* The Location of a 201, at the time of a reply_header: `before` is the way from the call's path, `id` is
+ * percent-encoded here. */
 void reply_location(struct request *r, const char *before, const char *id);
 /* The body is copied. */
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);

@@ -146,10 +146,8 @@ void op_place(struct op *op, struct choice *choice, const char *location, size_t
 
 int64_t op_units(const struct op *op)
 {
-	int64_t units = 0;
+	int64_t units = lines_units(op->lines, op->lines_count);
 
-	for (size_t i = 0; i < op->lines_count; i++)
-		units += op->lines[i].qty;
 	for (size_t i = 0; i < op->choices_count; i++)
 		units += op->choices[i].qty;
 	return units;

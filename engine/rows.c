@@ -163,6 +163,15 @@ void lines_sort(struct line *lines, size_t count)
 	qsort(lines, count, sizeof(lines[0]), line_order);
 }
 
+int64_t lines_units(const struct line *lines, size_t count)
+{
+	int64_t units = 0;
+
+	for (size_t i = 0; i < count; i++)
+		units += lines[i].qty;
+	return units;
+}
+
 /* Gives `record` room for one more line behind its `size` bytes. */
 static void *lines_room(void *record, size_t size, size_t count, size_t *max)
 {

@@ -37,8 +37,9 @@ struct line {
 	uint16_t slot;                    /* the slot that holds, or will hold, the units */
 	bool     fault;                   /* this line is why the operation was refused */
 };
-int  line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
-void lines_sort(struct line *lines, size_t count);
+int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
+void    lines_sort(struct line *lines, size_t count);
+int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
 
 struct reservation {
 #define X(declaration, member, read, column) declaration;

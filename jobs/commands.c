@@ -292,12 +292,14 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 
 static enum db_result purge_tasks(struct db *db, struct purge *p)
 {
-	enum db_result result = txn_ask(db, PURGE_TASKS, &(struct fill){.rows = &p->ids}, NULL, NULL);
+	const struct fill fill = {.rows = &p->ids};
+	enum db_result    result = txn_ask(db, PURGE_TASKS_LOST, &fill, NULL, NULL);
 
-	if (result != DB_OK)
-		return result;
-	p->removed += db_changed(db);
-	return txn_ask(db, PURGE_TASKS_LOST, &(struct fill){.rows = &p->ids}, NULL, NULL);
+	if (result == DB_OK)
+		result = txn_ask(db, PURGE_TASKS, &fill, NULL, NULL);
+	if (result == DB_OK)
+		p->removed += db_changed(db);
+	return result;
 }
 
 /* Removes rows of lanes, which need no page. */

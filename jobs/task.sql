@@ -331,10 +331,10 @@ SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL
                         WHERE r.state = {confirmed} AND r.task_id = k.task_id)
   FROM worker_task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
 
+-- name: purge_tasks_lost
+-- Goes before the tasks: no later purge would find the rows of a task that is gone.
+DELETE l FROM task_lost l FORCE INDEX (PRIMARY) WHERE l.task_id IN ({list});
+
 -- name: purge_tasks
 -- A task that has ended claims nothing any more, so no order has come to name it since.
 DELETE worker_task FROM worker_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};
-
--- name: purge_tasks_lost
-DELETE l FROM task_lost l FORCE INDEX (PRIMARY) LEFT JOIN worker_task k FORCE INDEX (PRIMARY) ON k.task_id = l.task_id
- WHERE l.task_id IN ({list}) AND k.task_id IS NULL;

@@ -40,7 +40,10 @@ Test(reference, is_kept_and_answered)
 	     "get     R2                               -> released !reference replaced_by=R3",
 	     "reserve R4 A=1 replaces=R3               -> 201 !reference",
 	     "get     R3                               -> released reference=new replaced_by=R4",
-	     "split   R1 S1 A=1                        -> 422 nothing_left",
+	     "reserve R7 A=2 reference=two             -> 201 reference=two",
+	     "split   R7 S7 A=1                        -> 201 !reference",
+	     "get     S7                               -> held !reference",
+	     "get     R7                               -> held A=1 reference=two",
 	     "raw POST /v1/reservations {'order_id':'R5','lines':[{'sku':'A','qty':1}],'reference':'Caf\u00e9 "
 	     "\u2615'} -> "
 	     "201 reference=*",

@@ -1,5 +1,6 @@
 /* test_purge.c - the command purge: what is old enough goes, in batches, and waits for nobody. */
 #include "tests/flow.h"
+#include "tests/proxy.h"
 #include "tests/steps.h"
 
 #include <stdio.h>
@@ -90,6 +91,33 @@ Test(purge, what_stands_beside_them)
 	     "sql SELECT COUNT(*) FROM reservation_short -> 1",
 	     "reserve R1 A=2                -> 201 held !reference !replaced_by",
 	     "split R1 S1 A=1               -> 201 held");
+}
+
+/* Also where a purge is killed half-way: nothing stays of a task that is gone. */
+Test(purge, of_what_a_task_lost)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("receipt A +10               -> 201",
+	           "reserve R1 A=4 confirm=true -> 201",
+	           "claim settle W              -> 201 R1",
+	           "split R1 S1 A=1             -> 201",
+	           "complete 1                  -> lost=1 lost_orders[0]=R1",
+	           "tick 90000");
+	proxy_arm(proxy, BREACH_WAIT, "FROM task_lost");
+	flow_step("start P purge --keep 1");
+	cr_expect(proxy_struck(proxy));
+	flow_steps("signal P KILL",
+	           "end P -> 137");
+	proxy_go_on(proxy);
+	flow_steps("sql SELECT COUNT(*) FROM task_lost WHERE task_id NOT IN (SELECT task_id FROM worker_task) -> 0",
+	           "run purge --keep 1          -> 0",
+	           "sql SELECT COUNT(*) FROM task_lost -> 0",
+	           "task 1                      -> 404");
+	flow_end();
+	proxy_close(proxy);
 }
 
 /* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */

@@ -10,9 +10,8 @@ struct request;
 /* Reads the query. *limit: as asked for, or the standard. *cursor: not empty and shorter than CURSOR_SIZE; NULL: from
  * the beginning. false: already answered. */
 bool page_read(struct request *r, int64_t *limit, const char **cursor) MUST_CHECK;
-/* The operation of a list of the engine's, with its page: for request_start, or else op_free, with room for
- * one line. NULL: already answered.
- */
+/* The operation of a list of the engine's, with its page and room for one line: for request_start, or else op_free.
+ * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);
 /* Writes the member `next_cursor`; empty: this was the last page. */
 void page_write(struct json_writer *w, const char *cursor);

@@ -88,9 +88,9 @@ enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
 bool db_refused(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
-/* The same words, of the first connection of this process that found another schema; NULL: none did. A database without
- * any schema does not count: somebody may be restoring it. Any thread; true for good, for no program changes its schema
- * while it runs. */
+/* That db_error, of the first connection of this process that found another schema; NULL: none did. A database without
+ * any schema does not count: somebody may be restoring it. Any thread; the words stay, for no program changes the
+ * schema that it needs while it runs. */
 const char *db_other_schema(void);
 /* True: the last statement is DB_ERROR because the account lacks the right. */
 bool db_denied(const struct db *db);

@@ -62,15 +62,6 @@ static struct line *stored_line(struct reservation *r, const struct line *line)
 	return r ? bsearch(line, r->lines, r->lines_count, sizeof(r->lines[0]), line_order) : NULL;
 }
 
-static int64_t lines_units(const struct line *lines, size_t count)
-{
-	int64_t units = 0;
-
-	for (size_t i = 0; i < count; i++)
-		units += lines[i].qty;
-	return units;
-}
-
 bool op_is_over_held(const struct op *op)
 {
 	int64_t units;

@@ -112,15 +112,6 @@ static void part_lines_insert(struct lane *l)
 	values_fini(&moved);
 }
 
-static int64_t units_of(const struct line *lines, size_t count)
-{
-	int64_t units = 0;
-
-	for (size_t i = 0; i < count; i++)
-		units += lines[i].qty;
-	return units;
-}
-
 /* The key that made the first holds the part, too. */
 static void part_holds_insert(struct lane *l)
 {
@@ -131,9 +122,9 @@ static void part_holds_insert(struct lane *l)
 
 		if (!splits(op) || !op->other->key_id)
 			continue;
-		units = units_of(op->lines, op->lines_count);
+		units = lines_units(op->lines, op->lines_count);
 		values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(op->other->key_id),
-		           V_INT(units_of(op->other->lines, op->other->lines_count) - units));
+		           V_INT(lines_units(op->other->lines, op->other->lines_count) - units));
 		if (part_state(op) == HELD)
 			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->key_id), V_INT(units));
 	}
