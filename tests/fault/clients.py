@@ -176,7 +176,8 @@ class Client(threading.Thread):
             return
         chance, lines = self.dice.random(), sent['lines']
         if chance < 0.1:
-            self.call('reserve', id_, sent, may_expire)
+            if self.load.repeats:
+                self.call('reserve', id_, sent, may_expire)
         elif chance < 0.25 and not confirmed:
             self.replace(id_, lines, may_expire)
         elif chance < 0.5:
@@ -209,10 +210,13 @@ class Client(threading.Thread):
             status = self.call('reserve', new, sent, other=old)
             if status != 201:
                 return
-            if self.dice.random() < 0.2 and self.call('reserve', new, sent, other=old) != 200:
+            if self.repeated() and self.call('reserve', new, sent, other=old) != 200:
                 return
             old = new
         self.finish(old)
+
+    def repeated(self):
+        return self.load.repeats and self.dice.random() < 0.2
 
     def split(self, id_, lines, may_expire):
         """Up to two parts leave the order; then each goes its way, and what is left, too."""
@@ -228,7 +232,7 @@ class Client(threading.Thread):
                 sent['then'] = then
             if self.call('split', new, sent, may_expire, other=id_) != 201:
                 return
-            if self.dice.random() < 0.2 and self.call('split', new, sent, may_expire, other=id_) != 200:
+            if self.repeated() and self.call('split', new, sent, may_expire, other=id_) != 200:
                 return
             left = {place: qty - taken.get(place, 0) for place, qty in left.items() if qty > taken.get(place, 0)}
             parts.append(new)
@@ -239,9 +243,10 @@ class Client(threading.Thread):
 class Load:
     """Some clients, for as long as the block lasts."""
 
-    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False):
+    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False, repeats=True):
         self.services, self.journal, self.seed, self.name = services, journal, seed, name
         self.lines, self.expire, self.pause_s, self.jumps = lines, expire, pause_s, jumps
+        self.repeats = repeats           # false: what is repeated may have been purged, and its id is new again
         self.ending = threading.Event()
         self.answered = 0                # acknowledged or refused, not 503: the sign of progress
         self.clients = [Client(self, i) for i in range(clients)]

@@ -47,7 +47,7 @@ def soak(run):
         pause_s = min(60, run.seconds / SAMPLES)
         samples, began = [], time.monotonic()
         print(f'    {"s":>6} {"RSS KiB":>9} {"descriptors":>12} {"threads":>8} {"calls":>10} {"rows":>9}', flush=True)
-        with stage.load(expire=0.2, pause_s=0.005):
+        with stage.load(expire=0.2, pause_s=0.005, repeats=False):
             while time.monotonic() < began + run.seconds:
                 time.sleep(pause_s)
                 stage.command('purge', '--keep', '0')
