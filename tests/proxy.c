@@ -35,7 +35,7 @@ struct proxy {
 	char            text[100];
 	struct text     late; /* kept back, for late_server */
 	int             late_server;
-	int             waiting_server; /* the same, of a client that waits; the pair's */
+	int             waiting_server; /* the same, of a client that waits; the pair's; -1: none waits */
 };
 
 static int socket_open(const char *path, bool listens)
@@ -177,6 +177,17 @@ static bool proxy_ends(struct proxy *p)
 	return ends;
 }
 
+/* True: a statement of the client is kept back, and so is what it sends behind that one. */
+static bool waits(struct proxy *p, const struct pair *pair)
+{
+	bool waiting;
+
+	pthread_mutex_lock(&p->lock);
+	waiting = pair->server >= 0 && pair->server == p->waiting_server;
+	pthread_mutex_unlock(&p->lock);
+	return waiting;
+}
+
 static bool proxy_stalls(struct proxy *p)
 {
 	bool stalls;
@@ -199,7 +210,8 @@ static void *proxy_run(void *arg)
 		}
 		fds[0] = (struct pollfd){.fd = p->listener, .events = POLLIN};
 		for (int i = 0; i < PAIRS; i++) {
-			fds[1 + 2 * i] = (struct pollfd){.fd = p->pair[i].client, .events = POLLIN};
+			fds[1 + 2 * i] = (struct pollfd){.events = POLLIN};
+			fds[1 + 2 * i].fd = waits(p, &p->pair[i]) ? -1 : p->pair[i].client;
 			fds[2 + 2 * i] = (struct pollfd){.events = POLLIN};
 			fds[2 + 2 * i].fd = clock_ms() < p->pair[i].held_ms ? -1 : p->pair[i].server;
 		}
@@ -226,7 +238,7 @@ struct proxy *proxy_open(struct scratch *s)
 	p->chunk = mem_alloc(CHUNK);
 	for (int i = 0; i < PAIRS; i++)
 		p->pair[i] = (struct pair){.client = -1, .server = -1};
-	p->late_server = -1;
+	p->late_server = p->waiting_server = -1;
 	pthread_mutex_init(&p->lock, NULL);
 	unlink(s->link);
 	p->listener = socket_open(s->link, true);
@@ -309,5 +321,6 @@ void proxy_go_on(struct proxy *p)
 {
 	pthread_mutex_lock(&p->lock);
 	send_all(p->waiting_server, p->late.data, p->late.len);
+	p->waiting_server = -1;
 	pthread_mutex_unlock(&p->lock);
 }
