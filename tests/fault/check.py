@@ -165,7 +165,8 @@ class Ledger:
                 if call == 'reserve' and not line['available'] < line['requested']:
                     self.disagree(f'{call} {id_}: not short with {line}')
         elif code in ('settled', 'expired', 'confirmed', 'released', 'buried') and code in self.states.get(about, ()):
-            self.states[about] = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM}.get(code, {code})
+            back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
+            self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
         else:
             self.disagree(f'{call} {id_}: refused with {code}')
 
