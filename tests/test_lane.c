@@ -116,7 +116,7 @@ Test(lane, storm_over_reservations)
 	flow_step("serve --lanes 2");
 	flow_steps("receipt M1 A +5000 B +5000     -> 201",
 	           "receipt M2 A +5000 B +5000     -> 201");
-	storm_over("16*60", "reserve R# A=2 B=1");
+	storm_over("16*120", "reserve R# A=2 B=1");
 	flow_steps("sku A                          -> available=8080 reserved=1920",
 	           "sku B                          -> available=9040 reserved=960");
 	cr_expect(trap_number("SELECT COUNT(*) FROM reservation") == 960);
