@@ -117,9 +117,9 @@ Test(lane, storm_over_reservations)
 	flow_steps("receipt M1 A +5000 B +5000     -> 201",
 	           "receipt M2 A +5000 B +5000     -> 201");
 	storm_over("16*120", "reserve R# A=2 B=1");
-	flow_steps("sku A                          -> available=8080 reserved=1920",
-	           "sku B                          -> available=9040 reserved=960");
-	cr_expect(trap_number("SELECT COUNT(*) FROM reservation") == 960);
+	flow_steps("sku A                          -> available=6160 reserved=3840",
+	           "sku B                          -> available=8080 reserved=1920");
+	cr_expect(trap_number("SELECT COUNT(*) FROM reservation") == 1920);
 	cr_expect(trap_number("SELECT COUNT(*) FROM reservation_line") == 1920);
 	flow_end();
 }
