@@ -409,7 +409,8 @@ Test(decide, choices_of_a_replacement)
 	cr_assert_eq(t.balances[0].hold, 6, "all of it is held in one slot");
 	cr_assert_eq(op->lines[0].slot, t.batch.slot);
 	cr_assert_eq(op->lines[2].slot, 8);
-	op_gives(op, &t.batch, &s);
+	t.batch.takes_over = true;
+	batch_gives(&t.batch, &s);
 	cr_assert_eq(s.count, 1);
 	cr_assert(s.list[0].slot == 7 && s.list[0].qty == 5 && s.list[0].back == 0);
 	free(s.list);

@@ -125,6 +125,7 @@ static bool is_good(enum outcome outcome)
 /* The member that is at fault: the order to be replaced where that one is in the way. */
 static const char *refused_field(const struct op *op, enum outcome outcome)
 {
+	_Static_assert(IS_BURIED - IS_HELD == BURIED - HELD, "outcome.def has the states together");
 	bool other = outcome == NO_OTHER || (outcome >= IS_HELD && outcome <= IS_BURIED);
 
 	return other && op->kind == OP_RESERVE ? "replaces" : NULL;

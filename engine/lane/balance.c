@@ -209,9 +209,7 @@ void balances_learn(struct lane *l)
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}
-	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes)
-			op_gives(l->batch.ops[i], &l->batch, &given);
+	batch_gives(&l->batch, &given);
 	for (size_t i = 0; i < given.count; i++) {
 		struct hint *h = hint_find(l, given.list[i].sku_id, given.list[i].location_id);
 

@@ -456,13 +456,21 @@ static void replaced_gives(const struct op *op, const struct batch *b, struct sh
 	}
 }
 
-void op_gives(const struct op *op, const struct batch *b, struct shares *s)
+static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 {
-	assert(op->writes);
 	if (op->kind == OP_RELEASE)
 		shares_of(s, op->found->lines, op->found->lines_count);
 	else if (op->kind == OP_SPLIT && op->split.then == THEN_RELEASE)
 		shares_of(s, op->lines, op->lines_count);
 	else if (op->kind == OP_RESERVE && op->other)
 		replaced_gives(op, b, s);
+}
+
+void batch_gives(const struct batch *b, struct shares *s)
+{
+	if (!b->has[OP_RELEASE] && !b->takes_over)
+		return;
+	for (size_t i = 0; i < b->count; i++)
+		if (b->ops[i]->writes)
+			op_gives(b->ops[i], b, s);
 }

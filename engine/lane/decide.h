@@ -76,8 +76,7 @@ struct reservation *op_touches(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split; NULL: there
  * is none. */
 struct reservation *op_changes(const struct op *op);
-/* Adds the units that the operation takes out of `reserved`, by the slots of stored lines. Of an operation that writes.
- */
-void op_gives(const struct op *op, const struct batch *b, struct shares *s);
+/* Adds the units that the batch takes out of `reserved`, by the slots of stored lines. */
+void batch_gives(const struct batch *b, struct shares *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* split.c - see split.h. A split moves lines and touches no slot: the lines of the part name the slots of the first.
- * Units go back to their slots only where the part is released in the same step (op_gives). */
+ * Units go back to their slots only where the part is released in the same step (batch_gives). */
 #include "engine/lane/split.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -112,7 +112,9 @@ static void part_lines_insert(struct lane *l)
 	values_fini(&moved);
 }
 
-/* The key that made the first holds the part, too. */
+/* The key that made the first holds the part, too. Both rows are written whatever the first's state and its key's
+ * limit: a count that has read the first before the split enters it behind (key_hold_enter), with units that it has no
+ * more, unless a row is there. */
 static void part_holds_insert(struct lane *l)
 {
 	values_reset(&l->rows);

@@ -147,9 +147,7 @@ void stock_write(struct lane *l, bool gather)
 	struct shares given = {0};
 	bool          adds = false, takes = false;
 
-	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes)
-			op_gives(l->batch.ops[i], &l->batch, &given);
+	batch_gives(&l->batch, &given);
 	if (given.count > 0)
 		shares_sum(&given);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
