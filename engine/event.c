@@ -1,0 +1,488 @@
+/* event.c - see event.h. */
+#include "engine/event.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+
+static const struct {
+	const char      *word;
+	enum event_about about;
+} types[EVENT_TYPES] = {
+#define X(name, number, word, about) [number] = {word, about},
+#include "engine/event_types.def"
+#undef X
+};
+
+const char *event_type_name(enum event_type t)
+{
+	return t < EVENT_TYPES ? types[t].word : NULL;
+}
+
+enum event_about event_type_about(enum event_type t)
+{
+	return t < EVENT_TYPES ? types[t].about : NOTHING;
+}
+
+enum event_type event_type_find(const char *word)
+{
+	for (unsigned t = 1; t < EVENT_TYPES; t++)
+		if (types[t].word && strcmp(types[t].word, word) == 0)
+			return (enum event_type)t;
+	return 0;
+}
+
+bool event_filter_read(const char *list, struct event_filter *filter)
+{
+	char            word[64];
+	enum event_type type;
+
+	*filter = (struct event_filter){.all = !list || !*list};
+	for (size_t len; list && *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (len >= sizeof(word))
+			return false;
+		memcpy(word, list, len);
+		word[len] = '\0';
+		type = event_type_find(word);
+		if (type == 0)
+			return false;
+		filter->wanted[type] = true;
+	}
+	return true;
+}
+
+bool event_is_wanted(const struct event_filter *filter, enum event_type t)
+{
+	return filter->all || (t < EVENT_TYPES && filter->wanted[t]);
+}
+
+/* The optional members of a reservation, as bits behind its state, and of a movement, from the first bit on. */
+enum { STATE_BITS = 3 };
+enum {
+	R_KEY = 1 << STATE_BITS,
+	R_ATTEMPTS = R_KEY << 1,
+	R_CONFIRMED = R_KEY << 2,
+	R_RELEASED = R_KEY << 3,
+	R_SETTLED = R_KEY << 4,
+	R_ERROR = R_KEY << 5,
+	R_REFERENCE = R_KEY << 6,
+	R_REPLACED = R_KEY << 7,
+	R_CUT = R_KEY << 8,
+};
+enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8 };
+enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
+_Static_assert(STATES <= 1 << STATE_BITS, "a state has its bits");
+
+/* ---- writing */
+
+static void put(struct text *to, uint64_t n)
+{
+	char  *at = text_room(to, 10);
+	size_t len = 0;
+
+	for (; n >= 0x80; n >>= 7)
+		at[len++] = (char)(n | 0x80);
+	at[len++] = (char)n;
+	at[len] = 0;
+	to->len += len;
+}
+
+static void put_signed(struct text *to, int64_t n)
+{
+	put(to, ((uint64_t)n << 1) ^ (uint64_t)(n >> 63));
+}
+
+static void put_string(struct text *to, const char *s)
+{
+	size_t len = strlen(s);
+
+	put(to, len);
+	text_bytes(to, s, len);
+}
+
+static void put_string_if(struct text *to, const char *s)
+{
+	if (s)
+		put_string(to, s);
+}
+
+/* An odd number counts from the row's time. */
+static void put_time(struct text *to, int64_t ms)
+{
+	assert(ms >= 0);
+	put(to, (uint64_t)ms << 1 | (ms < EVENT_TIME_MAX));
+}
+
+static void put_time_if(struct text *to, int64_t ms)
+{
+	if (ms != TIME_NONE)
+		put_time(to, ms);
+}
+
+static void put_head(struct text *to, const struct event_head *head)
+{
+	if (to->len == 0)
+		put(to, VERSION);
+	put(to, head->type);
+	put(to, head->by);
+	if (head->task_id) {
+		put(to, TASK_CAUSE);
+		put(to, head->task_id);
+	} else if (head->cause) {
+		put(to, strlen(head->cause) + 1);
+		text_add(to, head->cause);
+	} else {
+		put(to, NO_CAUSE);
+	}
+}
+
+static void put_lines(struct text *to, const struct line *lines, size_t count, size_t told, bool granted)
+{
+	put(to, told);
+	for (size_t i = 0; i < count && told > 0; i++) {
+		if (granted && lines[i].granted == 0)
+			continue;
+		put(to, sku_id(lines[i].sku));
+		put(to, lines[i].location->location_id);
+		put_signed(to, granted ? lines[i].granted : lines[i].qty);
+		told--;
+	}
+}
+
+void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
+                       const struct line *lines, size_t count, bool granted)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < count; i++)
+		told += !granted || lines[i].granted > 0;
+	put_head(to, head);
+	put_string(to, r->order_id);
+	put(to, (unsigned)r->state | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
+	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
+	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
+	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
+	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0));
+	put_time(to, r->created_at);
+	put_time(to, r->expires_at);
+	if (r->key_id)
+		put(to, r->key_id);
+	if (r->attempts)
+		put(to, r->attempts);
+	put_time_if(to, r->confirmed_at);
+	put_time_if(to, r->released_at);
+	put_time_if(to, r->settled_at);
+	put_string_if(to, r->last_error);
+	put_string_if(to, r->reference);
+	put_string_if(to, r->replaced_by);
+	put_lines(to, lines, count, told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told, granted);
+}
+
+void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
+                    const struct line *lines, size_t count)
+{
+	bool cut = count > EVENT_LINES_MAX;
+
+	put_head(to, head);
+	put_string(to, m->movement_id);
+	put(to, m->kind);
+	put(to,
+	    (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) | (cut ? M_CUT : 0));
+	put_time(to, m->created_at);
+	if (made_by)
+		put(to, made_by);
+	put_string_if(to, m->reason);
+	put_string_if(to, m->reference);
+	put(to, cut ? EVENT_LINES_MAX : count);
+	for (size_t i = 0; i < count && i < EVENT_LINES_MAX; i++) {
+		put(to, sku_id(lines[i].sku));
+		put(to, lines[i].location->location_id);
+		put_signed(to, lines[i].granted); /* 0, too: a count that found what was expected */
+	}
+}
+
+void event_level(struct text *to, enum event_type type, uint32_t sku_id, uint32_t location_id, int64_t available,
+                 int64_t low)
+{
+	put_head(to, &(struct event_head){.type = type});
+	put(to, sku_id);
+	put(to, location_id);
+	put_signed(to, available);
+	put_signed(to, low);
+}
+
+void event_stock(struct text *to, const struct event_units *list, size_t count)
+{
+	put_head(to, &(struct event_head){.type = EVENT_STOCK});
+	put(to, count);
+	for (size_t i = 0; i < count; i++) {
+		put(to, list[i].sku_id);
+		put_signed(to, list[i].available);
+		put_signed(to, list[i].reserved);
+		put_signed(to, list[i].on_hand);
+	}
+}
+
+/* ---- reading */
+
+struct in {
+	struct catalogue    *catalogue;
+	const unsigned char *at, *end;
+	int64_t              row_at;
+	bool                 wrong;
+	struct values       *skus, *locations;
+};
+
+static uint64_t get(struct in *in)
+{
+	uint64_t n = 0;
+
+	for (unsigned shift = 0; shift < 64 && in->at < in->end; shift += 7) {
+		n |= (uint64_t)(*in->at & 0x7f) << shift;
+		if (*in->at++ < 0x80)
+			return n;
+	}
+	in->wrong = true;
+	return 0;
+}
+
+static int64_t get_signed(struct in *in)
+{
+	uint64_t n = get(in);
+
+	return (int64_t)(n >> 1) ^ -(int64_t)(n & 1);
+}
+
+/* The next `len` bytes, of `max` at most; "" where they are not there. */
+static const char *get_bytes(struct in *in, uint64_t len, size_t max)
+{
+	const char *bytes = (const char *)in->at;
+
+	if (len > max || len > (uint64_t)(in->end - in->at)) {
+		in->wrong = true;
+		return "";
+	}
+	in->at += len;
+	return bytes;
+}
+
+static void get_code(struct in *in, uint64_t len, char *to, size_t size)
+{
+	const char *bytes = get_bytes(in, len, size - 1);
+
+	if (!in->wrong)
+		memcpy(to, bytes, len);
+}
+
+static char *get_text(struct in *in, bool there)
+{
+	uint64_t    len = there ? get(in) : 0;
+	const char *bytes = get_bytes(in, len, SIZE_MAX);
+	char       *copy = NULL;
+
+	if (there && !in->wrong) {
+		copy = mem_alloc(len + 1);
+		memcpy(copy, bytes, len);
+	}
+	return copy;
+}
+
+static int64_t get_time(struct in *in, bool there)
+{
+	uint64_t n;
+
+	if (!there)
+		return TIME_NONE;
+	n = get(in);
+	return (int64_t)(n >> 1) + (n & 1 ? in->row_at : 0);
+}
+
+static const struct sku *get_sku(struct in *in)
+{
+	uint32_t          id = (uint32_t)get(in);
+	const struct sku *sku = catalogue_sku_by_id(in->catalogue, id);
+
+	if (!sku && !in->wrong)
+		values_row(in->skus, V_INT(id));
+	return sku;
+}
+
+static const struct location *get_location(struct in *in, bool may_lack)
+{
+	uint32_t               id = (uint32_t)get(in);
+	const struct location *location = id ? catalogue_location_by_id(in->catalogue, id) : NULL;
+
+	if (!location && !in->wrong && !(may_lack && id == 0))
+		values_row(in->locations, V_INT(id));
+	return location;
+}
+
+static void get_line(struct in *in, struct line *line)
+{
+	line->sku = get_sku(in);
+	line->location = get_location(in, false);
+	line->qty = line->granted = get_signed(in);
+	line->sku_code = line->sku ? sku_code(line->sku) : "";
+	line->location_code = line->location ? line->location->code : "";
+}
+
+/* A number of things that follow, each of `size` bytes at least. */
+static size_t get_count(struct in *in, size_t size)
+{
+	uint64_t count = get(in);
+
+	in->wrong |= count > (uint64_t)(in->end - in->at) / size;
+	return in->wrong ? 0 : (size_t)count;
+}
+
+static struct reservation *get_reservation(struct in *in, bool *cut)
+{
+	struct reservation head = {0}, *r;
+	uint64_t           has;
+	size_t             count;
+
+	get_code(in, get(in), head.order_id, sizeof(head.order_id));
+	has = get(in);
+	head.state = (enum reservation_state)(has & ((1 << STATE_BITS) - 1));
+	in->wrong |= head.state < HELD || head.state >= STATES;
+	head.created_at = head.read_at = get_time(in, true); /* a hold reads `held`, as it did then */
+	head.expires_at = get_time(in, true);
+	head.key_id = has & R_KEY ? (uint32_t)get(in) : 0;
+	head.attempts = has & R_ATTEMPTS ? (unsigned)get(in) : 0;
+	head.confirmed_at = get_time(in, has & R_CONFIRMED);
+	head.released_at = get_time(in, has & R_RELEASED);
+	head.settled_at = get_time(in, has & R_SETTLED);
+	head.last_error = get_text(in, has & R_ERROR);
+	head.reference = get_text(in, has & R_REFERENCE);
+	head.replaced_by = get_text(in, has & R_REPLACED);
+	*cut = has & R_CUT;
+	count = get_count(in, 3);
+	r = mem_alloc(sizeof(*r) + count * sizeof(struct line));
+	*r = head;
+	for (; r->lines_count < count; r->lines_count++)
+		get_line(in, &r->lines[r->lines_count]);
+	return r;
+}
+
+static struct movement *get_movement(struct in *in, uint32_t *made_by, bool *cut)
+{
+	struct movement head = {0}, *m;
+	uint64_t        has;
+	size_t          count;
+
+	get_code(in, get(in), head.movement_id, sizeof(head.movement_id));
+	head.kind = (enum movement_kind)get(in);
+	in->wrong |= head.kind < RECEIPT || head.kind >= KINDS;
+	has = get(in);
+	head.created_at = get_time(in, true);
+	*made_by = has & M_KEY ? (uint32_t)get(in) : 0;
+	head.reason = get_text(in, has & M_REASON);
+	head.reference = get_text(in, has & M_REFERENCE);
+	*cut = has & M_CUT;
+	count = get_count(in, 3);
+	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
+	*m = head;
+	for (; m->lines_count < count; m->lines_count++)
+		get_line(in, &m->lines[m->lines_count]);
+	return m;
+}
+
+static void get_units(struct in *in, struct feed_event *e)
+{
+	size_t count = get_count(in, 4);
+
+	e->units = mem_alloc((count + 1) * sizeof(*e->units));
+	for (; e->units_count < count; e->units_count++) {
+		struct event_unit *unit = &e->units[e->units_count];
+
+		unit->sku = get_sku(in);
+		unit->available = get_signed(in);
+		unit->reserved = get_signed(in);
+		unit->on_hand = get_signed(in);
+	}
+}
+
+static void get_subject(struct in *in, struct feed_event *e)
+{
+	switch (event_type_about(e->type)) {
+	case RESERVATION:
+		e->reservation = get_reservation(in, &e->cut);
+		e->made_by = e->reservation->key_id;
+		break;
+	case MOVEMENT:
+		e->movement = get_movement(in, &e->made_by, &e->cut);
+		break;
+	case LEVEL:
+		e->level.sku = get_sku(in);
+		e->level.location = get_location(in, true);
+		e->level.available = get_signed(in);
+		e->level.low = get_signed(in);
+		break;
+	case STOCK:
+		get_units(in, e);
+		break;
+	default:
+		in->wrong = true;
+	}
+}
+
+static void get_head(struct in *in, struct feed_event *e)
+{
+	uint64_t cause;
+
+	e->type = (enum event_type)get(in);
+	e->by_key = (uint32_t)get(in);
+	cause = get(in);
+	if (cause == TASK_CAUSE)
+		e->task_id = get(in);
+	else if (cause != NO_CAUSE)
+		get_code(in, cause - 1, e->cause, sizeof(e->cause));
+}
+
+void feed_event_free(struct feed_event *e)
+{
+	if (!e)
+		return;
+	reservation_free(e->reservation);
+	movement_free(e->movement);
+	free(e->units);
+	free(e->by);
+	free(e->made_by_name);
+	free(e);
+}
+
+bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_event ***list, size_t *count,
+                  size_t *max, struct values *skus, struct values *locations)
+{
+	struct in in = {.catalogue = c,
+	                .at = row->changes,
+	                .end = (const unsigned char *)row->changes + row->len,
+	                .row_at = row->at,
+	                .skus = skus,
+	                .locations = locations};
+
+	in.wrong = get(&in) != VERSION;
+	for (uint32_t place = 0; in.at < in.end && !in.wrong; place++) {
+		struct feed_event *e = mem_alloc(sizeof(*e));
+
+		e->writer_id = row->writer_id;
+		e->event_no = row->event_no;
+		e->stamp = row->stamp;
+		e->at = row->at;
+		e->place = place;
+		get_head(&in, e);
+		if (!in.wrong)
+			get_subject(&in, e);
+		if (in.wrong) {
+			feed_event_free(e);
+			break;
+		}
+		*list = mem_reach(*list, *count, max, sizeof(**list));
+		(*list)[(*count)++] = e;
+	}
+	return !in.wrong;
+}

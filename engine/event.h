@@ -1,0 +1,103 @@
+/* event.h - what happened to a reservation, a movement or a level, as it stands in a row of table event: compact, in
+ * the order in which it happened. A row holds all that one transaction has changed. Pure; any thread.
+ *
+ * A row's bytes: a version, then records. A record: its type, the key that did it, its cause, then what GET would say.
+ * Numbers go seven bits a byte. Skus, locations and keys go as their numbers. A time below EVENT_TIME_MAX counts from
+ * the row's own, which nobody knows while the transaction runs: 0 is the time of the transaction. */
+#ifndef ENGINE_EVENT_H
+#define ENGINE_EVENT_H
+
+#include "engine/rows.h"
+
+enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
+enum event_type {
+#define X(name, number, word, about) name = number,
+#include "engine/event_types.def"
+#undef X
+	EVENT_TYPES
+};
+const char      *event_type_name(enum event_type t);  /* NULL: no such type */
+enum event_type  event_type_find(const char *word);   /* 0: no such type */
+enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
+
+/* Which types somebody wants to hear of. */
+struct event_filter {
+	bool all;
+	bool wanted[EVENT_TYPES];
+};
+/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type. */
+bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
+bool event_is_wanted(const struct event_filter *filter, enum event_type t);
+
+/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. */
+enum { EVENT_LINES_MAX = 500 };
+#define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
+
+/* ---- writing: each call appends a record; the first one of a row the version, too */
+
+/* What a record says beside its subject. */
+struct event_head {
+	enum event_type type;
+	uint32_t        by;      /* the key that did it; 0: none */
+	const char     *cause;   /* another order, or a word; NULL: none .. */
+	uint64_t        task_id; /* .. or the task; 0: none */
+};
+/* `r` tells all but the lines. `granted`: lines have `granted` units, and those of 0 are left out; otherwise `qty`. */
+void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
+                       const struct line *lines, size_t count, bool granted);
+/* `made_by`: the key that made the movement; 0: none. Lines have `granted` units. */
+void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
+                    const struct line *lines, size_t count);
+/* location_id 0: over all. low below 0: there is no threshold. */
+void event_level(struct text *to, enum event_type type, uint32_t sku_id, uint32_t location_id, int64_t available,
+                 int64_t low);
+struct event_units {
+	uint32_t sku_id;
+	int64_t  available, reserved, on_hand;
+};
+void event_stock(struct text *to, const struct event_units *list, size_t count);
+
+/* ---- reading */
+
+struct event_row { /* a row of table event */
+	uint32_t    writer_id;
+	uint64_t    event_no;
+	int64_t     stamp, at; /* microseconds; ms */
+	const void *changes;
+	size_t      len;
+};
+
+/* A record that was read; one of the subjects is there. One owner. */
+struct feed_event {
+	enum event_type type;
+	uint32_t        writer_id, place; /* place in the row, from 0 */
+	uint64_t        event_no;
+	int64_t         stamp, at;         /* of the row */
+	uint32_t        by_key, made_by;   /* keys: that did it; that made the subject; 0: none */
+	char           *by, *made_by_name; /* their names, which event_decode does not know: NULL; owned */
+	uint64_t        task_id;           /* the cause: a task; 0: none .. */
+	char            cause[ID_MAX + 1]; /* .. or another order, or a word; empty: none */
+	bool            cut;               /* lines were left out */
+	/* lines have codes, qty and granted, no slot */
+	struct reservation *reservation;
+	struct movement    *movement; /* without its number */
+	struct event_level {
+		const struct sku      *sku;
+		const struct location *location;       /* NULL: over all */
+		int64_t                available, low; /* low below 0: there is no threshold */
+	} level;
+	struct event_unit {
+		const struct sku *sku;
+		int64_t           available, reserved, on_hand;
+	} * units; /* of STOCK; owned */
+	size_t units_count;
+};
+void feed_event_free(struct feed_event *e); /* NULL is fine */
+
+/* Appends the records of one row, in their order, to the caller's list. Numbers that the catalogue lacks go to `skus`
+ * and `locations` (of one column): with any there, free the new records, enter the names in the catalogue, and decode
+ * again. false: the bytes are damaged, or of a later version; the list has what came before. */
+bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_event ***list, size_t *count,
+                  size_t *max, struct values *skus, struct values *locations) MUST_CHECK;
+
+#endif

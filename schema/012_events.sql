@@ -1,0 +1,39 @@
+-- The log of events: what every transaction has changed, written in that transaction, one row for all of it.
+
+-- What the log follows, one row. writer_last: the number of the newest writer, given under this row's lock, so numbers
+-- are seen in their order. keep_days: how long events are kept; 0: none are written. era: grows when the log is
+-- switched on or off; a cursor of another era is void.
+CREATE TABLE IF NOT EXISTS event_log (
+  one         TINYINT UNSIGNED NOT NULL,
+  writer_last INT UNSIGNED NOT NULL,
+  keep_days   SMALLINT UNSIGNED NOT NULL,
+  era         INT UNSIGNED NOT NULL,
+  PRIMARY KEY (one)
+) ENGINE=InnoDB;
+
+INSERT IGNORE INTO event_log (one, writer_last, keep_days, era)
+SELECT 1, COALESCE(MAX(writer_id), 0), 7, 1 FROM writer;
+
+-- A writer is a lane's connection, or one of a worker, a reaper or a command. One connection at a time has it, by its
+-- epoch and mark. event_no: the number of its last event row; a transaction counts it on under the writer's lock, so
+-- there is no hole. floor_no, floor_stamp: the last event row that was removed. ended: nobody will have it again.
+ALTER TABLE writer
+  MODIFY COLUMN writer_id INT UNSIGNED NOT NULL,
+  ADD COLUMN IF NOT EXISTS event_no BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS floor_no BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS floor_stamp BIGINT NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS ended TINYINT UNSIGNED NOT NULL DEFAULT 0;
+
+-- A row for each transaction that has changed something. stamp: that of the transaction, in microseconds; grows with
+-- event_no, and merges the writers into one order. at: the time of the transaction. changes: engine/event.h.
+CREATE TABLE IF NOT EXISTS event (
+  writer_id INT UNSIGNED NOT NULL,
+  event_no  BIGINT UNSIGNED NOT NULL,
+  stamp     BIGINT NOT NULL,
+  at        DATETIME(3) NOT NULL,
+  changes   MEDIUMBLOB NOT NULL,
+  PRIMARY KEY (writer_id, event_no)
+) ENGINE=InnoDB;
+
+-- Everybody who writes has to take up a writer anew, and to log what it does from then on.
+UPDATE writer SET epoch = epoch + 1;
