@@ -27,6 +27,18 @@ enum event_about event_type_about(enum event_type t)
 	return t < EVENT_TYPES ? types[t].about : NOTHING;
 }
 
+enum event_type event_of_movement(enum movement_kind k)
+{
+	static const enum event_type of[KINDS] = {[RECEIPT] = EVENT_RECEIPT,
+	                                          [ADJUSTMENT] = EVENT_ADJUSTMENT,
+	                                          [RETURN] = EVENT_RETURN,
+	                                          [STOCKTAKE] = EVENT_COUNT,
+	                                          [SETTLEMENT] = EVENT_SETTLEMENT};
+
+	assert(k < KINDS && of[k]);
+	return of[k];
+}
+
 enum event_type event_type_find(const char *word)
 {
 	for (unsigned t = 1; t < EVENT_TYPES; t++)
@@ -180,6 +192,19 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	put_string_if(to, r->reference);
 	put_string_if(to, r->replaced_by);
 	put_lines(to, lines, count, told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told, granted);
+}
+
+void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
+                   enum reservation_state state)
+{
+	struct reservation now = *r;
+
+	now.state = state;
+	if (state == SETTLED)
+		now.settled_at = 0;
+	else if (state != BURIED)
+		now.attempts = 0;
+	event_reservation(to, head, &now, r->lines, r->lines_count, false);
 }
 
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,

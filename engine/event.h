@@ -16,8 +16,9 @@ enum event_type {
 #undef X
 	EVENT_TYPES
 };
-const char      *event_type_name(enum event_type t);  /* NULL: no such type */
-enum event_type  event_type_find(const char *word);   /* 0: no such type */
+const char      *event_type_name(enum event_type t); /* NULL: no such type */
+enum event_type  event_type_find(const char *word);  /* 0: no such type */
+enum event_type  event_of_movement(enum movement_kind k);
 enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
 
 /* Which types somebody wants to hear of. */
@@ -45,6 +46,9 @@ struct event_head {
 /* `r` tells all but the lines. `granted`: lines have `granted` units, and those of 0 are left out; otherwise `qty`. */
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted);
+/* A reservation that enters `state` with the row: expired, settled, buried, or confirmed anew by a kick. */
+void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
+                   enum reservation_state state);
 /* `made_by`: the key that made the movement; 0: none. Lines have `granted` units. */
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
                     const struct line *lines, size_t count);
