@@ -39,10 +39,11 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
-	{"work", WORK, "settle|expire", "claims due reservations and completes them",
+	{"work", WORK, "settle|expire|deliver", "claims due reservations and completes them; brings events to webhooks",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
          "  holdfast work expire --every 1\n"
+         "  holdfast work deliver --webhooks-allow 10.0.0.0/8\n"
          "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",

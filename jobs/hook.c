@@ -101,10 +101,10 @@ void hook_take(struct hook *h, struct feed_page *page, int64_t now_ms)
 
 static void attempt_begin(struct hook *h, struct window_event *e, struct sender *s, struct text *body, int64_t now_ms)
 {
-	struct attempt *a = mem_alloc(sizeof(*a));
-	char            id[EVENT_ID_SIZE];
+	char id[EVENT_ID_SIZE];
 
-	*a = (struct attempt){h, e, now_ms};
+	e->owner = h;
+	e->begun_ms = now_ms;
 	event_id(id, e->event);
 	text_reset(body);
 	event_json(body, e->event);
@@ -114,7 +114,7 @@ static void attempt_begin(struct hook *h, struct window_event *e, struct sender 
 	                              .body = body->data,
 	                              .len = body->len,
 	                              .secrets = {h->secrets[0], *h->secrets[1] ? h->secrets[1] : NULL},
-	                              .arg = a});
+	                              .arg = e});
 }
 
 void hook_send(struct hook *h, struct sender *s, struct text *body, int64_t now_ms, int64_t *due_ms)
@@ -157,8 +157,7 @@ static void failing_note(struct failing *f, int64_t asked_s, int64_t now_ms)
 		f->due_ms = f->since_ms + GIVE_UP_MS;
 }
 
-static void hook_failed(struct hook *h, struct window_event *e, const struct attempt *a, const struct posted *p,
-                        int64_t now_ms)
+static void hook_failed(struct hook *h, struct window_event *e, const struct posted *p, int64_t now_ms)
 {
 	unsigned probes = h->webhook.parallel < PROBES ? h->webhook.parallel : PROBES;
 
@@ -167,7 +166,7 @@ static void hook_failed(struct hook *h, struct window_event *e, const struct att
 		          p->why);
 	e->state = EVENT_WAITS;
 	failing_note(&e->failing, p->retry_after_s, now_ms);
-	if (a->begun_ms >= h->paused_ms)
+	if (e->begun_ms >= h->paused_ms)
 		h->in_a_row++;
 	if (h->in_a_row >= probes || p->retry_after_s >= 0) {
 		failing_note(&h->receiver, p->retry_after_s, now_ms);
@@ -180,23 +179,23 @@ static void hook_failed(struct hook *h, struct window_event *e, const struct att
 		h->state = WEBHOOK_FAILED;
 }
 
-void hook_sent(struct attempt *a, const struct posted *p, int64_t now_ms)
+void hook_sent(const struct posted *p, int64_t now_ms)
 {
-	struct hook *h = a->hook;
+	struct window_event *e = p->arg;
+	struct hook         *h = e->owner;
 
 	h->flying--;
 	counter_add(p->delivered ? COUNT_DELIVERED : COUNT_UNDELIVERED, 1);
 	if (p->delivered) {
-		window_delivered(h->window, a->event);
+		window_delivered(h->window, e);
 		h->receiver = (struct failing){0};
 		h->in_a_row = 0;
 	} else {
-		hook_failed(h, a->event, a, p, now_ms);
+		hook_failed(h, e, p, now_ms);
 	}
 	h->last_status = p->status;
 	snprintf(h->last_error, sizeof(h->last_error), "%s", p->why);
 	h->changed = true;
-	free(a);
 }
 
 /* ---- what there is */

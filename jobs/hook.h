@@ -39,15 +39,10 @@ void hook_secrets(struct hook *h, const struct vault *v, const struct webhook *r
 unsigned hook_wants(const struct hook *h, int64_t now_ms);
 void     hook_take(struct hook *h, struct feed_page *page, int64_t now_ms);
 
-struct attempt {
-	struct hook         *hook;
-	struct window_event *event;
-	int64_t              begun_ms;
-};
 /* Begins the attempts that may be now. *due_ms falls to the time of the next one. */
 void hook_send(struct hook *h, struct sender *s, struct text *body, int64_t now_ms, int64_t *due_ms);
-/* The end of an attempt, which is freed. */
-void hook_sent(struct attempt *a, const struct posted *p, int64_t now_ms);
+/* The end of an attempt, of the hook that posted it. */
+void hook_sent(const struct posted *p, int64_t now_ms);
 /* The oldest event that fails; NULL: none does. *due_ms: when it is tried again. */
 const struct window_event *hook_failing(struct hook *h, int64_t *due_ms);
 /* True: nothing can be done before some time to come, or something new. */

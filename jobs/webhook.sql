@@ -69,3 +69,8 @@ UPDATE webhook
        failing_since = IF({failures}, UTC_TIMESTAMP(3) - INTERVAL {failing_ms} * 1000 MICROSECOND, NULL),
        retry_at = IF({failures}, UTC_TIMESTAMP(3) + INTERVAL {pause_ms} * 1000 MICROSECOND, NULL)
  WHERE webhook_id = {webhook} AND task_id = {task} AND version = {version} AND state = {active};
+
+-- name: webhook_pass
+-- Leaves the webhook to another deliverer.
+UPDATE webhook SET task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+ WHERE webhook_id = {webhook} AND task_id = {task};

@@ -21,6 +21,8 @@ struct window_event {
 	struct feed_event *event; /* its page's */
 	struct failing     failing;
 	enum { EVENT_WAITS, EVENT_FLIES, EVENT_DELIVERED } state;
+	int64_t     begun_ms; /* its attempt, and whose it is: the owner's */
+	void       *owner;
 	/* ---- private */
 	bool        fresh;    /* no attempt was made */
 	unsigned    blockers; /* events that it waits for */
