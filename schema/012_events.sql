@@ -34,5 +34,5 @@ CREATE TABLE IF NOT EXISTS event (
   PRIMARY KEY (writer_id, event_no)
 ) ENGINE=InnoDB;
 
--- Everybody who writes has to take up a writer anew, and to log what it does from then on.
-UPDATE writer SET epoch = epoch + 1;
+-- Every lane has to take up its writer anew, and logs what it does from then on.
+UPDATE writer SET epoch = epoch + 1000000;
