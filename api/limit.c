@@ -44,7 +44,6 @@ static void op_judge(struct key *key, struct op *op)
 {
 	int64_t units = op_units(op), room;
 
-	op->reserve.key_id = key->line.key_id;
 	op->reserve.by = key->name;
 	if (key->line.held == 0)
 		return;
@@ -59,13 +58,13 @@ static void op_judge(struct key *key, struct op *op)
 
 void limit_begin(struct key *key, struct op *first)
 {
-	for (struct op *op = first; op; op = op->next)
-		if (op->kind == OP_RESERVE) {
+	for (struct op *op = first; op; op = op->next) {
+		op->key_id = key->line.key_id;
+		if (op->kind == OP_RESERVE)
 			op_judge(key, op);
-		} else if (op->kind == OP_MOVE) {
-			op->move.key_id = key->line.key_id;
+		else if (op->kind == OP_MOVE)
 			op->move.by = key->name;
-		}
+	}
 }
 
 /* ---- outcomes */

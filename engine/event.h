@@ -16,8 +16,9 @@ enum event_type {
 #undef X
 	EVENT_TYPES
 };
-const char      *event_type_name(enum event_type t);  /* NULL: no such type */
-enum event_type  event_type_find(const char *word);   /* 0: no such type */
+const char      *event_type_name(enum event_type t); /* NULL: no such type */
+enum event_type  event_type_find(const char *word);  /* 0: no such type */
+enum event_type  event_of_movement(enum movement_kind k);
 enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
 
 /* Which types somebody wants to hear of. */
@@ -25,12 +26,14 @@ struct event_filter {
 	bool all;
 	bool wanted[EVENT_TYPES];
 };
-/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type. */
+/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
+ * commas or behind the last. */
 bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
 bool event_is_wanted(const struct event_filter *filter, enum event_type t);
 
-/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. */
-enum { EVENT_LINES_MAX = 500 };
+/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. EVENT_UNITS_MAX: an event
+ * of 20 kB has room for so many, whatever their skus are; of short skus for more. */
+enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 85 };
 #define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
 
 /* ---- writing: each call appends a record; the first one of a row the version, too */
@@ -39,12 +42,15 @@ enum { EVENT_LINES_MAX = 500 };
 struct event_head {
 	enum event_type type;
 	uint32_t        by;      /* the key that did it; 0: none */
-	const char     *cause;   /* another order, or a word; NULL: none .. */
+	const char     *cause;   /* another order, or a word; NULL or empty: none .. */
 	uint64_t        task_id; /* .. or the task; 0: none */
 };
 /* `r` tells all but the lines. `granted`: lines have `granted` units, and those of 0 are left out; otherwise `qty`. */
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted);
+/* A reservation that enters `state` with the row: expired, settled, buried, or confirmed anew by a kick. */
+void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
+                   enum reservation_state state);
 /* `made_by`: the key that made the movement; 0: none. Lines have `granted` units. */
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
                     const struct line *lines, size_t count);

@@ -37,8 +37,7 @@ enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, ANSWERERS };
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
-	uint32_t          key_id; /* the key that asks; 0: none */
-	const char       *by;     /* its name, which outlives the op; NULL: none */
+	const char       *by; /* the name of the key that asks, which outlives the op; NULL: none */
 	int64_t           ttl_s;
 	bool              confirm;    /* held and confirmed in one step */
 	bool              limited;    /* the key has a limit of units .. */
@@ -54,8 +53,7 @@ struct split {                /* OP_SPLIT: units of op->other go to a new reserv
 
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
-	uint32_t           key_id;             /* the key that asks; 0: none */
-	const char        *by;                 /* its name, which outlives the op; NULL: none */
+	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
@@ -126,6 +124,7 @@ struct op {
 	/* ---- the question and the answer */
 	char                id[ID_MAX + 1]; /* order_id or movement_id */
 	uint8_t             lines_hash[16]; /* op_seal makes it */
+	uint32_t            key_id;         /* the key that asks; 0: none */
 	enum outcome        outcome;
 	struct reservation *reservation; /* the answer of a reservation's kinds: as it is now; owned */
 	const char         *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */

@@ -1,8 +1,11 @@
 /* shares.c - see shares.h. */
 #include "engine/shares.h"
 #include "engine/base/memory.h"
+#include "engine/event.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back)
 {
@@ -80,22 +83,26 @@ void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 	free(s.list);
 }
 
+static void settlement_names(const struct settlement *settlement, struct movement *m, char reference[24])
+{
+	*m = (struct movement){.kind = SETTLEMENT, .reference = reference};
+	snprintf(m->movement_id, sizeof(m->movement_id), OF_JOBS "%llu/%llu", (unsigned long long)settlement->task_id,
+	         (unsigned long long)settlement->part);
+	snprintf(reference, 24, "%llu", (unsigned long long)settlement->task_id);
+}
+
 static void settlement_movement(struct txn *t, const struct settlement *settlement)
 {
 	static const uint8_t no_hash[16];
-	struct text          id = {0}, reference = {0};
+	struct movement      m;
 	struct values        rows = {0};
+	char                 reference[24];
 
-	text_format(&id, OF_JOBS "%llu/%llu", (unsigned long long)settlement->task_id,
-	            (unsigned long long)settlement->part);
-	text_format(&reference, "%llu", (unsigned long long)settlement->task_id);
-	values_row(&rows, V_INT(settlement->movement_no), V_BYTES(id.data, id.len), V_INT(SETTLEMENT),
-	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_BYTES(reference.data, reference.len),
-	           V_TEXT(NULL));
+	settlement_names(settlement, &m, reference);
+	values_row(&rows, V_INT(settlement->movement_no), V_TEXT(m.movement_id), V_INT(SETTLEMENT),
+	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_TEXT(reference), V_TEXT(NULL));
 	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
-	text_fini(&id);
-	text_fini(&reference);
 }
 
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
@@ -117,4 +124,33 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
 	free(s.list);
+}
+
+void settlement_tell(struct text *changes, struct reservation *const *list, size_t count,
+                     const struct settlement *settlement)
+{
+	struct event_head head = {.type = EVENT_SETTLEMENT, .task_id = settlement->task_id};
+	struct movement   m;
+	struct line      *lines;
+	char              reference[24];
+	size_t            max = 0, all = 0, kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		max += list[i]->lines_count;
+	lines = mem_alloc((max + 1) * sizeof(*lines));
+	for (size_t i = 0; i < count; i++) {
+		memcpy(lines + all, list[i]->lines, list[i]->lines_count * sizeof(*lines));
+		all += list[i]->lines_count;
+	}
+	lines_sort(lines, all);
+	for (size_t i = 0; i < all; i++) {
+		if (kept == 0 || lines[kept - 1].sku != lines[i].sku || lines[kept - 1].location != lines[i].location) {
+			lines[kept] = lines[i];
+			lines[kept++].granted = 0;
+		}
+		lines[kept - 1].granted -= lines[i].qty;
+	}
+	settlement_names(settlement, &m, reference);
+	event_movement(changes, &head, &m, 0, lines, kept);
+	free(lines);
 }

@@ -35,5 +35,8 @@ struct settlement {
 };
 /* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
+/* Appends the event of that movement. */
+void settlement_tell(struct text *changes, struct reservation *const *list, size_t count,
+                     const struct settlement *settlement);
 
 #endif

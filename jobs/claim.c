@@ -3,8 +3,11 @@
 #include "jobs/claim.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/db/retry.h"
 #include "engine/db/txn.h"
+#include "engine/event.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,50 +133,126 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	return result;
 }
 
-/* (reservation_id, attempts as claimed, changed as it is now) of the orders that are there still. */
-static void take_up_rows(struct values *rows, struct reservation **mine, size_t count,
-                         const struct reservation_reader *now)
+/* True: nobody else has had the order since the reaper freed it: it still names the task, or waits again or is buried
+ * with the reaper's words. Another worker's claim that was lost, too, has charged an attempt and left other words. */
+static bool is_free_since(const struct task *task, const struct reservation *mine, const struct reservation *now)
+{
+	enum reservation_state from = task_kind_from(task->kind);
+	char                   words[LEASE_WORDS];
+
+	if (now->reservation_id != mine->reservation_id || (now->attempts != mine->attempts && now->attempts != 0))
+		return false;
+	if (now->state == from && now->task_id == task->task_id)
+		return true;
+	snprintf(words, sizeof(words), LEASE_RAN_OUT, task->worker);
+	return (now->state == BURIED || (now->state == from && now->task_id == 0)) && now->last_error &&
+	       strcmp(now->last_error, words) == 0;
+}
+
+/* Lists the orders that may be taken up, (reservation_id, attempts as claimed, changed as it is now), and the events of
+ * those that were buried. */
+static void take_up_rows(const struct task *task, struct reservation **mine, size_t count,
+                         const struct reservation_reader *now, struct values *rows, struct text *changes)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct reservation *r = task_rows_find(now, mine[i]->order_id);
 
-		if (r && r->reservation_id == mine[i]->reservation_id)
-			values_row(rows, V_INT(r->reservation_id), V_INT(mine[i]->attempts), V_INT(r->changed));
+		if (!r || !is_free_since(task, mine[i], r))
+			continue;
+		values_row(rows, V_INT(r->reservation_id), V_INT(mine[i]->attempts), V_INT(r->changed));
+		if (r->state == BURIED) {
+			struct reservation again = *r;
+
+			again.state = task_kind_from(task->kind);
+			again.attempts = r->attempts ? r->attempts : 1;
+			event_reservation(changes, &(struct event_head){.type = EVENT_KICKED, .task_id = task->task_id},
+			                  &again, r->lines, r->lines_count, false);
+		}
 	}
+}
+
+/* Takes the orders up in one transaction: all of the rows, or none. */
+static enum db_result take_up_write(struct db *db, const struct task *task, int64_t lease_s, const struct values *rows,
+                                    const struct text *changes, int64_t stamp_min, enum txn_verdict *verdict)
+{
+	const struct fill fill = {.rows = rows,
+	                          .mark = task->mark,
+	                          .task = (int64_t)task->task_id,
+	                          .orders = (int64_t)rows->rows,
+	                          .state = task_kind_from(task->kind),
+	                          .lease_s = lease_s};
+	struct txn        t = {0};
+
+	txn_begin(&t, db);
+	txn_enter(&t, stamp_min, changes->len > 0);
+	txn_run(&t, TASK_TAKE_UP, &fill);
+	txn_expect(&t, 1, TXN_CLOSED);
+	txn_run(&t, TASK_TAKE_UP_ORDERS, &fill);
+	txn_expect(&t, rows->rows, TXN_MOVED);
+	txn_log(&t, changes);
+	return txn_commit(&t, verdict);
+}
+
+/* Leaves those out that were changed since the first look. */
+static enum db_result look_again(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
+                                 struct reservation_reader *first)
+{
+	struct reservation_reader now = {0};
+	enum db_result            result = rows_now(db, c, mine, count, &now);
+	size_t                    kept = 0;
+
+	for (size_t i = 0; i < now.count; i++) {
+		const struct reservation *before = task_rows_find(first, now.list[i]->order_id);
+
+		if (before && before->changed == now.list[i]->changed)
+			now.list[kept++] = now.list[i];
+		else
+			reservation_free(now.list[i]);
+	}
+	now.count = kept;
+	reservations_free(first->list, first->count);
+	*first = now;
+	return result;
+}
+
+/* Takes up the orders of the first look. DB_RETRY: somebody came between, and nothing was done. */
+static enum db_result take_up(struct db *db, const struct task *task, int64_t lease_s, struct reservation **mine,
+                              size_t count, const struct reservation_reader *first)
+{
+	struct values    rows = {0};
+	struct text      changes = {0};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result = DB_OK;
+
+	take_up_rows(task, mine, count, first, &rows, &changes);
+	if (rows.rows > 0)
+		result = take_up_write(db, task, lease_s, &rows, &changes,
+		                       reservations_as_read(NULL, first->list, first->count), &verdict);
+	values_fini(&rows);
+	text_fini(&changes);
+	return result == DB_OK && (verdict == TXN_MOVED || verdict == TXN_FENCED) ? DB_RETRY : result;
 }
 
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct values             rows = {0};
-	enum db_result            result;
-	int64_t                   of = (int64_t)task->task_id, stamp_min;
+	struct retry              retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
+	uint64_t                  of = task->task_id;
+	enum db_result            result = rows_now(db, c, mine, mine_count, &in);
 
 	if (task->mark == 0)
 		task->mark = mark_new();
-	result = rows_now(db, c, mine, mine_count, &in);
-	take_up_rows(&rows, mine, mine_count, &in);
-	stamp_min = reservations_as_read(NULL, in.list, in.count);
+	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, mine_count, &in)))
+		result = look_again(db, c, mine, mine_count, &in);
 	reservations_free(in.list, in.count);
 	in = (struct reservation_reader){0};
-	task->task_id = 0;
-	if (result == DB_OK && rows.rows > 0)
-		result = txn_ask(db, TASK_TAKE_UP,
-		                 &(struct fill){.rows = &rows,
-		                                .stamp_min = stamp_min,
-		                                .mark = task->mark,
-		                                .task = of,
-		                                .state = task_kind_from(task->kind),
-		                                .lease_s = lease_s},
-		                 claim_read, task);
-	values_fini(&rows);
-	if (result == DB_DUPLICATE)
-		result = claim_look(db, task);
+	if (result == DB_OK || result == DB_DUPLICATE)
+		result = claim_look(db, task); /* task_id 0: nothing was left for it */
 	if (result == DB_OK)
 		result = rows_now(db, c, mine, mine_count, &in);
 	if (result != DB_OK)
-		task->task_id = (uint64_t)of; /* the caller asks for this task again */
+		task->task_id = of; /* the caller asks for this task again */
 	*now = in.list;
 	*count = in.count;
 	return result;

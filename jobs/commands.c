@@ -2,9 +2,11 @@
 #include "jobs/commands.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/db/checks.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
+#include "engine/event.h"
 #include "jobs/claim.h"
 #include "jobs/database.h"
 #include "jobs/work.h"
@@ -135,100 +137,117 @@ int reap_run(const struct command *self, int argc, char **argv)
 
 /* ---- kick */
 
-struct buried {
-	struct values rows; /* (reservation_id, changed) */
-	int64_t       changed_last, state;
-};
-
-static void buried_read(void *arg, const struct db_row *row)
+/* Kicks those of the reservations that are buried. Where somebody came between, the verdict says so. */
+static enum db_result kick(struct db *db, const struct reservation_reader *in, int64_t *kicked,
+                           enum txn_verdict *verdict)
 {
-	struct buried *in = arg;
+	const struct event_head head = {.type = EVENT_KICKED};
+	struct reservation    **buried = mem_alloc((in->count + 1) * sizeof(*buried));
+	struct values           rows = {0};
+	struct text             changes = {0};
+	struct txn              t = {0};
+	size_t                  count = 0;
+	enum db_result          result = DB_OK;
 
-	values_row(&in->rows, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
-	in->changed_last = db_int(row, 1) > in->changed_last ? db_int(row, 1) : in->changed_last;
-	in->state = row->columns > 2 ? db_int(row, 2) : BURIED;
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->state == BURIED) {
+			event_entered(&changes, &head, in->list[i], CONFIRMED);
+			buried[count++] = in->list[i];
+		}
+	*verdict = TXN_DONE;
+	if (count > 0) {
+		txn_begin(&t, db);
+		txn_enter(&t, reservations_as_read(&rows, buried, count), true);
+		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &rows});
+		txn_expect(&t, count, TXN_MOVED);
+		txn_log(&t, &changes);
+		result = txn_commit(&t, verdict);
+	}
+	*kicked = result == DB_OK && *verdict == TXN_DONE ? (int64_t)count : 0;
+	free(buried);
+	values_fini(&rows);
+	text_fini(&changes);
+	return result == DB_OK && *verdict != TXN_DONE ? DB_RETRY : result;
 }
 
-/* Kicks a page of orders. Where another kick took some of them, the next page shows the rest. */
-static enum db_result kick(struct db *db, const struct buried *page, enum txn_verdict *verdict)
+/* Reads the reservations, and kicks them; again where somebody came between. `list`: of ids or of order_ids, as `find`
+ * wants it. The reader is the caller's. */
+static enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
+                                struct reservation_reader *in, int64_t *kicked)
 {
-	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES};
-	enum db_result result;
+	struct retry     retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result;
 
 	do {
-		struct txn t = {0};
-
-		txn_begin(&t, db);
-		txn_stamp(&t, page->changed_last + 1);
-		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &page->rows});
-		txn_expect(&t, page->rows.rows, TXN_MOVED);
-		result = txn_commit(&t, verdict);
+		reservations_free(in->list, in->count);
+		*in = (struct reservation_reader){.catalogue = c};
+		result = txn_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, reservation_read, in);
+		reservations_join(in);
+		if (result == DB_OK)
+			result = kick(db, in, kicked, &verdict);
 	} while (retry_again(&retry, result));
 	return result;
 }
 
-static int kick_all(struct db *db, int64_t *kicked)
+static void id_read(void *arg, const struct db_row *row)
 {
-	struct buried    page = {0};
-	enum txn_verdict verdict = TXN_DONE;
-	enum db_result   result;
+	values_row(arg, V_INT(db_int(row, 0)));
+}
+
+static int kick_all(struct db *db, struct catalogue *c, int64_t *kicked)
+{
+	struct reservation_reader in = {0};
+	struct values             ids = {0};
+	int64_t                   of_page;
+	enum db_result            result;
 
 	*kicked = 0;
 	do {
-		values_reset(&page.rows);
-		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, buried_read, &page);
-		if (result == DB_OK && page.rows.rows > 0)
-			result = kick(db, &page, &verdict);
-		if (result == DB_OK && verdict == TXN_DONE)
-			*kicked += (int64_t)page.rows.rows;
-	} while (result == DB_OK && page.rows.rows > 0);
-	values_fini(&page.rows);
+		values_reset(&ids);
+		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+		if (result == DB_OK && ids.rows > 0)
+			result = kick_list(db, c, RESERVATION_BY_ID, &ids, &in, &of_page);
+		if (result == DB_OK && ids.rows > 0)
+			*kicked += of_page;
+	} while (result == DB_OK && ids.rows > 0);
+	reservations_free(in.list, in.count);
+	values_fini(&ids);
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
-/* A reservation that was changed since it was read is read anew. */
-static int kick_one(struct db *db, const char *order_id)
+static int kick_one(struct db *db, struct catalogue *c, const char *order_id)
 {
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	struct buried  in;
-	struct values  ids = {0};
-	enum db_result result;
+	struct reservation_reader in = {0};
+	struct values             ids = {0};
+	int64_t                   kicked = 0;
+	enum db_result            result;
 
 	values_row(&ids, V_TEXT(order_id));
-	do {
-		enum txn_verdict verdict = TXN_DONE;
-
-		in = (struct buried){0};
-		result = txn_ask(db, KICK_FIND, &(struct fill){.rows = &ids}, buried_read, &in);
-		if (result == DB_OK && in.state == BURIED)
-			result = kick(db, &in, &verdict);
-		if (result == DB_OK && verdict != TXN_DONE)
-			result = DB_RETRY;
-		values_fini(&in.rows);
-	} while (retry_again(&retry, result));
+	result = kick_list(db, c, RESERVATION_FIND, &ids, &in, &kicked);
+	if (result == DB_OK && kicked == 0)
+		say("%s is %s", order_id, in.count ? reservation_state_name(in.list[0]->state) : "not known");
+	reservations_free(in.list, in.count);
 	values_fini(&ids);
 	if (result != DB_OK)
 		return EXIT_UNAVAILABLE;
-	if (in.state == BURIED)
-		return EXIT_DONE;
-	say("%s is %s", order_id, in.state ? reservation_state_name((enum reservation_state)in.state) : "not known");
-	return EXIT_TROUBLE;
+	return kicked ? EXIT_DONE : EXIT_TROUBLE;
 }
 
 static int kick_act(struct db *db, void *arg)
 {
-	int64_t kicked;
-	int     status;
+	struct catalogue *c = catalogue_new();
+	int64_t           kicked = 0;
+	int               status = arg ? kick_one(db, c, arg) : kick_all(db, c, &kicked);
 
+	catalogue_free(c);
 	if (arg) {
-		status = kick_one(db, arg);
 		if (status == EXIT_DONE && option_given(OPTION_json))
 			puts("{\"kicked\":1}");
 		else if (status == EXIT_DONE)
 			printf("%s is confirmed again\n", (char *)arg);
 		return status;
 	}
-	status = kick_all(db, &kicked);
 	printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
 	       (long long)kicked);
 	return status;
@@ -302,10 +321,10 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 	return result;
 }
 
-/* Removes rows of lanes, which need no page. */
-static enum db_result purge_lanes(struct db *db, struct purge *p)
+/* Removes writers, which need no page. */
+static enum db_result purge_writers(struct db *db, struct purge *p)
 {
-	return txn_ask(db, LANE_PURGE, &(struct fill){.keep_days = p->days}, NULL, NULL);
+	return txn_ask(db, WRITER_PURGE, &(struct fill){.keep_days = p->days}, NULL, NULL);
 }
 
 /* A batch that lost a conflict with the service was undone, and is done again. */
@@ -371,7 +390,7 @@ static int purge_act(struct db *db, void *arg)
 	if (result == DB_OK)
 		result = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	if (result == DB_OK)
-		result = purge_batch(db, p, purge_lanes);
+		result = purge_batch(db, p, purge_writers);
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed\n",
 	       (long long)reservations, (long long)p->removed);

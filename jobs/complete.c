@@ -10,6 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
+#include "engine/event.h"
 #include "engine/shares.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
+static void bury_tell(struct text *changes, const struct task *task, const struct reservation *r, const char *error);
 
 /* ---- complete */
 
@@ -81,14 +83,30 @@ static void aside_add(struct aside *aside, struct reservation *r, int64_t comple
 	aside->completed[aside->count++] = completed;
 }
 
-static void settle_run(struct txn *t, struct parts *p, struct reservation **list, size_t count)
+/* The effect of a completion, and its event row. */
+static void effect_run(struct txn *t, struct parts *p, struct reservation **list, size_t count)
 {
+	bool              settles = p->task->kind == TASK_SETTLE;
 	struct settlement settlement = {p->task->task_id, list[0]->reservation_id, 0};
+	struct event_head head = {.type = settles ? EVENT_SETTLED : EVENT_EXPIRED, .task_id = p->task->task_id};
+	struct text       changes = {0};
 
 	p->ids.owner = p->task->task_id;
 	p->ids.clock_offset_ms = list[0]->read_at - clock_ms();
-	settlement.movement_no = id_make(&p->ids);
-	stock_settle(t, list, count, &settlement);
+	if (settles) {
+		settlement.movement_no = id_make(&p->ids);
+		stock_settle(t, list, count, &settlement);
+	} else {
+		stock_give_back(t, list, count);
+	}
+	if (t->logs) {
+		for (size_t i = 0; i < count; i++)
+			event_entered(&changes, &head, list[i], settles ? SETTLED : EXPIRED);
+		if (settles)
+			settlement_tell(&changes, list, count, &settlement);
+		txn_log(t, &changes);
+	}
+	text_fini(&changes);
 }
 
 /* Adds a statement that changes `count` of these rows. */
@@ -130,13 +148,11 @@ static enum db_result complete_write(struct parts *p, struct reservation **list,
 	assert(count > 0 && *done <= count);
 	txn_begin(&t, p->db);
 	t.whole = count == 1;
-	txn_stamp(&t, reservations_as_read(NULL, list, count));
+	txn_enter(&t, reservations_as_read(NULL, list, count), *done > 0);
 	rows_run(&t, task_kind_complete(task->kind), task, list, *done);
 	rows_run(&t, TASK_GIVE_BACK_HELD, task, list + *done, count - *done);
-	if (task->kind == TASK_SETTLE)
-		settle_run(&t, p, list, *done);
-	else
-		stock_give_back(&t, list, *done);
+	if (*done > 0)
+		effect_run(&t, p, list, *done);
 	task_count(&t, TASK_COMPLETED, task, *done);
 	return txn_commit(&t, verdict);
 }
@@ -173,7 +189,7 @@ static bool all_are_refused(const struct parts *p)
 static enum db_result refused_alone(struct parts *p, struct reservation *r, enum txn_verdict *verdict)
 {
 	bool           slots = *verdict == TXN_MISPLACED, bury = slots || db_refused_row(p->db) || p->buries;
-	struct text    reason = {0};
+	struct text    reason = {0}, changes = {0};
 	struct txn     t = {0};
 	enum db_result result;
 
@@ -190,8 +206,11 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	text_format(&reason, "the database refused it: %.400s",
 	            slots ? "its units are not in the slots that it names" : db_error(p->db));
 	txn_begin(&t, p->db);
-	txn_stamp(&t, r->changed + 1);
+	txn_enter(&t, r->changed + 1, bury);
 	fail_row(&t, p->task, r, reason.data, bury);
+	if (bury)
+		bury_tell(&changes, p->task, r, reason.data);
+	txn_log(&t, &changes);
 	task_count(&t, TASK_FAILED, p->task, 1);
 	result = txn_commit(&t, verdict);
 	if (result == DB_OK && *verdict == TXN_DONE) {
@@ -201,6 +220,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 		p->gone.refused++;
 	}
 	text_fini(&reason);
+	text_fini(&changes);
 	return result;
 }
 
@@ -240,7 +260,7 @@ static enum db_result locked_put_off(struct parts *p, enum txn_verdict *verdict)
 	enum db_result result;
 
 	txn_begin(&t, p->db);
-	txn_stamp(&t, reservations_as_read(NULL, p->locked.list, p->locked.count));
+	txn_enter(&t, reservations_as_read(NULL, p->locked.list, p->locked.count), false);
 	rows_run(&t, TASK_PUT_OFF, p->task, p->locked.list, p->locked.count);
 	task_count(&t, TASK_COMPLETED, p->task, 0);
 	result = txn_commit(&t, verdict);
@@ -413,6 +433,17 @@ static void fail_row(struct txn *t, const struct task *task, const struct reserv
 	txn_expect(t, 1, TXN_MOVED);
 }
 
+/* Appends the event of a burial. */
+static void bury_tell(struct text *changes, const struct task *task, const struct reservation *r, const char *error)
+{
+	struct reservation now = *r;
+
+	now.last_error = (char *)error;
+	now.state = BURIED;
+	event_reservation(changes, &(struct event_head){.type = EVENT_BURIED, .task_id = task->task_id}, &now, r->lines,
+	                  r->lines_count, false);
+}
+
 static const struct report *report_of(const struct reservation *r, const struct report *orders, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -421,17 +452,28 @@ static const struct report *report_of(const struct reservation *r, const struct 
 	return NULL;
 }
 
-/* Adds a step for each of the task's rows that a report names; counts these rows. */
-static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
-                      unsigned attempts_max, struct task_answer *a)
+static bool is_to_bury(const struct task *task, const struct reservation *r, const struct report *report,
+                       unsigned attempts_max)
 {
+	return task->kind == TASK_SETTLE && (!report->retry || r->attempts >= attempts_max);
+}
+
+/* Adds a step for each of the task's rows that a report names, and an event for each that is buried. */
+static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
+                      unsigned attempts_max, const struct task *task)
+{
+	struct text changes = {0};
+
 	for (size_t i = 0; i < open->count; i++) {
 		const struct report *report = report_of(open->list[i], orders, count);
-		bool bury = a->task.kind == TASK_SETTLE && (!report->retry || open->list[i]->attempts >= attempts_max);
+		bool                 bury = is_to_bury(task, open->list[i], report, attempts_max);
 
-		fail_row(t, &a->task, open->list[i], reason_of(report), bury);
-		*(bury ? &a->buried : &a->retried) += 1;
+		fail_row(t, task, open->list[i], reason_of(report), bury);
+		if (bury)
+			bury_tell(&changes, task, open->list[i], reason_of(report));
 	}
+	txn_log(t, &changes);
+	text_fini(&changes);
 }
 
 /* Fails orders in one transaction; the task's row is written too while it is open. */
@@ -441,10 +483,15 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	struct txn t = {0};
 
 	a->retried = a->buried = 0;
+	for (size_t i = 0; i < open->count; i++)
+		*(is_to_bury(&a->task, open->list[i], report_of(open->list[i], orders, count), attempts_max)
+		          ? &a->buried
+		          : &a->retried) += 1;
 	txn_begin(&t, db);
-	t.whole = true; /* CLAIM_MAX orders, each with the longest reason, are 6.5 MB */
-	txn_stamp(&t, reservations_as_read(NULL, open->list, open->count));
-	fail_rows(&t, open, orders, count, attempts_max, a);
+	t.whole = true; /* CLAIM_MAX orders, each with the longest reason, are 6.5 MB, and twice that where all are
+	                   buried */
+	txn_enter(&t, reservations_as_read(NULL, open->list, open->count), a->buried > 0);
+	fail_rows(&t, open, orders, count, attempts_max, &a->task);
 	if (a->task.state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, &a->task, open->count);
 	return txn_commit(&t, verdict);

@@ -16,7 +16,7 @@
 /* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
  * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect
  * anew and to renew at a third of a lease of 90 s. */
-enum { TASKS = 100, ERROR_MAX = 160, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
+enum { TASKS = 100, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
 
 struct tasks {
 	struct task list[TASKS];
@@ -41,10 +41,10 @@ static enum db_result orders_free(struct db *db, struct catalogue *c, const stru
                                   int64_t *freed)
 {
 	struct task_answer a;
-	char               error[ERROR_MAX];
+	char               error[LEASE_WORDS];
 	enum db_result     result;
 
-	snprintf(error, sizeof(error), "the lease of worker %s ran out", task->worker);
+	snprintf(error, sizeof(error), LEASE_RAN_OUT, task->worker);
 	result = task_release(db, c, task, error, attempts_max, &a);
 	*freed = a.retried + a.buried;
 	task_answer_fini(&a);

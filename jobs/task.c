@@ -219,7 +219,7 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 	a->lease_lost = a->task.state == TASK_REAPED;
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
 		txn_begin(&t, db);
-		txn_stamp(&t, reservations_as_read(&rows, open.list, open.count));
+		txn_enter(&t, reservations_as_read(&rows, open.list, open.count), false);
 		if (open.count > 0) {
 			txn_run(&t, TASK_GIVE_BACK, &fill);
 			txn_expect(&t, open.count, TXN_MOVED);

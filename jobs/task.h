@@ -33,6 +33,9 @@ enum reservation_state task_kind_from(enum task_kind k); /* the state of reserva
 enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);
 
+/* The words of a reaper on an order: with the name of the worker. */
+#define LEASE_RAN_OUT "the lease of worker %s ran out"
+enum { LEASE_WORDS = sizeof(LEASE_RAN_OUT) + ID_MAX };
 enum { LEASE_S = 30 }; /* a lease whose length nobody named */
 
 struct task {

@@ -81,42 +81,20 @@ END
 
 -- name: task_take_up
 -- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
--- else has had since: they still name the task, or wait again or are buried with the reaper's words (jobs/reap.c has
--- them). A claim of another worker that was lost, too, has charged an attempt and left other words; after a kick the
--- attempts are 0. This claim charges none. Rows: (reservation_id, attempts, changed), the last as read just before;
--- {mark}: as for a claim.
-BEGIN NOT ATOMIC
-  DECLARE taken INT DEFAULT 0;
-  DECLARE token BIGINT UNSIGNED DEFAULT 0;
-  DECLARE t DATETIME(3);
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  ROLLBACK;
-  SET t = UTC_TIMESTAMP(3), @s = {next_stamp};
-  START TRANSACTION;
-  INSERT INTO worker_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
-    SELECT kind, worker, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark} FROM worker_task
-     WHERE task_id = {task} AND state = {reaped};
-  IF ROW_COUNT() = 1 THEN
-    SET token = LAST_INSERT_ID();
-    UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
-      STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
-       SET r.state = {state}, r.changed = @s, r.task_id = token, r.attempts = GREATEST(r.attempts, 1)
-     WHERE r.changed = mine.changed AND r.attempts IN (mine.attempts, 0)
-       AND ((r.state = {state} AND r.task_id = {task})
-         OR ((r.state = {buried} OR (r.state = {state} AND IFNULL(r.task_id, 0) = 0))
-           AND r.last_error = (SELECT CONCAT('the lease of worker ', worker, ' ran out')
-                                 FROM worker_task WHERE task_id = {task})));
-    SET taken = ROW_COUNT();
-  END IF;
-  IF taken > 0 THEN
-    UPDATE worker_task SET claimed = taken WHERE task_id = token;
-    COMMIT;
-  ELSE
-    ROLLBACK;
-    SET token = 0;
-  END IF;
-  SELECT token, taken, t + INTERVAL {lease_s} SECOND;
-END
+-- else has had since (task_take_up_orders). {mark}: as for a claim.
+INSERT INTO worker_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+  SELECT kind, worker, {open}, @t + INTERVAL {lease_s} SECOND, {orders}, 0, 0, @t, {mark} FROM worker_task
+   WHERE task_id = {task} AND state = {reaped};
+
+-- name: task_take_up_orders
+-- Orders that still name the task, or wait again or are buried since. A claim of another worker that was lost, too, has
+-- charged an attempt; after a kick the attempts are 0. This claim charges none. Rows: (reservation_id, attempts,
+-- changed), the last as read just before.
+UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
+   SET r.state = {state}, r.changed = @s, r.task_id = LAST_INSERT_ID(), r.attempts = GREATEST(r.attempts, 1)
+ WHERE r.changed = mine.changed AND r.attempts IN (mine.attempts, 0)
+   AND IFNULL(r.task_id, 0) IN (0, {task}) AND r.state IN ({state}, {buried});
 
 -- name: task_of_mark
 -- The task of a claim whose answer was lost; no row: that claim was not committed.
@@ -288,11 +266,8 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
 -- name: buried_page
-SELECT reservation_id, changed FROM reservation FORCE INDEX (claim)
+SELECT reservation_id FROM reservation FORCE INDEX (claim)
  WHERE state = {buried} AND task_id IS NULL LIMIT {limit};
-
--- name: kick_find
-SELECT reservation_id, changed, state FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});
 
 -- name: purge_page
 -- A walk over the primary key: {limit} ids behind {after_id}, and which of them were resolved more than {keep_days}

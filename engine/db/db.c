@@ -42,6 +42,7 @@ struct db {
 	bool             manual;  /* the session commits nothing by itself */
 	bool             begun;   /* between db_begin and db_end */
 	int64_t          changed, last_id;
+	struct db_writer writer;
 	unsigned         code;       /* the last error: its number .. */
 	char             error[512]; /* .. and its text */
 };
@@ -254,11 +255,17 @@ void db_close(struct db *db)
 	db->mysql = NULL;
 	db->sent_count = 0;
 	db->manual = db->begun = false;
+	db->writer.epoch = 0;
 }
 
 bool db_connected(const struct db *db)
 {
 	return db->mysql != NULL;
+}
+
+struct db_writer *db_writer(struct db *db)
+{
+	return &db->writer;
 }
 
 void db_silence_set(struct db *db, unsigned silence_s)

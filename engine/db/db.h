@@ -22,12 +22,23 @@ enum db_result {
 
 struct db;
 
+/* The writer of a connection (writer.h). Zero-initialised: it has none yet. */
+struct db_writer {
+	int64_t writer_id, mark;    /* 0: none */
+	int64_t epoch;              /* 0: it is to be entered anew: the connection is new, or was shut out */
+	int64_t batch_no, batch_at; /* as the row said when it was entered: a lane's last batch .. */
+	int64_t now;                /* .. and the database's clock then */
+	bool    logs;               /* its transactions write events */
+};
+
 struct db *db_new(const struct db_target *target); /* not connected yet; target is copied */
 void       db_free(struct db *db);                 /* closes; NULL is fine */
 /* Closes what was open, tries once; 3 s at most per step. A database whose schema is not target->schema is refused. */
 bool db_connect(struct db *db) MUST_CHECK;
 void db_close(struct db *db); /* db_connect may follow */
 bool db_connected(const struct db *db);
+/* Stays over the life of the db; a connection that ends sets its epoch to 0. */
+struct db_writer *db_writer(struct db *db);
 /* Whether an idle connection still stands and the schema is still the one of target->schema; closes it if not. */
 bool db_check(struct db *db) MUST_CHECK;
 /* The silence of the server after which a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is

@@ -2,6 +2,7 @@
 #include "engine/db/txn.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
+#include "engine/db/writer.h"
 
 bool txn_goes_on(const struct txn *t)
 {
@@ -29,7 +30,7 @@ static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
 	t->verdict = TXN_DONE;
 	t->now = 0;
 	t->begun_ms = clock_ms();
-	t->waits = t->whole = false;
+	t->waits = t->logs = t->whole = false;
 	text_reset(&t->sql);
 }
 
@@ -41,10 +42,28 @@ void txn_begin(struct txn *t, struct db *db)
 	statement_add(&t->sql, TXN_FRAME, NULL);
 }
 
-void txn_stamp(struct txn *t, int64_t stamp_min)
+void txn_enter(struct txn *t, int64_t stamp_min, bool logs)
 {
+	const struct db_writer *w = db_writer(t->db);
+
 	assert(!t->fence);
-	txn_run(t, TXN_STAMP, &(struct fill){.stamp_min = stamp_min});
+	txn_fail(t, writer_enter(t->db, 0));
+	t->logs = logs && w->logs;
+	txn_run(t, TXN_ENTER,
+	        &(struct fill){.writer = w->writer_id, .epoch = w->epoch, .stamp_min = stamp_min, .events = t->logs});
+	txn_expect(t, 1, TXN_FENCED);
+}
+
+void txn_log(struct txn *t, const struct text *changes)
+{
+	struct values row = {0};
+
+	if (!t->logs)
+		return;
+	assert(changes->len > 0);
+	values_row(&row, V_BYTES(changes->data, changes->len));
+	txn_run(t, TXN_LOG, &(struct fill){.writer = db_writer(t->db)->writer_id, .rows = &row});
+	values_fini(&row);
 }
 
 static void verdict_read(void *arg, const struct db_row *row)
@@ -65,6 +84,8 @@ static void compound_commit(struct txn *t)
 	assert(t->result != DB_OK || verdict >= 0);
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;
+	if (t->verdict == TXN_FENCED)
+		db_writer(t->db)->epoch = 0;
 	if (t->result == DB_RETRY || t->result == DB_LOCKED || t->verdict != TXN_DONE)
 		counter_add(COUNT_RETRIES, 1);
 }

@@ -63,15 +63,19 @@ struct txn {
 	} sent[TXN_AHEAD]; /* steps not yet answered */
 	size_t sent_count;
 	bool   waits; /* an unanswered step may wait for a row */
+	bool   logs;  /* the transaction writes an event row */
 	bool   whole; /* set by the owner after txn_begin: cannot be divided, is sent however long it is */
 };
 
 void txn_begin(struct txn *t, struct db *db);
 void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fence, enum txn_isolation isolation);
 bool txn_goes_on(const struct txn *t); /* nothing is known to have gone wrong so far */
-/* Makes the transaction's stamp @s, no less than stamp_min, before its first write; the fence makes that of a fenced
- * one. */
-void txn_stamp(struct txn *t, int64_t stamp_min);
+/* The first step of a transaction without a fence that changes reservations or movements: locks the connection's
+ * writer, which is taken up where there is none, and makes the stamp @s, no less than stamp_min. `logs`: txn_log
+ * follows. TXN_FENCED: somebody else has the writer. */
+void txn_enter(struct txn *t, int64_t stamp_min, bool logs);
+/* The event row of a transaction without a fence (engine/event.h), behind all other rows but the task's. */
+void txn_log(struct txn *t, const struct text *changes);
 /* Runs a step. @t is the transaction's time. `fill` may be NULL. The rows of a prepared statement (fenced transactions
  * only) go to its question marks. */
 void txn_run(struct txn *t, enum statement name, const struct fill *fill);

@@ -7,12 +7,23 @@
 -- Microseconds since 1970 by the database's clock.
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 
--- piece: next_stamp
--- Later than any stamp of this connection, and than those of the rows that the transaction changes.
-GREATEST(IFNULL(@s, 0) + 1, {stamp_min}, {clock_stamp})
+-- name: txn_enter
+-- Locks the writer. @s: the stamp, later than any of this writer's and than those of the rows that the transaction
+-- changes. @n: the number of its event row, where it has {events} of them.
+    UPDATE writer FORCE INDEX (PRIMARY)
+       SET event_no = @n := event_no + {events}, batch_at = @t, stamp = @s := GREATEST(stamp + 1, {stamp_min}, {clock_stamp})
+     WHERE writer_id = {writer} AND epoch = {epoch};
 
--- name: txn_stamp
-  SET @s = {next_stamp};
+-- piece: event_columns
+writer_id, event_no, stamp, at, changes
+
+-- name: txn_log
+-- The event row. {list}: its changes.
+    INSERT INTO event ({event_columns}) VALUES ({writer}, @n, @s, @t, {list});
+
+-- name: event_add (prepared, never_waits)
+-- The event row of a fenced transaction. Values: (writer, changes).
+INSERT INTO event ({event_columns}) VALUES (?, @n, @s, @t, ?);
 
 -- name: txn_repeatable
 -- The next transaction with a fence reads repeatably.

@@ -125,7 +125,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 		refuses |= op_is_refused(l->batch.ops[i]);
 	if (!refuses)
 		return DB_OK;
-	return lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, flag_read, sweeps);
+	return lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, flag_read, sweeps);
 }
 
 /* ---- the looks */
@@ -505,7 +505,8 @@ void lane_set_aside(struct lane *l)
 	}
 	clock_extend(&l->shared->wary_until_ms, WARY_MS);
 	if (!l->hasty)
-		log_event(LOG_WARN, "rows_locked", "lane=%lld requests=%zu", (long long)l->lane_id, b->count);
+		log_event(LOG_WARN, "rows_locked", "writer=%lld requests=%zu", (long long)l->writer->writer_id,
+		          b->count);
 	for (size_t i = 0; !l->hasty && i < b->count; i++)
 		b->ops[i]->unsure = true;
 	if (l->hasty && b->count > 1)

@@ -69,7 +69,7 @@ bool op_is_over_held(const struct op *op)
 	if (!op->reserve.limited)
 		return false;
 	units = op_units(op);
-	if (op->other && op->other->key_id == op->reserve.key_id)
+	if (op->other && op->other->key_id == op->key_id)
 		units -= lines_units(op->other->lines, op->other->lines_count);
 	return units > op->reserve.room;
 }

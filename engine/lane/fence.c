@@ -1,39 +1,14 @@
 /* fence.c - see fence.h.
  *
- * The lane's row is the first step of every transaction of the lane. The row's lock keeps these transactions in line.
- * By its epoch a connection that was given up commits nothing any more: a new connection raises it first, which waits
- * for the old one's transaction. Every transaction writes its batch_no: where the answer to a COMMIT was lost, this one
- * row tells. */
+ * The lane's writer is the first step of every transaction of the lane. Every transaction leaves its batch_no there:
+ * where the answer to a COMMIT was lost, this one row tells. */
 #include "engine/lane/fence.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
+#include "engine/db/writer.h"
 
-/* ---- the connection and the lane's row */
-
-struct lane_row {
-	int64_t lane_id, epoch, batch_no, batch_at, now;
-};
-
-static void lane_made(void *arg, const struct db_row *row)
-{
-	struct lane_row *r = arg;
-
-	r->lane_id = db_int(row, 0);
-	r->epoch = 1;
-	r->now = time_parse(row->col[1]);
-}
-
-static void row_read(void *arg, const struct db_row *row)
-{
-	struct lane_row *r = arg;
-
-	r->epoch = db_int(row, 0);
-	r->batch_no = db_int(row, 1);
-	r->batch_at = time_parse(row->col[2]);
-	r->now = time_parse(row->col[3]);
-}
+/* ---- the connection and the lane's writer */
 
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
                         void (*each)(void *arg, const struct db_row *row), void *arg)
@@ -42,13 +17,6 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
 	text_reset(&l->txn.sql);
 	statement_add(&l->txn.sql, name, fill);
 	return db_run(l->db, &l->txn.sql, each, arg);
-}
-
-/* A statement about the lane's own row. */
-static enum db_result row_ask(struct lane *l, enum statement name, void (*each)(void *, const struct db_row *),
-                              struct lane_row *row)
-{
-	return lane_ask(l, name, &(struct fill){.lane = l->lane_id, .slot = l->slot, .mark = l->mark}, each, row);
 }
 
 static enum db_result statements_prepare(struct lane *l)
@@ -73,81 +41,65 @@ static void clock_learn(struct shared *s, int64_t now, int64_t sent_ms)
 		atomic_store(&s->clock_offset_ms, known_ms < least_ms ? least_ms : most_ms);
 }
 
-/* Handles a lane's row that is gone, or says less than was committed: the database is another one, or in another past,
- * whatever its mark is. Somebody may have removed the row, too: that costs no more than to learn everything anew. */
-static void row_compare(struct lane *l, const struct lane_row *last)
+/* Handles a writer that is another one, or says less than was committed: the database is another one, or in another
+ * past, whatever its mark is. Somebody may have taken the writer, too: that costs no more than to learn everything
+ * anew. Another writer has batch_no 0, which no batch has, so the batch under way is not taken for committed: its ids
+ * are looked up. */
+static void writer_compare(struct lane *l, const struct db_writer *before)
 {
-	if (last->epoch == 0)
-		l->lane_id = 0; /* a new row has batch_no 0, which no batch has, so the batch under way is not taken for
-		                   committed */
-	if (last->epoch == 0 || last->batch_no < l->committed_no)
+	if (before->mark && (l->writer->mark != before->mark || l->writer->batch_no < l->committed_no))
 		catalogue_forget(l->catalogue);
-	l->committed_no = last->batch_no;
+	l->committed_no = l->writer->batch_no;
 }
 
-static enum db_result row_make(struct lane *l, struct lane_row *last)
+/* Connects, and makes sure that nothing of an earlier connection can still land. Afterwards the writer says which batch
+ * was committed last. */
+bool lane_connect(struct lane *l)
 {
-	enum db_result result;
+	struct db_writer before = *l->writer;
+	int64_t          sent_ms;
+	enum db_result   result;
 
-	random_bytes(&l->mark, sizeof(l->mark));
-	l->mark &= INT64_MAX;
-	result = row_ask(l, LANE_MAKE, lane_made, last);
-	l->lane_id = last->lane_id;
-	return result;
-}
-
-/* Connects, and makes sure that nothing of an earlier connection can still land: raising the epoch waits for a
- * transaction that holds the lane's row, and lets one that comes later commit nothing. Afterwards *last is the
- * lane's row, with the batch committed last. */
-static bool lane_enter(struct lane *l, struct lane_row *last)
-{
-	int64_t        sent_ms;
-	enum db_result result;
-
-	*last = (struct lane_row){0};
 	if (!db_connect(l->db))
 		return false;
+	outbox_send(&l->outbox);
 	result = statements_prepare(l);
-	if (result == DB_OK && l->lane_id) {
-		result = row_ask(l, LANE_RAISE, NULL, NULL);
-		sent_ms = clock_ms();
-		if (result == DB_OK)
-			result = row_ask(l, LANE_READ, row_read, last);
-		if (result == DB_OK)
-			row_compare(l, last);
-	}
-	if (result == DB_OK && l->lane_id == 0) {
-		sent_ms = clock_ms();
-		result = row_make(l, last);
-	}
+	sent_ms = clock_ms();
 	if (result == DB_OK)
+		result = writer_enter(l->db, l->slot);
+	if (result == DB_OK) {
+		writer_compare(l, &before);
 		result = past_check(&l->shared->past, l->db, l->catalogue);
+	}
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
-	assert(l->lane_id > 0 && last->epoch > 0);
-	l->epoch = last->epoch;
 	l->wait_s = LOCK_WAIT_S;
 	l->reconnected = true;
-	clock_learn(l->shared, last->now, sent_ms);
-	l->id_maker.owner = (uint64_t)l->lane_id;
-	log_event(LOG_INFO, "lane_connected", "lane=%lld slot=%u epoch=%lld", (long long)l->lane_id, l->slot,
-	          (long long)l->epoch);
+	l->touched_ms = clock_ms();
+	clock_learn(l->shared, l->writer->now, sent_ms);
+	l->id_maker.owner = (uint64_t)l->writer->writer_id;
+	log_event(LOG_INFO, "lane_connected", "writer=%lld slot=%u epoch=%lld", (long long)l->writer->writer_id,
+	          l->slot, (long long)l->writer->epoch);
 	return true;
 }
 
-bool lane_connect(struct lane *l)
+bool lane_check(struct lane *l)
 {
-	struct lane_row last;
-
-	return lane_enter(l, &last);
+	if (!db_check(l->db))
+		return false;
+	if (clock_ms() - l->touched_ms < WRITER_TOUCH_MS)
+		return true;
+	l->touched_ms = clock_ms();
+	return writer_touch(l->db) == DB_OK;
 }
 
 void lane_leave(struct lane *l)
 {
-	if (db_connected(l->db) && row_ask(l, LANE_DROP, NULL, NULL) != DB_OK)
-		log_event(LOG_WARN, "lane_stays", "lane=%lld why=\"%s\"", (long long)l->lane_id, db_error(l->db));
+	if (db_connected(l->db) && writer_leave(l->db) != DB_OK)
+		log_event(LOG_WARN, "writer_stays", "writer=%lld why=\"%s\"", (long long)l->writer->writer_id,
+		          db_error(l->db));
 }
 
 uint64_t lane_new_id(struct lane *l)
@@ -174,18 +126,17 @@ static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 
 static enum db_result fence_outcome(void *lane, int64_t *now)
 {
-	struct lane    *l = lane;
-	struct retry    retry = {.results = 1 << DB_AWAY, .until_ms = l->batch.ops[0]->arrived_ms + WAIT_MS};
-	struct lane_row last;
+	struct lane *l = lane;
+	struct retry retry = {.results = 1 << DB_AWAY, .until_ms = l->batch.ops[0]->arrived_ms + WAIT_MS};
 
 	atomic_fetch_add(&l->shared->metrics.unknown_outcomes, 1);
-	log_event(LOG_WARN, "outcome_unknown", "lane=%lld batch=%lld why=\"%s\"", (long long)l->lane_id,
+	log_event(LOG_WARN, "outcome_unknown", "writer=%lld batch=%lld why=\"%s\"", (long long)l->writer->writer_id,
 	          (long long)l->batch_no, db_error(l->db));
-	while (!lane_enter(l, &last))
+	while (!lane_connect(l))
 		if (db_other_schema() || !retry_again(&retry, DB_AWAY))
 			return DB_UNKNOWN;
-	*now = last.batch_at;
-	return last.batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
+	*now = l->writer->batch_at;
+	return l->writer->batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
 /* A stamp is later than those of the reservations that the batch has read and may change. */
@@ -202,7 +153,7 @@ static int64_t stamp_min(const struct batch *b)
 	return min;
 }
 
-void lane_begin(struct lane *l, enum txn_isolation isolation)
+void lane_begin(struct lane *l, enum txn_isolation isolation, bool logs)
 {
 	struct values *values = &l->fence.values;
 
@@ -210,16 +161,28 @@ void lane_begin(struct lane *l, enum txn_isolation isolation)
 	l->batch_no++;
 	values_reset(values);
 	values_row(values, V_INT(l->batch_no), V_INT(l->batch.count /* workers see the load by it: jobs/work.c */),
-	           V_INT(stamp_min(&l->batch)), V_INT(l->lane_id), V_INT(l->epoch), V_INT(l->committed_no));
+	           V_INT(logs && l->writer->logs), V_INT(stamp_min(&l->batch)), V_INT(l->writer->writer_id),
+	           V_INT(l->writer->epoch), V_INT(l->committed_no));
 	txn_begin_fenced(&l->txn, l->db, &l->fence, isolation);
 	if (l->last_failed)
 		txn_wait(&l->txn);
+}
+
+void lane_log(struct lane *l)
+{
+	if (!l->writer->logs || !txn_goes_on(&l->txn))
+		return;
+	assert(l->changes.len > 0);
+	values_reset(&l->rows);
+	values_row(&l->rows, V_INT(l->writer->writer_id), V_BYTES(l->changes.data, l->changes.len));
+	txn_run(&l->txn, EVENT_ADD, &(struct fill){.rows = &l->rows});
 }
 
 enum db_result lane_commit(struct lane *l, enum txn_verdict *verdict, int64_t *now)
 {
 	enum db_result result = txn_commit(&l->txn, verdict);
 
+	l->touched_ms = clock_ms();
 	if (result == DB_OK && *verdict == TXN_DONE)
 		l->committed_no = l->batch_no;
 	*now = l->txn.now;

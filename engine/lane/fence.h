@@ -1,5 +1,5 @@
-/* fence.h - a lane's row in the database. Its lock keeps the lane's transactions in line. Its epoch keeps a connection
- * that was given up from committing. Its batch_no tells which batch was committed. */
+/* fence.h - a lane's writer (engine/db/writer.h) as the fence of its transactions. Its batch_no tells which batch was
+ * committed. */
 #ifndef FENCE_H
 #define FENCE_H
 
@@ -10,12 +10,16 @@ enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *
                         void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Connects, and shuts out the remains of an earlier connection. */
 bool lane_connect(struct lane *l) MUST_CHECK;
-void lane_leave(struct lane *l); /* deletes the lane's row: the lane ends in order */
+/* Whether an idle lane's connection still stands; closes it if not. Shows that the lane's writer is not silent. */
+bool lane_check(struct lane *l) MUST_CHECK;
+void lane_leave(struct lane *l); /* the lane ends in order: its writer may be taken */
 /* An id ordered by time. After a clock was set back the id may exist already: a duplicate key, and a new id. */
 uint64_t lane_new_id(struct lane *l);
 /* Begins l->txn behind the lane's fence; its steps are txn_run and so on. A lane that has just failed looks at its row
- * before it sends a step that would wait like it. */
-void lane_begin(struct lane *l, enum txn_isolation isolation);
+ * before it sends a step that would wait like it. `logs`: lane_log follows. */
+void lane_begin(struct lane *l, enum txn_isolation isolation, bool logs);
+/* The event row of the transaction, with l->changes: its last step. */
+void lane_log(struct lane *l);
 /* Ends l->txn as txn_commit does, whatever happens to the connection; *now is its time by the database's clock. */
 enum db_result lane_commit(struct lane *l, enum txn_verdict *verdict, int64_t *now) MUST_CHECK;
 

@@ -16,6 +16,7 @@
 #include "engine/lane/balance.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/blocked.h"
+#include "engine/lane/changes.h"
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/movement.h"
@@ -186,7 +187,7 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* units only changed slots */
-	lane_begin(l, READ_COMMITTED);
+	lane_begin(l, READ_COMMITTED, true);
 	reservations_change(l);
 	if (b->has[OP_SPLIT])
 		splits_change(l);
@@ -197,6 +198,9 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 		splits_insert(l);
 	if (b->has[OP_MOVE])
 		movements_insert(l);
+	if (l->writer->logs)
+		changes_write(l);
+	lane_log(l);
 	return lane_commit(l, verdict, now);
 }
 
@@ -319,8 +323,8 @@ static void batch_failed(struct lane *l, enum db_result result)
 		break;
 	case DB_AWAY: /* nothing was done. The first failure is tried again at once: it may be the connection alone */
 		if (l->failures == 0)
-			log_event(LOG_WARN, "database_away", "lane=%lld requests=%zu errno=%u why=\"%s\"",
-			          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
+			log_event(LOG_WARN, "database_away", "writer=%lld requests=%zu errno=%u why=\"%s\"",
+			          (long long)l->writer->writer_id, b->count, db_errno(l->db), db_error(l->db));
 		retry_pause(result, l->failures++);
 		batch_put_back(l);
 		break;
@@ -328,8 +332,8 @@ static void batch_failed(struct lane *l, enum db_result result)
 		batch_unknown(l);
 		break;
 	default:
-		log_event(LOG_ERROR, "statement_failed", "lane=%lld requests=%zu errno=%u why=\"%s\"",
-		          (long long)l->lane_id, b->count, db_errno(l->db), db_error(l->db));
+		log_event(LOG_ERROR, "statement_failed", "writer=%lld requests=%zu errno=%u why=\"%s\"",
+		          (long long)l->writer->writer_id, b->count, db_errno(l->db), db_error(l->db));
 		if (b->count == 1)
 			b->ops[0]->tries += TRIES_MAX / 3; /* a culprit by itself fails again */
 		batch_retry(l);
@@ -389,9 +393,9 @@ static void *lane_main(void *arg)
 			retry_pause(DB_AWAY, CONNECT_TRIES);
 		} else if (l->batch.count > 0) {
 			lane_round(l);
-		} else if (!db_check(l->db)) {
-			log_event(LOG_WARN, "connection_lost", "lane=%lld why=\"%s\"", (long long)l->lane_id,
-			          db_error(l->db));
+		} else if (!lane_check(l)) {
+			log_event(LOG_WARN, "connection_lost", "writer=%lld why=\"%s\"",
+			          (long long)l->writer->writer_id, db_error(l->db));
 		}
 		atomic_store(&l->connected, db_connected(l->db));
 		atomic_store(&l->working_since_ms, 0);
@@ -426,6 +430,7 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 	reclaim_open(l);
 	blocked_open(l);
 	l->db = db_new(&shared->target);
+	l->writer = db_writer(l->db);
 	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);
 	error = pthread_create(&l->thread, NULL, lane_main, l);
@@ -447,5 +452,6 @@ void lane_close(struct lane *l)
 	txn_fini(&l->txn);
 	values_fini(&l->fence.values);
 	values_fini(&l->rows);
+	text_fini(&l->changes);
 	free(l);
 }

@@ -48,7 +48,7 @@ void movement_row(struct values *rows, const struct op *op)
 {
 	values_row(rows, V_INT(op->new_id), V_TEXT(op->id), V_INT(op->move.kind),
 	           V_BYTES(op->lines_hash, sizeof(op->lines_hash)), V_NOW, V_TEXT(op->move.reason),
-	           V_TEXT(op->move.reference), op->move.key_id ? V_INT(op->move.key_id) : V_TEXT(NULL));
+	           V_TEXT(op->move.reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL));
 }
 
 void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)

@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/blocked.h"
+#include "engine/lane/changes.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
 
@@ -73,20 +74,22 @@ struct given {
 	bool     moved; /* a hold was changed since it was read */
 };
 
-/* Gives holds back in a transaction without the lane's fence: it changes only held and expired rows, so a late commit
- * is harmless. */
-static enum db_result expire_write(struct db *db, struct reservation **list, size_t count, enum txn_verdict *verdict)
+/* Gives holds back in a transaction without the lane's fence, in one trip: batch_no stays, but the lane's writer is
+ * locked, and gives its event row a number. */
+static enum db_result expire_write(struct lane *l, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	struct values  rows = {0};
 	struct txn     t = {0};
 	enum db_result result;
 
-	txn_begin(&t, db);
+	txn_begin(&t, l->db);
 	t.whole = count == 1;
-	txn_stamp(&t, reservations_as_read(&rows, list, count));
+	txn_enter(&t, reservations_as_read(&rows, list, count), true);
 	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
 	txn_expect(&t, count, TXN_MOVED);
 	stock_give_back(&t, list, count);
+	changes_expire(&l->changes, list, count);
+	txn_log(&t, &l->changes);
 	result = txn_commit(&t, verdict);
 	values_fini(&rows);
 	return result;
@@ -106,12 +109,16 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, struct given *given)
 {
 	enum txn_verdict verdict = TXN_DONE;
-	enum db_result   result = expire_write(l->db, list, count, &verdict);
+	enum db_result   result = expire_write(l, list, count, &verdict);
 	size_t           half = count / 2;
 
 	if (result == DB_OK && verdict == TXN_DONE) {
 		given->swept += (unsigned)count;
 		return DB_OK;
+	}
+	if (result == DB_OK && verdict == TXN_FENCED) { /* somebody else has the writer: the lane connects anew */
+		db_close(l->db);
+		return DB_RETRY;
 	}
 	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->hasty))
 		return result;
@@ -227,7 +234,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	if (l->rows.count == 0)
 		return DB_OK;
 	w->look = (struct swept){.at_ms = clock_ms()};
-	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.lane = l->lane_id}, lapsed_read, &lapsed);
+	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, lapsed_read, &lapsed);
 	w->look.to_ms = lapsed.now;
 	w->look.started_at = lapsed.started_at;
 	w->look.clock = lapsed.now - w->look.at_ms;
@@ -380,7 +387,7 @@ enum db_result reclaim_run(struct lane *l)
 	balances_mark(l, since_ms);
 	if (result == DB_LOCKED) /* the next batch is not to meet the same lock */
 		values_reset(&l->reclaim->walk.skus);
-	if (result == DB_RETRY) /* somebody else gives these back: their units are read next */
+	if (result == DB_RETRY && db_connected(l->db)) /* somebody else gives these back: their units are read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);
 	return result;

@@ -297,7 +297,7 @@ static void key_holds_insert(struct lane *l)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
-		values_row(&l->rows, V_INT(op->new_id), V_INT(op->reserve.key_id), V_INT(units));
+		values_row(&l->rows, V_INT(op->new_id), V_INT(op->key_id), V_INT(units));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
@@ -357,8 +357,8 @@ void reservations_insert(struct lane *l)
 		shorts |= falls_short;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op->reserve.key_id), V_INT(op->reserve.confirm ? CONFIRMED : HELD),
-		           V_INT(op->reserve.ttl_s), V_INT(falls_short || op->reserve.reference));
+		           V_INT(op->key_id), V_INT(op->reserve.confirm ? CONFIRMED : HELD), V_INT(op->reserve.ttl_s),
+		           V_INT(falls_short || op->reserve.reference));
 	}
 	if (l->rows.count == 0)
 		return;
@@ -373,17 +373,27 @@ void reservations_insert(struct lane *l)
 
 /* ---- answers */
 
+void reservation_held(struct reservation *r, const struct op *op, int64_t now)
+{
+	memset(r, 0, sizeof(*r));
+	r->reservation_id = op->new_id;
+	memcpy(r->order_id, op->id, sizeof(r->order_id));
+	r->state = HELD;
+	r->key_id = op->key_id;
+	r->created_at = r->read_at = now;
+	r->expires_at = now + op->reserve.ttl_s * 1000;
+	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
+}
+
 static struct reservation *reservation_made(const struct op *op, int64_t now)
 {
 	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
 
-	r->reservation_id = op->new_id;
-	memcpy(r->order_id, op->id, sizeof(r->order_id));
-	r->state = op->reserve.confirm ? CONFIRMED : HELD;
-	r->created_at = r->read_at = now;
-	r->expires_at = now + op->reserve.ttl_s * 1000;
-	r->confirmed_at = op->reserve.confirm ? now : TIME_NONE;
-	r->released_at = r->settled_at = TIME_NONE;
+	reservation_held(r, op, now);
+	if (op->reserve.confirm) {
+		r->state = CONFIRMED;
+		r->confirmed_at = now;
+	}
 	r->reference = mem_copy(op->reserve.reference);
 	r->by = mem_copy(op->reserve.by);
 	for (size_t i = 0; i < op->lines_count; i++)
@@ -394,7 +404,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	return r;
 }
 
-static void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
+void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
 {
 	r->read_at = now;
 	r->attempts = op->kind == OP_RELEASE ? r->attempts : 0;

@@ -10,6 +10,10 @@ enum db_result shorts_look_up(struct lane *l) MUST_CHECK;
 void           reservations_change(struct lane *l); /* writes changes of state */
 /* Writes new reservations, their lines, notes and short lines, and holds of keys with a limit. */
 void reservations_insert(struct lane *l);
+/* The new reservation of an operation as it is held at `now`: without its lines and texts. */
+void reservation_held(struct reservation *r, const struct op *op, int64_t now);
+/* What a change of state at `now` makes of the reservation. */
+void reservation_changed(struct reservation *r, const struct op *op, int64_t now);
 void reservation_answer(struct op *op, int64_t now); /* fills op->reservation, as after the commit at `now` */
 
 #endif

@@ -12,8 +12,7 @@ static bool splits(const struct op *op)
 	return op->writes && op->kind == OP_SPLIT;
 }
 
-/* The state of the part: that of the first, or what `then` makes of it. */
-static enum reservation_state part_state(const struct op *op)
+enum reservation_state split_state(const struct op *op)
 {
 	switch (op->split.then) {
 	case THEN_CONFIRM:
@@ -83,7 +82,7 @@ static void parts_insert(struct lane *l)
 			continue;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(part_state(op)), V_INT(op->other->reservation_id));
+		           V_INT(split_state(op)), V_INT(op->other->reservation_id));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, SPLIT_PART_ADD, &(struct fill){.rows = &l->rows});
@@ -127,7 +126,7 @@ static void part_holds_insert(struct lane *l)
 		units = lines_units(op->lines, op->lines_count);
 		values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(op->other->key_id),
 		           V_INT(lines_units(op->other->lines, op->other->lines_count) - units));
-		if (part_state(op) == HELD)
+		if (split_state(op) == HELD)
 			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->key_id), V_INT(units));
 	}
 	if (l->rows.count > 0)
@@ -145,21 +144,27 @@ void splits_insert(struct lane *l)
 	part_holds_insert(l);
 }
 
-struct reservation *split_made(const struct op *op, int64_t now)
+void split_parted(struct reservation *r, const struct op *op, enum reservation_state state, int64_t now)
 {
-	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
-
+	memset(r, 0, sizeof(*r));
 	r->reservation_id = op->new_id;
 	memcpy(r->order_id, op->id, sizeof(r->order_id));
-	r->state = part_state(op);
+	r->state = state;
 	r->key_id = op->other->key_id;
-	r->by = mem_copy(op->other->by);
 	r->created_at = op->other->created_at;
 	r->expires_at = op->other->expires_at;
 	r->read_at = now;
 	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
 	r->released_at = r->state == RELEASED ? now : TIME_NONE;
 	r->settled_at = TIME_NONE;
+}
+
+struct reservation *split_made(const struct op *op, int64_t now)
+{
+	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
+
+	split_parted(r, op, split_state(op), now);
+	r->by = mem_copy(op->other->by);
 	r->lines_count = op->lines_count;
 	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));
 	return r;

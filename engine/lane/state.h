@@ -28,12 +28,13 @@ struct lane {
 	bool              reconnected;      /* the lane's memory is of an earlier connection */
 	_Atomic bool      connected;        /* read by other threads */
 	_Atomic int64_t   working_since_ms; /* read by other threads; 0: the lane waits for work */
-	/* ---- its row: fence.c */
-	int64_t    lane_id, epoch, batch_no; /* 0: there is no row yet */
-	int64_t    mark, committed_no; /* drawn by chance for the lane's row; the last batch_no known to be committed */
-	struct ids id_maker;
-	struct txn txn;
-	struct txn_fence fence; /* the fence of its transactions */
+	/* ---- its writer: fence.c */
+	struct db_writer *writer;                 /* of db */
+	int64_t           batch_no, committed_no; /* of the batch under way; the last one known to be committed */
+	struct ids        id_maker;
+	struct txn        txn;
+	struct txn_fence  fence;      /* the fence of its transactions */
+	int64_t           touched_ms; /* clock_ms when the lane last wrote its writer */
 	/* ---- the batch under way, and the operations around it: batch.c */
 	struct batch   batch;
 	struct intake *intake;
@@ -51,7 +52,8 @@ struct lane {
 	bool            hasty;   /* the round under way waits for no lock */
 	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
-	struct values rows; /* rows of a statement */
+	struct values rows;    /* rows of a statement */
+	struct text   changes; /* bytes of an event row */
 };
 
 #endif

@@ -63,7 +63,7 @@ enum db_result stock_gather(struct lane *l, bool commits)
 
 	if (result != DB_OK || !commits || !gather_rows(l, false))
 		return result;
-	lane_begin(l, READ_COMMITTED);
+	lane_begin(l, READ_COMMITTED, false);
 	gather_run(l);
 	result = lane_commit(l, &verdict, &now);
 	for (size_t i = 0; i < b->balances_count; i++)

@@ -2,6 +2,7 @@
  * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes. */
 #include "engine/lane/stocktake.h"
 #include "engine/base/memory.h"
+#include "engine/lane/changes.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/movement.h"
 
@@ -149,6 +150,11 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	values_fini(&lines);
+	if (!l->writer->logs)
+		return;
+	txn_run(&l->txn, LANE_LOGS, &(struct fill){.writer = l->writer->writer_id});
+	changes_write(l);
+	lane_log(l);
 }
 
 /* Looks for a twin that was committed before our locks were given: it is why the balances are not as expected, and the
@@ -165,7 +171,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 {
 	struct slot_rows s = {0};
 
-	lane_begin(l, REPEATABLE_READ);
+	lane_begin(l, REPEATABLE_READ, false);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
@@ -175,7 +181,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 		op->outcome = stocktake_decide(op, &s);
 		op->writes = op->outcome == OUTCOME_OK;
 		if (op->writes)
-			stocktake_write(l, op, &s);
+			stocktake_write(l, op, &s); /* the batch is this operation alone */
 		else
 			stocktake_look_again(l, op);
 	}

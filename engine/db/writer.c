@@ -1,0 +1,59 @@
+/* writer.c - see writer.h. */
+#include "engine/db/writer.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/db/txn.h"
+
+static void writer_read(void *arg, const struct db_row *row)
+{
+	struct db_writer *w = arg;
+
+	w->writer_id = db_int(row, 0);
+	w->epoch = db_int(row, 1);
+	w->batch_no = db_int(row, 2);
+	w->batch_at = time_parse(row->col[3]);
+	w->now = time_parse(row->col[4]);
+	w->logs = db_int(row, 5) != 0;
+}
+
+enum db_result writer_enter(struct db *db, unsigned slot)
+{
+	struct db_writer *w = db_writer(db);
+	enum db_result    result = DB_OK;
+
+	if (w->epoch)
+		return DB_OK;
+	if (w->mark)
+		result = txn_ask(db, WRITER_RAISE, &(struct fill){.writer = w->writer_id, .mark = w->mark}, writer_read,
+		                 w);
+	if (result != DB_OK || w->epoch)
+		return result;
+	random_bytes(&w->mark, sizeof(w->mark));
+	w->mark &= INT64_MAX;
+	result = txn_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read, w);
+	assert(result != DB_OK || (w->writer_id > 0 && w->epoch > 0));
+	return result;
+}
+
+static enum db_result writer_ask(struct db *db, enum statement name)
+{
+	struct db_writer *w = db_writer(db);
+
+	if (!w->epoch)
+		return DB_OK;
+	return txn_ask(db, name, &(struct fill){.writer = w->writer_id, .mark = w->mark, .epoch = w->epoch}, NULL,
+	               NULL);
+}
+
+enum db_result writer_touch(struct db *db)
+{
+	return writer_ask(db, WRITER_TOUCH);
+}
+
+enum db_result writer_leave(struct db *db)
+{
+	enum db_result result = writer_ask(db, WRITER_LEAVE);
+
+	db_writer(db)->epoch = 0;
+	return result;
+}

@@ -1,0 +1,123 @@
+/* changes.c - see changes.h. A step that does several things gives an event for each. */
+#include "engine/lane/changes.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/event.h"
+#include "engine/lane/reservation.h"
+#include "engine/lane/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void reserve_tell(struct text *to, const struct op *op)
+{
+	struct event_head head = {
+		.type = EVENT_HELD, .by = op->key_id, .cause = op->other ? op->other->order_id : NULL};
+	struct reservation r;
+
+	if (op->other) {
+		r = *op->other;
+		r.state = RELEASED;
+		r.released_at = 0;
+		r.replaced_by = (char *)op->id;
+		event_reservation(to, &(struct event_head){.type = EVENT_REPLACED, .by = op->key_id, .cause = op->id},
+		                  &r, op->other->lines, op->other->lines_count, false);
+	}
+	reservation_held(&r, op, 0);
+	r.reference = (char *)op->reserve.reference;
+	event_reservation(to, &head, &r, op->lines, op->lines_count, true);
+	if (!op->reserve.confirm)
+		return;
+	r.state = CONFIRMED;
+	r.confirmed_at = 0;
+	event_reservation(to, &(struct event_head){.type = EVENT_CONFIRMED, .by = op->key_id}, &r, op->lines,
+	                  op->lines_count, true);
+}
+
+static void change_tell(struct text *to, const struct op *op)
+{
+	static const enum event_type types[OP_KINDS] = {[OP_CONFIRM] = EVENT_CONFIRMED,
+	                                                [OP_RELEASE] = EVENT_RELEASED,
+	                                                [OP_EXTEND] = EVENT_EXTENDED,
+	                                                [OP_KICK] = EVENT_KICKED};
+	struct event_head            head = {.type = types[op->kind], .by = op->key_id};
+	struct reservation           r = *op->found;
+
+	if (op->kind == OP_CONFIRM && op->change.reacquired)
+		head.cause = "reacquired";
+	reservation_changed(&r, op, 0);
+	event_reservation(to, &head, &r, op->found->lines, op->found->lines_count, false);
+}
+
+/* The lines that stay in the first; those that left whole have none `granted`. */
+static struct line *lines_left(const struct op *op)
+{
+	const struct reservation *first = op->other;
+	struct line              *left = mem_alloc((first->lines_count + 1) * sizeof(*left));
+
+	for (size_t i = 0; i < first->lines_count; i++) {
+		left[i] = first->lines[i];
+		left[i].granted = left[i].qty;
+		for (size_t k = 0; k < op->lines_count; k++)
+			if (op->lines[k].sku == left[i].sku && op->lines[k].location == left[i].location)
+				left[i].granted -= op->lines[k].qty;
+	}
+	return left;
+}
+
+static void split_tell(struct text *to, const struct op *op)
+{
+	struct event_head  head = {.type = EVENT_SPLIT, .by = op->key_id, .cause = op->id};
+	struct line       *left = lines_left(op);
+	struct reservation part;
+
+	event_reservation(to, &head, op->other, left, op->other->lines_count, true);
+	free(left);
+	head.cause = op->other->order_id;
+	split_parted(&part, op, op->other->state, 0);
+	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
+	if (split_state(op) == op->other->state)
+		return;
+	head = (struct event_head){.type = op->split.then == THEN_CONFIRM ? EVENT_CONFIRMED : EVENT_RELEASED,
+	                           .by = op->key_id};
+	split_parted(&part, op, split_state(op), 0);
+	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
+}
+
+static void move_tell(struct text *to, const struct op *op)
+{
+	struct movement m = {.kind = op->move.kind,
+	                     .created_at = 0,
+	                     .reason = (char *)op->move.reason,
+	                     .reference = (char *)op->move.reference};
+
+	memcpy(m.movement_id, op->id, sizeof(op->id));
+	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
+	               op->lines, op->lines_count);
+}
+
+void changes_write(struct lane *l)
+{
+	text_reset(&l->changes);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (!op->writes)
+			continue;
+		if (op->kind == OP_RESERVE)
+			reserve_tell(&l->changes, op);
+		else if (op->kind == OP_MOVE)
+			move_tell(&l->changes, op);
+		else if (op->kind == OP_SPLIT)
+			split_tell(&l->changes, op);
+		else
+			change_tell(&l->changes, op);
+	}
+}
+
+void changes_expire(struct text *changes, struct reservation *const *list, size_t count)
+{
+	text_reset(changes);
+	for (size_t i = 0; i < count; i++)
+		event_entered(changes, &(struct event_head){.type = EVENT_EXPIRED}, list[i], EXPIRED);
+}

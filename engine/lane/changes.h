@@ -1,0 +1,13 @@
+/* changes.h - the events of a batch: what its operations change, in the order in which they are judged. */
+#ifndef CHANGES_H
+#define CHANGES_H
+
+#include "engine/lane/state.h"
+
+/* Writes l->changes, the bytes of the event row (engine/event.h), for all operations that write. Times count from that
+ * of the transaction. Before lane_log. */
+void changes_write(struct lane *l);
+/* The same for holds that expire. */
+void changes_expire(struct text *changes, struct reservation *const *list, size_t count);
+
+#endif
