@@ -335,12 +335,14 @@ static char *get_text(struct in *in, bool there, size_t max)
 static int64_t get_time(struct in *in, bool there)
 {
 	uint64_t n;
+	int64_t  ms;
 
 	if (!there)
 		return TIME_NONE;
 	n = get(in);
-	in->wrong |= n >> 1 > (n & 1 ? EVENT_TIME_MAX : TIME_LAST);
-	return in->wrong ? 0 : (int64_t)(n >> 1) + (n & 1 ? in->row_at : 0);
+	ms = (int64_t)(n >> 1);
+	in->wrong |= (n & 1) != (ms < EVENT_TIME_MAX) || ms > TIME_LAST;
+	return in->wrong ? 0 : ms + (n & 1 ? in->row_at : 0);
 }
 
 static const struct sku *get_sku(struct in *in)

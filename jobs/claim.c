@@ -193,21 +193,41 @@ static enum db_result take_up_write(struct db *db, const struct task *task, int6
 	return txn_commit(&t, verdict);
 }
 
-/* Looks, and takes up. DB_RETRY: somebody came between. */
-static enum db_result take_up(struct db *db, struct catalogue *c, const struct task *task, int64_t lease_s,
-                              struct reservation **mine, size_t mine_count)
+/* Leaves those out that were changed since the first look. */
+static enum db_result look_again(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
+                                 struct reservation_reader *first)
 {
-	struct reservation_reader in = {0};
-	struct values             rows = {0};
-	struct text               changes = {0};
-	enum txn_verdict          verdict = TXN_DONE;
-	enum db_result            result = rows_now(db, c, mine, mine_count, &in);
+	struct reservation_reader now = {0};
+	enum db_result            result = rows_now(db, c, mine, count, &now);
+	size_t                    kept = 0;
 
-	take_up_rows(task, mine, mine_count, &in, &rows, &changes);
-	if (result == DB_OK && rows.rows > 0)
+	for (size_t i = 0; i < now.count; i++) {
+		const struct reservation *before = task_rows_find(first, now.list[i]->order_id);
+
+		if (before && before->changed == now.list[i]->changed)
+			now.list[kept++] = now.list[i];
+		else
+			reservation_free(now.list[i]);
+	}
+	now.count = kept;
+	reservations_free(first->list, first->count);
+	*first = now;
+	return result;
+}
+
+/* Takes up the orders of the first look. DB_RETRY: somebody came between, and nothing was done. */
+static enum db_result take_up(struct db *db, const struct task *task, int64_t lease_s, struct reservation **mine,
+                              size_t count, const struct reservation_reader *first)
+{
+	struct values    rows = {0};
+	struct text      changes = {0};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result = DB_OK;
+
+	take_up_rows(task, mine, count, first, &rows, &changes);
+	if (rows.rows > 0)
 		result = take_up_write(db, task, lease_s, &rows, &changes,
-		                       reservations_as_read(NULL, in.list, in.count), &verdict);
-	reservations_free(in.list, in.count);
+		                       reservations_as_read(NULL, first->list, first->count), &verdict);
 	values_fini(&rows);
 	text_fini(&changes);
 	return result == DB_OK && (verdict == TXN_MOVED || verdict == TXN_FENCED) ? DB_RETRY : result;
@@ -217,15 +237,16 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
                             struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
 {
 	struct reservation_reader in = {0};
-	struct retry              retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum db_result            result;
+	struct retry              retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
 	uint64_t                  of = task->task_id;
+	enum db_result            result = rows_now(db, c, mine, mine_count, &in);
 
 	if (task->mark == 0)
 		task->mark = mark_new();
-	do
-		result = take_up(db, c, task, lease_s, mine, mine_count);
-	while (retry_again(&retry, result));
+	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, mine_count, &in)))
+		result = look_again(db, c, mine, mine_count, &in);
+	reservations_free(in.list, in.count);
+	in = (struct reservation_reader){0};
 	if (result == DB_OK || result == DB_DUPLICATE)
 		result = claim_look(db, task); /* task_id 0: nothing was left for it */
 	if (result == DB_OK)

@@ -18,7 +18,6 @@ SELECT 1, COALESCE(MAX(writer_id), 0), 7, 1 FROM writer;
 -- epoch and mark. event_no: the number of its last event row; a transaction counts it on under the writer's lock, so
 -- there is no hole. floor_no, floor_stamp: the last event row that was removed. ended: nobody will have it again.
 ALTER TABLE writer
-  MODIFY COLUMN writer_id INT UNSIGNED NOT NULL,
   ADD COLUMN IF NOT EXISTS event_no BIGINT UNSIGNED NOT NULL DEFAULT 0,
   ADD COLUMN IF NOT EXISTS floor_no BIGINT UNSIGNED NOT NULL DEFAULT 0,
   ADD COLUMN IF NOT EXISTS floor_stamp BIGINT NOT NULL DEFAULT 0,
@@ -35,5 +34,5 @@ CREATE TABLE IF NOT EXISTS event (
   PRIMARY KEY (writer_id, event_no)
 ) ENGINE=InnoDB;
 
--- Everybody who writes has to take up a writer anew, and to log what it does from then on.
-UPDATE writer SET epoch = epoch + 1;
+-- Every lane has to take up its writer anew, and logs what it does from then on.
+UPDATE writer SET epoch = epoch + 1000000;

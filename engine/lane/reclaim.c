@@ -116,6 +116,10 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 		given->swept += (unsigned)count;
 		return DB_OK;
 	}
+	if (result == DB_OK && verdict == TXN_FENCED) { /* somebody else has the writer: the lane connects anew */
+		db_close(l->db);
+		return DB_RETRY;
+	}
 	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->hasty))
 		return result;
 	if (count == 1) {
@@ -383,7 +387,7 @@ enum db_result reclaim_run(struct lane *l)
 	balances_mark(l, since_ms);
 	if (result == DB_LOCKED) /* the next batch is not to meet the same lock */
 		values_reset(&l->reclaim->walk.skus);
-	if (result == DB_RETRY) /* somebody else gives these back: their units are read next */
+	if (result == DB_RETRY && db_connected(l->db)) /* somebody else gives these back: their units are read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
 	lane_rush(l, true);
 	return result;
