@@ -46,6 +46,7 @@ static int deliverers_join(const struct work *work, const struct webhook_options
 	struct deliver    options = {.target = work->target,
 	                             .catalogue = work->catalogue,
 	                             .webhooks = webhooks,
+	                             .lease_s = work->lease_s,
 	                             .once = work->once,
 	                             .stop = work->stop};
 	struct deliverer *deliverers[WORKERS_MAX];

@@ -18,8 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CLAIMS: webhooks taken at a time, so that several deliverers get some each. SPARE_MS: attempts end so long before the
- * lease, as far as this process knows. */
+/* CLAIMS: webhooks taken at a time, so that several deliverers get some each. A lease is renewed at a third of it. */
 enum {
 	CLAIM_MS = 500,
 	CLAIMS = 8,
@@ -27,9 +26,6 @@ enum {
 	WATCH_MS = 500,
 	SAVE_MS = 1000,
 	REREAD_MS = 5000,
-	RENEW_MS = 10000,
-	LEASE_S = 30,
-	SPARE_MS = 2000,
 	FAILED_MS = 500,
 	CLOSE_MS = 500,
 	POSTED_MAX = 64,
@@ -49,7 +45,7 @@ struct deliverer {
 	bool            claims;          /* the last claim has taken something */
 	size_t          turn;            /* the hook that reads next */
 	struct text     body;            /* of the attempt that is being begun */
-	int64_t         leased_until_ms; /* clock_ms: nothing is begun behind it */
+	int64_t         leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
 	int64_t         claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
 	int64_t         since_ms;        /* when the database last answered well */
 	int             status;
@@ -67,7 +63,9 @@ int webhook_options_read(struct webhook_options *o)
 	o->allow[0] = allow;
 	o->sender = (struct sender_options){.allow = o->allow, .allow_count = allow != NULL};
 	if (!ok)
-		say("%s", why);
+		say("%s: %s", o->vault.has_key || !option_given(OPTION_webhooks_key) ? "--webhooks-allow"
+		                                                                     : "--webhooks-key",
+		    why);
 	return ok ? EXIT_DONE : EXIT_CONFIG;
 }
 
@@ -89,7 +87,7 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	                                .task = d->task_id,
 	                                .version = h->webhook.version,
 	                                .state = h->state,
-	                                .lease_s = LEASE_S,
+	                                .lease_s = d->options.lease_s,
 	                                .cursor = window_place(h->window),
 	                                .behind = oldest != NULL,
 	                                .from_at = oldest ? oldest->event->at : 0,
@@ -190,7 +188,7 @@ static enum db_result rows_watch(struct deliverer *d)
 static enum db_result rows_claim(struct deliverer *d)
 {
 	enum db_result result = txn_ask(d->db, WEBHOOK_CLAIM,
-	                                &(struct fill){.task = d->task_id, .lease_s = LEASE_S, .limit = CLAIMS}, NULL,
+	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s, .limit = CLAIMS}, NULL,
 	                                NULL);
 
 	d->claims = result == DB_OK && db_changed(d->db) > 0;
@@ -202,11 +200,11 @@ static enum db_result rows_claim(struct deliverer *d)
 static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
-	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW, &(struct fill){.task = d->task_id, .lease_s = LEASE_S},
+	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW, &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s},
 	                                NULL, NULL);
 
 	if (result == DB_OK)
-		d->leased_until_ms = began_ms + LEASE_S * 1000 - SPARE_MS;
+		d->leased_until_ms = began_ms + d->options.lease_s * 900;
 	return result;
 }
 
@@ -297,7 +295,7 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 {
 	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
 
-	if (result == DB_OK && is_due(&d->renew_ms, now_ms, RENEW_MS))
+	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->options.lease_s * 1000 / 3))
 		result = rows_renew(d);
 	if (result == DB_OK && is_due(&d->claim_ms, now_ms, CLAIM_MS))
 		result = rows_claim(d);

@@ -26,6 +26,7 @@ struct deliver {
 	struct db_target              target;
 	struct catalogue             *catalogue;
 	const struct webhook_options *webhooks;
+	int64_t                       lease_s;
 	bool                          once;   /* the deliverer ends when nothing can be delivered now */
 	bool                          inside; /* of a service, which tells the counters of its process itself */
 	struct stop                  *stop;

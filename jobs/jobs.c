@@ -74,6 +74,7 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 		j->deliverer = deliverer_start(&(struct deliver){.target = *target,
 		                                                 .catalogue = c,
 		                                                 .webhooks = webhooks,
+		                                                 .lease_s = LEASE_S,
 		                                                 .inside = true,
 		                                                 .stop = &j->stop});
 	return j;

@@ -151,7 +151,8 @@ static enum db_result webhook_insert(struct db *db, const struct vault *v, const
 
 	vault_seal(v, asked->webhook_id, secret, &kept);
 	values_row(&rows, V_TEXT(asked->webhook_id), V_TEXT(asked->url), V_TEXT(asked->types),
-	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place));
+	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place), V_CLOCK,
+	           V_CLOCK, V_CLOCK);
 	result = txn_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);
 	text_fini(&kept);

@@ -19,10 +19,9 @@ SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id = {webhook};
 SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id > {after_code} ORDER BY w.webhook_id LIMIT {limit};
 
 -- name: webhook_insert
--- Rows: (webhook_id, url, types, from_oldest, parallel, secret, place), one.
-INSERT INTO webhook (webhook_id, url, types, from_oldest, parallel, secret, place, created_at, due_at, waits_since,
-                     state, version, behind, failures)
-SELECT n.*, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), {active}, 0, 0, 0 FROM (VALUES {rows}) n;
+-- Rows: (webhook_id, url, types, from_oldest, parallel, secret, place, now, now, now), one.
+INSERT INTO webhook (webhook_id, url, types, from_oldest, parallel, secret, place, created_at, due_at, waits_since)
+VALUES {rows};
 
 -- name: webhook_delete
 DELETE FROM webhook WHERE webhook_id = {webhook};

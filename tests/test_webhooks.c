@@ -108,7 +108,7 @@ Test(webhooks, secrets)
 	flow_step("serve --lanes 1 --webhooks-key %s", key);
 	flow_steps(W1 "201 ~whsec_",
 	           "sql SELECT secret LIKE 'sealed:%', secret LIKE '%whsec%' FROM webhook -> 1,0",
-	           W1 "200 !secret",
+	           W1 "200 replayed !secret",
 	           "raw POST /v1/webhooks/W1/rotate -> 200 ~whsec_ rotated_at=~0",
 	           "sql SELECT secret_before LIKE 'sealed:%', secret <> secret_before FROM webhook -> 1,1",
 	           "raw GET /v1/webhooks -> !items[0].secret",
