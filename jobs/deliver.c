@@ -252,6 +252,8 @@ static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wa
 		h->read_ms = now_ms + WATCH_MS;
 	else if (result == DB_OK)
 		h->state = WEBHOOK_CURSOR_EXPIRED;
+	else
+		h->read_ms = now_ms + FAILED_MS; /* the others go on */
 	feed_page_fini(&page);
 	return result;
 }

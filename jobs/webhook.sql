@@ -63,7 +63,7 @@ UPDATE webhook FORCE INDEX (task) SET due_at = UTC_TIMESTAMP(3), task_id = NULL
 -- What a deliverer knows. One row, or the webhook is another's by now, or was enabled or deleted.
 UPDATE webhook
    SET state = {state}, place = {cursor}, behind = {behind}, waits_since = IF({behind}, {from_at}, UTC_TIMESTAMP(3)),
-       due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, last_status = {status}, last_error = {error},
+       due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, last_status = NULLIF({status}, -1), last_error = {error},
        failures = {failures}, failed_event = {event},
        failing_since = IF({failures}, UTC_TIMESTAMP(3) - INTERVAL {failing_ms} * 1000 MICROSECOND, NULL),
        retry_at = IF({failures}, UTC_TIMESTAMP(3) + INTERVAL {pause_ms} * 1000 MICROSECOND, NULL)
