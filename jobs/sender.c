@@ -26,8 +26,9 @@ struct transfer {
 	struct sender    *sender;
 	CURL             *easy;
 	void             *arg;
-	bool              plain;   /* http */
-	const char       *refused; /* why the last address was refused; NULL: none was */
+	bool              plain;      /* http */
+	bool              head_whole; /* of the answer */
+	const char       *refused;    /* why the last address was refused; NULL: none was */
 	size_t            head_got, body_got;
 	struct text       body, heads; /* of the request; `heads` holds lines, each with its NUL */
 	struct curl_slist head[HEADS];
@@ -192,10 +193,13 @@ static size_t part_came(size_t *got, size_t n)
 	return *got > ANSWER_MAX ? 0 : n;
 }
 
+/* Gets a line at a time. A connection that ends inside of a head is no error of libcurl's. */
 static size_t head_came(char *data, size_t one, size_t n, void *arg)
 {
-	(void)data;
-	return part_came(&((struct transfer *)arg)->head_got, one * n);
+	struct transfer *t = arg;
+
+	t->head_whole = data[0] == '\r' || data[0] == '\n';
+	return part_came(&t->head_got, one * n);
 }
 
 static size_t body_came(char *data, size_t one, size_t n, void *arg)
@@ -245,14 +249,14 @@ static void tls_options(struct transfer *t)
 	SET(t->easy, CURLOPT_CAPATH, t->sender->options.ca_file ? NULL : getenv("SSL_CERT_DIR"));
 }
 
-static struct transfer *transfer_new(struct sender *s)
+/* Anew for each attempt: a handle counts the kept connections that died under it, and would give up at the sixth. */
+static void transfer_reset(struct transfer *t)
 {
-	struct transfer *t = mem_alloc(sizeof(*t));
-
-	t->sender = s;
-	t->easy = curl_easy_init();
-	if (!t->easy)
-		mem_end();
+	t->refused = NULL;
+	t->head_got = t->body_got = 0;
+	t->head_whole = false;
+	t->error[0] = '\0';
+	curl_easy_reset(t->easy);
 	SET(t->easy, CURLOPT_PRIVATE, t);
 	/* Over TLS the default is HTTP/2, where one POST in a thousand was refused by a server in its good right. */
 	SET(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -261,6 +265,16 @@ static struct transfer *transfer_new(struct sender *s)
 	answer_options(t);
 	connection_options(t);
 	tls_options(t);
+}
+
+static struct transfer *transfer_new(struct sender *s)
+{
+	struct transfer *t = mem_alloc(sizeof(*t));
+
+	t->sender = s;
+	t->easy = curl_easy_init();
+	if (!t->easy)
+		mem_end();
 	t->all = s->all;
 	s->all = t;
 	return t;
@@ -356,9 +370,7 @@ void sender_post(struct sender *s, const struct post *p)
 	else
 		t = transfer_new(s);
 	t->arg = p->arg;
-	t->refused = NULL;
-	t->head_got = t->body_got = 0;
-	t->error[0] = '\0';
+	transfer_reset(t);
 	t->flaw = transfer_fill(t, p);
 	s->busy++;
 	if (t->flaw) {
@@ -406,6 +418,8 @@ static void transfer_judge(struct transfer *t, CURLcode rc, struct posted *p)
 	*p = (struct posted){.arg = t->arg, .retry_after_s = -1};
 	if (t->flaw)
 		why_write(p->why, sizeof(p->why), "not sent: %s", t->flaw);
+	else if (rc == CURLE_OK && !t->head_whole)
+		why_write(p->why, sizeof(p->why), "the head of the answer did not come whole");
 	else if (rc == CURLE_OK || (rc == CURLE_WRITE_ERROR && t->body_got > ANSWER_MAX))
 		answer_judge(t, p);
 	else if (t->refused)

@@ -1,243 +1,205 @@
 /* receiver.c - see receiver.h. */
 #include "tests/receiver.h"
-#include "engine/base/clock.h"
-#include "engine/base/memory.h"
 
 #include <arpa/inet.h>
-#include <cjson/cJSON.h>
 #include <criterion/criterion.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATHS = 40, REQUEST_MAX = 64 << 10, PAUSE_US = 5000 };
+enum { BYTE_US = 20000 };
 
-struct place {
-	char          path[64];
-	struct manner manner;
-	int           now, most; /* requests under way */
+struct receiver_client {
+	struct receiver *of;
+	int              fd;
+	SSL             *ssl;
+	struct text      request;
+	size_t           parsed; /* the end of the request, in `request` */
+	int              n;      /* requests so far */
 };
 
-static struct {
-	pthread_mutex_t  lock;
-	struct place     places[PATHS];
-	size_t           places_count;
-	struct received *list;
-	size_t           count, max;
-} r = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Under the lock. */
-static struct place *place_of(const char *path)
+static bool client_send(struct receiver_client *c, const char *text, size_t len)
 {
-	for (size_t i = 0; i < r.places_count; i++)
-		if (strcmp(r.places[i].path, path) == 0)
-			return &r.places[i];
-	assert(r.places_count < PATHS);
-	snprintf(r.places[r.places_count].path, sizeof(r.places[0].path), "%s", path);
-	r.places[r.places_count].manner.status = 200;
-	return &r.places[r.places_count++];
+	ssize_t n = c->ssl ? SSL_write(c->ssl, text, (int)len) : send(c->fd, text, len, MSG_NOSIGNAL);
+
+	if (n > 0)
+		c->of->sent += n;
+	return n == (ssize_t)len;
 }
 
-static void header_read(const char *head, const char *name, char *to, size_t size)
+static bool client_read(struct receiver_client *c)
 {
-	const char *at = strcasestr(head, name);
+	char       *end = NULL, *length;
+	struct text t = {0};
+	ssize_t     n;
 
-	*to = '\0';
-	if (!at)
-		return;
-	at += strlen(name) + strspn(at + strlen(name), " ");
-	snprintf(to, size, "%.*s", (int)strcspn(at, "\r\n"), at);
-}
-
-/* Notes a request; returns its number. *m: how it is to be answered. */
-static size_t request_note(const char *head, const char *body, size_t len, struct manner *m)
-{
-	struct received in = {.at_ms = clock_ms(), .len = len};
-	struct place   *place;
-	size_t          number;
-
-	if (sscanf(head, "POST %63s", in.path) != 1)
-		snprintf(in.path, sizeof(in.path), "not a POST");
-	header_read(head, "webhook-id:", in.id, sizeof(in.id));
-	header_read(head, "webhook-signature:", in.signature, sizeof(in.signature));
-	header_read(head, "webhook-timestamp:", in.timestamp, sizeof(in.timestamp));
-	in.body = mem_alloc(len + 1);
-	memcpy(in.body, body, len);
-	pthread_mutex_lock(&r.lock);
-	place = place_of(in.path);
-	place->most = ++place->now > place->most ? place->now : place->most;
-	*m = place->manner;
-	if (place->manner.times > 0 && --place->manner.times == 0)
-		place->manner = (struct manner){.status = 200};
-	r.list = mem_reach(r.list, r.count, &r.max, sizeof(*r.list));
-	number = r.count++;
-	r.list[number] = in;
-	pthread_mutex_unlock(&r.lock);
-	return number;
-}
-
-static void request_end(size_t number, int status)
-{
-	pthread_mutex_lock(&r.lock);
-	place_of(r.list[number].path)->now--;
-	r.list[number].status = status;
-	pthread_mutex_unlock(&r.lock);
-}
-
-/* Answers one request; false: the connection ends. */
-static bool request_answer(int fd, const char *head, const char *body, size_t len)
-{
-	struct manner m;
-	size_t        number = request_note(head, body, len, &m);
-	char          answer[200], asks[60] = "";
-	bool          sent;
-
-	usleep((useconds_t)m.delay_ms * 1000);
-	while (m.status == 0)
-		pause();
-	request_end(number, m.status);
-	if (m.retry_after_s)
-		snprintf(asks, sizeof(asks), "Retry-After: %d\r\n", m.retry_after_s);
-	snprintf(answer, sizeof(answer), "HTTP/1.1 %d Said\r\n%sContent-Length: 0\r\n\r\n", m.status, asks);
-	sent = send(fd, answer, strlen(answer), MSG_NOSIGNAL) == (ssize_t)strlen(answer);
-	return sent;
-}
-
-static void *connection_main(void *arg)
-{
-	int    fd = (int)(intptr_t)arg;
-	char  *bytes = mem_alloc(REQUEST_MAX + 1), *end, text[32];
-	size_t len = 0, head, whole;
-
+	text_bytes(&t, c->request.data ? c->request.data + c->parsed : "", c->request.len - c->parsed);
+	text_fini(&c->request);
+	c->request = t;
 	for (;;) {
-		ssize_t n;
-
-		bytes[len] = '\0';
-		end = strstr(bytes, "\r\n\r\n");
-		head = end ? (size_t)(end - bytes) + 4 : 0;
-		if (end)
-			header_read(bytes, "content-length:", text, sizeof(text));
-		whole = end ? head + strtoul(text, NULL, 10) : 0;
-		if (end && len >= whole) {
-			char *copy = mem_alloc(head + 1);
-
-			memcpy(copy, bytes, head);
-			if (!request_answer(fd, copy, bytes + head, whole - head)) {
-				free(copy);
-				break;
-			}
-			free(copy);
-			memmove(bytes, bytes + whole, len - whole);
-			len -= whole;
-			continue;
-		}
-		n = recv(fd, bytes + len, REQUEST_MAX - len, 0);
+		end = c->request.data ? strstr(c->request.data, "\r\n\r\n") : NULL;
+		length = end ? strcasestr(c->request.data, "content-length: ") : NULL;
+		c->parsed =
+			end ? (size_t)(end - c->request.data) + 4 + (length ? strtoul(length + 16, NULL, 10) : 0) : 0;
+		if (end && c->request.len >= c->parsed)
+			return true;
+		text_room(&c->request, 4096);
+		n = c->ssl ? SSL_read(c->ssl, c->request.data + c->request.len, 4096)
+		           : recv(c->fd, c->request.data + c->request.len, 4096, 0);
 		if (n <= 0)
-			break;
-		len += (size_t)n;
+			return false;
+		c->request.len += (size_t)n;
+		c->request.data[c->request.len] = '\0';
 	}
-	close(fd);
-	free(bytes);
+}
+
+static void *client_main(void *arg)
+{
+	struct receiver_client *c = arg;
+	struct receiver        *r = c->of;
+	bool                    stays = !c->ssl || SSL_accept(c->ssl) == 1;
+
+	while (stays && client_read(c)) {
+		c->n++;
+		text_reset(&r->last);
+		text_bytes(&r->last, c->request.data, c->parsed);
+		r->requests++;
+		stays = r->answer ? client_send(c, r->answer, strlen(r->answer)) && !r->closes : r->program(c);
+	}
+	SSL_free(c->ssl);
+	close(c->fd);
+	text_fini(&c->request);
+	free(c);
 	return NULL;
 }
 
 static void *receiver_main(void *arg)
 {
-	int listening = (int)(intptr_t)arg, yes = 1;
+	struct receiver *r = arg;
+	pthread_t        thread;
+	int              fd;
 
-	for (;;) {
-		pthread_t thread;
-		int       fd = accept(listening, NULL, NULL);
+	while ((fd = accept(r->fd, NULL, NULL)) >= 0) {
+		struct receiver_client *c = calloc(1, sizeof(*c));
 
-		if (fd < 0)
-			continue;
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-		assert(pthread_create(&thread, NULL, connection_main, (void *)(intptr_t)fd) == 0);
+		r->connections++;
+		*c = (struct receiver_client){.of = r, .fd = fd};
+		if (r->tls) {
+			c->ssl = SSL_new(r->tls);
+			SSL_set_fd(c->ssl, fd);
+		}
+		pthread_create(&thread, NULL, client_main, c);
 		pthread_detach(thread);
 	}
 	return NULL;
 }
 
-int receiver_open(void)
+/* Listens on a port of 127.0.0.1 or, with another family, of ::1; 0: a free one. False: not possible. */
+bool receiver_open(struct receiver *r, int family, int port)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t          size = sizeof(at);
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	pthread_t          thread;
+	struct sockaddr_in  ipv4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+	struct sockaddr    *at = family == AF_INET ? (struct sockaddr *)&ipv4 : (struct sockaddr *)&ipv6;
+	socklen_t           size = family == AF_INET ? sizeof(ipv4) : sizeof(ipv6);
+	pthread_t           thread;
 
-	cr_assert(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 1000) == 0 &&
-	          getsockname(fd, (struct sockaddr *)&at, &size) == 0);
-	cr_assert(pthread_create(&thread, NULL, receiver_main, (void *)(intptr_t)fd) == 0);
+	signal(SIGPIPE, SIG_IGN);
+	ipv4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ipv6.sin6_addr = in6addr_loopback;
+	r->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (r->fd < 0 || bind(r->fd, at, size) != 0 || listen(r->fd, 100) != 0)
+		return false;
+	getsockname(r->fd, at, &size);
+	r->port = ntohs(family == AF_INET ? ipv4.sin_port : ipv6.sin6_port);
+	pthread_create(&thread, NULL, receiver_main, r);
 	pthread_detach(thread);
-	return ntohs(at.sin_port);
+	return true;
 }
 
-void receiver_answers(const char *path, struct manner m)
+void receiver_start(struct receiver *r)
 {
-	pthread_mutex_lock(&r.lock);
-	place_of(path)->manner = m;
-	pthread_mutex_unlock(&r.lock);
+	cr_assert(receiver_open(r, AF_INET, 0), "cannot listen");
 }
 
-size_t receiver_count(const char *path, int status)
-{
-	size_t count = 0;
+/* ---- what goes wrong in receivers */
 
-	pthread_mutex_lock(&r.lock);
-	for (size_t i = 0; i < r.count; i++)
-		count += strcmp(r.list[i].path, path) == 0 && (!status || r.list[i].status == status);
-	pthread_mutex_unlock(&r.lock);
-	return count;
+bool receive_hang(struct receiver_client *c)
+{
+	char byte;
+
+	return recv(c->fd, &byte, 1, 0) > 0;
 }
 
-struct received receiver_get(const char *path, size_t n)
+static bool slowly(struct receiver_client *c, const char *text)
 {
-	struct received out = {.body = NULL};
-
-	pthread_mutex_lock(&r.lock);
-	for (size_t i = 0; i < r.count; i++)
-		if (strcmp(r.list[i].path, path) == 0 && n-- == 0) {
-			out = r.list[i];
-			break;
-		}
-	pthread_mutex_unlock(&r.lock);
-	cr_assert(out.body, "so many requests did not come to %s", path);
-	return out;
+	for (; *text; text++) {
+		if (!client_send(c, text, 1))
+			return false;
+		usleep(BYTE_US);
+	}
+	return true;
 }
 
-bool receiver_waits(const char *path, int status, size_t count, int wait_ms)
+bool receive_slow_head(struct receiver_client *c)
 {
-	int64_t until_ms = clock_ms() + wait_ms;
-
-	while (receiver_count(path, status) < count && clock_ms() < until_ms)
-		usleep(PAUSE_US);
-	return receiver_count(path, status) >= count;
+	return slowly(c, "HTTP/1.1 200 OK\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n");
 }
 
-int receiver_at_once(const char *path)
+bool receive_slow_body(struct receiver_client *c)
 {
-	int most;
-
-	pthread_mutex_lock(&r.lock);
-	most = place_of(path)->most;
-	pthread_mutex_unlock(&r.lock);
-	return most;
+	return client_send(c, "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n", 39) &&
+	       slowly(c, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 }
 
-const char *received_member(const struct received *in, const char *member)
+/* Sends `first`, and then the same bytes until nobody takes them. */
+static bool endless(struct receiver_client *c, const char *first, const char *more)
 {
-	static char  value[200];
-	cJSON       *json = cJSON_ParseWithLength(in->body, in->len), *at = json;
-	char         names[100], *rest = names;
+	struct text piece = {0};
+	bool        taken = client_send(c, first, strlen(first));
 
-	snprintf(names, sizeof(names), "%s", member);
-	for (char *name = strsep(&rest, "."); name; name = strsep(&rest, "."))
-		at = cJSON_GetObjectItemCaseSensitive(at, name);
-	snprintf(value, sizeof(value), "%s", cJSON_IsString(at) ? at->valuestring : "");
-	cJSON_Delete(json);
-	return value;
+	while (piece.len < 10000)
+		text_add(&piece, more);
+	while (taken && c->of->sent < 1000000000)
+		taken = client_send(c, piece.data, piece.len);
+	text_fini(&piece);
+	return false;
+}
+
+bool receive_gigabyte(struct receiver_client *c)
+{
+	return endless(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n", "a");
+}
+
+bool receive_gigabyte_of_trouble(struct receiver_client *c)
+{
+	return endless(c, "HTTP/1.1 500 Trouble\r\nContent-Length: 1000000000\r\n\r\n", "a");
+}
+
+bool receive_endless_heads(struct receiver_client *c)
+{
+	return endless(c, "HTTP/1.1 200 OK\r\n", "X-Head: a\r\n");
+}
+
+bool receive_endless_line(struct receiver_client *c)
+{
+	return endless(c, "HTTP/1.1 200 OK\r\nX-Line: ", "a");
+}
+
+bool receive_endless_hints(struct receiver_client *c)
+{
+	return endless(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n");
+}
+
+bool receive_no_http(struct receiver_client *c)
+{
+	return endless(c, "SSH-2.0-OpenSSH_9.2\r\n", "no HTTP");
+}
+
+/* Reads the second request of a connection and is gone. */
+bool receive_once(struct receiver_client *c)
+{
+	return c->n == 1 && client_send(c, RECEIVER_GOOD, strlen(RECEIVER_GOOD));
 }

@@ -1,39 +1,47 @@
-/* receiver.h - what webhooks deliver to in the tests: a small HTTP server of the test's own process, on a port of
- * 127.0.0.1, that notes every request and answers as it was told. A thread for each connection. Any thread. */
+/* receiver.h - receivers of webhooks for tests: HTTP/1.1 on loopback, plain or by TLS, good and bad ones. Each
+ * connection has a thread, which may outlive the test; so a receiver is static or never freed. */
 #ifndef TESTS_RECEIVER_H
 #define TESTS_RECEIVER_H
 
 #include "engine/base/text.h"
+#include "engine/base/base.h"
 
-/* One request as it came. */
-struct received {
-	char    path[64];
-	char    id[64], signature[300], timestamp[32]; /* of its headers */
-	int64_t at_ms;                                 /* clock_ms at its end */
-	char   *body;
-	size_t  len;
-	int     status; /* the answer; 0: none yet */
+#include <openssl/ssl.h>
+#include <stdatomic.h>
+
+#define RECEIVER_GOOD "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+struct receiver_client; /* a connection */
+
+struct receiver {
+	int         fd, port;
+	const char *answer;                         /* sent after each request; NULL: `program` does something else */
+	bool        closes;                         /* .. and then closes */
+	bool (*program)(struct receiver_client *c); /* one of those below; false: close */
+	SSL_CTX     *tls;                           /* NULL: plain */
+	atomic_int   connections, requests;
+	atomic_llong sent; /* bytes */
+	struct text  last; /* the last request; looked at when it was answered */
 };
 
-/* How a path answers from now on. */
-struct manner {
-	int status;   /* 0: never */
-	int delay_ms;
-	int times;    /* so often, and 200 behind that; 0: for ever */
-	int retry_after_s; /* 0: none is named */
-};
+/* Listens on a port of 127.0.0.1 or, with AF_INET6, of ::1; 0: a free one. False: that is not possible here. */
+bool receiver_open(struct receiver *r, int family, int port) MUST_CHECK;
+/* On a free port of 127.0.0.1; ends the test if it cannot. */
+void receiver_start(struct receiver *r);
 
-int  receiver_open(void); /* the port; lives as long as the test's process */
-void receiver_answers(const char *path, struct manner m);
-/* How many requests came to the path, or were answered with this status (not 0). */
-size_t receiver_count(const char *path, int status);
-/* The nth request to the path, from 0; its body is there as long as the process. Fails the test if it is not there. */
-struct received receiver_get(const char *path, size_t n);
-/* Waits until `count` requests to the path were answered with this status (0: came), for wait_ms at most. */
-bool receiver_waits(const char *path, int status, size_t count, int wait_ms);
-/* The most requests to the path that were under way at one time. */
-int receiver_at_once(const char *path);
-/* A member of the body of JSON, such as "type" or "data.order_id", in a place of its own. */
-const char *received_member(const struct received *r, const char *member);
+/* Never answers. */
+bool receive_hang(struct receiver_client *c);
+/* Answer 200 byte by byte, for more than a second. */
+bool receive_slow_head(struct receiver_client *c);
+bool receive_slow_body(struct receiver_client *c);
+/* Send a gigabyte: a body after a 200, after a 500; heads, one head, answers 103; no HTTP. */
+bool receive_gigabyte(struct receiver_client *c);
+bool receive_gigabyte_of_trouble(struct receiver_client *c);
+bool receive_endless_heads(struct receiver_client *c);
+bool receive_endless_line(struct receiver_client *c);
+bool receive_endless_hints(struct receiver_client *c);
+bool receive_no_http(struct receiver_client *c);
+/* Answers the first request of a connection, reads the second one and is gone. */
+bool receive_once(struct receiver_client *c);
 
 #endif

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "jobs/signature.h"
 #include "tests/flow.h"
-#include "tests/receiver.h"
+#include "tests/inbox.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int port;
 
 static void begin(void)
 {
-	port = receiver_open();
+	port = inbox_open();
 	flow_begin();
 	flow_steps("serve --lanes 2 " ALLOW,
 	           "receipt A +100000 B +100000 -> 201");
@@ -59,8 +59,8 @@ static void webhook_secret(const char *name, char to[SECRET_SIZE])
 
 static void expect_came(const char *path, int status, size_t count)
 {
-	if (!receiver_waits(path, status, count, SOON_MS))
-		flow_fail("%zu of %zu came to %s with %d", receiver_count(path, status), count, path, status);
+	if (!inbox_waits(path, status, count, SOON_MS))
+		flow_fail("%zu of %zu came to %s with %d", inbox_count(path, status), count, path, status);
 }
 
 /* Exactly so many, also after a while. */
@@ -68,8 +68,8 @@ static void expect_only(const char *path, int status, size_t count)
 {
 	expect_came(path, status, count);
 	usleep(300000);
-	cr_expect_eq(receiver_count(path, status), count, "%zu instead of %zu came to %s with %d",
-	             receiver_count(path, status), count, path, status);
+	cr_expect_eq(inbox_count(path, status), count, "%zu instead of %zu came to %s with %d",
+	             inbox_count(path, status), count, path, status);
 }
 
 static void expect_signed(const struct received *in, const char *first, const char *second)
@@ -96,7 +96,7 @@ Test(deliver, every_event_in_order)
 		flow_step("reserve R%d A=1 confirm=true -> 201", i);
 	expect_only("/W", 200, 100);
 	for (int i = 0; i < 100; i++) {
-		struct received in = receiver_get("/W", (size_t)i);
+		struct received in = inbox_get("/W", (size_t)i);
 		char            order[20];
 
 		snprintf(order, sizeof(order), "R%d", i / 2);
@@ -130,7 +130,7 @@ Test(deliver, from_the_oldest_and_only_some_types)
 	expect_only("/ALL", 200, 5);
 	expect_only("/SOME", 200, 2);
 	expect_only("/NEW", 200, 1);
-	cr_expect_str_eq(receiver_get("/SOME", 0).id, receiver_get("/ALL", 3).id);
+	cr_expect_str_eq(inbox_get("/SOME", 0).id, inbox_get("/ALL", 3).id);
 	flow_step("wait raw GET /metrics -> holdfast_events_delivered_total=8");
 	flow_end();
 }
@@ -148,13 +148,13 @@ Test(deliver, rotated)
 	usleep(1100000); /* within a second */
 	flow_step("reserve R1 A=1 -> 201");
 	expect_came("/W", 200, 1);
-	in = receiver_get("/W", 0);
+	in = inbox_get("/W", 0);
 	expect_signed(&in, second, first);
 	flow_step("tick 86401");
 	usleep(1100000);
 	flow_step("reserve R2 A=1 -> 201");
 	expect_came("/W", 200, 2);
-	in = receiver_get("/W", 1);
+	in = inbox_get("/W", 1);
 	expect_signed(&in, second, NULL);
 	flow_end();
 }
@@ -167,16 +167,16 @@ Test(deliver, what_fails_is_repeated_before_the_next)
 
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 500, .times = 1});
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
 	flow_steps(DELIVER,
 	           "reserve R1 A=1 -> 201",
 	           "reserve R2 A=1 -> 201");
 	expect_came("/W", 500, 1);
 	flow_step("wait raw GET /v1/webhooks/W -> failures=1 last_status=500 failed_event=* retry_at=~5 failing_since=*");
 	expect_only("/W", 200, 2);
-	first = receiver_get("/W", 0);
-	again = receiver_get("/W", 1);
-	next = receiver_get("/W", 2);
+	first = inbox_get("/W", 0);
+	again = inbox_get("/W", 1);
+	next = inbox_get("/W", 2);
 	cr_expect_str_eq(first.id, again.id);
 	cr_expect_str_eq(received_member(&again, "data.order_id"), "R1");
 	cr_expect_str_eq(received_member(&next, "data.order_id"), "R2");
@@ -194,12 +194,12 @@ Test(deliver, asked_to_come_again_later)
 {
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 503, .times = 1, .retry_after_s = 2});
+	inbox_answers("/W", (struct manner){.status = 503, .times = 1, .retry_after_s = 2});
 	flow_steps(DELIVER,
 	           "reserve R1 A=1 -> 201");
 	expect_came("/W", 200, 1);
-	cr_expect(receiver_get("/W", 1).at_ms - receiver_get("/W", 0).at_ms >= 1900);
-	cr_expect(receiver_get("/W", 1).at_ms - receiver_get("/W", 0).at_ms < 4000);
+	cr_expect(inbox_get("/W", 1).at_ms - inbox_get("/W", 0).at_ms >= 1900);
+	cr_expect(inbox_get("/W", 1).at_ms - inbox_get("/W", 0).at_ms < 4000);
 	flow_end();
 }
 
@@ -207,7 +207,7 @@ Test(deliver, gone)
 {
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 410, .times = 1});
+	inbox_answers("/W", (struct manner){.status = 410, .times = 1});
 	flow_steps(DELIVER,
 	           "reserve R1 A=1 -> 201",
 	           "reserve R2 A=1 -> 201",
@@ -225,7 +225,7 @@ Test(deliver, the_schedule_survives_a_restart)
 {
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 500});
+	inbox_answers("/W", (struct manner){.status = 500});
 	flow_steps(DELIVER,
 	           "reserve R1 A=1 -> 201");
 	expect_came("/W", 500, 2);
@@ -243,7 +243,7 @@ Test(deliver, the_schedule_survives_a_restart)
 	           "signal D TERM",
 	           "end D -> 0",
 	           "tick 432000");
-	receiver_answers("/W", (struct manner){.status = 502, .times = 1});
+	inbox_answers("/W", (struct manner){.status = 502, .times = 1});
 	flow_steps(DELIVER,
 	           "wait raw GET /v1/webhooks/W -> state=off reason=failed failures=4 last_status=502");
 	flow_steps("raw POST /v1/webhooks/W/enable -> state=active failures=0");
@@ -255,17 +255,17 @@ Test(deliver, skip)
 {
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 400});
+	inbox_answers("/W", (struct manner){.status = 400});
 	flow_steps(DELIVER,
 	           "reserve R1 A=1 -> 201",
 	           "reserve R2 A=1 -> 201");
 	expect_came("/W", 400, 1);
 	flow_steps("wait raw GET /v1/webhooks/W -> failures=1");
-	receiver_answers("/W", (struct manner){.status = 200});
+	inbox_answers("/W", (struct manner){.status = 200});
 	flow_steps("raw POST /v1/webhooks/W/enable {'skip':true} -> 200 failures=0");
 	expect_only("/W", 200, 1);
-	cr_expect_str_eq(received_member(&(struct received){.body = receiver_get("/W", 1).body,
-	                                                    .len = receiver_get("/W", 1).len},
+	cr_expect_str_eq(received_member(&(struct received){.body = inbox_get("/W", 1).body,
+	                                                    .len = inbox_get("/W", 1).len},
 	                                 "data.order_id"),
 	                 "R2");
 	flow_end();
@@ -282,7 +282,7 @@ Test(deliver, from_a_time)
 	usleep(1200000);
 	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2020-01-01T00:00:00Z'} -> 200");
 	expect_only("/W", 200, 3);
-	cr_expect_str_eq(receiver_get("/W", 2).id, receiver_get("/W", 0).id);
+	cr_expect_str_eq(inbox_get("/W", 2).id, inbox_get("/W", 0).id);
 	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2099-01-01T00:00:00Z'} -> 200",
 	           "raw DELETE /v1/webhooks/W -> 204");
 	usleep(1000000);
@@ -316,7 +316,7 @@ Test(deliver, parallel)
 {
 	begin();
 	webhook("W", ",'parallel':16");
-	receiver_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
+	inbox_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
 	for (int i = 0; i < 100; i++)
 		flow_step("batch R%d A=1 -> 201", i);
 	for (int i = 0; i < 100; i++)
@@ -324,10 +324,10 @@ Test(deliver, parallel)
 	for (int i = 0; i < 100; i++)
 		flow_step("release R%d -> 200", i);
 	flow_step(DELIVER);
-	if (!receiver_waits("/W", 200, 300, 4000))
-		flow_fail("%zu of 300 in 4 s", receiver_count("/W", 200));
-	cr_expect_leq(receiver_at_once("/W"), 16);
-	cr_expect_geq(receiver_at_once("/W"), 12);
+	if (!inbox_waits("/W", 200, 300, 4000))
+		flow_fail("%zu of 300 in 4 s", inbox_count("/W", 200));
+	cr_expect_leq(inbox_at_once("/W"), 16);
+	cr_expect_geq(inbox_at_once("/W"), 12);
 	for (int i = 0; i < 100; i++) {
 		static const char *const types[] = {"reservation.held", "reservation.confirmed", "reservation.released"};
 		int                      seen = 0;
@@ -335,7 +335,7 @@ Test(deliver, parallel)
 
 		snprintf(order, sizeof(order), "R%d", i);
 		for (size_t k = 0; k < 300; k++) {
-			struct received in = receiver_get("/W", k);
+			struct received in = inbox_get("/W", k);
 
 			if (strcmp(received_member(&in, "data.order_id"), order) == 0)
 				cr_expect_str_eq(received_member(&in, "type"), types[seen++ % 3]);
@@ -350,14 +350,14 @@ Test(deliver, parallel_is_a_thousand_ahead_at_most)
 {
 	begin();
 	webhook("W", ",'parallel':8,'types':['reservation.held']");
-	receiver_answers("/W", (struct manner){.status = 500, .times = 1});
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
 	flow_step("reserve FIRST A=1 -> 201");
 	flow_repeat("batch", " R# A=1 |", 999, " R999 A=1 -> 201 | ...");
 	flow_repeat("batch", " S# A=1 |", 99, " S99 A=1 -> 201 | ...");
 	flow_step(DELIVER);
-	if (!receiver_waits("/W", 200, 999, 4500))
-		flow_fail("%zu of 999 came", receiver_count("/W", 200));
-	cr_expect_leq(receiver_count("/W", 200), 1000, "%zu came", receiver_count("/W", 200));
+	if (!inbox_waits("/W", 200, 999, 4500))
+		flow_fail("%zu of 999 came", inbox_count("/W", 200));
+	cr_expect_leq(inbox_count("/W", 200), 1000, "%zu came", inbox_count("/W", 200));
 	expect_only("/W", 200, 1101);
 	flow_end();
 }
@@ -367,13 +367,13 @@ Test(deliver, one_that_hangs_holds_up_nobody)
 	begin();
 	webhook("GOOD", "");
 	webhook("HANGS", "");
-	receiver_answers("/HANGS", (struct manner){.status = 0});
+	inbox_answers("/HANGS", (struct manner){.status = 0});
 	flow_step(DELIVER);
 	for (int i = 0; i < 200; i++)
 		flow_step("reserve R%d A=1 -> 201", i);
-	if (!receiver_waits("/GOOD", 200, 200, 3000))
-		flow_fail("%zu of 200", receiver_count("/GOOD", 200));
-	cr_expect_eq(receiver_count("/HANGS", 0), 1);
+	if (!inbox_waits("/GOOD", 200, 200, 3000))
+		flow_fail("%zu of 200", inbox_count("/GOOD", 200));
+	cr_expect_eq(inbox_count("/HANGS", 0), 1);
 	flow_end();
 }
 
@@ -394,7 +394,7 @@ Test(deliver, killed_and_taken_over)
 	expect_only("/W", 200, 1); /* the lease */
 	flow_step("tick 31");
 	expect_came("/W", 200, 20);
-	cr_expect_leq(receiver_count("/W", 200), 21, "about a second's deliveries come again");
+	cr_expect_leq(inbox_count("/W", 200), 21, "about a second's deliveries come again");
 	flow_end();
 }
 
@@ -446,14 +446,14 @@ Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
 {
 	begin();
 	webhook("W", "");
-	receiver_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
+	inbox_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
 	flow_step(DELIVER);
 	flow_repeat("batch", " R# A=1 |", 499, " R499 A=1 -> 201 | ...");
 	expect_came("/W", 200, 20);
 	flow_step("raw DELETE /v1/webhooks/W -> 204");
 	usleep(1000000);
-	expect_only("/W", 0, receiver_count("/W", 0));
-	cr_expect_lt(receiver_count("/W", 0), 500);
+	expect_only("/W", 0, inbox_count("/W", 0));
+	cr_expect_lt(inbox_count("/W", 0), 500);
 	flow_end();
 }
 
@@ -463,7 +463,7 @@ Test(deliver, sealed_for_another)
 	char  key[300];
 	FILE *file;
 
-	port = receiver_open();
+	port = inbox_open();
 	flow_begin();
 	snprintf(key, sizeof(key), "%s/%s.vault", scratch_dir(), flow_scratch()->name);
 	file = fopen(key, "we");
