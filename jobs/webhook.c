@@ -193,17 +193,13 @@ static enum db_result place_choose(struct db *db, struct catalogue *c, const str
 {
 	enum db_result result = place_find(db, c, from ? from : w->place, place, outcome);
 
-	if (result != DB_OK || (*outcome != OUTCOME_OK && *outcome != CURSOR_EXPIRED && *outcome != BAD_CURSOR))
+	if (result != DB_OK || from)
 		return result;
-	if (from && *outcome != OUTCOME_OK) {
-		*outcome = INVALID;
-	} else if (*outcome != OUTCOME_OK) {
-		result = place_find(db, c, NULL, place, outcome);
-	} else if (!from) {
-		free(*place);
-		*place = NULL;
-	}
-	return result;
+	if (*outcome == CURSOR_EXPIRED || *outcome == BAD_CURSOR)
+		return place_find(db, c, NULL, place, outcome);
+	free(*place);
+	*place = NULL;
+	return DB_OK;
 }
 
 enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,

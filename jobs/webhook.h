@@ -61,9 +61,8 @@ enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhoo
 enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max,
                             size_t *count) MUST_CHECK;
 enum db_result webhook_delete(struct db *db, const char *webhook_id) MUST_CHECK;
-/* Active from now on: where it stood, or with the oldest event that is kept. from: a time, from which on it goes on;
- * NULL: none. skip: the event that failed is passed over. *outcome: OUTCOME_OK, NO_WEBHOOK, EVENTS_OFF, or INVALID:
- * `from` is no time. */
+/* Active from now on: where it stood, or with the oldest event that is kept. from: a time (time_read), from which on it
+ * goes on; NULL: none. skip: the event that failed is passed over. *outcome: OUTCOME_OK, NO_WEBHOOK or EVENTS_OFF. */
 enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,
                               struct webhook *out, enum outcome *outcome) MUST_CHECK;
 /* `secret` signs from now on, and the one before signs beside it for a day. *outcome: OUTCOME_OK or NO_WEBHOOK. */

@@ -139,20 +139,12 @@ static void secret_write(struct json_writer *w, void *arg)
 	json_put_string(w, "secret", call->secret);
 }
 
-static void answer_refused(struct request *r, enum outcome outcome)
-{
-	if (outcome == INVALID)
-		reply_invalid(r, "from", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
-	else
-		reply_refused(r, outcome, NULL, NULL);
-}
-
 static void answer_webhook(struct request *r)
 {
 	if (call_outcome(r) == OUTCOME_OK)
 		reply_object(r, 200, read_write, r->ops[0]->job.arg);
 	else
-		answer_refused(r, call_outcome(r));
+		reply_refused(r, call_outcome(r), NULL, NULL);
 }
 
 /* ---- one, and the list */
@@ -360,6 +352,7 @@ void post_webhook_enable(struct request *r)
 	struct json_fault    fault;
 	const char          *from = NULL;
 	size_t               len;
+	int64_t              us;
 	struct webhook_call *call;
 
 	if (!read_body(r, &in, &fault))
@@ -367,8 +360,7 @@ void post_webhook_enable(struct request *r)
 	call = call_new(r);
 	json_bool(&in, "skip", JSON_OPTIONAL, &call->skip);
 	json_string(&in, "from", JSON_OPTIONAL, &from, &len);
-	/* A cursor, and `now`, have no colon: they are no times. */
-	if (from && !strchr(from, ':'))
+	if (from && !time_read(from, &us))
 		json_refuse(&in, "from", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
 	if (from && call->skip)
 		json_refuse(&in, "skip", "does not go together with from");
