@@ -30,8 +30,8 @@ struct requests {
 	struct keys        *keys;  /* NULL: every call is let in */
 	struct limit       *limit; /* NULL: without keys */
 	const struct webhook_options *webhooks;
-	size_t              body_max;
-	bool                draining;                       /* true: every answer is the last of its connection */
+	size_t                        body_max;
+	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
 	/* ---- private to request.c */

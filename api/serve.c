@@ -32,10 +32,9 @@ struct serve {
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
+	int64_t           drained_by_ms; /* time by which every client was answered */
 
 	struct webhook_options webhooks;
-
-	int64_t           drained_by_ms; /* time by which every client was answered */
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -147,8 +146,7 @@ static int doors_open(struct serve *s)
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
 		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap,deliver")
-		                  : "none");
+		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL) : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "

@@ -97,8 +97,8 @@ int work_run(const struct command *self, int argc, char **argv)
 	delivers = kind && strcmp(kind, "deliver") == 0;
 	work.kind = kind ? task_kind_find(kind) : TASK_NO_KIND;
 	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every))) {
-		say("%s; try `holdfast work --help`", work.kind || delivers ? "--once and --every do not go together"
-		                                                            : "work settle, expire or deliver");
+		say("%s; try `holdfast work --help`",
+		    work.kind || delivers ? "--once and --every do not go together" : "work settle, expire or deliver");
 		return EXIT_USAGE;
 	}
 	if (delivers && (status = webhook_options_read(&webhooks)) != EXIT_DONE)

@@ -33,22 +33,22 @@ enum {
 };
 
 struct deliverer {
-	struct deliver  options;
-	pthread_t       thread;
-	struct db      *db;
-	struct past     past;
-	struct sender  *sender;
-	struct feed    *feed;    /* for looks alone: each hook reads with one of its own */
-	int64_t         task_id; /* drawn by chance */
-	struct hook   **hooks;
-	size_t          count, max;
-	bool            claims;          /* the last claim has taken something */
-	size_t          turn;            /* the hook that reads next */
-	struct text     body;            /* of the attempt that is being begun */
-	int64_t         leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
-	int64_t         claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
-	int64_t         since_ms;        /* when the database last answered well */
-	int             status;
+	struct deliver options;
+	pthread_t      thread;
+	struct db     *db;
+	struct past    past;
+	struct sender *sender;
+	struct feed   *feed;    /* for looks alone: each hook reads with one of its own */
+	int64_t        task_id; /* drawn by chance */
+	struct hook  **hooks;
+	size_t         count, max;
+	bool           claims;          /* the last claim has taken something */
+	size_t         turn;            /* the hook that reads next */
+	struct text    body;            /* of the attempt that is being begun */
+	int64_t        leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
+	int64_t        claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
+	int64_t        since_ms; /* when the database last answered well */
+	int            status;
 };
 
 int webhook_options_read(struct webhook_options *o)
@@ -63,8 +63,8 @@ int webhook_options_read(struct webhook_options *o)
 	o->allow[0] = allow;
 	o->sender = (struct sender_options){.allow = o->allow, .allow_count = allow != NULL};
 	if (!ok)
-		say("%s: %s", o->vault.has_key || !option_given(OPTION_webhooks_key) ? "--webhooks-allow"
-		                                                                     : "--webhooks-key",
+		say("%s: %s",
+		    o->vault.has_key || !option_given(OPTION_webhooks_key) ? "--webhooks-allow" : "--webhooks-key",
 		    why);
 	return ok ? EXIT_DONE : EXIT_CONFIG;
 }
@@ -187,9 +187,9 @@ static enum db_result rows_watch(struct deliverer *d)
 
 static enum db_result rows_claim(struct deliverer *d)
 {
-	enum db_result result = txn_ask(d->db, WEBHOOK_CLAIM,
-	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s, .limit = CLAIMS}, NULL,
-	                                NULL);
+	enum db_result result =
+		txn_ask(d->db, WEBHOOK_CLAIM,
+	                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s, .limit = CLAIMS}, NULL, NULL);
 
 	d->claims = result == DB_OK && db_changed(d->db) > 0;
 	if (d->claims)
@@ -200,8 +200,8 @@ static enum db_result rows_claim(struct deliverer *d)
 static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
-	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW, &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s},
-	                                NULL, NULL);
+	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW,
+	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
 
 	if (result == DB_OK)
 		d->leased_until_ms = began_ms + d->options.lease_s * 900;
@@ -243,8 +243,7 @@ static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wa
 {
 	struct feed_page page = {0};
 	enum outcome     outcome = OUTCOME_OK;
-	enum db_result   result =
-		feed_read(h->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
+	enum db_result   result = feed_read(h->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
 
 	if (result == DB_OK && outcome == OUTCOME_OK)
 		hook_take(h, &page, now_ms);
@@ -383,8 +382,9 @@ static void deliverer_close(struct deliverer *d)
 		d->hooks[i]->unread = false;
 	while (sender_busy(d->sender) > 0 && clock_ms() < until_ms)
 		posted_take(d, (int)(until_ms - clock_ms()));
-	if (db_connected(d->db) && (rows_save(d, true) != DB_OK ||
-	                            txn_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
+	if (db_connected(d->db) &&
+	    (rows_save(d, true) != DB_OK ||
+	     txn_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
 		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
 	counts_leave(d, true);
 }

@@ -1,9 +1,9 @@
 /* deliver.h - a deliverer: a thread with a connection of its own that brings events to webhooks until it is stopped.
  *
- * A webhook is served by one deliverer at a time, in whichever process: the row is claimed for a lease, which is renewed
- * while the deliverer lives, and names it in every write. One deliverer serves many webhooks at once, over one sender,
- * so that one that hangs holds up nobody. After a kill the next deliverer goes on when the lease is over, behind what
- * was saved last: about a second's deliveries come again. */
+ * A webhook is served by one deliverer at a time, in whichever process: the row is claimed for a lease, which is
+ * renewed while the deliverer lives, and names it in every write. One deliverer serves many webhooks at once, over one
+ * sender, so that one that hangs holds up nobody. After a kill the next deliverer goes on when the lease is over,
+ * behind what was saved last: about a second's deliveries come again. */
 #ifndef DELIVER_H
 #define DELIVER_H
 

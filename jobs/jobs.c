@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 3, JOBS_MAX = WORKERS + 1, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
+enum {
+	WORKERS = 3,
+	JOBS_MAX = WORKERS + 1,
+	EXPIRE_PAUSE_MS = 500,
+	SETTLE_PAUSE_MS = 1000,
+	REAP_PAUSE_MS = 5000,
+	BATCH = 500
+};
 
 struct jobs {
 	struct stop       stop;

@@ -4,6 +4,8 @@
 
 #include "jobs/deliver.h"
 
+#define JOBS_ALL "expire,settle,reap,deliver"
+
 struct jobs;
 /* A list such as "expire,settle,reap,deliver"; empty: all of them. */
 bool jobs_list_valid(const char *list);

@@ -28,15 +28,16 @@ bool vault_read(struct vault *v, const char *file, char *why, size_t why_size)
 		line[0] = '\0';
 	fclose(in);
 	line[strcspn(line, "\r\n")] = '\0';
-	/* 44 letters with one = at the end are 32 bytes. EVP_DecodeBlock counts what stands for the = as a byte, too. */
+	/* 44 letters with one = at the end are 32 bytes. EVP_DecodeBlock counts what stands for the = as a byte, too.
+	 */
 	v->has_key = strlen(line) == KEY_LETTERS && line[KEY_LETTERS - 1] == '=' && line[KEY_LETTERS - 2] != '=' &&
 	             EVP_DecodeBlock(bytes, (unsigned char *)line, KEY_LETTERS) == VAULT_KEY_BYTES + 1;
 	if (v->has_key)
 		memcpy(v->key, bytes, VAULT_KEY_BYTES);
 	OPENSSL_cleanse(bytes, sizeof(bytes));
 	OPENSSL_cleanse(line, sizeof(line));
-	return v->has_key ||
-	       why_write(why, why_size, "the first line of %s is not 32 bytes in base64: openssl rand -base64 32", file);
+	return v->has_key || why_write(why, why_size,
+	                               "the first line of %s is not 32 bytes in base64: openssl rand -base64 32", file);
 }
 
 static EVP_CIPHER_CTX *cipher_new(void)

@@ -94,8 +94,8 @@ enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhoo
 enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max, size_t *count)
 {
 	struct listing in = {list, 0, max};
-	enum db_result result = txn_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max},
-	                                listed_read, &in);
+	enum db_result result =
+		txn_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, listed_read, &in);
 
 	*count = in.count;
 	return result;
@@ -211,12 +211,10 @@ enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *we
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = place_choose(db, c, out, from, &place, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = txn_ask(db, WEBHOOK_ENABLE,
-		                 &(struct fill){.webhook = webhook_id,
-		                                .moves = place != NULL,
-		                                .cursor = place,
-		                                .skip = skip},
-		                 NULL, NULL);
+		result = txn_ask(
+			db, WEBHOOK_ENABLE,
+			&(struct fill){.webhook = webhook_id, .moves = place != NULL, .cursor = place, .skip = skip},
+			NULL, NULL);
 	free(place);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = webhook_find(db, webhook_id, out, outcome);

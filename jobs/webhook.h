@@ -27,24 +27,24 @@ enum { PARALLEL_MAX = 64 };
 
 /* A row of table webhook; one owner. */
 struct webhook {
-	char                webhook_id[ID_MAX + 1];
-	char               *url, *types; /* types NULL: all */
-	bool                from_oldest;
-	unsigned            parallel; /* deliveries at once, 1 to PARALLEL_MAX */
-	int64_t             created_at;
-	char               *secret, *secret_before; /* as they are kept; before NULL: only one signs */
-	int64_t             rotated_at;             /* TIME_NONE: never */
-	enum webhook_state  state;
-	int64_t             version;
-	char               *place;                      /* the cursor behind all that was delivered */
-	int64_t             age_ms;                     /* of the oldest event that is not delivered; 0: there is none */
-	char                skip_event[EVENT_ID_SIZE];  /* is passed over; empty: none */
-	int                 last_status;                /* of the last attempt; 0: no answer; -1: there was no attempt */
-	char               *last_error;                 /* NULL: the last attempt was good */
-	int64_t             failures;                   /* failed attempts in a row .. */
-	char                failed_event[EVENT_ID_SIZE]; /* .. of this event */
-	int64_t             failing_since, retry_at;    /* TIME_NONE: it does not fail */
-	int64_t             failing_ms, retry_ms;       /* how long ago, and how long to come, both from now */
+	char               webhook_id[ID_MAX + 1];
+	char              *url, *types; /* types NULL: all */
+	bool               from_oldest;
+	unsigned           parallel; /* deliveries at once, 1 to PARALLEL_MAX */
+	int64_t            created_at;
+	char              *secret, *secret_before; /* as they are kept; before NULL: only one signs */
+	int64_t            rotated_at;             /* TIME_NONE: never */
+	enum webhook_state state;
+	int64_t            version;
+	char              *place;                     /* the cursor behind all that was delivered */
+	int64_t            age_ms;                    /* of the oldest event that is not delivered; 0: there is none */
+	char               skip_event[EVENT_ID_SIZE]; /* is passed over; empty: none */
+	int                last_status;               /* of the last attempt; 0: no answer; -1: there was no attempt */
+	char              *last_error;                /* NULL: the last attempt was good */
+	int64_t            failures;                  /* failed attempts in a row .. */
+	char               failed_event[EVENT_ID_SIZE]; /* .. of this event */
+	int64_t            failing_since, retry_at;     /* TIME_NONE: it does not fail */
+	int64_t            failing_ms, retry_ms;        /* how long ago, and how long to come, both from now */
 };
 void webhook_fini(struct webhook *w);
 /* A row of a statement that selects {webhook_columns}; `w` is overwritten. */

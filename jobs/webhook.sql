@@ -27,8 +27,8 @@ VALUES {rows};
 DELETE FROM webhook WHERE webhook_id = {webhook};
 
 -- name: webhook_enable
--- Takes the webhook from whoever serves it. {moves}: its place is {cursor} from now on. {skip}: the event that failed is
--- passed over; asked twice it is the same event.
+-- Takes the webhook from whoever serves it. {moves}: its place is {cursor} from now on. {skip}: the event that failed
+-- is passed over; asked twice it is the same event.
 UPDATE webhook
    SET skip_event = IF({skip}, COALESCE(failed_event, skip_event), IF({moves}, NULL, skip_event)),
        place = IF({moves}, {cursor}, place), waits_since = IF({moves}, UTC_TIMESTAMP(3), waits_since),

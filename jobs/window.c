@@ -24,13 +24,13 @@ struct page {
 };
 
 struct window {
-	struct page         *oldest, *newest; /* pages that are not passed yet */
-	uint64_t             head, tail;      /* numbers of the oldest event, and of the one behind the newest */
-	size_t               fresh;
-	char                *place, *end;
-	struct tie          *table[TABLE]; /* the newest first */
-	size_t               max;
-	struct window_event  ring[];
+	struct page        *oldest, *newest; /* pages that are not passed yet */
+	uint64_t            head, tail;      /* numbers of the oldest event, and of the one behind the newest */
+	size_t              fresh;
+	char               *place, *end;
+	struct tie         *table[TABLE]; /* the newest first */
+	size_t              max;
+	struct window_event ring[];
 };
 
 struct window *window_new(size_t max, const char *place)
@@ -66,9 +66,9 @@ void window_free(struct window *w)
 
 static void tie_add(struct window *w, struct window_event *e, char kind, const char *name)
 {
-	struct tie  *tie = &e->ties[e->ties_count++], **bucket, *before;
-	char         text[1 + ID_MAX + 1] = {kind};
-	size_t       len = strlen(name);
+	struct tie *tie = &e->ties[e->ties_count++], **bucket, *before;
+	char        text[1 + ID_MAX + 1] = {kind};
+	size_t      len = strlen(name);
 
 	assert(len <= ID_MAX);
 	memcpy(text + 1, name, len);

@@ -21,8 +21,8 @@ struct window_event {
 	struct feed_event *event; /* its page's */
 	struct failing     failing;
 	enum { EVENT_WAITS, EVENT_FLIES, EVENT_DELIVERED } state;
-	int64_t     begun_ms; /* its attempt, and whose it is: the owner's */
-	void       *owner;
+	int64_t begun_ms; /* its attempt, and whose it is: the owner's */
+	void   *owner;
 	/* ---- private */
 	bool        fresh;    /* no attempt was made */
 	unsigned    blockers; /* events that it waits for */
@@ -44,7 +44,7 @@ struct window_event *window_at(struct window *w, size_t i);
  * which the next one comes. */
 struct window_event *window_next(struct window *w, bool in_order, int64_t now_ms, int64_t *due_ms);
 void                 window_delivered(struct window *w, struct window_event *e);
-const char          *window_place(struct window *w); /* good until the next call */
+const char          *window_place(struct window *w);     /* good until the next call */
 const char          *window_end(const struct window *w); /* the cursor from which the next page is read */
 
 #endif

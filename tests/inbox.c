@@ -230,9 +230,9 @@ int inbox_at_once(const char *path)
 
 const char *received_member(const struct received *in, const char *member)
 {
-	static char  value[200];
-	cJSON       *json = cJSON_ParseWithLength(in->body, in->len), *at = json;
-	char         names[100], *rest = names;
+	static char value[200];
+	cJSON      *json = cJSON_ParseWithLength(in->body, in->len), *at = json;
+	char        names[100], *rest = names;
 
 	snprintf(names, sizeof(names), "%s", member);
 	for (char *name = strsep(&rest, "."); name; name = strsep(&rest, "."))

@@ -17,9 +17,9 @@ struct received {
 
 /* How a path answers from now on. */
 struct manner {
-	int status;   /* 0: never */
+	int status; /* 0: never */
 	int delay_ms;
-	int times;    /* so often, and 200 behind that; 0: for ever */
+	int times;         /* so often, and 200 behind that; 0: for ever */
 	int retry_after_s; /* 0: none is named */
 };
 

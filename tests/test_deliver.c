@@ -34,10 +34,10 @@ static void webhook(const char *name, const char *members)
 
 static void webhook_secret(const char *name, char to[SECRET_SIZE])
 {
-	char           path[100];
-	struct client  c;
-	struct answer  a = {0};
-	cJSON         *secret;
+	char          path[100];
+	struct client c;
+	struct answer a = {0};
+	cJSON        *secret;
 
 	client_open(&c, flow_port(0));
 	if (to[0]) { /* rotate */
@@ -172,7 +172,8 @@ Test(deliver, what_fails_is_repeated_before_the_next)
 	           "reserve R1 A=1 -> 201",
 	           "reserve R2 A=1 -> 201");
 	expect_came("/W", 500, 1);
-	flow_step("wait raw GET /v1/webhooks/W -> failures=1 last_status=500 failed_event=* retry_at=~5 failing_since=*");
+	flow_step(
+		"wait raw GET /v1/webhooks/W -> failures=1 last_status=500 failed_event=* retry_at=~5 failing_since=*");
 	expect_only("/W", 200, 2);
 	first = inbox_get("/W", 0);
 	again = inbox_get("/W", 1);
@@ -264,10 +265,10 @@ Test(deliver, skip)
 	inbox_answers("/W", (struct manner){.status = 200});
 	flow_steps("raw POST /v1/webhooks/W/enable {'skip':true} -> 200 failures=0");
 	expect_only("/W", 200, 1);
-	cr_expect_str_eq(received_member(&(struct received){.body = inbox_get("/W", 1).body,
-	                                                    .len = inbox_get("/W", 1).len},
-	                                 "data.order_id"),
-	                 "R2");
+	cr_expect_str_eq(
+		received_member(&(struct received){.body = inbox_get("/W", 1).body, .len = inbox_get("/W", 1).len},
+	                        "data.order_id"),
+		"R2");
 	flow_end();
 }
 
@@ -329,7 +330,8 @@ Test(deliver, parallel)
 	cr_expect_leq(inbox_at_once("/W"), 16);
 	cr_expect_geq(inbox_at_once("/W"), 12);
 	for (int i = 0; i < 100; i++) {
-		static const char *const types[] = {"reservation.held", "reservation.confirmed", "reservation.released"};
+		static const char *const types[] = {"reservation.held", "reservation.confirmed",
+		                                    "reservation.released"};
 		int                      seen = 0;
 		char                     order[20];
 

@@ -44,10 +44,11 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
 	          "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
-	run(s.db, "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
-	          " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
-	          " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
-	          " FROM seq_1_to_200");
+	run(s.db,
+	    "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
+	    " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
+	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
+	    " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
