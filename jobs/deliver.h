@@ -32,7 +32,7 @@ struct deliver {
 	struct stop                  *stop;
 };
 struct deliverer;
-/* `options` is copied. After a stop what is under way may end for half a second. */
+/* `options` is copied. After a stop what is under way may end for a moment. */
 struct deliverer *deliverer_start(const struct deliver *options);
 int               deliverer_join(struct deliverer *d); /* returns the exit status */
 

@@ -25,7 +25,8 @@ Test(webhooks, made_read_and_deleted)
 Test(webhooks, asked_again)
 {
 	flow("raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['stock.out',"
-	     "'reservation.held'],'from':'oldest','parallel':16} -> 201 types=2 types[0]=reservation.held from=oldest parallel=16",
+	     "'reservation.held'],'from':'oldest','parallel':16} -> 201"
+	     " types=2 types[0]=reservation.held from=oldest parallel=16",
 	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['reservation.held','stock.out',"
 	     "'stock.out'],'from':'oldest','parallel':16} -> 200 replayed",
 	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/'} -> 422 webhook_id_reused",
