@@ -27,15 +27,15 @@ Test(webhooks, asked_again)
 	flow("raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['stock.out',"
 	     "'reservation.held'],'from':'oldest','parallel':16} -> 201"
 	     " types=2 types[0]=reservation.held from=oldest parallel=16",
-	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['reservation.held','stock.out',"
-	     "'stock.out'],'from':'oldest','parallel':16} -> 200 replayed",
+	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['reservation.held',"
+	     "'stock.out','stock.out'],'from':'oldest','parallel':16} -> 200 replayed",
 	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/'} -> 422 webhook_id_reused",
 	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['reservation.held',"
 	     "'stock.out'],'from':'oldest'} -> 422 webhook_id_reused",
 	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://a.example/','types':['reservation.held',"
 	     "'stock.out'],'parallel':16} -> 422 webhook_id_reused",
-	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://b.example/','types':['reservation.held','stock.out'],"
-	     "'from':'oldest','parallel':16} -> 422 webhook_id_reused");
+	     "raw POST /v1/webhooks {'webhook_id':'W','url':'https://b.example/','types':['reservation.held',"
+	     "'stock.out'],'from':'oldest','parallel':16} -> 422 webhook_id_reused");
 }
 
 Test(webhooks, malformed)
