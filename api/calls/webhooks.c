@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TYPES_MAX = 64 };
+
 struct webhook_call {
 	/* ---- asked */
 	const struct webhook_options *options;
@@ -288,7 +290,7 @@ static void read_types(struct json_reader *in, struct webhook_call *call)
 	struct text         list = {0};
 	const void         *element;
 	const char         *word;
-	size_t              len, count = json_array(in, "types", 1, EVENT_TYPES, &element);
+	size_t              len, count = json_array(in, "types", 1, TYPES_MAX, &element);
 	char                name[32];
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
