@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 enum {
-	FOLLOW_OPS = 64,      /* readers taken together */
 	LOOK_MS = 100,        /* between two looks at the log, while somebody waits */
 	SLICE_OPS = 256,      /* answers given together .. */
 	SLICE_MS = 5,         /* .. so long after the last ones */
@@ -457,14 +456,15 @@ static void turn(struct follower *f)
 	slice_send(f);
 }
 
+/* All that have come are taken at once: those who were told together come back together. */
 static void *follow_main(void *arg)
 {
 	struct follower *f = arg;
-	struct op       *taken[FOLLOW_OPS];
+	struct op       *taken[QUEUE_OPS];
 	bool             ends = false;
 
 	for (;;) {
-		size_t count = queue_take(&f->queue, taken, FOLLOW_OPS, pause_ms(f));
+		size_t count = queue_take(&f->queue, taken, QUEUE_OPS, pause_ms(f));
 
 		if (count == 0 && queue_closed(&f->queue)) {
 			if (!f->groups && !f->told.first)
