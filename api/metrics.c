@@ -75,6 +75,7 @@ VALUE(retries, counter_here(COUNT_RETRIES))
 VALUE(delivered, counter_here(COUNT_DELIVERED))
 VALUE(undelivered, counter_here(COUNT_UNDELIVERED))
 VALUE(unknown, p->lanes->unknown_outcomes)
+VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
 
 static void write_requests(struct scrape *p)
