@@ -27,7 +27,7 @@ static enum db_result pieces_remove(struct db *db, struct values *writers, int64
 	size_t         count = writers->rows, kept = 0;
 	enum db_result result = DB_OK;
 
-	for (size_t i = 0; i < count && clock_ms() < until_ms; i++) {
+	for (size_t i = 0; i < count && (i == 0 || clock_ms() < until_ms); i++) {
 		int64_t gone = 0, writer = writers->list[i].number;
 
 		result = txn_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, number_read, &gone);
@@ -49,8 +49,11 @@ enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed)
 	int64_t        until_ms = clock_ms() + budget_ms;
 	enum db_result result = txn_ask(db, KEEP_PAGE, NULL, writer_read, &writers);
 
-	while (result == DB_OK && writers.rows > 0 && clock_ms() < until_ms)
+	while (result == DB_OK && writers.rows > 0) {
 		result = pieces_remove(db, &writers, until_ms, removed);
+		if (clock_ms() >= until_ms)
+			break;
+	}
 	values_fini(&writers);
 	return result;
 }
