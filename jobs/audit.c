@@ -370,7 +370,7 @@ static enum db_result events_check(struct audit *a)
 	b->w.to = &b->shown;
 	if (a->tty)
 		fprintf(stderr, "\r%-25s", "events");
-	return audit_events(a->db, event_print, &f);
+	return audit_events(a->db, AUDIT_SUBJECTS, event_print, &f);
 }
 
 /* ---- the report */

@@ -1,5 +1,7 @@
 /* audit_events.c - see audit_events.h.
  *
+ * The log says all that came after a stamp (event_log.since); rows and events of before are left out.
+ *
  * A pass takes the orders and movements whose hash lies in a range; where there are too many, the range is halved, and
  * another pass takes the rest. It folds the log into a subject for each (fold), compares the subjects with the rows of
  * the tables (rows_walk), and looks again at those that differ (doubts_settle): it reads their rows anew, and only then
@@ -20,7 +22,6 @@
 #include <unistd.h>
 
 enum {
-	SUBJECTS_MAX = 250000, /* of a pass: some 50 MB */
 	KEYS = 5000,           /* of a range of rows */
 	NAMED = 500,           /* rows read by their ids at once */
 	TRIES = 5,             /* passes that were overtaken by the removal of events */
@@ -66,11 +67,11 @@ struct events_audit {
 	uint64_t              low, high; /* hashes of this pass */
 	struct subject       *table;
 	size_t                count, size; /* size: a power of two */
+	size_t                subjects_max;
 	size_t                doubts;
 	bool                  looks_again;
 	struct feed_event     before; /* the event before, in the same row: type, cause and id of its order */
 	char                  before_id[ID_MAX + 1];
-	int64_t               first; /* the stamp of the first event */
 	const char           *why;   /* the last difference */
 	void (*found)(void *arg, const struct event_finding *f);
 	void *arg;
@@ -144,7 +145,7 @@ static struct subject *subject(struct events_audit *a, const char *id, bool is_m
 	s = place_of(a, hash, id, is_movement);
 	if (s->hash || !make)
 		return s->hash ? s : NULL;
-	if (a->count == SUBJECTS_MAX) {
+	if (a->count == a->subjects_max) {
 		a->high = a->low + (a->high - a->low) / 2;
 		table_make(a, a->size);
 		return subject(a, id, is_movement, make);
@@ -328,9 +329,8 @@ static void row_fold(struct events_audit *a, const struct event_walked *row)
 		snprintf(id, sizeof(id), "%u/%llu", (unsigned)row->writer_id, (unsigned long long)row->event_no);
 		report(a, "writer", id, row->trouble);
 	}
-	if (row->trouble)
+	if (row->trouble || row->stamp <= a->log.since)
 		return;
-	a->first = row->stamp < a->first ? row->stamp : a->first;
 	a->before.type = 0;
 	for (size_t i = 0; i < row->count; i++) {
 		const struct feed_event *e = row->events[i];
@@ -433,7 +433,7 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 		if (result == DB_OK && page.keys > 0)
 			result = txn_ask(
 				a->db, read,
-				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->first}, row_read,
+				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->log.since + 1}, row_read,
 				&in);
 		if (result == DB_OK)
 			row_end(&in);
@@ -561,14 +561,11 @@ static enum db_result pass_run(struct events_audit *a)
 
 	table_clear(a);
 	a->looks_again = false;
-	a->first = INT64_MAX;
 	event_walk_free(a->walk);
 	a->walk = event_walk_new(a->db);
 	result = fold(a);
-	if (a->first > a->log.since)
-		a->first = a->log.since + 1;
 	/* A movement gets its number before its transaction, from a clock of the process: a minute is ample. */
-	since_tick = (a->first - 60 * SECOND_US) / 250;
+	since_tick = (a->log.since - 60 * SECOND_US) / 250;
 	if (result == DB_OK && !event_walk_overtaken(a->walk))
 		result = rows_walk(a, false, 0);
 	if (result == DB_OK && !event_walk_overtaken(a->walk))
@@ -605,9 +602,10 @@ static enum db_result range_run(struct events_audit *a, bool *over)
 	return result;
 }
 
-enum db_result audit_events(struct db *db, void (*found)(void *arg, const struct event_finding *f), void *arg)
+enum db_result audit_events(struct db *db, size_t subjects_max,
+                            void (*found)(void *arg, const struct event_finding *f), void *arg)
 {
-	struct events_audit a = {.db = db, .found = found, .arg = arg};
+	struct events_audit a = {.db = db, .subjects_max = subjects_max, .found = found, .arg = arg};
 	enum db_result      result = DB_OK;
 	bool                over = false;
 

@@ -299,5 +299,5 @@ void scratch_invariants(struct scratch *s, struct text *findings)
 		next = strstr(at + 1, mark);
 		block_run(s, at, next ? (size_t)(next - at) : strlen(at), findings);
 	}
-	cr_assert_eq(audit_events(s->db, event_write, findings), DB_OK, "%s", db_error(s->db));
+	cr_assert_eq(audit_events(s->db, AUDIT_SUBJECTS, event_write, findings), DB_OK, "%s", db_error(s->db));
 }
