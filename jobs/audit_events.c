@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 enum {
-	KEYS = 5000,           /* of a range of rows */
-	NAMED = 500,           /* rows read by their ids at once */
-	TRIES = 5,             /* passes that were overtaken by the removal of events */
-	LOOKS = 10,            /* at those that differ .. */
-	LOOKS_DIFFER = 2,      /* .. so often, to be a finding */
+	KEYS = 5000,      /* of a range of rows */
+	NAMED = 500,      /* rows read by their ids at once */
+	TRIES = 5,        /* passes that were overtaken by the removal of events */
+	LOOKS = 10,       /* at those that differ .. */
+	LOOKS_DIFFER = 2, /* .. so often, to be a finding */
 	LOOK_PAUSE_US = 100000,
 	ID_SIZE = 100,
 };
@@ -61,18 +61,18 @@ struct subject {
 };
 
 struct events_audit {
-	struct db            *db;
-	struct event_walk    *walk;
-	struct event_log      log;
-	uint64_t              low, high; /* hashes of this pass */
-	struct subject       *table;
-	size_t                count, size; /* size: a power of two */
-	size_t                subjects_max;
-	size_t                doubts;
-	bool                  looks_again;
-	struct feed_event     before; /* the event before, in the same row: type, cause and id of its order */
-	char                  before_id[ID_MAX + 1];
-	const char           *why;   /* the last difference */
+	struct db         *db;
+	struct event_walk *walk;
+	struct event_log   log;
+	uint64_t           low, high; /* hashes of this pass */
+	struct subject    *table;
+	size_t             count, size; /* size: a power of two */
+	size_t             subjects_max;
+	size_t             doubts;
+	bool               looks_again;
+	struct feed_event  before; /* the event before, in the same row: type, cause and id of its order */
+	char               before_id[ID_MAX + 1];
+	const char        *why; /* the last difference */
 	void (*found)(void *arg, const struct event_finding *f);
 	void *arg;
 };
@@ -192,8 +192,7 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 	if (s->state != row->state)
 		return "its state is not that of its last event";
 	if (s->last > row->changed || (s->last < row->changed && ends_with_event(row->state)))
-		return s->last > row->changed ? "its last event is newer than its row"
-		                              : "its last change has no event";
+		return s->last > row->changed ? "its last event is newer than its row" : "its last change has no event";
 	if (!s->cut && s->lines != row->lines)
 		return "its lines are not those of its last event";
 	return row->created_us > since && !s->born ? "the event that made it is missing" : NULL;
@@ -211,7 +210,7 @@ static const char *movement_differs(const struct events_audit *a, const struct s
 		return "its event has no movement";
 	if (!s || !s->type)
 		return row->created_us > a->log.since && number_us(row->changed) > a->log.since ? "it has no event"
-		                                                                                 : NULL;
+		                                                                                : NULL;
 	if (s->type != event_of_movement((enum movement_kind)row->state))
 		return "its kind is not that of its event";
 	return !s->cut && s->lines != row->lines ? "its units are not those of its event" : NULL;
@@ -296,7 +295,8 @@ static void reservation_fold(struct subject *s, const struct feed_event *e, bool
 
 static void doubt_judge(struct events_audit *a, struct subject *s);
 
-/* In another look only subjects in doubt go on, and each is judged before the first event that its row does not know. */
+/* In another look only subjects in doubt go on, and each is judged before the first event that its row does not know.
+ */
 static void event_fold(struct events_audit *a, const struct feed_event *e)
 {
 	bool            is_movement = event_type_about(e->type) == MOVEMENT;
@@ -433,8 +433,8 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 		if (result == DB_OK && page.keys > 0)
 			result = txn_ask(
 				a->db, read,
-				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->log.since + 1}, row_read,
-				&in);
+				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->log.since + 1},
+				row_read, &in);
 		if (result == DB_OK)
 			row_end(&in);
 	}
@@ -602,8 +602,8 @@ static enum db_result range_run(struct events_audit *a, bool *over)
 	return result;
 }
 
-enum db_result audit_events(struct db *db, size_t subjects_max,
-                            void (*found)(void *arg, const struct event_finding *f), void *arg)
+enum db_result audit_events(struct db *db, size_t subjects_max, void (*found)(void *arg, const struct event_finding *f),
+                            void *arg)
 {
 	struct events_audit a = {.db = db, .subjects_max = subjects_max, .found = found, .arg = arg};
 	enum db_result      result = DB_OK;

@@ -1,8 +1,8 @@
 /* event_walk.c - see event_walk.h.
  *
  * A snapshot of InnoDB may show one transaction without another that it has waited for. So each look is two: the first
- * says which rows are old, and what it has seen was preceded only by what the second one sees too. The merge ends at the
- * first row that the first look did not know. */
+ * says which rows are old, and what it has seen was preceded only by what the second one sees too. The merge ends at
+ * the first row that the first look did not know. */
 #include "jobs/event_walk.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
@@ -132,8 +132,7 @@ static void page_read(void *arg, const struct db_row *row)
 	struct source *s = arg;
 
 	s->rows = mem_reach(s->rows, s->count, &s->max, sizeof(*s->rows));
-	s->rows[s->count++] =
-		(struct page_row){(uint64_t)db_int(row, 0), db_int(row, 1), s->bytes.len, row->len[2]};
+	s->rows[s->count++] = (struct page_row){(uint64_t)db_int(row, 0), db_int(row, 1), s->bytes.len, row->len[2]};
 	text_bytes(&s->bytes, row->col[2], row->len[2]);
 }
 
@@ -200,7 +199,7 @@ static void numbers_name(struct event_walk *w)
 static bool row_decode(struct event_walk *w, const struct source *s)
 {
 	const struct page_row *page = &s->rows[s->next];
-	const struct event_row row = {(uint32_t)s->writer_id, page->event_no, page->stamp, 0,
+	const struct event_row row = {(uint32_t)s->writer_id,   page->event_no, page->stamp, 0,
 	                              s->bytes.data + page->at, page->len};
 	bool                   whole;
 
@@ -231,10 +230,9 @@ static enum db_result source_next(struct event_walk *w, struct source **first, b
 			*first = s;
 			return DB_OK;
 		}
-		if (s->next < s->count &&
-		    (!*first || s->rows[s->next].stamp < (*first)->rows[(*first)->next].stamp ||
-		     (s->rows[s->next].stamp == (*first)->rows[(*first)->next].stamp &&
-		      s->writer_id < (*first)->writer_id)))
+		if (s->next < s->count && (!*first || s->rows[s->next].stamp < (*first)->rows[(*first)->next].stamp ||
+		                           (s->rows[s->next].stamp == (*first)->rows[(*first)->next].stamp &&
+		                            s->writer_id < (*first)->writer_id)))
 			*first = s;
 	}
 	return DB_OK;

@@ -129,7 +129,8 @@ static enum db_result reap_pass(struct worker *w)
 		result = keeping_writers(w->db);
 	if (result == DB_OK && !work->dry)
 		result = db_clock_apart(w->db, &ahead_s);
-	if (result == DB_OK && !work->dry && llabs(ahead_s) <= CLOCKS_APART_S) /* an event may be old by a wrong clock */
+	if (result == DB_OK && !work->dry &&
+	    llabs(ahead_s) <= CLOCKS_APART_S) /* an event may be old by a wrong clock */
 		result = keeping_pass(w->db, KEEPING_MS, &removed);
 	if (result == DB_OK)
 		work->reaped(work->reaped_arg, NULL, 0);

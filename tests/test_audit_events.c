@@ -71,12 +71,14 @@ static const char *const damages[][3] = {
          "UPDATE reservation SET order_id = 'HELD' WHERE order_id = 'OTHER'"},
 	{"order_id=OTHER why=it has no event", "UPDATE reservation SET order_id = 'OTHER' WHERE order_id = 'HELD'",
          "UPDATE reservation SET order_id = 'HELD' WHERE order_id = 'OTHER'"},
-	{"movement_id=C1 why=its event has no movement", "UPDATE movement SET movement_id = 'C2' WHERE movement_id = 'C1'",
+	{"movement_id=C1 why=its event has no movement",
+         "UPDATE movement SET movement_id = 'C2' WHERE movement_id = 'C1'",
          "UPDATE movement SET movement_id = 'C1' WHERE movement_id = 'C2'"},
 	{"movement_id=C1 why=its kind is not that of its event",
          "UPDATE movement SET kind = 2 WHERE movement_id = 'C1'",
          "UPDATE movement SET kind = 4 WHERE movement_id = 'C1'"},
-	{"movement_id=made-0 why=its units are not those of its event", "UPDATE movement_line SET qty = qty + 1 WHERE qty = 20",
+	{"movement_id=made-0 why=its units are not those of its event",
+         "UPDATE movement_line SET qty = qty + 1 WHERE qty = 20",
          "UPDATE movement_line SET qty = qty - 1 WHERE qty = 21"},
 	{"movement_id=C1 why=it has two events",
          "INSERT INTO event SELECT 1, 900, stamp + 900000000, at, changes FROM event WHERE writer_id = 1 AND event_no"
@@ -85,7 +87,8 @@ static const char *const damages[][3] = {
          " writer_id = 9 WHERE event_no = 900",
          "DELETE FROM event WHERE writer_id = 9; DELETE FROM writer WHERE writer_id = 9"},
 	{"order_id=HELD why=it is made twice",
-         "INSERT INTO event SELECT 9, 900, stamp + 1, at, changes FROM event WHERE stamp = " STAMP_OF_HELD "; INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
+         "INSERT INTO event SELECT 9, 900, stamp + 1, at, changes FROM event WHERE stamp = " STAMP_OF_HELD
+         "; INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
          " floor_no) SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM writer WHERE writer_id = 1",
          "DELETE FROM event WHERE writer_id = 9; DELETE FROM writer WHERE writer_id = 9"},
 	{"order_id=SETTLED why=an event is missing or comes out of order",

@@ -119,15 +119,17 @@ static void writer_make(int writer_id, int count, int64_t young_s)
 	char text[700];
 
 	snprintf(text, sizeof(text),
-	         "INSERT INTO event SELECT %d, seq, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', a), a, 'x' FROM (SELECT seq,"
+	         "INSERT INTO event SELECT %d, seq, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', a), a, 'x' FROM (SELECT "
+	         "seq,"
 	         " UTC_TIMESTAMP(3) - INTERVAL %lld + %d - seq SECOND AS a FROM seq_1_to_%d) aged",
 	         writer_id, (long long)young_s, count, count);
 	sql(text);
-	snprintf(text, sizeof(text),
-	         "INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, stamp, event_no)"
-	         " SELECT %d, 0, %d, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), MAX(stamp), %d FROM event WHERE writer_id"
-	         " = %d",
-	         writer_id, writer_id, count, writer_id);
+	snprintf(
+		text, sizeof(text),
+		"INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, stamp, event_no)"
+		" SELECT %d, 0, %d, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), MAX(stamp), %d FROM event WHERE writer_id"
+		" = %d",
+		writer_id, writer_id, count, writer_id);
 	sql(text);
 }
 
@@ -144,9 +146,9 @@ static int64_t pass(int64_t budget_ms)
 	return removed;
 }
 
-#define NO_ROW_LIES_WRONG                                                                                    \
-	"SELECT COUNT(*) FROM writer w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE"      \
-	" e.writer_id = w.writer_id AND e.event_no > w.floor_no) OR EXISTS (SELECT 1 FROM event e WHERE"      \
+#define NO_ROW_LIES_WRONG                                                                                \
+	"SELECT COUNT(*) FROM writer w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE" \
+	" e.writer_id = w.writer_id AND e.event_no > w.floor_no) OR EXISTS (SELECT 1 FROM event e WHERE" \
 	" e.writer_id = w.writer_id AND e.event_no <= w.floor_no)"
 
 enum { DAY_S = 86400, WEEK_S = 7 * DAY_S };
@@ -163,12 +165,14 @@ Test(events_keep, what_is_older_goes)
 	cr_expect_eq(number("SELECT floor_no FROM writer WHERE writer_id = 2"), 500);
 	cr_expect_eq(number("SELECT floor_stamp = stamp FROM writer WHERE writer_id = 2"), 1);
 	cr_expect_eq(number("SELECT floor_no FROM writer WHERE writer_id = 3"), 0);
-	cr_expect_eq(number("SELECT COUNT(*) FROM event WHERE at < UTC_TIMESTAMP(3) - INTERVAL 7 DAY - INTERVAL 3 SECOND"),
-	             0);
+	cr_expect_eq(
+		number("SELECT COUNT(*) FROM event WHERE at < UTC_TIMESTAMP(3) - INTERVAL 7 DAY - INTERVAL 3 SECOND"),
+		0);
 	cr_expect_geq(number("SELECT MIN(event_no) FROM event WHERE writer_id = 1"), 2300);
-	cr_expect_eq(number("SELECT (floor_stamp DIV 1000000) + 1 = (SELECT stamp DIV 1000000 FROM event WHERE writer_id"
-	                    " = 1 ORDER BY event_no LIMIT 1) FROM writer WHERE writer_id = 1"),
-	             1);
+	cr_expect_eq(
+		number("SELECT (floor_stamp DIV 1000000) + 1 = (SELECT stamp DIV 1000000 FROM event WHERE writer_id"
+	               " = 1 ORDER BY event_no LIMIT 1) FROM writer WHERE writer_id = 1"),
+		1);
 	sql("UPDATE event_log SET keep_days = 8");
 	cr_expect_eq(pass(60000), 0);
 	sql("UPDATE event_log SET keep_days = 0");
@@ -321,7 +325,8 @@ Test(events_keep, ended_writers_go)
 	sql("UPDATE event_log SET since = 5");
 	purge_writers();
 	cr_expect_eq(number("SELECT COUNT(*) FROM writer"), 2);
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE writer_id = 1"), 0, "one has an event, one has not ended");
+	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE writer_id = 1"), 0,
+	             "one has an event, one has not ended");
 	cr_expect_gt(number("SELECT since FROM event_log"), 1000000);
 	scratch_close(&s);
 }

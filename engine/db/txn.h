@@ -62,10 +62,10 @@ struct txn {
 		void *arg;
 	} sent[TXN_AHEAD]; /* steps not yet answered */
 	size_t sent_count;
-	bool   waits; /* an unanswered step may wait for a row */
-	bool   logs;  /* the transaction writes an event row */
+	bool   waits;  /* an unanswered step may wait for a row */
+	bool   logs;   /* the transaction writes an event row */
 	size_t events; /* the records of that row */
-	bool   whole; /* set by the owner after txn_begin: cannot be divided, is sent however long it is */
+	bool   whole;  /* set by the owner after txn_begin: cannot be divided, is sent however long it is */
 };
 
 void txn_begin(struct txn *t, struct db *db);
