@@ -41,24 +41,24 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)
 
 -- name: audited_reservations
 -- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one behind the other.
-SELECT r.order_id, r.state, r.changed, {microseconds}, l.sku_id, l.location_id, l.qty
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
   FROM reservation r FORCE INDEX (PRIMARY)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.reservation_id > {after_id} AND r.reservation_id <= {until_id} AND r.changed >= {stamp_min};
 
 -- name: audited_reservations_named
-SELECT r.order_id, r.state, r.changed, {microseconds}, l.sku_id, l.location_id, l.qty
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
   FROM reservation r FORCE INDEX (order_id)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.order_id IN ({list});
 
 -- name: audited_movements
 -- Movements of a range of keys, with their lines, one behind the other.
-SELECT h.movement_id, h.kind, h.movement_no, {microseconds}, m.sku_id, m.location_id, m.qty
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
  WHERE h.movement_no > {after_id} AND h.movement_no <= {until_id};
 
 -- name: audited_movements_named
-SELECT h.movement_id, h.kind, h.movement_no, {microseconds}, m.sku_id, m.location_id, m.qty
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
   FROM movement h FORCE INDEX (movement_id) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
  WHERE h.movement_id IN ({list});

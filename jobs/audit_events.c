@@ -36,8 +36,9 @@ enum {
 struct audited {
 	char     id[ID_SIZE];
 	int      state;      /* or kind */
-	int64_t  changed;    /* of a movement its number */
+	int64_t  changed;    /* a reservation's */
 	int64_t  created_us; /* since 1970, whole ms */
+	int64_t  number_us;  /* the time that its number was made of (engine/base/ids.h) */
 	uint64_t lines;      /* as lines_of_event */
 	bool     there;
 };
@@ -171,6 +172,12 @@ static bool is_live(int state)
 	return state == HELD || state == CONFIRMED || state == BURIED;
 }
 
+/* A part of a split has the time of the first and a number of its own. */
+static bool is_new(const struct events_audit *a, const struct audited *row)
+{
+	return row->created_us > a->log.since && row->number_us > a->log.since;
+}
+
 /* The last change of a reservation in this state has made an event. Others may have been claimed, retried or put off
  * since. */
 static bool ends_with_event(int state)
@@ -187,7 +194,7 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 	if (!s || !s->type) {
 		if (row->changed > since && ends_with_event(row->state))
 			return "its last change has no event";
-		return row->changed > since && row->created_us > since ? "it has no event" : NULL;
+		return row->changed > since && is_new(a, row) ? "it has no event" : NULL;
 	}
 	if (s->state != row->state)
 		return "its state is not that of its last event";
@@ -195,13 +202,7 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 		return s->last > row->changed ? "its last event is newer than its row" : "its last change has no event";
 	if (!s->cut && s->lines != row->lines)
 		return "its lines are not those of its last event";
-	return row->created_us > since && !s->born ? "the event that made it is missing" : NULL;
-}
-
-/* The number of a movement grows with time, too (engine/base/ids.h). */
-static int64_t number_us(int64_t movement_no)
-{
-	return (movement_no >> 19) * 250;
+	return is_new(a, row) && !s->born ? "the event that made it is missing" : NULL;
 }
 
 static const char *movement_differs(const struct events_audit *a, const struct subject *s, const struct audited *row)
@@ -209,8 +210,7 @@ static const char *movement_differs(const struct events_audit *a, const struct s
 	if (!row->there)
 		return "its event has no movement";
 	if (!s || !s->type)
-		return row->created_us > a->log.since && number_us(row->changed) > a->log.since ? "it has no event"
-		                                                                                : NULL;
+		return is_new(a, row) ? "it has no event" : NULL;
 	if (s->type != event_of_movement((enum movement_kind)row->state))
 		return "its kind is not that of its event";
 	return !s->cut && s->lines != row->lines ? "its units are not those of its event" : NULL;
@@ -378,10 +378,11 @@ static void row_read(void *arg, const struct db_row *row)
 		in->row = (struct audited){.state = (int)db_int(row, 1),
 		                           .changed = db_int(row, 2),
 		                           .created_us = db_int(row, 3),
+		                           .number_us = (db_int(row, 4) >> 19) * 250,
 		                           .there = true};
 		snprintf(in->row.id, sizeof(in->row.id), "%s", row->col[0]);
 	}
-	in->row.lines += line_sum((uint64_t)db_int(row, 4), (uint64_t)db_int(row, 5), db_int(row, 6));
+	in->row.lines += line_sum((uint64_t)db_int(row, 5), (uint64_t)db_int(row, 6), db_int(row, 7));
 }
 
 static void subject_doubt(struct events_audit *a, struct subject *s)

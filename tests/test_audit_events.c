@@ -198,7 +198,8 @@ Test(audit_events, is_overtaken)
 
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
-	flow_steps("receipt A +10 -> 201",
+	flow_steps("serve --lanes 1",
+	           "receipt A +10 -> 201",
 	           "reserve R1 A=1 -> 201",
 	           "confirm R1     -> 200");
 	proxy_arm(proxy, BREACH_WAIT, "stamp, changes FROM event");

@@ -201,6 +201,41 @@ Test(events_keep, piece_by_piece)
 	scratch_close(&s);
 }
 
+static void reads_add(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg += db_int(row, 1);
+}
+
+static int64_t reads(void)
+{
+	int64_t sum = 0;
+
+	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", reads_add, &sum), DB_OK);
+	return sum;
+}
+
+/* What a pass reads does not grow with the log, nor with what was removed before. */
+Test(events_keep, reads_little)
+{
+	int64_t before;
+
+	tables_open();
+	writer_make(1, 50000, WEEK_S - 49990);
+	writer_make(2, 50000, 60);
+	before = reads();
+	cr_expect_leq(pass(60000), 20);
+	cr_expect_leq(reads() - before, 150, "%lld rows read", (long long)(reads() - before));
+	before = reads();
+	cr_expect_leq(pass(60000), 5);
+	cr_expect_leq(reads() - before, 100, "%lld rows read", (long long)(reads() - before));
+	sql("UPDATE event_log SET keep_days = 0");
+	cr_expect_geq(pass(60000), 99900);
+	before = reads();
+	pass(60000);
+	cr_expect_leq(reads() - before, 10, "%lld rows read", (long long)(reads() - before));
+	scratch_close(&s);
+}
+
 /* One wrong time makes no event old, and rows that somebody has taken away stop nobody. */
 Test(events_keep, clocks_that_were_wrong)
 {

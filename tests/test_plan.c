@@ -47,6 +47,7 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
+	run(s.db, "INSERT INTO event SELECT 7, seq, seq, UTC_TIMESTAMP(3), 'x' FROM seq_1_to_100");
 }
 
 /* "(1,2),(3,4)", "1,2" or "A,B" as rows of a statement. */
@@ -104,6 +105,12 @@ static const struct plan {
 	{LANE_LOGS, "", NO_SORT},
 	{WRITER_TOUCH, "", NO_SORT},
 	{WRITER_LEAVE, "", NO_SORT},
+	{WRITERS_END, "7,8", NO_SORT},
+	{WALK_PAGE, "", NO_SORT},
+	{AUDITED_RESERVATIONS, "", NO_SORT},
+	{AUDITED_RESERVATIONS_NAMED, "A,B", NO_SORT},
+	{AUDITED_MOVEMENTS, "", NO_SORT},
+	{AUDITED_MOVEMENTS_NAMED, "A,B", NO_SORT},
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
@@ -188,6 +195,7 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .until_at = DAY_2020,
 		                             .from_at = DAY_2020,
 		                             .after_id = 1,
+		                             .until_id = 1 << 20,
 		                             .before_id = 1 << 30,
 		                             .after_task = 1,
 		                             .total_max = 10,
