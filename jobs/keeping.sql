@@ -6,8 +6,8 @@ SELECT keep_days FROM event_log WHERE one = 1;
 
 -- name: keep_set
 -- Keeps events for {keep_days}. Switching the log on or off raises the epoch of every writer: whoever has one takes it
--- up again, and learns it. A log that is switched on is empty, so that no reader passes over what nobody wrote. One row:
--- the days of before, and 1 where events of before are left and nothing was done.
+-- up again, and learns it. A log that is switched on is empty, so that no reader passes over what nobody wrote. One
+-- row: the days of before, and 1 where events of before are left and nothing was done.
 BEGIN NOT ATOMIC
   DECLARE days SMALLINT UNSIGNED;
   DECLARE kept TINYINT UNSIGNED DEFAULT 0;
