@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/keeping.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
@@ -242,6 +243,24 @@ static int serve_configure(struct serve *s)
 	return status;
 }
 
+/* --events-keep, which the database has for all processes. */
+static int events_keep(const struct database *database)
+{
+	struct db     *db;
+	enum db_result result;
+
+	if (!option_given(OPTION_events_keep))
+		return EXIT_DONE;
+	db = database_connect(database);
+	if (!db)
+		return database_status(EXIT_UNAVAILABLE);
+	result = keeping_set(db, option_count(OPTION_events_keep, 0));
+	if (result != DB_OK)
+		say("--events-keep: %s", db_error(db));
+	db_free(db);
+	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+}
+
 /* Runs with the database open: the engine, the jobs and the sockets, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
@@ -252,6 +271,9 @@ static int serve_work(struct serve *s)
 	int                   status;
 
 	findings_log(&s->database);
+	status = events_keep(&s->database);
+	if (status != EXIT_DONE)
+		return status;
 	s->engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
