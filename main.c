@@ -11,10 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifndef VERSION
-#define VERSION "0.1.0"
-#endif
-
 static int help_run(const struct command *self, int argc, char **argv);
 static int version_run(const struct command *self, int argc, char **argv);
 
@@ -107,7 +103,7 @@ static int overview(FILE *to, int status)
 {
 	int width = usage_width();
 
-	fprintf(to, "holdfast " VERSION " - reserves stock, never twice\n\n");
+	fprintf(to, "holdfast " HOLDFAST_VERSION " - reserves stock, never twice\n\n");
 	for (const struct command *c = commands; c->name; c++)
 		fprintf(to, "  holdfast %s %-*s  %s\n", c->name, width - (int)strlen(c->name) - 1, c->operands,
 		        c->summary);
@@ -141,7 +137,7 @@ static int version_run(const struct command *self, int argc, char **argv)
 	int status = options_read(self, argc, argv, NULL, 0);
 
 	if (status == EXIT_DONE)
-		puts("holdfast " VERSION);
+		puts("holdfast " HOLDFAST_VERSION);
 	return status;
 }
 
