@@ -32,7 +32,6 @@ ours=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'schema/*.[ch]' main.c 
 but() { grep -vxE "$1" <<< "$ours"; }
 only() { grep -E "^($1)/" <<< "$ours"; }
 forbid '#include [<"](mysql|errmsg)' "$(but 'engine/db/(db\.c|prepared\.[ch])')" 'mysql.h stands in db.c and prepared.h only'
-forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c')" 'sockets stand in api/http and notify.c only'
 forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c|jobs/(address|sender)\.c')" 'sockets stand in api/http, notify.c, address.c and sender.c only'
 forbid '#include <curl' "$(but 'jobs/sender\.c')" 'libcurl stands in sender.c only'
 forbid '#include <cjson' "$(but 'engine/base/json\.c')" 'cJSON stands in json.c only'
