@@ -72,6 +72,7 @@ VALUE(fenced, counter_here(COUNT_FENCED))
 VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
 VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
+VALUE(levels, counter_here(COUNT_LEVELS))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
@@ -195,6 +196,12 @@ static void write_oldest_lease(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
+}
+
+static void write_levels_behind(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->levels_behind_ms / 1e3);
 }
 
 static void begin(struct scrape *p, const char *name, const char *type, const char *help)

@@ -14,6 +14,7 @@
 #include "jobs/database.h"
 #include "jobs/jobs.h"
 #include "jobs/stop.h"
+#include "jobs/watch.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -28,6 +29,7 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
+	struct watch     *watch;
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
@@ -211,6 +213,7 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
+	watch_close(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -255,6 +258,7 @@ static int serve_work(struct serve *s)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine));
+	s->watch = watch_open(&s->database.target, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)
