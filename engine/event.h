@@ -118,6 +118,6 @@ struct event_touch {
  * a row takes a tenth of the time of event_decode. Lines of a split count as taken: where those of the first order were
  * left out, the split's are not. false: as event_decode. */
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t),
-                   void *arg) MUST_CHECK;
+                   void                   *arg) MUST_CHECK;
 
 #endif

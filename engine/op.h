@@ -93,7 +93,7 @@ struct census { /* OP_COUNTS */
 	int64_t oldest_ready_ms[STATES]; /* age of the oldest due one; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
 	int64_t levels_behind_ms; /* how long ago nothing was left to look at */
-	int64_t counted_ms; /* clock_boot_ms */
+	int64_t counted_ms;       /* clock_boot_ms */
 };
 
 /* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any

@@ -37,9 +37,10 @@ static void found_read(void *arg, const struct db_row *row)
 	struct look *l = arg;
 
 	assert(l->count < PAGE);
-	l->list[l->count++] = (struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
-	                                     db_int(row, 2),           db_int(row, 4),
-	                                     db_int(row, 5),           row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE};
+	l->list[l->count++] =
+		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
+	                       db_int(row, 2),           db_int(row, 4),
+	                       db_int(row, 5),           row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE};
 }
 
 static int found_order(const void *a, const void *b)
@@ -68,7 +69,9 @@ static void txn_start(struct txn *t, struct db *db, const struct watch_claim *cl
 	txn_begin(t, db);
 	txn_enter(t, stamp_min, true);
 	if (txn_goes_on(t) && !t->logs) {
-		txn_refuse(t, TXN_MOVED); /* the log is off; whether it still is, the writer learns when it is entered anew */
+		txn_refuse(
+			t,
+			TXN_MOVED); /* the log is off; whether it still is, the writer learns when it is entered anew */
 		db_writer(db)->epoch = 0;
 	}
 	txn_run(t, WATCH_KEEP,
@@ -87,28 +90,26 @@ static enum db_result txn_finish(struct txn *t, struct watch_claim *claim)
 	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
 }
 
-/* Steps for those of the list that came to this level. */
-static void crossed_run(struct txn *t, const struct found *list, size_t count, enum level level)
+static void crossed_run(struct txn *t, const struct found *list, size_t count)
 {
 	struct values made = {0}, moved = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct found *f = &list[i];
+		enum level          level = level_of(f->available, f->low);
 
-		if (level_of(f->available, f->low) != level)
-			continue;
 		if (f->stamp == 0)
 			values_row(&made, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level));
 		else
-			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(f->stamp));
+			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level), V_INT(f->stamp));
 	}
 	if (made.rows > 0) {
 		txn_run(t, LEVEL_MAKE, &(struct fill){.rows = &made});
 		txn_expect(t, made.rows, TXN_MOVED);
 	}
 	if (moved.rows > 0) {
-		txn_run(t, LEVEL_CROSS, &(struct fill){.rows = &moved, .level = level});
-		txn_expect(t, moved.rows, TXN_MOVED);
+		txn_run(t, LEVEL_CROSS, &(struct fill){.rows = &moved});
+		txn_expect(t, 2 * moved.rows, TXN_MOVED);
 	}
 	values_fini(&made);
 	values_fini(&moved);
@@ -130,8 +131,7 @@ static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, con
 		            list[i].available, list[i].low);
 	}
 	txn_start(&t, db, claim, stamp + 1);
-	for (enum level level = LEVEL_ABOVE; level <= LEVEL_OUT; level++)
-		crossed_run(&t, list, count, level);
+	crossed_run(&t, list, count);
 	txn_log(&t, &changes);
 	result = txn_finish(&t, claim);
 	if (result == DB_OK)

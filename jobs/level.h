@@ -19,9 +19,9 @@ struct watch_claim {
 	int64_t stamp;                   /* the latest one that was read of the log: what is told comes behind it */
 	int64_t told;                    /* levels that were told */
 };
-/* Looks at the spots of the list (20,000 at most), twice. What both looks find at the same level is settled, and told where that is
- * another one than before; the rest stays in the list. Any other result than DB_OK: what was not told stays, too. The
- * claim's fence is 0 where it was lost. */
+/* Looks at the spots of the list (20,000 at most), twice. What both looks find at the same level is settled, and told
+ * where that is another one than before; the rest stays in the list. Any other result than DB_OK: what was not told
+ * stays, too. The claim's fence is 0 where it was lost. */
 enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spots *spots) MUST_CHECK;
 /* Every spot whose level was ever told goes into the list. */
 enum db_result levels_list(struct db *db, struct spots *spots) MUST_CHECK;

@@ -16,8 +16,10 @@ SELECT want.sku_id, want.location_id,
     WITH told(sku_id, location_id, level) AS (VALUES {rows}) SELECT sku_id, location_id, level, @s FROM told;
 
 -- name: level_cross
--- Rows: (sku, location, stamp as read).
-    UPDATE level FORCE INDEX (PRIMARY) SET level = {level}, stamp = @s WHERE (sku_id, location_id, stamp) IN ({rows});
+-- A row with another stamp stays as it is, and the count tells: 2 for each that has changed. Rows: (sku, location,
+-- level, stamp as read).
+    INSERT INTO level (sku_id, location_id, level, stamp) VALUES {rows} ON DUPLICATE KEY UPDATE
+      level = IF(stamp = VALUES(stamp), VALUES(level), level), stamp = IF(stamp = VALUES(stamp), @s, stamp);
 
 -- name: level_list
 -- A page of the spots whose level was told, behind ({sku}, {location}).

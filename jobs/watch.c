@@ -2,8 +2,8 @@
  * place in the log is kept in the database behind what was looked at, so whoever takes over looks at all the rest: a
  * level that is told already is not told again.
  *
- * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher goes
- * on from now, and looks at every spot whose level was ever told. */
+ * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher
+ * goes on from now, and looks at every spot whose level was ever told. */
 #include "jobs/watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOOK_MS: between two looks. REST_MS: while the log is off, and while somebody else watches. STOCK_MS: between two events of the same sku. A wish is
- * renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in order before the time. */
+/* LOOK_MS: between two looks. REST_MS: while the log is off, and while somebody else watches. STOCK_MS: between two
+ * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
+ * order before the time. */
 enum {
 	LOOK_MS = 250,
 	REST_MS = 1000,
@@ -39,7 +40,7 @@ struct watch {
 	pthread_t          thread;
 	struct stop        stop;
 	struct db         *db;
-	struct feed       *feed;    /* says whether there is something to read */
+	struct feed       *feed; /* says whether there is something to read */
 	bool               wants_stock;
 	struct watch_claim claim;
 	int64_t            claim_ms, wish_ms, keep_ms, save_ms, stock_ms; /* clock_ms when each is due */
@@ -301,8 +302,8 @@ static void *watch_main(void *arg)
 		pause_ms = result == DB_RETRY ? 10 : FAILED_MS;
 	}
 	if (w->claim.fence && db_connected(w->db)) {
-		result = txn_ask(w->db, WATCH_LEAVE,
-		                 &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence}, NULL, NULL);
+		result = txn_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
+		                 NULL, NULL);
 		if (result == DB_OK)
 			result = writer_leave(w->db);
 		if (result != DB_OK)

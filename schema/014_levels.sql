@@ -1,7 +1,7 @@
 -- Levels: is a sku at a location sold out? One process at a time watches the log of events, and says what has crossed.
 
--- A row for each sku and location whose level was not always `above`; without a row it is. location_id 0: over all
--- locations. level: 1 above, 2 low, 3 out. low: at or below it the level is `low`; NULL: there is no threshold. stamp: of
+-- A row for each sku and location whose level was not always `above`; without a row it is. location_id 0: over all.
+-- level: 1 above, 2 low, 3 out. low: at or below it the level is `low`; NULL: there is no threshold. stamp: of
 -- the event that told the level last, so that the next one comes later.
 CREATE TABLE IF NOT EXISTS level (
   sku_id      INT UNSIGNED NOT NULL,

@@ -11,8 +11,8 @@ enum { ROWS_MAX = 4000, BYTES_MAX = 4 << 20 };
 struct look {
 	const struct touched_ear *ear;
 	struct feed_merge         merge;
-	struct values             orders, movements; /* ids of those whose lines were left out, in the bytes of the rows */
-	enum event_type           type;              /* of the lines that are read now */
+	struct values   orders, movements; /* ids of those whose lines were left out, in the bytes of the rows */
+	enum event_type type;              /* of the lines that are read now */
 };
 
 static void line_heard(void *arg, const struct event_touch *t)
