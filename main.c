@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"
+#include "jobs/events.h"
 #include "jobs/import.h"
 #include "jobs/stats.h"
 #include "jobs/tune.h"
@@ -39,6 +40,13 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
+	{"events", EVENTS, "", "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
+         "  holdfast events > events.jsonl 2> cursor\n"
+         "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"
+         "  holdfast events --after 2026-11-22T08:00:00Z\n"
+         "--after takes a cursor, a time, or now; without it the oldest event that is kept comes first. Exits with 1\n"
+         "where the cursor is none, or of events that are no longer kept, or where no events are kept.\n",
+         events_run},
 	{"work", WORK, "settle|expire", "claims due reservations and completes them",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"

@@ -298,8 +298,8 @@ Test(levels, stock_changed_is_not_too_often)
 	     "race 1*400 release R#                -> 400x 200",
 	     "reserve S1 A=7                       -> 201",
 	     "sql DO SLEEP(3)",
-	     "sql SELECT COUNT(*) > 1, MIN(gap) >= 1000000 FROM (SELECT TIMESTAMPDIFF(MICROSECOND, LAG(at) OVER (ORDER BY"
-	     " stamp), at) AS gap FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67) gaps -> 1,1",
+	     "sql SELECT COUNT(*) > 1, MIN(gap) >= 1000000 FROM (SELECT TIMESTAMPDIFF(MICROSECOND,"
+	     " LAG(at) OVER (ORDER BY stamp), at) AS gap FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67) gaps -> 1,1",
 	     /* available 393, reserved 7, on_hand 400: twice each, seven bits a byte */
 	     "sql SELECT RIGHT(HEX(changes), 10) FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67 ORDER BY stamp DESC"
 	     " LIMIT 1 -> 92060EA006");
