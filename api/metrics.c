@@ -75,6 +75,7 @@ VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
 VALUE(delivered, counter_here(COUNT_DELIVERED))
 VALUE(undelivered, counter_here(COUNT_UNDELIVERED))
+VALUE(levels, counter_here(COUNT_LEVELS))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
@@ -218,6 +219,12 @@ static void write_oldest_event(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_event_ms / 1e3);
+}
+
+static void write_levels_behind(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->levels_behind_ms / 1e3);
 }
 
 static void begin(struct scrape *p, const char *name, const char *type, const char *help)

@@ -15,6 +15,7 @@
 #include "jobs/jobs.h"
 #include "jobs/keeping.h"
 #include "jobs/stop.h"
+#include "jobs/watch.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -29,6 +30,7 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
+	struct watch     *watch;
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
@@ -214,6 +216,7 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
+	watch_close(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -280,6 +283,7 @@ static int serve_work(struct serve *s)
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine),
 		                    &s->webhooks);
+	s->watch = watch_open(&s->database.target, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -50,6 +50,8 @@ static void fill_tables(void)
 	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
 	    " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
+	run(s.db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
+	run(s.db, "UPDATE level_watch SET task_id = 7, fence = 1");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO event SELECT 7 + seq MOD 2, seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_50");
@@ -177,6 +179,18 @@ static const struct plan {
 	{SKU_NAMES, "1,2,3", NO_SORT},
 	{LOCATION_NAMES, "1,2", NO_SORT},
 	{KEY_NAMES, "1,2,3,4", NO_SORT},
+	{LINES_OF_ORDERS, "A,B", NO_SORT},
+	{LINES_OF_MOVEMENTS, "A,B", NO_SORT},
+	{LEVEL_LOOK, "(1,1),(2,1)", NO_SORT},
+	{LEVEL_MAKE, "(1,2,3),(2,2,3)", NO_SORT},
+	{LEVEL_LIST, "", NO_SORT},
+	{UNITS_LOOK, "1,2,3", NO_SORT},
+	{WATCH_CLAIM, "", NO_SORT},
+	{WATCH_READ, "", NO_SORT},
+	{WATCH_KEEP, "", NO_SORT},
+	{WATCH_LEAVE, "", NO_SORT},
+	{WATCH_WISH, "", NO_SORT},
+	{LEVELS_BEHIND, "", NO_SORT},
 };
 
 struct explained {
@@ -219,6 +233,8 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		              &(struct fill){.rows = &rows,
 		                             .slot = 1,
 		                             .writer = 7,
+		                             .task = 7,
+		                             .fence = 1,
 		                             .sku = sku,
 		                             .location = location,
 		                             .state = 2,
@@ -226,7 +242,6 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .webhook = "W7",
 		                             .secret = "whsec_",
 		                             .cursor = "c",
-		                             .task = 7,
 		                             .version = 1,
 		                             .lease_s = 30,
 		                             .after_code = "A",

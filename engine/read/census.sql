@@ -34,3 +34,7 @@ INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = 
 -- name: counters_take
 -- A handful of rows, each of which one service gets.
 DELETE FROM counter WHERE name > '' RETURNING name, total;
+
+-- name: levels_behind
+-- How long ago the watcher last knew that nothing was left, in ms.
+SELECT GREATEST(0, TIMESTAMPDIFF(MICROSECOND, looked_at, UTC_TIMESTAMP(3)) DIV 1000) FROM level_watch WHERE one = 1;
