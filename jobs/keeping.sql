@@ -51,8 +51,8 @@ SELECT w.writer_id
 -- name: keep_piece
 -- Removes up to {limit} of the oldest events of {writer} and moves its floor. The last one that may go is looked for by
 -- halves, from the end on: a row that is missing is like the next one. event_no is read before keep_days: where that is
--- 0, all these are of before the log was switched off. The writer's row, which its owner needs for every transaction, is
--- locked last, for the time of a COMMIT. One row: the number of events that are gone.
+-- 0, all these are of before the log was switched off. The writer's row, which its owner needs for every transaction,
+-- is locked last, for the time of a COMMIT. One row: the number of events that are gone.
 BEGIN NOT ATOMIC
   DECLARE low, gone, mid, above, last BIGINT UNSIGNED;
   DECLARE days INT;
