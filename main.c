@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"
+#include "jobs/events.h"
 #include "jobs/import.h"
 #include "jobs/stats.h"
 #include "jobs/tune.h"
@@ -39,10 +40,18 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
-	{"work", WORK, "settle|expire", "claims due reservations and completes them",
+	{"events", EVENTS, "", "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
+         "  holdfast events > events.jsonl 2> cursor\n"
+         "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"
+         "  holdfast events --after 2026-11-22T08:00:00Z\n"
+         "--after takes a cursor, a time, or now; without it the oldest event that is kept comes first. Exits with 1\n"
+         "where the cursor is none, or of events that are no longer kept, or where no events are kept.\n",
+         events_run},
+	{"work", WORK, "settle|expire|deliver", "claims due reservations and completes them; brings events to webhooks",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
          "  holdfast work expire --every 1\n"
+         "  holdfast work deliver --webhooks-allow 10.0.0.0/8\n"
          "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",
