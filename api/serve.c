@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/keeping.h"
 #include "jobs/stop.h"
 #include "jobs/watch.h"
 #include "schema/migrate.h"
@@ -35,6 +36,8 @@ struct serve {
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
+
+	struct webhook_options webhooks;
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -127,6 +130,7 @@ static int doors_open(struct serve *s)
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
 	                                  .tls = s->tls,
+	                                  .webhooks = &s->webhooks,
 	                                  .connections_max = (size_t)option_count(OPTION_max_connections, 0),
 	                                  .buffered_max = (size_t)option_count(OPTION_max_buffered, 0),
 	                                  .request_s = option_count(OPTION_request_timeout, 0),
@@ -145,8 +149,7 @@ static int doors_open(struct serve *s)
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
 		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap")
-		                  : "none");
+		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL) : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -227,10 +230,10 @@ static int serve_configure(struct serve *s)
 	int  status;
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
-		say("--jobs knows expire, settle and reap");
+		say("--jobs knows expire, settle, reap and deliver");
 		return EXIT_CONFIG;
 	}
-	if (!keys_configure(s) || !tls_configure(s))
+	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;
 	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
 	if (status == EXIT_DONE)
@@ -243,6 +246,24 @@ static int serve_configure(struct serve *s)
 	return status;
 }
 
+/* --events-keep, which the database has for all processes. */
+static int events_keep(const struct database *database)
+{
+	struct db     *db;
+	enum db_result result;
+
+	if (!option_given(OPTION_events_keep))
+		return EXIT_DONE;
+	db = database_connect(database);
+	if (!db)
+		return database_status(EXIT_UNAVAILABLE);
+	result = keeping_set(db, option_count(OPTION_events_keep, 0));
+	if (result != DB_OK)
+		say("--events-keep: %s", db_error(db));
+	db_free(db);
+	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+}
+
 /* Runs with the database open: the engine, the jobs and the sockets, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
@@ -253,11 +274,15 @@ static int serve_work(struct serve *s)
 	int                   status;
 
 	findings_log(&s->database);
+	status = events_keep(&s->database);
+	if (status != EXIT_DONE)
+		return status;
 	s->engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine));
+		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine),
+		                    &s->webhooks);
 	s->watch = watch_open(&s->database.target, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	status = doors_open(s);
 	work_close(s);

@@ -142,6 +142,7 @@ static void put_time_if(struct text *to, int64_t ms)
 
 static void put_head(struct text *to, const struct event_head *head)
 {
+	to->count++;
 	if (to->len == 0)
 		put(to, VERSION);
 	put(to, head->type);

@@ -36,7 +36,7 @@ bool event_is_wanted(const struct event_filter *filter, enum event_type t);
 enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 85 };
 #define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
 
-/* ---- writing: each call appends a record; the first one of a row the version, too */
+/* ---- writing: each call appends a record, and adds 1 to the text's count; the first one of a row the version, too */
 
 /* What a record says beside its subject. */
 struct event_head {

@@ -2,12 +2,14 @@
 
 -- What the log follows, one row. writer_last: the number of the newest writer, given under this row's lock, so numbers
 -- are seen in their order. keep_days: how long events are kept; 0: none are written. era: grows when the log is
--- switched on or off; a cursor of another era is void.
+-- switched on or off; a cursor of another era is void. since: a stamp; every change with a later one is an event row,
+-- as far as no writer's floor says otherwise.
 CREATE TABLE IF NOT EXISTS event_log (
   one         TINYINT UNSIGNED NOT NULL,
   writer_last INT UNSIGNED NOT NULL,
   keep_days   SMALLINT UNSIGNED NOT NULL,
   era         INT UNSIGNED NOT NULL,
+  since       BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (one)
 ) ENGINE=InnoDB;
 
@@ -36,3 +38,8 @@ CREATE TABLE IF NOT EXISTS event (
 
 -- Every lane has to take up its writer anew, and logs what it does from then on.
 UPDATE writer SET epoch = epoch + 1000000;
+
+UPDATE event_log
+   SET since = (SELECT GREATEST(COALESCE(MAX(stamp), 0),
+                                TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))) FROM writer)
+ WHERE one = 1;

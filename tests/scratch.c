@@ -1,6 +1,7 @@
 /* scratch.c - see scratch.h. */
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
+#include "jobs/audit_events.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>
@@ -285,6 +286,11 @@ static void block_run(struct scratch *s, const char *block, size_t len, struct t
 	text_fini(&rows);
 }
 
+static void event_write(void *arg, const struct event_finding *f)
+{
+	text_format(arg, "invariant events_add_up\n%s %s, %s\n", f->about, f->id, f->why);
+}
+
 void scratch_invariants(struct scratch *s, struct text *findings)
 {
 	static const char mark[] = "-- name: ";
@@ -298,4 +304,5 @@ void scratch_invariants(struct scratch *s, struct text *findings)
 		next = strstr(at + 1, mark);
 		block_run(s, at, next ? (size_t)(next - at) : strlen(at), findings);
 	}
+	cr_assert_eq(audit_events(s->db, AUDIT_SUBJECTS, event_write, findings), DB_OK, "%s", db_error(s->db));
 }

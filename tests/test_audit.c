@@ -244,6 +244,7 @@ static int invariant_number(const char *name, int *count)
 			++*count;
 		}
 	fclose(file);
+	++*count; /* events_add_up, the last one: tests/test_audit_events.c */
 	return number;
 }
 
@@ -297,7 +298,7 @@ Test(audit, every_invariant_is_broken_once)
 		known += !seen[number];
 		seen[number] = true;
 	}
-	cr_expect_eq(known, count, "of %d invariants %d are broken by this test", count, known);
+	cr_expect_eq(known, count - 1, "of %d invariants %d are broken by this test", count, known);
 }
 
 Test(audit, whole)
@@ -390,6 +391,7 @@ Test(audit, range_by_range)
 	flow_begin();
 	flow_step("receipt A +1 -> 201");
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
+	        "DELETE FROM event; UPDATE writer SET floor_no = event_no, floor_stamp = stamp; "
 	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	        " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0 FROM seq_1_to_20000; "

@@ -44,6 +44,11 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
 	          "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
+	run(s.db,
+	    "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
+	    " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
+	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
+	    " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
 	run(s.db, "UPDATE level_watch SET task_id = 7, fence = 1");
@@ -113,6 +118,12 @@ static const struct plan {
 	{LANE_LOGS, "", NO_SORT},
 	{WRITER_TOUCH, "", NO_SORT},
 	{WRITER_LEAVE, "", NO_SORT},
+	{WRITERS_END, "7,8", NO_SORT},
+	{WALK_PAGE, "", NO_SORT},
+	{AUDITED_RESERVATIONS, "", NO_SORT},
+	{AUDITED_RESERVATIONS_NAMED, "A,B", NO_SORT},
+	{AUDITED_MOVEMENTS, "", NO_SORT},
+	{AUDITED_MOVEMENTS_NAMED, "A,B", NO_SORT},
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
@@ -146,6 +157,18 @@ static const struct plan {
 	{RESERVATION_LIST, "", NO_SORT},
 	{RESERVATION_LIST_WAITING, "", NO_SORT},
 	{RESERVATION_LIST_TASKED, "", NO_SORT},
+	{WEBHOOK_FIND, "", NO_SORT},
+	{WEBHOOK_LIST, "", NO_SORT},
+	{WEBHOOK_DELETE, "", NO_SORT},
+	{WEBHOOK_ENABLE, "", NO_SORT},
+	{WEBHOOK_ROTATE, "", NO_SORT},
+	{WEBHOOK_CLAIM, "", NO_SORT},
+	{WEBHOOK_MINE, "", NO_SORT},
+	{WEBHOOK_RENEW, "", NO_SORT},
+	{WEBHOOK_RETURN, "", NO_SORT},
+	{WEBHOOK_SAVE, "", NO_SORT},
+	{WEBHOOK_PASS, "", NO_SORT},
+	{WEBHOOK_FIGURES, "", NO_SORT},
 	{FEED_LOG, "", NO_SORT},
 	{FEED_WRITERS, "", NO_SORT},
 	{FEED_LOOK, "", NO_SORT},
@@ -216,11 +239,17 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .location = location,
 		                             .state = 2,
 		                             .ttl_s = 10,
+		                             .webhook = "W7",
+		                             .secret = "whsec_",
+		                             .cursor = "c",
+		                             .version = 1,
+		                             .lease_s = 30,
 		                             .after_code = "A",
 		                             .after_at = DAY_2020,
 		                             .until_at = DAY_2020,
 		                             .from_at = DAY_2020,
 		                             .after_id = 1,
+		                             .until_id = 1 << 20,
 		                             .before_id = 1 << 30,
 		                             .after_task = 1,
 		                             .total_max = 10,

@@ -28,6 +28,7 @@ Test(serve_jobs, expire_behind_a_backlog)
 	flow_steps("wait:20 sku B                       -> available=1 reserved=0",
 	           "wait:20 sku A                       -> available=10000 reserved=0",
 	           "sql SELECT SUM(completed) FROM worker_task -> 10001");
+	flow_step(BY_HAND);
 	flow_end();
 }
 

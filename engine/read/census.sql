@@ -12,6 +12,21 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
   FROM worker_task FORCE INDEX (open_lease) WHERE state = {open};
 
+-- name: webhook_figures
+-- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
+-- knows.
+SELECT COALESCE(MAX(IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
+                       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))), 0)
+  FROM webhook FORCE INDEX (claim) WHERE state = {active};
+
+-- name: event_figures
+-- Rows and bytes of the log of events, and the age in ms of the oldest: one look by primary key for each writer, a
+-- handful of rows, and what InnoDB knows of the table.
+SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
+       (SELECT data_length FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'event'),
+       GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, e.at, UTC_TIMESTAMP(3)) DIV 1000), 0))
+  FROM writer w LEFT JOIN event e FORCE INDEX (PRIMARY) ON e.writer_id = w.writer_id AND e.event_no = w.floor_no + 1;
+
 -- name: counters_leave
 -- Rows: (name, increase).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);
