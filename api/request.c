@@ -382,6 +382,7 @@ static const char *status_reason(int status)
 	               {404, "Not Found"},
 	               {405, "Method Not Allowed"},
 	               {409, "Conflict"},
+	               {410, "Gone"},
 	               {413, "Content Too Large"},
 	               {415, "Unsupported Media Type"},
 	               {417, "Expectation Failed"},
@@ -542,8 +543,9 @@ void reply_invalid(struct request *r, const char *field, const char *detail)
 int outcome_status(enum outcome outcome)
 {
 	static const int by_class[] = {
-		[DONE] = 200,   [REPEATED] = 200, [STRANGER] = 401,  [DENIED] = 403,  [IMPOSSIBLE] = 422,
-		[ABSENT] = 404, [CONFLICT] = 409, [MALFORMED] = 400, [LIMITED] = 429, [UNAVAILABLE] = 503,
+		[DONE] = 200,       [REPEATED] = 200, [STRANGER] = 401,    [DENIED] = 403,
+		[IMPOSSIBLE] = 422, [ABSENT] = 404,   [CONFLICT] = 409,    [GONE] = 410,
+		[MALFORMED] = 400,  [LIMITED] = 429,  [UNAVAILABLE] = 503,
 	};
 
 	return by_class[outcome_class(outcome)];

@@ -1,6 +1,7 @@
 /* event.c - see event.h. */
 #include "engine/event.h"
 #include "engine/base/clock.h"
+#include "engine/base/json.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>
@@ -53,8 +54,9 @@ bool event_filter_read(const char *list, struct event_filter *filter)
 	enum event_type type;
 
 	*filter = (struct event_filter){.all = !list || !*list};
-	for (size_t len; list && *list; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
+	while (!filter->all) {
+		size_t len = strcspn(list, ",");
+
 		if (len >= sizeof(word))
 			return false;
 		memcpy(word, list, len);
@@ -63,6 +65,9 @@ bool event_filter_read(const char *list, struct event_filter *filter)
 		if (type == 0)
 			return false;
 		filter->wanted[type] = true;
+		if (list[len] == '\0')
+			break;
+		list += len + 1;
 	}
 	return true;
 }
@@ -144,7 +149,7 @@ static void put_head(struct text *to, const struct event_head *head)
 	if (head->task_id) {
 		put(to, TASK_CAUSE);
 		put(to, head->task_id);
-	} else if (head->cause) {
+	} else if (head->cause && *head->cause) {
 		put(to, strlen(head->cause) + 1);
 		text_add(to, head->cause);
 	} else {
@@ -254,6 +259,8 @@ void event_stock(struct text *to, const struct event_units *list, size_t count)
 
 /* ---- reading */
 
+#define TIME_LAST INT64_C(253402300799999) /* the last ms of the year 9999 */
+
 struct in {
 	struct catalogue    *catalogue;
 	const unsigned char *at, *end;
@@ -273,6 +280,15 @@ static uint64_t get(struct in *in)
 	}
 	in->wrong = true;
 	return 0;
+}
+
+/* A number of 32 bits. */
+static uint32_t get_small(struct in *in)
+{
+	uint64_t n = get(in);
+
+	in->wrong |= n > UINT32_MAX;
+	return in->wrong ? 0 : (uint32_t)n;
 }
 
 static int64_t get_signed(struct in *in)
@@ -303,10 +319,10 @@ static void get_code(struct in *in, uint64_t len, char *to, size_t size)
 		memcpy(to, bytes, len);
 }
 
-static char *get_text(struct in *in, bool there)
+static char *get_text(struct in *in, bool there, size_t max)
 {
 	uint64_t    len = there ? get(in) : 0;
-	const char *bytes = get_bytes(in, len, SIZE_MAX);
+	const char *bytes = get_bytes(in, len, max);
 	char       *copy = NULL;
 
 	if (there && !in->wrong) {
@@ -319,18 +335,22 @@ static char *get_text(struct in *in, bool there)
 static int64_t get_time(struct in *in, bool there)
 {
 	uint64_t n;
+	int64_t  ms;
 
 	if (!there)
 		return TIME_NONE;
 	n = get(in);
-	return (int64_t)(n >> 1) + (n & 1 ? in->row_at : 0);
+	ms = (int64_t)(n >> 1);
+	in->wrong |= (n & 1) != (ms < EVENT_TIME_MAX) || ms > TIME_LAST;
+	return in->wrong ? 0 : ms + (n & 1 ? in->row_at : 0);
 }
 
 static const struct sku *get_sku(struct in *in)
 {
-	uint32_t          id = (uint32_t)get(in);
+	uint32_t          id = get_small(in);
 	const struct sku *sku = catalogue_sku_by_id(in->catalogue, id);
 
+	in->wrong |= id == 0;
 	if (!sku && !in->wrong)
 		values_row(in->skus, V_INT(id));
 	return sku;
@@ -338,10 +358,11 @@ static const struct sku *get_sku(struct in *in)
 
 static const struct location *get_location(struct in *in, bool may_lack)
 {
-	uint32_t               id = (uint32_t)get(in);
+	uint32_t               id = get_small(in);
 	const struct location *location = id ? catalogue_location_by_id(in->catalogue, id) : NULL;
 
-	if (!location && !in->wrong && !(may_lack && id == 0))
+	in->wrong |= id == 0 && !may_lack;
+	if (!location && !in->wrong && id != 0)
 		values_row(in->locations, V_INT(id));
 	return location;
 }
@@ -376,14 +397,14 @@ static struct reservation *get_reservation(struct in *in, bool *cut)
 	in->wrong |= head.state < HELD || head.state >= STATES;
 	head.created_at = head.read_at = get_time(in, true); /* a hold reads `held`, as it did then */
 	head.expires_at = get_time(in, true);
-	head.key_id = has & R_KEY ? (uint32_t)get(in) : 0;
-	head.attempts = has & R_ATTEMPTS ? (unsigned)get(in) : 0;
+	head.key_id = has & R_KEY ? get_small(in) : 0;
+	head.attempts = has & R_ATTEMPTS ? get_small(in) : 0;
 	head.confirmed_at = get_time(in, has & R_CONFIRMED);
 	head.released_at = get_time(in, has & R_RELEASED);
 	head.settled_at = get_time(in, has & R_SETTLED);
-	head.last_error = get_text(in, has & R_ERROR);
-	head.reference = get_text(in, has & R_REFERENCE);
-	head.replaced_by = get_text(in, has & R_REPLACED);
+	head.last_error = get_text(in, has & R_ERROR, NOTE_MAX);
+	head.reference = get_text(in, has & R_REFERENCE, NOTE_MAX);
+	head.replaced_by = get_text(in, has & R_REPLACED, ID_MAX);
 	*cut = has & R_CUT;
 	count = get_count(in, 3);
 	r = mem_alloc(sizeof(*r) + count * sizeof(struct line));
@@ -400,13 +421,13 @@ static struct movement *get_movement(struct in *in, uint32_t *made_by, bool *cut
 	size_t          count;
 
 	get_code(in, get(in), head.movement_id, sizeof(head.movement_id));
-	head.kind = (enum movement_kind)get(in);
+	head.kind = (enum movement_kind)get_small(in);
 	in->wrong |= head.kind < RECEIPT || head.kind >= KINDS;
 	has = get(in);
 	head.created_at = get_time(in, true);
-	*made_by = has & M_KEY ? (uint32_t)get(in) : 0;
-	head.reason = get_text(in, has & M_REASON);
-	head.reference = get_text(in, has & M_REFERENCE);
+	*made_by = has & M_KEY ? get_small(in) : 0;
+	head.reason = get_text(in, has & M_REASON, NOTE_MAX);
+	head.reference = get_text(in, has & M_REFERENCE, NOTE_MAX);
 	*cut = has & M_CUT;
 	count = get_count(in, 3);
 	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
@@ -459,8 +480,8 @@ static void get_head(struct in *in, struct feed_event *e)
 {
 	uint64_t cause;
 
-	e->type = (enum event_type)get(in);
-	e->by_key = (uint32_t)get(in);
+	e->type = (enum event_type)get_small(in);
+	e->by_key = get_small(in);
 	cause = get(in);
 	if (cause == TASK_CAUSE)
 		e->task_id = get(in);

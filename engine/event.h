@@ -26,12 +26,14 @@ struct event_filter {
 	bool all;
 	bool wanted[EVENT_TYPES];
 };
-/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type. */
+/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
+ * commas or behind the last. */
 bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
 bool event_is_wanted(const struct event_filter *filter, enum event_type t);
 
-/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. */
-enum { EVENT_LINES_MAX = 500 };
+/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. EVENT_UNITS_MAX: an event
+ * of 20 kB has room for so many, whatever their skus are; of short skus for more. */
+enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 85 };
 #define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
 
 /* ---- writing: each call appends a record; the first one of a row the version, too */
@@ -40,7 +42,7 @@ enum { EVENT_LINES_MAX = 500 };
 struct event_head {
 	enum event_type type;
 	uint32_t        by;      /* the key that did it; 0: none */
-	const char     *cause;   /* another order, or a word; NULL: none .. */
+	const char     *cause;   /* another order, or a word; NULL or empty: none .. */
 	uint64_t        task_id; /* .. or the task; 0: none */
 };
 /* `r` tells all but the lines. `granted`: lines have `granted` units, and those of 0 are left out; otherwise `qty`. */

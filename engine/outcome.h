@@ -8,7 +8,19 @@ enum outcome {
 #undef X
 	OUTCOMES
 };
-enum outcome_class { DONE, REPEATED, STRANGER, DENIED, IMPOSSIBLE, ABSENT, CONFLICT, MALFORMED, LIMITED, UNAVAILABLE };
+enum outcome_class {
+	DONE,
+	REPEATED,
+	STRANGER,
+	DENIED,
+	IMPOSSIBLE,
+	ABSENT,
+	CONFLICT,
+	GONE,
+	MALFORMED,
+	LIMITED,
+	UNAVAILABLE
+};
 const char        *outcome_code(enum outcome o);   /* the stable code in answers and metrics; "" of a good outcome */
 const char        *outcome_detail(enum outcome o); /* a sentence for people */
 enum outcome_class outcome_class(enum outcome o);

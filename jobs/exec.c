@@ -7,9 +7,9 @@
  * up again under a new task: they wait some seconds before anybody else can have claimed them. */
 #include "jobs/exec.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/rows_json.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/exec_output.h"
@@ -111,15 +111,7 @@ static void input_write(struct exec *x)
 		answer_name(name, r->order_id);
 		json_put_string(&w, "answer", name);
 		json_put_int(&w, "attempts", r->attempts);
-		json_open_array(&w, "lines");
-		for (size_t k = 0; k < r->lines_count; k++) {
-			json_open_object(&w, NULL);
-			json_put_string(&w, "sku", r->lines[k].sku_code);
-			json_put_string(&w, "location", r->lines[k].location_code);
-			json_put_int(&w, "qty", r->lines[k].qty);
-			json_close_object(&w);
-		}
-		json_close_array(&w);
+		lines_json(&w, r->lines, r->lines_count);
 		json_close_object(&w);
 		text_char(&x->input, '\n');
 	}

@@ -2,8 +2,8 @@
 #include "api/calls/reservations.h"
 #include "api/calls/page.h"
 #include "api/request.h"
-#include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/rows_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,46 +12,6 @@
 enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
 
 /* ---- answers */
-
-void lines_write(struct json_writer *w, const struct line *lines, size_t count)
-{
-	json_open_array(w, "lines");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(w, NULL);
-		json_put_string(w, "sku", lines[i].sku_code);
-		json_put_string(w, "location", lines[i].location_code);
-		json_put_int(w, "qty", lines[i].qty);
-		json_close_object(w);
-	}
-	json_close_array(w);
-}
-
-static void time_member(struct json_writer *w, const char *key, int64_t ms)
-{
-	if (ms != TIME_NONE)
-		json_put_time(w, key, ms);
-}
-
-static void reservation_write(struct json_writer *w, const struct reservation *r)
-{
-	json_put_string(w, "order_id", r->order_id);
-	json_put_string(w, "state", reservation_state_name(reservation_reads(r)));
-	lines_write(w, r->lines, r->lines_count);
-	json_put_time(w, "created_at", r->created_at);
-	json_put_time(w, "expires_at", r->expires_at);
-	json_put_int(w, "attempts", r->attempts);
-	time_member(w, "confirmed_at", r->confirmed_at);
-	time_member(w, "released_at", r->released_at);
-	time_member(w, "settled_at", r->settled_at);
-	if (r->last_error)
-		json_put_string(w, "last_error", r->last_error);
-	if (r->reference)
-		json_put_string(w, "reference", r->reference);
-	if (r->replaced_by)
-		json_put_string(w, "replaced_by", r->replaced_by);
-	if (r->by)
-		json_put_string(w, "by", r->by);
-}
 
 static void units_write(struct json_writer *w, int64_t qty, int64_t available, enum outcome why)
 {
@@ -101,7 +61,7 @@ static void good_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
-	reservation_write(w, op->reservation);
+	reservation_json(w, op->reservation);
 	if (op->kind == OP_RESERVE && op_has_faults(op))
 		faults_write(w, "short", op, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)
@@ -603,7 +563,7 @@ static void items_write(struct json_writer *w, void *arg)
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		reservation_write(w, op->query->reservations[i]);
+		reservation_json(w, op->query->reservations[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);

@@ -2,6 +2,7 @@
 #include "api/calls/stock.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/rows_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,28 +11,6 @@
 enum { LINES_MAX = 1000, SKUS_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
-
-static void movement_write(struct json_writer *w, const struct movement *m)
-{
-	json_put_string(w, "movement_id", m->movement_id);
-	json_put_string(w, "kind", movement_kind_name(m->kind));
-	json_put_time(w, "created_at", m->created_at);
-	if (m->reason)
-		json_put_string(w, "reason", m->reason);
-	if (m->reference)
-		json_put_string(w, "reference", m->reference);
-	if (m->by)
-		json_put_string(w, "by", m->by);
-	json_open_array(w, "lines");
-	for (size_t i = 0; i < m->lines_count; i++) {
-		json_open_object(w, NULL);
-		json_put_string(w, "sku", m->lines[i].sku_code);
-		json_put_string(w, "location", m->lines[i].location_code);
-		json_put_int(w, "qty", m->lines[i].granted);
-		json_close_object(w);
-	}
-	json_close_array(w);
-}
 
 /* Writes the facts of a line for which a movement was refused. */
 static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
@@ -68,7 +47,7 @@ static void refused_write(struct json_writer *w, void *arg)
 
 static void moved_write(struct json_writer *w, void *arg)
 {
-	movement_write(w, ((struct op *)arg)->move.movement);
+	movement_json(w, ((struct op *)arg)->move.movement);
 }
 
 static void movement_answer_request(struct request *r)
@@ -339,7 +318,7 @@ static void movements_write(struct json_writer *w, void *arg)
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->query->items; i++) {
 		json_open_object(w, NULL);
-		movement_write(w, op->query->movements[i]);
+		movement_json(w, op->query->movements[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);

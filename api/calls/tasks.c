@@ -2,9 +2,9 @@
  * the questions of a call and their answers, and belongs to an operation. */
 #include "api/calls/tasks.h"
 #include "api/calls/page.h"
-#include "api/calls/reservations.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
+#include "engine/rows_json.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 
@@ -174,7 +174,7 @@ static void order_write(struct json_writer *w, const struct reservation *r)
 	json_open_object(w, NULL);
 	json_put_string(w, "order_id", r->order_id);
 	json_put_int(w, "attempts", r->attempts);
-	lines_write(w, r->lines, r->lines_count);
+	lines_json(w, r->lines, r->lines_count);
 	json_close_object(w);
 }
 

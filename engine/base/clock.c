@@ -125,3 +125,58 @@ void time_write(struct text *t, int64_t ms)
 	*at = '\0';
 	t->len += (size_t)(at - to);
 }
+
+/* A number of exactly `width` digits between least and most, and the mark behind it (0: none is looked for). */
+static bool part_read(const char **at, int width, int least, int most, char mark, int *n)
+{
+	*n = 0;
+	for (int i = 0; i < width; i++, ++*at) {
+		if (**at < '0' || **at > '9')
+			return false;
+		*n = *n * 10 + (**at - '0');
+	}
+	return *n >= least && *n <= most && (!mark || *(*at)++ == mark);
+}
+
+static bool fraction_read(const char **at, int64_t *us)
+{
+	int64_t scale = 100000;
+
+	*us = 0;
+	if (**at != '.')
+		return true;
+	for (++*at; **at >= '0' && **at <= '9'; ++*at, scale /= 10)
+		*us += (**at - '0') * scale;
+	return scale < 100000;
+}
+
+static bool offset_read(const char **at, int *minutes)
+{
+	char sign = *(*at)++;
+	int  hour = 0, minute = 0;
+
+	if (sign != 'Z' && sign != 'z' &&
+	    ((sign != '+' && sign != '-') || !part_read(at, 2, 0, 23, ':', &hour) ||
+	     !part_read(at, 2, 0, 59, 0, &minute)))
+		return false;
+	*minutes = (hour * 60 + minute) * (sign == '-' ? -1 : 1);
+	return **at == '\0';
+}
+
+bool time_read(const char *at, int64_t *us)
+{
+	int     y, mo, d, h, mi, s, minutes, y2, mo2, d2;
+	int64_t days;
+
+	if (!part_read(&at, 4, 1970, 9999, '-', &y) || !part_read(&at, 2, 1, 12, '-', &mo) ||
+	    !part_read(&at, 2, 1, 31, 0, &d) || (*at != 'T' && *at != 't'))
+		return false;
+	at++;
+	if (!part_read(&at, 2, 0, 23, ':', &h) || !part_read(&at, 2, 0, 59, ':', &mi) ||
+	    !part_read(&at, 2, 0, 60, 0, &s) || !fraction_read(&at, us) || !offset_read(&at, &minutes))
+		return false;
+	days = days_from_civil(y, mo, d);
+	civil_from_days(days, &y2, &mo2, &d2);
+	*us += (((days * 24 + h) * 60 + mi - minutes) * 60 + s) * 1000000;
+	return mo2 == mo && d2 == d && *us >= 0;
+}

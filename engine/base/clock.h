@@ -18,5 +18,8 @@ int64_t clock_boot_ms(void); /* Monotonic; goes on while the machine is suspende
 #define TIME_NONE INT64_MIN  /* a NULL of the database */
 int64_t time_parse(const char *datetime);       /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
 void    time_write(struct text *t, int64_t ms); /* RFC 3339, UTC, milliseconds: 2026-11-20T08:47:00.123Z */
+/* Reads a time of RFC 3339, from 1970 on, with any offset; microseconds, digits behind them are dropped. false: it is
+ * none. */
+bool time_read(const char *rfc3339, int64_t *us) MUST_CHECK;
 
 #endif

@@ -1,0 +1,106 @@
+/* event_json.c - see event_json.h. */
+#include "engine/event_json.h"
+#include "engine/rows_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void event_id(char to[EVENT_ID_SIZE], const struct feed_event *e)
+{
+	snprintf(to, EVENT_ID_SIZE, "%u-%llx-%u", (unsigned)e->writer_id, (unsigned long long)e->stamp,
+	         (unsigned)e->place);
+}
+
+static size_t lines_of(const struct feed_event *e, const struct line **lines)
+{
+	*lines = e->reservation ? e->reservation->lines : e->movement ? e->movement->lines : NULL;
+	return e->reservation ? e->reservation->lines_count : e->movement ? e->movement->lines_count : 0;
+}
+
+static void level_write(struct json_writer *w, const struct event_level *level)
+{
+	json_put_string(w, "sku", sku_code(level->sku));
+	if (level->location)
+		json_put_string(w, "location", level->location->code);
+	json_put_int(w, "available", level->available);
+	if (level->low >= 0)
+		json_put_int(w, "low", level->low);
+}
+
+static void units_write(struct json_writer *w, const struct event_unit *units, size_t count)
+{
+	json_open_array(w, "items");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", sku_code(units[i].sku));
+		json_put_int(w, "available", units[i].available);
+		json_put_int(w, "reserved", units[i].reserved);
+		json_put_int(w, "on_hand", units[i].on_hand);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static void subject_write(struct json_writer *w, const struct feed_event *e, size_t lines)
+{
+	if (e->reservation)
+		reservation_json_part(w, e->reservation, e->made_by_name, lines);
+	else if (e->movement)
+		movement_json_part(w, e->movement, e->made_by_name, lines);
+	else if (e->level.sku)
+		level_write(w, &e->level);
+	else
+		units_write(w, e->units, e->units_count);
+}
+
+/* The event with its first `lines` lines, of `count`. */
+static void event_write(struct text *to, const struct feed_event *e, size_t lines, size_t count)
+{
+	struct json_writer w = {.to = to};
+	char               id[EVENT_ID_SIZE];
+
+	event_id(id, e);
+	json_open_object(&w, NULL);
+	json_put_string(&w, "id", id);
+	json_put_string(&w, "type", event_type_name(e->type));
+	json_put_time(&w, "at", e->at);
+	if (e->by)
+		json_put_string(&w, "by", e->by);
+	json_open_object(&w, "data");
+	subject_write(&w, e, lines);
+	if (e->task_id)
+		json_put_int(&w, "cause", (int64_t)e->task_id);
+	else if (*e->cause)
+		json_put_string(&w, "cause", e->cause);
+	if (e->cut || lines < count)
+		json_put_bool(&w, "lines_cut", true);
+	json_close_object(&w);
+	json_close_object(&w);
+}
+
+/* The bytes of a line and its comma, measured behind the text. */
+static size_t line_size(struct text *to, const struct line *line)
+{
+	struct json_writer w = {.to = to, .comma = true};
+	size_t             begin = to->len, size;
+
+	line_json(&w, line, line->granted);
+	size = to->len - begin;
+	to->len = begin;
+	return size;
+}
+
+void event_json(struct text *to, const struct feed_event *e)
+{
+	const struct line *list;
+	size_t             begin = to->len, count = lines_of(e, &list), lines = count, size;
+
+	event_write(to, e, count, count);
+	if (to->len - begin <= EVENT_SIZE_MAX || count == 0)
+		return;
+	size = to->len - begin + (e->cut ? 0 : strlen(",\"lines_cut\":true"));
+	while (size > EVENT_SIZE_MAX && lines > 0)
+		size -= line_size(to, &list[--lines]);
+	to->len = begin;
+	event_write(to, e, lines, count);
+}

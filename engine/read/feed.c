@@ -1,0 +1,356 @@
+/* feed.c - see feed.h. */
+#include "engine/read/feed.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/db/txn.h"
+#include "engine/read/feed_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAMES_MAX = 1000,          /* numbers in a statement */
+	LOOKED_EVENTS_MAX = 20000, /* so much is looked at for a page, wanted or not */
+	LOOKED_BYTES_MAX = 4 << 20,
+};
+
+/* A row of the log that was passed. */
+struct feed_step {
+	size_t   writer; /* index in the place */
+	uint64_t event_no;
+	int64_t  stamp;
+	size_t   events; /* of the page, up to the end of this row */
+	uint32_t part;   /* the page ends within the row, behind so many changes; 0: the row was passed whole */
+};
+
+struct feed {
+	struct catalogue *catalogue;
+	unsigned          past; /* of the catalogue, in which the names were read */
+	struct feed_rows  kept; /* that were read and not given yet */
+	struct key_name {
+		uint32_t key_id;
+		char    *name;
+	} * keys;
+	size_t keys_count, keys_max;
+	struct seen {
+		bool    there;
+		int64_t writers, events, numbers, era;
+	} seen; /* by feed_look */
+};
+
+/* One call of feed_read. */
+struct look {
+	struct feed               *feed;
+	struct db                 *db;
+	const struct event_filter *filter;
+	unsigned                   limit;
+	struct feed_page          *page;
+	struct feed_merge          merge;
+	size_t                     events, bytes;   /* looked at */
+	struct values              skus, locations; /* numbers without a name */
+	enum db_result             result;
+};
+
+/* ---- memory */
+
+static void feed_forget(struct feed *f)
+{
+	feed_rows_fini(&f->kept);
+	for (size_t i = 0; i < f->keys_count; i++)
+		free(f->keys[i].name);
+	f->keys_count = 0;
+}
+
+struct feed *feed_new(struct catalogue *c)
+{
+	struct feed *f = mem_alloc(sizeof(*f));
+
+	f->catalogue = c;
+	return f;
+}
+
+void feed_free(struct feed *f)
+{
+	if (!f)
+		return;
+	feed_forget(f);
+	free(f->keys);
+	free(f);
+}
+
+static void events_free(struct feed_page *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		feed_event_free(p->events[i]);
+	p->count = 0;
+}
+
+void feed_page_fini(struct feed_page *p)
+{
+	events_free(p);
+	free(p->events);
+	free(p->cursor);
+	free(p->steps);
+	feed_place_fini(&p->begin);
+	*p = (struct feed_page){0};
+}
+
+char *feed_cursor(const struct feed_page *p, size_t count)
+{
+	struct feed_place at;
+	size_t            first = 0;
+	char             *text;
+
+	feed_place_copy(&at, &p->begin);
+	for (size_t i = 0; count > 0 && i < p->steps_count && first <= count; i++) {
+		const struct feed_step *s = &p->steps[i];
+		uint32_t                part = s->part;
+
+		if (s->events > count && first == count)
+			break;
+		if (s->events > count)
+			part = p->events[count - 1]->place + 1;
+		feed_place_pass(&at, s->writer, s->event_no, s->stamp, part);
+		first = s->events;
+	}
+	text = feed_place_write(&at);
+	feed_place_fini(&at);
+	return text;
+}
+
+/* ---- the page */
+
+static bool is_full(const struct look *l)
+{
+	return l->page->count == l->limit || l->events >= LOOKED_EVENTS_MAX || l->bytes >= LOOKED_BYTES_MAX;
+}
+
+/* How many changes of a row were passed by an earlier page. */
+static uint32_t row_begun(const struct feed_place *begin, const struct feed_row *r)
+{
+	return r->writer_id == begin->part_writer && r->event_no == begin->writers[r->writer].event_no + 1 ? begin->part
+	                                                                                                   : 0;
+}
+
+/* Adds the wanted events of a row, as many as have room. */
+static void row_pass(struct look *l, const struct feed_row *r)
+{
+	struct feed_page      *p = l->page;
+	struct feed_step       step = {r->writer, r->event_no, r->stamp, 0, 0};
+	const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
+	struct feed_event    **list = NULL;
+	size_t                 count = 0, max = 0;
+	uint32_t               begun = row_begun(&p->begin, r), passed = begun;
+
+	if (!event_decode(l->feed->catalogue, &raw, &list, &count, &max, &l->skus, &l->locations))
+		log_event(LOG_ERROR, "event_damaged", "writer=%u event_no=%llu", r->writer_id,
+		          (unsigned long long)r->event_no);
+	for (size_t i = 0; i < count; i++) {
+		bool wanted = i >= begun && event_is_wanted(l->filter, list[i]->type);
+
+		if (wanted && p->count == l->limit)
+			step.part = passed;
+		if (!wanted || p->count == l->limit) {
+			feed_event_free(list[i]);
+			continue;
+		}
+		passed = (uint32_t)i + 1;
+		p->events = mem_reach(p->events, p->count, &p->max, sizeof(*p->events));
+		p->events[p->count++] = list[i];
+	}
+	free(list);
+	l->events += count;
+	l->bytes += r->len;
+	step.events = p->count;
+	p->steps = mem_reach(p->steps, p->steps_count, &p->steps_max, sizeof(*p->steps));
+	p->steps[p->steps_count++] = step;
+}
+
+static void page_fill(struct look *l)
+{
+	const struct feed_row *row;
+
+	while (!is_full(l) && (row = feed_merge_take(&l->merge)))
+		row_pass(l, row);
+}
+
+static bool page_ends_within(const struct feed_page *p)
+{
+	return p->steps_count > 0 && p->steps[p->steps_count - 1].part > 0;
+}
+
+/* The same rows once more, now that their names are known. */
+static void page_refill(struct look *l)
+{
+	size_t rows = l->page->steps_count;
+
+	events_free(l->page);
+	values_reset(&l->skus);
+	values_reset(&l->locations);
+	l->page->steps_count = 0;
+	for (size_t i = 0; i < rows; i++)
+		row_pass(l, &l->merge.rows.list[i]);
+}
+
+/* ---- names */
+
+static int number_order(const void *a, const void *b)
+{
+	int64_t one = ((const struct value *)a)->number, two = ((const struct value *)b)->number;
+
+	return (one > two) - (one < two);
+}
+
+/* Asks for the names of numbers, each once. */
+static void names_ask(struct look *l, enum statement name, struct values *numbers,
+                      void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	struct values page = {0};
+
+	if (numbers->count > 0)
+		qsort(numbers->list, numbers->count, sizeof(*numbers->list), number_order);
+	for (size_t i = 0; i < numbers->count && l->result == DB_OK; i++) {
+		if (i == 0 || numbers->list[i].number != numbers->list[i - 1].number)
+			values_row(&page, numbers->list[i]);
+		if (page.rows == NAMES_MAX || (i + 1 == numbers->count && page.rows > 0)) {
+			l->result = txn_ask(l->db, name, &(struct fill){.rows = &page}, each, arg);
+			values_reset(&page);
+		}
+	}
+	values_fini(&page);
+}
+
+static void sku_name_read(void *arg, const struct db_row *row)
+{
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
+}
+
+static void location_name_read(void *arg, const struct db_row *row)
+{
+	catalogue_location_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
+}
+
+/* Reads the names of skus and locations that the catalogue lacks. It may forget them at once, for another thread. */
+static void codes_fill(struct look *l)
+{
+	struct catalogue *c = l->feed->catalogue;
+
+	if (l->skus.count + l->locations.count == 0)
+		return;
+	names_ask(l, SKU_NAMES, &l->skus, sku_name_read, c);
+	names_ask(l, LOCATION_NAMES, &l->locations, location_name_read, c);
+	if (l->result != DB_OK)
+		return;
+	page_refill(l);
+	if (l->skus.count + l->locations.count == 0)
+		return;
+	l->result = catalogue_past(c) == l->feed->past ? DB_ERROR : DB_RETRY;
+	log_event(LOG_ERROR, "event_names_nothing", "skus=%zu locations=%zu", l->skus.count, l->locations.count);
+}
+
+static const char *key_name(const struct feed *f, uint32_t key_id)
+{
+	for (size_t i = 0; i < f->keys_count; i++)
+		if (f->keys[i].key_id == key_id)
+			return f->keys[i].name;
+	return NULL;
+}
+
+static void key_name_read(void *arg, const struct db_row *row)
+{
+	struct feed *f = arg;
+	char        *name = mem_alloc(row->len[1] + 1);
+
+	memcpy(name, row->col[1], row->len[1]);
+	f->keys = mem_reach(f->keys, f->keys_count, &f->keys_max, sizeof(*f->keys));
+	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), name};
+}
+
+/* A key without a name in the database, yet, has none in the page. */
+static void keys_fill(struct look *l)
+{
+	struct feed_page *p = l->page;
+	struct feed      *f = l->feed;
+	struct values     missing = {0};
+
+	for (size_t i = 0; i < p->count; i++) {
+		const uint32_t ids[] = {p->events[i]->by_key, p->events[i]->made_by};
+
+		for (size_t k = 0; k < LENGTH(ids); k++)
+			if (ids[k] && !key_name(f, ids[k]))
+				values_row(&missing, V_INT(ids[k]));
+	}
+	names_ask(l, KEY_NAMES, &missing, key_name_read, f);
+	for (size_t i = 0; i < p->count; i++) {
+		p->events[i]->by = mem_copy(key_name(f, p->events[i]->by_key));
+		p->events[i]->made_by_name = mem_copy(key_name(f, p->events[i]->made_by));
+	}
+	values_fini(&missing);
+}
+
+/* ---- the call */
+
+/* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */
+static void page_read(struct look *l, const struct feed_start *start)
+{
+	struct feed_merge *m = &l->merge;
+
+	feed_merge_begin(m, l->db, start, &l->feed->kept);
+	if (m->result == DB_OK && m->outcome == OUTCOME_OK) {
+		feed_place_copy(&l->page->begin, &m->place);
+		page_fill(l);
+	}
+	feed_merge_end(m);
+	l->result = m->result;
+	if (l->result != DB_OK || m->outcome != OUTCOME_OK)
+		return;
+	codes_fill(l);
+	keys_fill(l);
+	l->page->more = page_ends_within(l->page) || feed_merge_more(m);
+	if (l->result == DB_OK)
+		l->page->cursor = feed_cursor(l->page, SIZE_MAX);
+}
+
+enum db_result feed_read(struct feed *f, struct db *db, const char *after, const struct event_filter *filter,
+                         unsigned limit, struct feed_page *page, enum outcome *outcome)
+{
+	struct look       l = {.feed = f, .db = db, .filter = filter, .limit = limit, .page = page};
+	struct feed_start start;
+
+	assert(limit > 0 && limit <= FEED_LIMIT_MAX);
+	*page = (struct feed_page){0};
+	*outcome = BAD_CURSOR;
+	if (feed_start_read(after, &start)) {
+		if (f->past != catalogue_past(f->catalogue))
+			feed_forget(f);
+		f->past = catalogue_past(f->catalogue);
+		page_read(&l, &start);
+		*outcome = l.merge.outcome;
+		feed_merge_fini(&l.merge, page_ends_within(page));
+		values_fini(&l.skus);
+		values_fini(&l.locations);
+	}
+	feed_place_fini(&start.place);
+	if (l.result != DB_OK)
+		events_free(page);
+	return l.result;
+}
+
+static void seen_read(void *arg, const struct db_row *row)
+{
+	*(struct seen *)arg = (struct seen){true, db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
+}
+
+enum db_result feed_look(struct feed *f, struct db *db, bool *news)
+{
+	struct seen    now = {0};
+	enum db_result result = txn_ask(db, FEED_LOOK, NULL, seen_read, &now);
+
+	*news = false;
+	if (result != DB_OK)
+		return result;
+	*news = !f->seen.there || now.writers != f->seen.writers || now.events != f->seen.events ||
+	        now.numbers != f->seen.numbers || now.era != f->seen.era;
+	f->seen = now;
+	return DB_OK;
+}

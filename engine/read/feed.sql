@@ -1,0 +1,37 @@
+-- The log of events, read. engine/event.h knows what a row holds, schema/012_events.sql the tables.
+
+-- name: feed_log
+-- One row. A number of a writer that was read before a snapshot began is of a writer that the snapshot has.
+SELECT l.writer_last, l.keep_days, l.era, i.mark
+  FROM event_log l STRAIGHT_JOIN identity i ON i.one = l.one WHERE l.one = 1;
+
+-- name: feed_snapshot
+START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
+
+-- name: feed_writers
+SELECT writer_id, event_no, floor_no, floor_stamp, stamp, ended
+  FROM writer FORCE INDEX (PRIMARY) WHERE writer_id > 0 ORDER BY writer_id;
+
+-- name: feed_look
+-- Grows with each row of the log; changes, too, when writers come and go and when the log is switched on or off.
+SELECT COUNT(*), SUM(event_no), SUM(writer_id), (SELECT era FROM event_log WHERE one = 1)
+  FROM writer FORCE INDEX (PRIMARY) WHERE writer_id > 0;
+
+-- name: feed_stamps
+-- Rows: (writer_id, event_no).
+SELECT writer_id, event_no, stamp FROM event FORCE INDEX (PRIMARY)
+ WHERE (writer_id, event_no) IN ({rows}) ORDER BY writer_id, event_no;
+
+-- name: feed_rows
+-- Rows: (writer_id, event_no).
+SELECT writer_id, event_no, at, changes FROM event FORCE INDEX (PRIMARY)
+ WHERE (writer_id, event_no) IN ({rows}) ORDER BY writer_id, event_no;
+
+-- name: sku_names
+SELECT sku_id, code FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list});
+
+-- name: location_names
+SELECT location_id, code FROM location FORCE INDEX (PRIMARY) WHERE location_id IN ({list});
+
+-- name: key_names
+SELECT key_id, name FROM api_key FORCE INDEX (PRIMARY) WHERE key_id IN ({list});

@@ -1,0 +1,504 @@
+/* feed_merge.c - see feed_merge.h. */
+#include "engine/read/feed_merge.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/db/txn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	STAMPS_FIRST = 8, /* of a writer; doubled where they are used up */
+	STAMPS_MAX = 512,
+	ROWS_FIRST = 8, /* rows read at once; doubled likewise */
+	ROWS_MAX = 256,
+	ROWS_BYTES = 1 << 20,
+	PAIRS_MAX = 2000, /* keys in a statement: 3 us each */
+};
+
+/* A writer, as the snapshot has it. */
+struct feed_source {
+	uint32_t writer_id;
+	bool     ended;
+	uint64_t last, floor_no;
+	int64_t  floor_stamp, stamp;
+	uint64_t asked; /* a row whose stamp is asked for; 0: none */
+	int64_t  found; /* its stamp; -1: no such row */
+	bool     seeks; /* its place is looked for by a bisection, between .. */
+	uint64_t low, high;
+	struct stamp {
+		uint64_t event_no;
+		int64_t  stamp;
+	} * stamps; /* of the rows that come next */
+	size_t   first, count, max;
+	size_t   chunk;       /* so many were asked for the last time */
+	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
+	bool     gap;         /* `next` is not there yet */
+};
+
+/* ---- the snapshot */
+
+static void log_read(void *arg, const struct db_row *row)
+{
+	*(struct feed_log *)arg = (struct feed_log){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
+	                                            (uint32_t)db_int(row, 2), (uint64_t)db_int(row, 3)};
+}
+
+static void writer_read(void *arg, const struct db_row *row)
+{
+	struct feed_merge *m = arg;
+
+	m->sources = mem_reach(m->sources, m->count, &m->max, sizeof(*m->sources));
+	m->sources[m->count++] = (struct feed_source){
+		.writer_id = (uint32_t)db_int(row, 0),
+		.last = (uint64_t)db_int(row, 1),
+		.floor_no = (uint64_t)db_int(row, 2),
+		.floor_stamp = db_int(row, 3),
+		.stamp = db_int(row, 4),
+		.ended = db_int(row, 5),
+	};
+}
+
+/* All in one trip. */
+static void snapshot_begin(struct feed_merge *m)
+{
+	const struct {
+		enum statement name;
+		void (*each)(void *arg, const struct db_row *row);
+		void *arg;
+	} steps[] = {{TXN_REPEATABLE, NULL, NULL},
+	             {FEED_SNAPSHOT, NULL, NULL},
+	             {FEED_LOG, log_read, &m->log},
+	             {FEED_WRITERS, writer_read, m}};
+	size_t sent = 0;
+
+	m->in_snapshot = true;
+	db_begin(m->db);
+	for (; m->result == DB_OK && sent < LENGTH(steps); sent += m->result == DB_OK)
+		m->result = db_send(m->db, statements[steps[sent].name].text);
+	for (size_t i = 0; i < sent; i++) {
+		enum db_result result = db_answer(m->db, steps[i].each, steps[i].arg);
+
+		m->result = m->result == DB_OK ? result : m->result;
+	}
+}
+
+/* ---- stamps of rows */
+
+static int source_order(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, two = ((const struct feed_source *)b)->writer_id;
+
+	return (one > two) - (one < two);
+}
+
+static struct feed_source *source_find(const struct feed_merge *m, uint32_t writer_id)
+{
+	return m->count ? bsearch(&writer_id, m->sources, m->count, sizeof(*m->sources), source_order) : NULL;
+}
+
+static void stamp_read(void *arg, const struct db_row *row)
+{
+	struct feed_merge  *m = arg;
+	uint32_t            writer_id = (uint32_t)db_int(row, 0);
+	uint64_t            event_no = (uint64_t)db_int(row, 1);
+	int64_t             stamp = db_int(row, 2);
+	struct feed_source *s = source_find(m, writer_id);
+
+	if (writer_id == m->place.writer_id && event_no == m->place.event_no)
+		m->merge_found = stamp;
+	if (event_no == s->asked)
+		s->found = stamp;
+	if (event_no != s->next || event_no > s->until)
+		return;
+	s->stamps = mem_reach(s->stamps, s->count, &s->max, sizeof(*s->stamps));
+	s->stamps[s->count++] = (struct stamp){event_no, stamp};
+	s->next++;
+}
+
+static void pairs_ask(struct feed_merge *m)
+{
+	if (m->result == DB_OK && m->pairs.rows > 0)
+		m->result = txn_ask(m->db, FEED_STAMPS, &(struct fill){.rows = &m->pairs}, stamp_read, m);
+	values_reset(&m->pairs);
+}
+
+static void pair_add(struct feed_merge *m, uint32_t writer_id, uint64_t event_no)
+{
+	if (m->pairs.rows >= PAIRS_MAX)
+		pairs_ask(m);
+	values_row(&m->pairs, V_INT(writer_id), V_INT(event_no));
+}
+
+/* Finds the last row of each seeking writer that stands before the merge, all writers in step. */
+static void places_seek(struct feed_merge *m)
+{
+	for (bool again = true; again && m->result == DB_OK;) {
+		again = false;
+		for (size_t i = 0; i < m->count; i++) {
+			struct feed_source *s = &m->sources[i];
+
+			s->asked = s->seeks && s->low < s->high ? s->low + (s->high - s->low + 1) / 2 : 0;
+			s->found = INT64_MAX;
+			again |= s->asked > 0;
+			if (s->asked)
+				pair_add(m, s->writer_id, s->asked);
+		}
+		pairs_ask(m);
+		for (size_t i = 0; i < m->count; i++) {
+			struct feed_source *s = &m->sources[i];
+
+			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
+				s->low = s->asked;
+			else if (s->asked)
+				s->high = s->asked - 1;
+		}
+	}
+	for (size_t i = 0; i < m->count; i++)
+		if (m->sources[i].seeks)
+			m->place.writers[i].event_no = m->sources[i].low;
+}
+
+static bool has_more(const struct feed_source *s)
+{
+	return s->first < s->count || (s->next <= s->last && !s->gap);
+}
+
+/* Asks for the stamps that come next, where a writer has none left, and with them for those that will soon be asked
+ * for, and for all pairs that are to be asked for anyhow. */
+static void stamps_fill(struct feed_merge *m)
+{
+	bool empty = m->pairs.rows > 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		empty |= has_more(&m->sources[i]) && m->sources[i].first == m->sources[i].count;
+	for (size_t i = 0; empty && i < m->count; i++) {
+		struct feed_source *s = &m->sources[i];
+		uint64_t            left = s->last - s->next + 1;
+
+		if (s->gap || s->next > s->last || s->count - s->first > s->chunk / 2)
+			continue;
+		s->chunk = s->chunk == 0 ? STAMPS_FIRST : s->chunk < STAMPS_MAX ? s->chunk * 2 : STAMPS_MAX;
+		s->until = s->next + (left < s->chunk ? left : s->chunk) - 1;
+		for (uint64_t n = s->next; n <= s->until; n++)
+			pair_add(m, s->writer_id, n);
+	}
+	pairs_ask(m);
+	for (size_t i = 0; m->result == DB_OK && i < m->count; i++)
+		m->sources[i].gap |= m->sources[i].next <= m->sources[i].until;
+}
+
+/* ---- where the page begins */
+
+bool feed_start_read(const char *after, struct feed_start *start)
+{
+	int64_t us;
+
+	*start = (struct feed_start){.kind = FROM_OLDEST};
+	if (!after || !*after)
+		return true;
+	if (strcmp(after, "now") == 0) {
+		start->kind = FROM_NOW;
+	} else if (time_read(after, &us)) {
+		start->kind = FROM_TIME;
+		start->place.stamp = us > 0 ? us - 1 : 0;
+		start->place.writer_id = UINT32_MAX;
+	} else {
+		start->kind = FROM_PLACE;
+		return feed_place_read(after, &start->place);
+	}
+	return true;
+}
+
+/* A writer without a place in a cursor. */
+static void source_start(struct feed_merge *m, const struct feed_start *start, struct feed_source *s,
+                         struct feed_writer *w)
+{
+	struct feed_place *to = &m->place;
+
+	w->found_from = s->floor_no ? s->floor_stamp : INT64_MIN;
+	w->event_no = start->kind == FROM_OLDEST ? s->floor_no : s->last;
+	s->seeks = start->kind == FROM_TIME && s->stamp >= feed_place_behind(to, s->writer_id);
+	if (start->kind == FROM_NOW && s->stamp >= to->stamp)
+		to->stamp = s->stamp;
+	if (start->kind == FROM_NOW)
+		to->writer_id = UINT32_MAX;
+}
+
+/* The place of a writer that the cursor `from` names or not. false: rows that were not read are gone, or the cursor is
+ * of another past. */
+static bool source_follow(const struct feed_place *from, struct feed_source *s, struct feed_writer *w)
+{
+	const struct feed_writer *named = feed_place_find(from, s->writer_id);
+	int64_t                   behind = feed_place_behind(from, s->writer_id);
+
+	if (named) {
+		w->event_no = named->event_no;
+		w->check = named->check;
+		return s->last >= w->event_no && s->floor_no <= w->event_no &&
+		       (s->floor_no < w->event_no || w->check == feed_check(s->floor_no, s->floor_stamp));
+	}
+	if (s->writer_id > from->known)
+		return s->floor_no == 0;
+	w->found_from = s->floor_no ? s->floor_stamp : INT64_MIN;
+	w->event_no = s->last;
+	s->seeks = s->stamp >= behind;
+	return s->ended && (s->floor_no == 0 || s->floor_stamp < behind);
+}
+
+/* Gives every writer its place. `from` was read from the cursor. */
+static void places_settle(struct feed_merge *m, const struct feed_start *start)
+{
+	const struct feed_place *from = &start->place;
+	struct feed_place       *to = &m->place;
+	bool   ok = start->kind != FROM_PLACE || (from->mark == m->log.mark && from->era == m->log.era);
+	size_t named = 0;
+
+	for (size_t i = 0; i < m->count && ok; i++) {
+		struct feed_source *s = &m->sources[i];
+		struct feed_writer *w = feed_place_add(to, s->writer_id);
+
+		w->ended = s->ended;
+		w->last = s->last;
+		s->low = s->floor_no;
+		s->high = s->last;
+		named += feed_place_find(from, s->writer_id) != NULL;
+		if (start->kind == FROM_PLACE)
+			ok = source_follow(from, s, w);
+		else
+			source_start(m, start, s, w);
+	}
+	if (!ok || named < from->count)
+		m->outcome = CURSOR_EXPIRED;
+}
+
+/* The rows that a place names are asked for. Those of a cursor must be there as they were. */
+static void places_ask(struct feed_merge *m)
+{
+	struct feed_place  *to = &m->place;
+	struct feed_source *merged = to->event_no ? source_find(m, to->writer_id) : NULL;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct feed_source *s = &m->sources[i];
+
+		s->asked = to->writers[i].event_no > s->floor_no ? to->writers[i].event_no : 0;
+		s->found = -1;
+		s->next = to->writers[i].event_no + 1;
+		if (s->asked)
+			pair_add(m, s->writer_id, s->asked);
+	}
+	m->merge_found = to->stamp;
+	if (merged && to->event_no > merged->floor_no) {
+		m->merge_found = -1;
+		pair_add(m, to->writer_id, to->event_no);
+	}
+	stamps_fill(m);
+}
+
+static void places_check(struct feed_merge *m, const struct feed_place *from)
+{
+	struct feed_place *to = &m->place;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct feed_source *s = &m->sources[i];
+		struct feed_writer       *w = &to->writers[i];
+		uint32_t check = s->asked ? feed_check(s->asked, s->found) : feed_check(s->floor_no, s->floor_stamp);
+
+		if (feed_place_find(from, s->writer_id) && w->event_no > 0 &&
+		    ((s->asked && s->found < 0) || check != w->check))
+			m->outcome = CURSOR_EXPIRED;
+		w->check = w->event_no ? check : 0;
+	}
+	if (m->merge_found != to->stamp)
+		m->outcome = CURSOR_EXPIRED;
+}
+
+/* ---- rows */
+
+/* The writer whose row comes next; NULL: there is none. A row that was begun comes before rows that are new. */
+static struct feed_source *merge_next(struct feed_merge *m)
+{
+	struct feed_source *best = NULL;
+
+	stamps_fill(m);
+	if (m->result == DB_OK && m->place.part > 0 && m->rows.count == 0)
+		best = source_find(m, m->place.part_writer);
+	if (best && best->first < best->count)
+		return best;
+	best = NULL;
+	for (size_t i = 0; m->result == DB_OK && i < m->count; i++) {
+		struct feed_source *s = &m->sources[i];
+
+		if (s->first < s->count && (!best || s->stamps[s->first].stamp < best->stamps[best->first].stamp))
+			best = s;
+	}
+	return best;
+}
+
+static bool row_is(const struct feed_row *r, uint32_t writer_id, uint64_t event_no)
+{
+	return r->event_no == event_no && r->writer_id == writer_id;
+}
+
+static void row_fill(struct feed_row *r, int64_t at, char *changes, size_t len)
+{
+	r->at = at;
+	r->changes = changes;
+	r->len = len;
+}
+
+static void row_read(void *arg, const struct db_row *row)
+{
+	struct feed_merge *m = arg;
+
+	for (size_t i = m->taken; i < m->rows.count; i++) {
+		struct feed_row *r = &m->rows.list[i];
+
+		if (r->changes || !row_is(r, (uint32_t)db_int(row, 0), (uint64_t)db_int(row, 1)))
+			continue;
+		row_fill(r, time_parse(row->col[2]), mem_alloc(row->len[3] + 1), row->len[3]);
+		memcpy(r->changes, row->col[3], row->len[3]);
+	}
+}
+
+/* A row that was read before, if it is the same. */
+static bool row_of(struct feed_rows *kept, struct feed_row *r)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		struct feed_row *k = &kept->list[i];
+
+		if (row_is(k, r->writer_id, r->event_no) && k->stamp == r->stamp && k->changes) {
+			row_fill(r, k->at, k->changes, k->len);
+			k->changes = NULL;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void row_add(struct feed_merge *m, struct feed_source *s)
+{
+	struct stamp      next = s->stamps[s->first++];
+	struct feed_rows *to = &m->rows;
+
+	to->list = mem_reach(to->list, to->count, &to->max, sizeof(*to->list));
+	to->list[to->count++] =
+		(struct feed_row){(size_t)(s - m->sources), s->writer_id, next.event_no, next.stamp, 0, NULL, 0};
+}
+
+/* Reads a batch of the rows that come next; the next batch is twice as large, unless its bytes are too many. */
+static void rows_fetch(struct feed_merge *m)
+{
+	size_t              from = m->rows.count, bytes = 0, count;
+	struct values       missing = {0};
+	struct feed_source *s;
+
+	while (m->rows.count - from < m->batch && (s = merge_next(m)))
+		row_add(m, s);
+	count = m->rows.count - from;
+	for (size_t i = from; i < m->rows.count; i++)
+		if (!row_of(m->kept, &m->rows.list[i]))
+			values_row(&missing, V_INT(m->rows.list[i].writer_id), V_INT(m->rows.list[i].event_no));
+	if (m->result == DB_OK && missing.rows > 0)
+		m->result = txn_ask(m->db, FEED_ROWS, &(struct fill){.rows = &missing}, row_read, m);
+	values_fini(&missing);
+	for (size_t i = from; i < m->rows.count; i++) {
+		bytes += m->rows.list[i].len;
+		if (m->result == DB_OK && !m->rows.list[i].changes)
+			m->result = DB_ERROR; /* one snapshot has its stamp and not the row */
+	}
+	m->batch = m->batch < ROWS_MAX ? m->batch * 2 : ROWS_MAX;
+	if (bytes > 0 && m->batch > ROWS_BYTES * count / bytes)
+		m->batch = ROWS_BYTES * count / bytes + 1;
+}
+
+/* ---- the call */
+
+void feed_rows_fini(struct feed_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->list[i].changes);
+	free(rows->list);
+	*rows = (struct feed_rows){0};
+}
+
+static enum outcome log_judge(const struct feed_merge *m, const struct feed_place *from, uint32_t known)
+{
+	if (m->log.keep_days == 0)
+		return EVENTS_OFF;
+	return known < from->known ? CURSOR_EXPIRED : OUTCOME_OK;
+}
+
+void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept)
+{
+	uint32_t known;
+
+	*m = (struct feed_merge){.db = db, .kept = kept, .batch = ROWS_FIRST, .outcome = OUTCOME_OK};
+	m->result = txn_ask(db, FEED_LOG, NULL, log_read, &m->log);
+	known = m->log.writer_last;
+	if (m->result == DB_OK)
+		snapshot_begin(m);
+	if (m->result != DB_OK)
+		return;
+	m->outcome = log_judge(m, &start->place, known);
+	m->place = start->place;
+	m->place.mark = m->log.mark;
+	m->place.era = m->log.era;
+	m->place.known = known;
+	m->place.writers = NULL;
+	m->place.count = m->place.max = 0;
+	if (m->outcome == OUTCOME_OK)
+		places_settle(m, start);
+	if (m->outcome != OUTCOME_OK)
+		return;
+	places_seek(m);
+	places_ask(m);
+	if (m->result == DB_OK)
+		places_check(m, &start->place);
+}
+
+const struct feed_row *feed_merge_take(struct feed_merge *m)
+{
+	if (m->taken == m->rows.count)
+		rows_fetch(m);
+	return m->result == DB_OK && m->taken < m->rows.count ? &m->rows.list[m->taken++] : NULL;
+}
+
+bool feed_merge_more(const struct feed_merge *m)
+{
+	bool more = m->taken < m->rows.count;
+
+	for (size_t i = 0; i < m->count; i++)
+		more |= has_more(&m->sources[i]);
+	return more;
+}
+
+void feed_merge_end(struct feed_merge *m)
+{
+	enum db_result result = DB_OK;
+
+	if (m->in_snapshot && db_connected(m->db))
+		result = db_end(m->db, false);
+	if (result != DB_OK)
+		db_close(m->db);
+	m->in_snapshot = false;
+	m->result = m->result == DB_OK ? result : m->result;
+}
+
+void feed_merge_fini(struct feed_merge *m, size_t again)
+{
+	size_t from = m->taken - again;
+
+	feed_rows_fini(m->kept);
+	for (size_t i = 0; i < from; i++)
+		free(m->rows.list[i].changes);
+	if (m->rows.count > from)
+		memmove(m->rows.list, m->rows.list + from, (m->rows.count - from) * sizeof(*m->rows.list));
+	m->rows.count -= from;
+	*m->kept = m->rows;
+	for (size_t i = 0; i < m->count; i++)
+		free(m->sources[i].stamps);
+	free(m->sources);
+	values_fini(&m->pairs);
+	feed_place_fini(&m->place);
+}

@@ -1,0 +1,73 @@
+/* rows_json.c - see rows_json.h. */
+#include "engine/rows_json.h"
+#include "engine/base/clock.h"
+
+void line_json(struct json_writer *w, const struct line *line, int64_t qty)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "sku", line->sku_code);
+	json_put_string(w, "location", line->location_code);
+	json_put_int(w, "qty", qty);
+	json_close_object(w);
+}
+
+void lines_json(struct json_writer *w, const struct line *lines, size_t count)
+{
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < count; i++)
+		line_json(w, &lines[i], lines[i].qty);
+	json_close_array(w);
+}
+
+static void put_time_if(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (ms != TIME_NONE)
+		json_put_time(w, key, ms);
+}
+
+static void put_string_if(struct json_writer *w, const char *key, const char *s)
+{
+	if (s)
+		json_put_string(w, key, s);
+}
+
+void reservation_json_part(struct json_writer *w, const struct reservation *r, const char *by, size_t lines)
+{
+	json_put_string(w, "order_id", r->order_id);
+	json_put_string(w, "state", reservation_state_name(reservation_reads(r)));
+	lines_json(w, r->lines, lines);
+	json_put_time(w, "created_at", r->created_at);
+	json_put_time(w, "expires_at", r->expires_at);
+	json_put_int(w, "attempts", r->attempts);
+	put_time_if(w, "confirmed_at", r->confirmed_at);
+	put_time_if(w, "released_at", r->released_at);
+	put_time_if(w, "settled_at", r->settled_at);
+	put_string_if(w, "last_error", r->last_error);
+	put_string_if(w, "reference", r->reference);
+	put_string_if(w, "replaced_by", r->replaced_by);
+	put_string_if(w, "by", by);
+}
+
+void reservation_json(struct json_writer *w, const struct reservation *r)
+{
+	reservation_json_part(w, r, r->by, r->lines_count);
+}
+
+void movement_json_part(struct json_writer *w, const struct movement *m, const char *by, size_t lines)
+{
+	json_put_string(w, "movement_id", m->movement_id);
+	json_put_string(w, "kind", movement_kind_name(m->kind));
+	json_put_time(w, "created_at", m->created_at);
+	put_string_if(w, "reason", m->reason);
+	put_string_if(w, "reference", m->reference);
+	put_string_if(w, "by", by);
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < lines; i++)
+		line_json(w, &m->lines[i], m->lines[i].granted);
+	json_close_array(w);
+}
+
+void movement_json(struct json_writer *w, const struct movement *m)
+{
+	movement_json_part(w, m, m->by, m->lines_count);
+}
