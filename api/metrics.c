@@ -73,6 +73,7 @@ VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
 VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
 VALUE(unknown, p->lanes->unknown_outcomes)
+VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
 
 static void write_requests(struct scrape *p)

@@ -181,22 +181,42 @@ bool query_end(struct request *r)
 
 static void waiting_leave(struct request *r)
 {
-	struct requests *all = r->all;
+	struct waiting *all = &r->all->waiting[r->wait_s];
 
 	*(r->previous ? &r->previous->next : &all->oldest) = r->next;
 	*(r->next ? &r->next->previous : &all->newest) = r->previous;
 	r->next = r->previous = NULL;
+	r->all->waiting_count--;
+}
+
+/* The client has gone while its request waits: nobody is answered, and the operations are not begun, or end soon. */
+static void request_left(void *arg)
+{
+	struct request *r = request_cast(arg);
+
+	if (r->answered)
+		return;
+	waiting_leave(r);
+	r->answered = true;
+	for (size_t i = 0; i < r->ops_count; i++)
+		(void)op_cancel(r->ops[i]);
 }
 
 static void waiting_join(struct request *r)
 {
-	struct requests *all = r->all;
+	struct waiting *all = &r->all->waiting[r->wait_s];
 
-	event_active(all->wake, 0, 0);
+	event_active(r->all->wake, 0, 0);
+	r->all->waiting_count++;
 	r->asked = NULL; /* its bytes are gone */
 	r->previous = all->newest;
 	*(all->newest ? &all->newest->next : &all->oldest) = r;
 	all->newest = r;
+	if (r->wait_s > 0) {
+		free(r->query); /* ten thousand may wait */
+		r->query = NULL;
+		connection_watch(r->from, request_left, r);
+	}
 }
 
 /* The death of a request. */
@@ -360,8 +380,8 @@ static void request_give_up(struct request *r)
 		enum answerer by = op ? op_answerer(op) : BY_READER;
 
 		if (op && !op->ended) /* a read that nobody waits for has done nothing */
-			op->given_up =
-				op_cancel(op) || by == BY_READER || by == BY_CENSUS ? DATABASE_AWAY : OUTCOME_UNKNOWN;
+			op->given_up = op_cancel(op) || (by != BY_LANE && by != BY_BACKGROUND) ? DATABASE_AWAY
+			                                                                       : OUTCOME_UNKNOWN;
 	}
 	request_answer(r);
 }
@@ -582,17 +602,24 @@ void requests_tick(struct requests *all)
 	int64_t   now_us = clock_us();
 
 	strftime(all->date, sizeof(all->date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
-	while (all->oldest && now_us - all->oldest->began_us > REQUEST_DEADLINE_MS * INT64_C(1000))
-		request_give_up(all->oldest);
+	for (int wait_s = 0; wait_s <= FOLLOW_S_MAX; wait_s++) {
+		int64_t         before_us = now_us - (REQUEST_DEADLINE_MS + wait_s * 1000) * INT64_C(1000);
+		struct request *r;
+
+		while ((r = all->waiting[wait_s].oldest) && r->began_us < before_us)
+			request_give_up(r);
+	}
 }
 
 void requests_close(struct requests *all)
 {
-	while (all->oldest) {
-		struct request *r = all->oldest;
+	for (int wait_s = 0; wait_s <= FOLLOW_S_MAX; wait_s++) {
+		struct request *r;
 
-		waiting_leave(r);
-		r->answered = true;
+		while ((r = all->waiting[wait_s].oldest)) {
+			waiting_leave(r);
+			r->answered = true;
+		}
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "api/http/uri.h"
 #include "api/metrics.h"
 #include "engine/base/json.h"
+#include "engine/op.h"
 
 struct event;
 struct key;
@@ -33,11 +34,14 @@ struct requests {
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
 	/* ---- private to request.c */
-	struct request *oldest, *newest; /* requests that wait for operations */
-	size_t          count;           /* born and not dead */
-	struct text     head, extra;     /* the answer being made: its head; its handler's headers */
-	char            date[40];        /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
-	struct metrics  metrics;
+	struct waiting {
+		struct request *oldest, *newest;
+	} waiting[FOLLOW_S_MAX + 1]; /* requests that wait for operations, by wait_s */
+	size_t         waiting_count;
+	size_t         count;       /* born and not dead */
+	struct text    head, extra; /* the answer being made: its head; its handler's headers */
+	char           date[40];    /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
+	struct metrics metrics;
 };
 
 struct request {
@@ -60,7 +64,8 @@ struct request {
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
 	void (*answer)(struct request *r);
-	struct request *next, *previous; /* neighbours among requests that wait for operations, the oldest first */
+	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
+	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */
 	void           *more;            /* the handler's data, freed with the request */
 };
 
@@ -80,7 +85,7 @@ bool        read_body(struct request *r, struct json_reader *in, struct json_fau
 /* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
-/* A parameter of the query; NULL when absent. Lives as long as the request. */
+/* A parameter of the query; NULL when absent. Lives as long as the request; with wait_s until it has started. */
 const char *query_text(struct request *r, const char *name);
 /* Ends the reading of the query; 400 where a parameter is left that nobody asked for. */
 bool query_end(struct request *r) MUST_CHECK;

@@ -245,7 +245,8 @@ static int serve_work(struct serve *s)
 {
 	struct engine_options options = {.target = s->database.target,
 	                                 .lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
-	                                 .slot = (unsigned)option_count(OPTION_slot, 0)};
+	                                 .slot = (unsigned)option_count(OPTION_slot, 0),
+	                                 .waiting_max = (size_t)option_count(OPTION_max_connections, 0)};
 	int                   status;
 
 	findings_log(&s->database);

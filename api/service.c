@@ -46,6 +46,12 @@ static void connection_refused(void *arg, struct handle from, int status, const 
 	request_refused(&((struct service *)arg)->requests, from, status, detail);
 }
 
+/* A client has no place: the one that waits longest gives way. */
+static void connection_crowded(void *arg)
+{
+	engine_give_way(((struct service *)arg)->requests.engine, 1);
+}
+
 static void ops_started(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
@@ -70,6 +76,7 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	notify_stopping();
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	connections_last(s->requests.connections);
+	engine_give_way(s->requests.engine, ENGINE_ALL);
 }
 
 static void ticked(evutil_socket_t fd, short what, void *arg)
@@ -86,7 +93,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	requests_tick(&s->requests);
 	limit_tick(s->requests.limit);
 	notify_alive();
-	if (draining && !s->requests.oldest && connections_moving(s->requests.connections) == 0)
+	if (draining && s->requests.waiting_count == 0 && connections_moving(s->requests.connections) == 0)
 		s->quiet_ticks++;
 	else
 		s->quiet_ticks = 0;
@@ -145,6 +152,7 @@ static struct connections *connections_new(struct service *s)
 		    .tls = options->tls,
 		    .asked = connection_asked,
 		    .refused = connection_refused,
+		    .crowded = connection_crowded,
 		    .arg = s,
         };
 
@@ -205,7 +213,7 @@ int service_run(struct service *s, int64_t *drained_by_ms)
 {
 	event_base_dispatch(s->base);
 	*drained_by_ms = s->drain_until_ms;
-	return s->requests.oldest ? EXIT_TROUBLE : EXIT_DONE;
+	return s->requests.waiting_count > 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
 void service_close(struct service *s)

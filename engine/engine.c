@@ -4,16 +4,18 @@
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
 #include "engine/lane/state.h"
+#include "engine/read/follow.h"
 #include "engine/read/reader.h"
 
 #include <stdlib.h>
 
 struct engine {
-	struct shared  shared;
-	unsigned       lanes_count;
-	struct lane  **lanes;
-	struct reader *readers[ANSWERERS]; /* a thread for each kind of answer but BY_LANE */
-	struct queue **queues;             /* queues of the lanes, then of the readers */
+	struct shared    shared;
+	unsigned         lanes_count;
+	struct lane    **lanes;
+	struct reader   *readers[BY_FEED]; /* a thread for each kind of answer between BY_LANE and BY_FEED */
+	struct follower *follower;         /* BY_FEED */
+	struct queue   **queues;           /* queues of the lanes, then of the others, by enum answerer */
 };
 
 struct engine *engine_open(const struct engine_options *options)
@@ -29,10 +31,12 @@ struct engine *engine_open(const struct engine_options *options)
 		e->lanes[i] = lane_open(&e->shared, options->slot + i);
 		e->queues[i] = lane_queue(e->lanes[i]);
 	}
-	for (enum answerer by = BY_READER; by < ANSWERERS; by++) {
+	for (enum answerer by = BY_READER; by < BY_FEED; by++) {
 		e->readers[by] = reader_open(&e->shared, by);
 		e->queues[e->lanes_count + by - BY_READER] = reader_queue(e->readers[by]);
 	}
+	e->follower = follow_open(&e->shared, options->waiting_max);
+	e->queues[e->lanes_count + BY_FEED - BY_READER] = follow_queue(e->follower);
 	return e;
 }
 
@@ -40,8 +44,9 @@ void engine_close(struct engine *e)
 {
 	for (unsigned i = 0; i < e->lanes_count; i++)
 		lane_close(e->lanes[i]);
-	for (enum answerer by = BY_READER; by < ANSWERERS; by++)
+	for (enum answerer by = BY_READER; by < BY_FEED; by++)
 		reader_close(e->readers[by]);
+	follow_close(e->follower);
 	catalogue_free(e->shared.catalogue);
 	free(e->lanes);
 	free(e->queues);
@@ -140,6 +145,16 @@ void engine_wake(struct engine *e)
 	for (unsigned i = 0; i < e->lanes_count + ANSWERERS - BY_READER; i++)
 		if (atomic_load(&e->queues[i]->news))
 			queue_wake(e->queues[i]);
+}
+
+void engine_give_way(struct engine *e, size_t count)
+{
+	follow_give_way(e->follower, count);
+}
+
+size_t engine_waiting(struct engine *e)
+{
+	return follow_waiting(e->follower);
 }
 
 bool engine_ready(struct engine *e)

@@ -14,8 +14,9 @@
 
 struct engine_options {
 	struct db_target target;
-	unsigned         lanes; /* 1 to 64 */
-	unsigned         slot;  /* the slot of the first lane */
+	unsigned         lanes;       /* 1 to 64 */
+	unsigned         slot;        /* the slot of the first lane */
+	size_t           waiting_max; /* readers of events that may wait; 0: each is answered at once */
 };
 struct engine;
 struct engine *engine_open(const struct engine_options *options);
@@ -37,6 +38,12 @@ struct op *engine_start_each(struct engine *e, struct op *first, struct loop *lo
                              void (*done)(void *arg, struct op *op), void *arg) MUST_CHECK;
 /* Begins all operations handed over, as one batch where they fit. Call it before a loop waits. Any thread. */
 void engine_wake(struct engine *e);
+
+/* Answers the `count` readers of events that wait longest, with an empty list. ENGINE_ALL: all, and from now on none
+ * waits. Any thread, as engine_waiting: the number of readers that wait. */
+#define ENGINE_ALL SIZE_MAX
+void   engine_give_way(struct engine *e, size_t count);
+size_t engine_waiting(struct engine *e);
 
 bool                       engine_ready(struct engine *e); /* true: every lane and the reader have a connection */
 const struct lane_metrics *engine_metrics(struct engine *e);

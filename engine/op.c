@@ -30,6 +30,7 @@ static const struct {
 	[OP_COUNTS] = {BY_CENSUS, sizeof(struct census)},
 	[OP_TALLY] = {BY_CENSUS, 0},
 	[OP_RUN] = {BY_BACKGROUND, 0},
+	[OP_FOLLOW] = {BY_FEED, sizeof(struct follow)},
 };
 
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
@@ -42,7 +43,7 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 	op->lines_max = (uint32_t)lines_max;
 	op->text = (char *)(op->lines + lines_max);
 	if (size > 0)
-		op->query = (struct query *)(void *)op->text; /* the union has the same place for op->census */
+		op->query = (struct query *)(void *)op->text; /* the union has the same place for the others */
 	op->text += size;
 	op->text_left = text_size;
 	return op;
@@ -86,6 +87,10 @@ void op_free(struct op *op)
 	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
 		op->job.run_free(op->job.arg);
+	if (op->kind == OP_FOLLOW) {
+		free(op->follow->after);
+		text_leave(op->follow->page);
+	}
 	free(op);
 }
 
@@ -307,6 +312,11 @@ bool op_take(struct op *op)
 
 	assert(op->magic == OP_MAGIC);
 	return atomic_compare_exchange_strong(&op->stage, &queued, STAGE_TAKEN);
+}
+
+bool op_cancelled(const struct op *op)
+{
+	return atomic_load(&op->stage) == STAGE_CANCELLED;
 }
 
 bool op_cancel(struct op *op)

@@ -4,6 +4,8 @@
 #ifndef OP_H
 #define OP_H
 
+#include "engine/base/text.h"
+#include "engine/event.h"
 #include "engine/outcome.h"
 #include "engine/rows.h"
 
@@ -26,11 +28,12 @@ enum op_kind {
 	OP_COUNTS,
 	OP_TALLY,
 	OP_RUN,
+	OP_FOLLOW,
 	OP_KINDS
 };
 /* The thread that answers a kind. BY_LANE: many in one transaction. BY_READER: totals, reservations, lists. BY_CENSUS:
- * counts, which walk an index. BY_BACKGROUND: jobs. Each has its own connection. */
-enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, ANSWERERS };
+ * counts, which walk an index. BY_BACKGROUND: jobs. BY_FEED: events. Each has its own connection. */
+enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
 
 #define LINE_UNITS_MAX INT64_C(1000000000) /* one line of a request */
 
@@ -101,6 +104,16 @@ struct job {
 	void *arg;
 };
 
+enum { FOLLOW_S_MAX = 30 };
+struct follow {                        /* OP_FOLLOW: events behind a place of the log */
+	char               *after;     /* a cursor, or whatever else feed_read takes; NULL: the oldest kept; owned */
+	struct event_filter filter;    /* the types that are asked for */
+	unsigned            limit;     /* at most so many events */
+	int                 wait_s;    /* at the end of the log: time to wait for an event; up to FOLLOW_S_MAX */
+	struct text_shared *page;      /* the answer, in JSON; with OUTCOME_OK only */
+	bool                gives_way; /* the answer: the wait ended because somebody else needs the place */
+};
+
 /* A line of a reservation that names several places. Each of them is also a line of the op, with the units that plain
  * lines ask for there: 0 where there are none. */
 enum { PLACES_MAX = 16 };
@@ -136,6 +149,7 @@ struct op {
 		struct job     job;
 		struct query  *query;  /* in the op's allocation */
 		struct census *census; /* in the op's allocation */
+		struct follow *follow; /* in the op's allocation */
 	};
 	/* ---- its way */
 	struct loop *loop;
@@ -204,6 +218,7 @@ uint64_t      op_id_hash(bool movement, const char *id); /* never 0 */
  * false when the operation was in another state. */
 void op_queue(struct op *op); /* the first state, also of an op that was taken in vain; a cancelled op stays so */
 bool op_take(struct op *op) MUST_CHECK;
+bool op_cancelled(const struct op *op);
 /* For an op that takes too long: true when it had not begun and now never will (it comes back by `done` all the same,
  * with DATABASE_AWAY, or BUSY from a lane that is connected: nothing was done); false when it is in the database and
  * nobody knows what comes of it. */

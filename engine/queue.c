@@ -13,7 +13,7 @@ void queue_init(struct queue *q)
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&q->lock, NULL);
 	q->head = q->count = q->held = 0;
-	q->closed = false;
+	q->closed = q->poked = false;
 	atomic_init(&q->news, false);
 }
 
@@ -62,7 +62,7 @@ static void queue_wait(struct queue *q, int wait_ms)
 		until.tv_nsec -= 1000000000L;
 		until.tv_sec++;
 	}
-	while (q->count == 0 && !q->closed)
+	while (q->count == 0 && !q->closed && !q->poked)
 		if (wait_ms < 0)
 			pthread_cond_wait(&q->filled, &q->lock);
 		else if (pthread_cond_timedwait(&q->filled, &q->lock, &until))
@@ -76,6 +76,7 @@ size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms)
 	pthread_mutex_lock(&q->lock);
 	if (wait_ms != 0)
 		queue_wait(q, wait_ms);
+	q->poked = false;
 	while (q->count > 0 && taken < max) {
 		out[taken++] = q->ring[q->head];
 		q->head = (q->head + 1) % QUEUE_OPS;
@@ -89,6 +90,14 @@ void queue_hold(struct queue *q, size_t held)
 {
 	pthread_mutex_lock(&q->lock);
 	q->held = held;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_poke(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->poked = true;
+	pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
 }
 

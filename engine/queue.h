@@ -19,7 +19,8 @@ struct queue {
 	size_t          head, count;
 	size_t          held; /* number of parked operations, which count against the bound */
 	bool            closed;
-	_Atomic bool    news; /* pushed since the last wake */
+	bool            poked; /* the taker has something else to do */
+	_Atomic bool    news;  /* pushed since the last wake */
 };
 void queue_init(struct queue *q);
 void queue_fini(struct queue *q); /* empty */
@@ -31,6 +32,7 @@ void queue_wake(struct queue *q);
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
 /* So many of the operations that were taken are parked now, not so many more: as many fewer are let in. */
 void   queue_hold(struct queue *q, size_t held);
+void   queue_poke(struct queue *q); /* ends the present or the next wait; any thread */
 void   queue_close(struct queue *q);
 bool   queue_closed(struct queue *q);
 size_t queue_depth(struct queue *q); /* operations in the queue, parked ones included */

@@ -72,7 +72,7 @@ static const cJSON *path_find(const cJSON *from, const char *path)
 	return from;
 }
 
-/* A row is called by its sku, or by the id it is about; a task by T and its number. */
+/* A row is called by its sku, or by the id it is about; a task by T and its number; an event by its type. */
 static bool row_is_called(const cJSON *row, const char *name)
 {
 	const cJSON *task = member(row, "task_id");
@@ -80,7 +80,8 @@ static bool row_is_called(const cJSON *row, const char *name)
 	if (cJSON_IsNumber(task))
 		return *name == 'T' && atoi(name + 1) == task->valueint;
 	return strcmp(string_of(row, "sku"), name) == 0 || strcmp(string_of(row, "order_id"), name) == 0 ||
-	       strcmp(string_of(row, "movement_id"), name) == 0;
+	       strcmp(string_of(row, "movement_id"), name) == 0 ||
+	       (member(row, "data") && strcmp(string_of(row, "type"), name) == 0);
 }
 
 /* SKU, SKU@LOCATION (main where a row has one and none is said) or @LOCATION. */
@@ -103,7 +104,7 @@ static const cJSON *row_find(const cJSON *rows, const char *word)
 
 static const char *row_name(const cJSON *row)
 {
-	static const char *const names[] = {"order_id", "movement_id", "sku", "location"};
+	static const char *const names[] = {"order_id", "movement_id", "sku", "location", "type"};
 
 	for (size_t i = 0; i < LENGTH(names); i++)
 		if (member(row, names[i]))

@@ -19,6 +19,7 @@
  *   sku SKU [max_age=MS]      availability SKU ..
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
  *                                                      `next`: with the cursor of the last list
+ *   events [after=..] [types=..] [limit=N] [wait_s=S] [next]     items are called by their types
  *   claim KIND [WORKER] [limit=N] [lease=S]            a task; N below is its number
  *   task N    tasks [limit=N] [next]    heartbeat N [lease=S]    give-back N    kick ID
  *   complete N [ID ..]    fail N ID=retry[:ERROR] ID=bury[:ERROR] ..

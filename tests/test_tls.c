@@ -286,6 +286,53 @@ Test(tls, half_close)
 	end();
 }
 
+/* Waits until so many readers wait for an event. */
+static void waiting(struct peer *p, int count)
+{
+	char        line[60];
+	struct text answer = {0};
+	bool        so = false;
+
+	snprintf(line, sizeof(line), "\nholdfast_events_waiting %d\n", count);
+	for (int i = 0; i < 50 && !so; i++, usleep(100000)) {
+		text_reset(&answer);
+		peer_ask(p, "GET", "/metrics", "");
+		so = peer_read(p, &answer) == 200 && strstr(answer.data, line);
+	}
+	cr_expect(so, "not %d", count);
+	text_fini(&answer);
+}
+
+Test(tls, readers_that_wait)
+{
+	struct peer stays, leaves, resets, looks;
+	struct text answer = {0};
+
+	begin();
+	cr_assert(peer_open(&stays, flow_port(0), &(struct wish){0}));
+	cr_assert(peer_open(&leaves, flow_port(0), &(struct wish){0}));
+	cr_assert(peer_open(&resets, flow_port(0), &(struct wish){0}));
+	cr_assert(peer_open(&looks, flow_port(0), &(struct wish){0}));
+	peer_ask(&stays, "GET", "/v1/events?after=now&wait_s=20", "");
+	peer_ask(&leaves, "GET", "/v1/events?after=now&wait_s=20", "");
+	peer_ask(&resets, "GET", "/v1/events?after=now&wait_s=20", "");
+	waiting(&looks, 3);
+	peer_close(&leaves);
+	close(resets.fd);
+	waiting(&looks, 1);
+	cr_expect(call(&looks, "POST", "/v1/movements",
+	               "{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":3}]}",
+	               "M1") == 201);
+	cr_expect(peer_read(&stays, &answer) == 200 && strstr(answer.data, "movement.receipt"), "%s", answer.data);
+	cr_expect(call(&stays, "GET", "/livez", "", "ok") == 200, "the connection does not go on");
+	peer_close(&stays);
+	peer_close(&looks);
+	resets.fd = peer_tcp(flow_port(0));
+	peer_close(&resets);
+	text_fini(&answer);
+	end();
+}
+
 /* ---- clients that are none */
 
 Test(tls, plain_text_and_garbage)

@@ -407,10 +407,10 @@ static bool write_availability(const struct step *s, struct call *to)
 	return s->words > 1;
 }
 
-/* list|skus|movements SKU [state=S] [limit=N] [next] */
+/* list|skus|movements SKU|events [state=S] [limit=N] [next] */
 static bool write_list(const struct step *s, struct call *to)
 {
-	bool   of_sku = strcmp(s->word[0], "movements") == 0;
+	bool   of_sku = strcmp(s->word[0], "movements") == 0, of_events = strcmp(s->word[0], "events") == 0;
 	size_t i = 1;
 	char   join = '?';
 
@@ -421,7 +421,7 @@ static bool write_list(const struct step *s, struct call *to)
 	for (; i < s->words; i++, join = '&') {
 		text_char(&to->path, join);
 		if (strcmp(s->word[i], "next") == 0 && s->cursor) {
-			text_format(&to->path, "cursor=%s", s->cursor);
+			text_format(&to->path, "%s=%s", of_events ? "after" : "cursor", s->cursor);
 		} else if (strchr(s->word[i], '=')) {
 			text_add(&to->path, s->word[i]);
 		} else {
@@ -513,6 +513,7 @@ static const struct verb {
 	{"list", "GET", "/v1/reservations", write_list},
 	{"skus", "GET", "/v1/skus", write_list},
 	{"movements", "GET", NULL, write_list},
+	{"events", "GET", "/v1/events", write_list},
 	{"movement", "GET", NULL, write_moved},
 	{"raw", "", NULL, write_raw},
 };

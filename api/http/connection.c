@@ -49,6 +49,8 @@ struct connection {
 	size_t   moved;             /* bytes of a request since its time began */
 	bool     last;              /* the connection ends with the answer */
 	bool     serving;           /* requests are being taken out of the bytes that came */
+	void (*left)(void *arg);    /* told when the client leaves before the answer; NULL: nobody is */
+	void *left_arg;
 };
 
 struct connections {
@@ -62,6 +64,7 @@ struct connections {
 	size_t                    count[CONNECTION_STATES];
 	size_t                    bytes;    /* bytes held and unsent, over all connections */
 	int                       in_a_row; /* clients accepted since accept_on */
+	bool                      full;     /* no client is accepted before a place is free */
 	int64_t                   cut;
 };
 
@@ -102,6 +105,8 @@ static void move(struct connection *c, enum connection_state state)
 {
 	leave(c);
 	join(c, state);
+	if (state != WAITING)
+		c->left = NULL;
 	if (state != FREE)
 		stream_want(&c->stream, state != WAITING && state != WRITING);
 }
@@ -121,11 +126,15 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 
 static void end(struct connection *c)
 {
+	if (c->left)
+		c->left(c->left_arg);
 	hold(c, 0, 0);
 	text_fini(&c->kept);
 	stream_close(&c->stream);
 	c->generation++;
 	move(c, FREE);
+	if (c->all->full)
+		event_active(c->all->attention, 0, 0);
 }
 
 static void cut(struct connection *c)
@@ -296,6 +305,17 @@ static void taken(void *arg)
 		serve_kept(c);
 }
 
+void connection_watch(struct handle from, void (*left)(void *arg), void *arg)
+{
+	struct connection *c = from.connection;
+
+	if (c->generation != from.generation)
+		return;
+	c->left = left;
+	c->left_arg = arg;
+	stream_heed(&c->stream);
+}
+
 void connection_answer(struct handle to, const struct iovec *parts, int count, bool last)
 {
 	struct connection *c = to.connection;
@@ -348,6 +368,8 @@ static bool make_room(struct connections *cs)
 			cut(cs->oldest[state]);
 			return true;
 		}
+	if (cs->count[LEAVING] == 0)
+		cs->options.crowded(cs->options.arg);
 	return false;
 }
 
@@ -356,7 +378,8 @@ static bool make_room(struct connections *cs)
 static void accept_on(struct connections *cs)
 {
 	cs->in_a_row = 0;
-	if (cs->listen && (cs->oldest[FREE] || make_room(cs)))
+	cs->full = !cs->oldest[FREE] && !make_room(cs);
+	if (cs->listen && !cs->full)
 		listen_accept(cs->listen, true);
 }
 
@@ -410,7 +433,8 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 	http1_begin(c);
 	c->moved = 0;
 	move(c, FRESH);
-	if (++cs->in_a_row < IN_A_ROW && (cs->oldest[FREE] || make_room(cs)))
+	cs->full = !cs->oldest[FREE] && !make_room(cs);
+	if (++cs->in_a_row < IN_A_ROW && !cs->full)
 		return;
 	listen_accept(cs->listen, false);
 	event_active(cs->attention, 0, 0);
@@ -422,7 +446,7 @@ static void attend(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	make_memory(cs);
-	if (cs->in_a_row >= IN_A_ROW)
+	if (cs->in_a_row >= IN_A_ROW || (cs->full && cs->oldest[FREE]))
 		accept_on(cs);
 }
 

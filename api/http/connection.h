@@ -56,12 +56,14 @@ struct connection_options {
 	/* Bytes came that are no request (400, 413, 417) or for which there is no room (503). The callee answers at
 	 * once, as the last answer on the connection. */
 	void (*refused)(void *arg, struct handle from, int status, const char *detail);
+	/* No place is free, nor will be soon: a request that can be answered at once may be, as the last one. */
+	void (*crowded)(void *arg);
 	void *arg;
 };
 
 /* Takes the clients of `listen`, which outlives the connections. When the pool is full, the next client takes the place
- * of the connection that has been idle, or slow, for longest, but for a second at least. Without such a connection no
- * client is accepted until one is there. */
+ * of the connection that has been idle, or slow, for longest, but for a second at least. Without such a connection
+ * `crowded` is called, and no client is accepted until there is a place. */
 struct connections *connections_open(struct event_base *base, struct listenings *listen,
                                      const struct connection_options *options);
 void                connections_free(struct connections *cs); /* closes all */
@@ -76,6 +78,9 @@ struct connection_metrics {
 };
 struct connection_metrics connections_metrics(const struct connections *cs);
 
+/* `left` is called if the client leaves before its request is answered. A client that has sent more behind the request
+ * is not seen leaving. */
+void connection_watch(struct handle from, void (*left)(void *arg), void *arg);
 /* Sends an answer in `count` parts, which stay the caller's. `last`: the connection ends with it. */
 void connection_answer(struct handle to, const struct iovec *parts, int count, bool last);
 

@@ -30,6 +30,14 @@ static struct stream *stream_cast(void *arg)
 
 /* ---- plain */
 
+static bool plain_is_over(int fd)
+{
+	char    byte;
+	ssize_t n = recv(fd, &byte, 1, MSG_PEEK);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 /* The socket stays with epoll until bytes come that nobody wants: answers are quicker than the next request, and a call
  * of epoll_ctl costs as much as a read. */
 static void plain_readable(evutil_socket_t fd, short what, void *arg)
@@ -38,7 +46,7 @@ static void plain_readable(evutil_socket_t fd, short what, void *arg)
 	ssize_t        n;
 
 	(void)what;
-	if (!s->wanted) {
+	if (!s->wanted && !(s->heeded && plain_is_over(fd))) {
 		event_del(&s->readable);
 		s->watched = false;
 		return;
@@ -141,7 +149,7 @@ static void tls_event(struct bufferevent *bev, short what, void *arg)
 
 static void tls_want(struct stream *s)
 {
-	if (!s->wanted) {
+	if (!s->wanted && !s->heeded) {
 		bufferevent_disable(s->tls, EV_READ);
 		return;
 	}
@@ -196,12 +204,22 @@ void stream_close(struct stream *s)
 
 void stream_want(struct stream *s, bool wanted)
 {
-	bool changes = s->wanted != wanted;
+	bool changes = s->wanted != wanted || s->heeded;
 
 	s->wanted = wanted;
+	s->heeded = false;
 	if (s->tls && changes)
 		tls_want(s);
 	else if (!s->tls && wanted && !s->watched)
+		s->watched = event_add(&s->readable, NULL) == 0;
+}
+
+void stream_heed(struct stream *s)
+{
+	s->heeded = true;
+	if (s->tls)
+		bufferevent_enable(s->tls, EV_READ); /* what comes stays there, up to the watermark */
+	else if (!s->watched)
 		s->watched = event_add(&s->readable, NULL) == 0;
 }
 

@@ -22,7 +22,7 @@ struct query_string {
 	size_t      count;
 	const char *name[QUERY_MAX], *value[QUERY_MAX];
 	bool        used[QUERY_MAX];
-	char        text[1024];
+	char        text[4096];
 };
 /* false: too long, too many, a bad escape, or a name that stands there twice; *wrong is its name, or "". */
 bool query_parse(struct query_string *q, const char *query, const char **wrong) MUST_CHECK;

@@ -102,3 +102,25 @@ void text_format(struct text *t, const char *format, ...)
 	va_end(again);
 	va_end(ap);
 }
+
+struct text_shared *text_shared_new(void)
+{
+	struct text_shared *t = mem_alloc(sizeof(*t));
+
+	atomic_init(&t->owners, 1);
+	return t;
+}
+
+struct text_shared *text_share(struct text_shared *t)
+{
+	atomic_fetch_add(&t->owners, 1);
+	return t;
+}
+
+void text_leave(struct text_shared *t)
+{
+	if (!t || atomic_fetch_sub(&t->owners, 1) > 1)
+		return;
+	text_fini(&t->text);
+	free(t);
+}

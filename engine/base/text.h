@@ -4,6 +4,8 @@
 
 #include "engine/base/base.h"
 
+#include <stdatomic.h>
+
 struct text {
 	char  *data;
 	size_t len;
@@ -19,5 +21,14 @@ void  text_int(struct text *t, int64_t n);
 void  text_hex(struct text *t, const void *data, size_t len);
 int   hex_digit(char c); /* the digit's value; -1: none */
 void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
+
+/* A text with several owners, on any threads. Its maker is the first; nobody changes it once there is a second. */
+struct text_shared {
+	struct text    text;
+	_Atomic size_t owners;
+};
+struct text_shared *text_shared_new(void);
+struct text_shared *text_share(struct text_shared *t); /* one owner more */
+void                text_leave(struct text_shared *t); /* one less, the last one frees it; NULL is fine */
 
 #endif

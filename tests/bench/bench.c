@@ -76,7 +76,7 @@ static const char usage[] =
 	"  --seconds S        of one round (3)\n"
 	"  --turns N          rounds of each contender (3)\n"
 	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
-	"  --only TEXT        contenders whose name holds TEXT; no memory section\n"
+	"  --only TEXT        contenders whose name holds TEXT (or readers); no memory section\n"
 	"  --against PATH     what an order costs this program and that one, in turns, and nothing else\n"
 	"  --pairs N          rounds of either of the two (9; without --against 1: against itself)\n"
 	"  --scale            lanes, skus and a long past instead (make scale)\n"
@@ -206,6 +206,8 @@ static void bench_run(struct bench *b)
 	}
 	if (!b->only && !b->broken)
 		memory_run(b, &memory);
+	if (!b->broken && (!b->only || strcmp(b->only, "readers") == 0))
+		readers_run(b, &memory);
 	stage_check();
 	if (b->broken)
 		return;

@@ -10,6 +10,7 @@
  *   redis.c      the same in Lua                      sales.c     orders of a shop, read or made up
  *   constant.c   evhttp, which does nothing           holdfast.c  loads on Holdfast: plans for the loader
  *   memory.c     resident memory of the service       jobs.c      settle and expire a backlog
+ *   readers.c    readers of the feed that wait
  *
  *   scale.c      make scale: lanes, skus, and a long past             place.c     databases made in bulk for it
  *   pairs.c      what an order costs, old and new program in turns    meter.c     reads it, preload/trips.c counts
@@ -24,7 +25,8 @@
 #include "engine/db/db.h"
 
 enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
-enum { PACED = 64 }; /* connections of the rows at half speed */
+enum { READERS = 10000 }; /* of the feed, that wait */
+enum { PACED = 64 };      /* connections of the rows at half speed */
 
 /* Latencies of one contender, all kept: a few bytes each, and the percentiles are exact. */
 struct samples {
@@ -64,7 +66,7 @@ struct bench {
 	int64_t     reservations; /* of the memory section, 0: none; of scale: those that came before */
 	int64_t     skus;         /* of the memory section, 0: none; of scale: of the larger stock */
 	const char *orders;       /* a file of sales to be replayed; NULL: they are made up */
-	const char *only;         /* contenders whose name holds this text; NULL: all */
+	const char *only;         /* contenders whose name holds this text, or "readers"; NULL: all */
 	char        program[512]; /* holdfast */
 	const char *against;      /* the old program that it is compared with, and nothing else is done; NULL: no */
 	int         pairs;        /* rounds of either program; 0: as pairs.c decides */
@@ -138,6 +140,9 @@ struct memory {
 	int64_t skus, sku_rss_before, sku_rss_after;
 	int64_t reservations, rss_before, hwm_before, rss_after, hwm_after;
 	double  seconds; /* that making the reservations took */
+	/* readers that wait for an event and have it in the end, and the time until the last of them has it */
+	int64_t waiting, waiting_rss_before, waiting_rss, waiting_rss_after;
+	double  waiting_told_s;
 };
 
 /* ---- orders.c. order_write adds ORDER_LEN bytes: ids spread like random ones, as real order ids do. */
@@ -215,8 +220,9 @@ void scale_run(struct bench *b);
 /* ---- pairs.c */
 void pairs_run(struct bench *b);
 
-/* ---- memory.c, report.c, goals.c, plot.c */
+/* ---- memory.c, readers.c, report.c, goals.c, plot.c */
 void  memory_run(struct bench *b, struct memory *out);
+void  readers_run(struct bench *b, struct memory *out);
 void  report_section(const struct bench *b, struct section *s, const struct section *all);
 void  report_memory(const struct memory *memory);
 FILE *csv_open(const char *path); /* NULL, and said: it cannot be written */

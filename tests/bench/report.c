@@ -150,13 +150,19 @@ static void memory_print(const struct memory *m, FILE *csv)
 		printf("  %" PRId64 " reservations made: VmRSS %" PRId64 " -> %" PRId64 " kB, VmHWM %" PRId64
 		       " -> %" PRId64 " kB\n    (in batches of 500 over HTTP, after the warm-up %.1f s)\n",
 		       m->reservations, m->rss_before, m->rss_after, m->hwm_before, m->hwm_after, m->seconds);
+	if (m->waiting)
+		printf("  %" PRId64 " readers that wait for an event: VmRSS %" PRId64 " -> %" PRId64 " kB, %" PRId64
+		       " kB when all have it, after %.3f s\n",
+		       m->waiting, m->waiting_rss_before, m->waiting_rss, m->waiting_rss_after, m->waiting_told_s);
 	if (csv)
 		fprintf(csv,
 		        "what,count,rss_before_kb,rss_after_kb,hwm_before_kb,hwm_after_kb,bytes_each\n"
 		        "skus,%" PRId64 ",%" PRId64 ",%" PRId64 ",,,%.1f\n"
-		        "reservations,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",\n",
+		        "reservations,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",\n"
+		        "readers,%" PRId64 ",%" PRId64 ",%" PRId64 ",,,\n",
 		        m->skus, m->sku_rss_before, m->sku_rss_after, per_sku, m->reservations, m->rss_before,
-		        m->rss_after, m->hwm_before, m->hwm_after);
+		        m->rss_after, m->hwm_before, m->hwm_after, m->waiting, m->waiting_rss_before,
+		        m->waiting_rss_after);
 }
 
 void report_memory(const struct memory *memory)
@@ -164,7 +170,7 @@ void report_memory(const struct memory *memory)
 	FILE *csv;
 
 	remove(MEMORY_CSV); /* an earlier run's */
-	if (!memory->skus && !memory->reservations)
+	if (!memory->skus && !memory->reservations && !memory->waiting)
 		return;
 	csv = csv_open(MEMORY_CSV);
 	memory_print(memory, csv);

@@ -446,11 +446,16 @@ unsigned program_port(struct child *c, long from)
 /* Its port; 0: it did not start. */
 static unsigned serve_start(struct bench *b, struct child *c, int first_slot)
 {
-	char  slot[16], lanes[16];
-	char *serve[] = {"serve", "--listen", "127.0.0.1:0", "--slot", slot, b->lanes ? "--lanes" : NULL, lanes, NULL};
+	char  slot[16], lanes[16], places[16];
+	char *serve[] = {"serve",       "--listen",
+	                 "127.0.0.1:0", "--slot",
+	                 slot,          "--max-connections",
+	                 places,        b->lanes ? "--lanes" : NULL,
+	                 lanes,         NULL};
 	long  from = log_size();
 
 	snprintf(slot, sizeof(slot), "%d", first_slot);
+	snprintf(places, sizeof(places), "%d", READERS + 100);
 	snprintf(lanes, sizeof(lanes), "%d", b->lanes);
 	return holdfast_start(b, c, serve) ? program_port(c, from) : 0;
 }

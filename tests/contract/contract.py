@@ -129,7 +129,7 @@ class Contract:
         self.document, self.client = doc, client
         self.chance = random.Random(seed)
         self.maker = values.Maker(doc, self.chance, self.known)
-        self.orders, self.movements, self.tasks, self.claimed = ['R0'], ['M0'], [], []
+        self.orders, self.movements, self.tasks, self.claimed, self.cursors = ['R0'], ['M0'], [], [], []
         self.count, self.makes_new, self.of_tasks, self.splits = 0, False, False, False
         self.named, self.first, self.lines, self.buried = None, NOBODY, {}, []
         self.calls, self.troubles, self.seen = 0, [], collections.Counter()
@@ -173,6 +173,8 @@ class Contract:
             'limit': lambda: few, 'replaces': self.another_order, 'lines': self.part_of_another,
             'movement_id': lambda: self.an_id('M', self.movements),
             'task_id': lambda: choice(self.tasks[:1] + self.tasks[-3:]),
+            'after': lambda: choice(self.cursors[-5:] + ['now', '2026-01-01T00:00:00Z']),
+            'wait_s': lambda: choice((0, 0, 1)), 'types': lambda: choice(('reservation.held', 'stock.out,movement.receipt')),
             'ttl_s': lambda: choice((1, 900)), 'lease_s': lambda: choice((1, 30)),
         }
         return makers[name]() if name in makers else None
@@ -180,6 +182,8 @@ class Contract:
     def remember(self, request, answer):
         """The ids of what was made, for later calls."""
         made = answer.json() if answer.status == 201 or answer.status == 200 and b'"results"' in answer.body else {}
+        if answer.status == 200 and b'"more"' in answer.body[-20:]:
+            self.cursors.append(answer.json()['next_cursor'])
         for one in made.get('results', [made]):
             if one.get('state') in ('held', 'confirmed'):
                 self.orders.append(one['order_id'])
@@ -205,7 +209,8 @@ class Contract:
                 value = self.maker.valid(p['schema'], name) if value is None else value
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
-                pairs.append((name, self.maker.valid(p['schema'], name)))
+                told = name in ('after', 'types')       # what is right here no schema can say
+                pairs.append((name, self.known(name) if told else self.maker.valid(p['schema'], name)))
         pairs = self.together(pairs) if query is None else query
         return target + ('?' if pairs else '') + '&'.join(
             value if isinstance(value, values.Raw) else f'{name}={urllib.parse.quote(str(value), safe="")}'

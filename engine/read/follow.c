@@ -1,0 +1,529 @@
+/* follow.c - see follow.h. Readers that ask from one place for as many events of the same types are a group: one page
+ * is read and one text made for all of it.
+ *
+ *   asks ─▶ due ─▶ its page is read ─┬─▶ events: answered
+ *            ▲                       └─▶ none: the group waits ─┬─▶ a reader's time is over: an empty list
+ *            └──── a look saw that something was written ───────┘
+ *
+ * The groups that wait stand at the end of the log as it was when their page was read. A page without a wanted event
+ * moves them on to its own end. Answers go out in slices, so that a loop serves others in between. */
+#include "engine/read/follow.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/busy.h"
+#include "engine/db/retry.h"
+#include "engine/event_json.h"
+#include "engine/loop.h"
+#include "engine/read/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	LOOK_MS = 100,        /* between two looks at the log, while somebody waits */
+	SLICE_OPS = 256,      /* answers given together .. */
+	SLICE_MS = 5,         /* .. so long after the last ones */
+	PAGE_BYTES = 1 << 20, /* a page that has reached this size ends, and there is more */
+	CLOSED_US = 1000,     /* a closed queue does not wait */
+	QUIET_S = 5,          /* longest silence of the server: meanwhile nobody's wait ends */
+};
+
+struct group {
+	struct group       *next;
+	char               *after; /* the place, as of struct follow */
+	struct event_filter filter;
+	unsigned            limit;
+	bool                due;           /* its page is to be read */
+	bool                waits;         /* its readers wait at the end of the log */
+	struct op          *first, **last; /* the readers, the one that came first in front */
+	size_t              count;
+};
+
+struct follower {
+	struct shared *shared;
+	size_t         waiting_max;
+	pthread_t      thread;
+	struct queue   queue;
+	struct db     *db;
+	struct feed   *feed;
+	struct group  *groups, **last;              /* the next one to be read in front */
+	struct outbox  told;                        /* answers that wait for their slice */
+	int64_t        look_ms, slice_ms, again_ms; /* clock_ms of the next look, the next slice, the next try */
+	unsigned       failed, errors;              /* reads that failed since the last good one; of these DB_ERROR */
+	bool           news;                        /* the last look saw something */
+	_Atomic size_t waiting;                     /* readers of groups that wait */
+	_Atomic size_t give_way;                    /* of them so many are to be answered */
+	_Atomic bool   ends;                        /* nobody waits any more */
+};
+
+/* ---- readers and groups */
+
+static bool filter_same(const struct event_filter *a, const struct event_filter *b)
+{
+	return a->all == b->all && (a->all || memcmp(a->wanted, b->wanted, sizeof(a->wanted)) == 0);
+}
+
+static bool group_fits(const struct group *g, const char *after, const struct event_filter *filter, unsigned limit)
+{
+	return g->limit == limit && !g->after == !after && (!after || strcmp(g->after, after) == 0) &&
+	       filter_same(&g->filter, filter);
+}
+
+static void group_put(struct follower *f, struct group *g, struct op *op)
+{
+	op->next = NULL;
+	*g->last = op;
+	g->last = &op->next;
+	g->count++;
+	atomic_fetch_add(&f->waiting, g->waits);
+}
+
+/* Takes the reader at `place` out of the list of its group. */
+static struct op *group_take(struct follower *f, struct group *g, struct op **place)
+{
+	struct op *op = *place;
+
+	*place = op->next;
+	if (!op->next)
+		g->last = place;
+	g->count--;
+	atomic_fetch_sub(&f->waiting, g->waits);
+	return op;
+}
+
+static struct group *group_new(struct follower *f, const struct follow *asks)
+{
+	struct group *g = mem_alloc(sizeof(*g));
+
+	*g = (struct group){.filter = asks->filter, .limit = asks->limit, .due = true};
+	g->after = mem_copy(asks->after);
+	g->last = &g->first;
+	*f->last = g;
+	f->last = &g->next;
+	return g;
+}
+
+/* The place in the list of groups. */
+static struct group **group_place(struct follower *f, const struct group *g)
+{
+	struct group **place = &f->groups;
+
+	while (*place != g)
+		place = &(*place)->next;
+	return place;
+}
+
+static void group_unlink(struct follower *f, struct group *g)
+{
+	struct group **place = group_place(f, g);
+
+	*place = g->next;
+	if (!g->next)
+		f->last = place;
+	g->next = NULL;
+}
+
+static void group_free(struct follower *f, struct group *g)
+{
+	assert(g->count == 0);
+	group_unlink(f, g);
+	free(g->after);
+	free(g);
+}
+
+/* A reader that does not wait sees all that was committed before it asked, so its page is read after that. */
+static void join(struct follower *f, struct op *op)
+{
+	struct follow *asks = op->follow;
+	struct group  *g = f->groups;
+
+	while (g && !(group_fits(g, asks->after, &asks->filter, asks->limit) && (!g->waits || asks->wait_s > 0)))
+		g = g->next;
+	if (!g)
+		g = group_new(f, asks);
+	free(asks->after); /* ten thousand cursors are one */
+	asks->after = NULL;
+	group_put(f, g, op);
+}
+
+/* ---- answers */
+
+static void tell(struct follower *f, struct op *op, enum outcome outcome, struct text_shared *page)
+{
+	op->outcome = op_take(op) ? outcome : DATABASE_AWAY; /* otherwise nobody waits for it any more */
+	op->follow->page = page ? text_share(page) : NULL;
+	outbox_put(&f->told, op);
+}
+
+static void tell_all(struct follower *f, struct group *g, enum outcome outcome, struct text_shared *page)
+{
+	while (g->first)
+		tell(f, group_take(f, g, &g->first), outcome, page);
+	text_leave(page);
+	group_free(f, g);
+}
+
+static void page_end(struct text *to, const char *cursor, bool more)
+{
+	text_format(to, "],\"next_cursor\":\"%s\",\"more\":%s}", cursor, more ? "true" : "false");
+}
+
+/* A large page is cut: it has to be held for every client that is slow to take it. */
+static struct text_shared *page_text(const struct feed_page *p)
+{
+	struct text_shared *page = text_shared_new();
+	struct text        *to = &page->text;
+	char               *cursor = NULL;
+	size_t              told = 0;
+
+	text_add(to, "{\"items\":[");
+	for (; told < p->count && to->len < PAGE_BYTES; told++) {
+		if (told > 0)
+			text_char(to, ',');
+		event_json(to, p->events[told]);
+	}
+	if (told < p->count)
+		cursor = feed_cursor(p, told);
+	page_end(to, cursor ? cursor : p->cursor, cursor || p->more);
+	free(cursor);
+	return page;
+}
+
+static struct text_shared *page_empty(const struct group *g)
+{
+	struct text_shared *page = text_shared_new();
+
+	text_add(&page->text, "{\"items\":[");
+	page_end(&page->text, g->after, false);
+	return page;
+}
+
+static void slice_send(struct follower *f)
+{
+	struct outbox slice;
+	int64_t       now_ms = clock_ms();
+
+	if (!f->told.first || now_ms < f->slice_ms)
+		return;
+	outbox_init(&slice);
+	for (int i = 0; i < SLICE_OPS && f->told.first; i++) {
+		struct op *op = f->told.first;
+
+		f->told.first = op->next;
+		outbox_put(&slice, op);
+	}
+	f->slice_ms = f->told.first ? now_ms + SLICE_MS : 0;
+	if (!f->told.first)
+		outbox_init(&f->told);
+	outbox_send(&slice);
+}
+
+/* ---- the end of a wait */
+
+/* Answers those of a group that waits whose time is over, and lets go those whose clients have left. false: nobody is
+ * left, the group is gone. */
+static bool group_sweep(struct follower *f, struct group *g)
+{
+	struct text_shared *page = NULL;
+	int64_t             now_ms = clock_ms();
+	bool                ends = atomic_load(&f->ends);
+
+	for (struct op **place = &g->first, *op; (op = *place);) {
+		if (!op_cancelled(op) &&
+		    !(g->waits && (ends || now_ms >= op->arrived_ms + op->follow->wait_s * 1000))) {
+			place = &op->next;
+			continue;
+		}
+		if (g->waits && !page)
+			page = page_empty(g);
+		tell(f, group_take(f, g, place), OUTCOME_OK, page);
+	}
+	text_leave(page);
+	if (g->count > 0)
+		return true;
+	group_free(f, g);
+	return false;
+}
+
+static void sweep(struct follower *f)
+{
+	for (struct group *g = f->groups, *next; g; g = next) {
+		next = g->next;
+		(void)group_sweep(f, g);
+	}
+}
+
+/* Answers the reader that waits longest. */
+static void longest_tell(struct follower *f)
+{
+	struct group       *longest = NULL;
+	struct text_shared *page;
+	struct op          *op;
+
+	for (struct group *g = f->groups; g; g = g->next)
+		if (g->waits && (!longest || g->first->arrived_ms < longest->first->arrived_ms))
+			longest = g;
+	assert(longest);
+	page = page_empty(longest);
+	op = group_take(f, longest, &longest->first);
+	op->follow->gives_way = true;
+	tell(f, op, OUTCOME_OK, page);
+	text_leave(page);
+	if (longest->count == 0)
+		group_free(f, longest);
+}
+
+static void give_way(struct follower *f)
+{
+	size_t asked = atomic_exchange(&f->give_way, 0), waiting = atomic_load(&f->waiting);
+
+	if (waiting > f->waiting_max && waiting - f->waiting_max > asked)
+		asked = waiting - f->waiting_max;
+	for (; asked > 0 && atomic_load(&f->waiting) > 0; asked--)
+		longest_tell(f);
+}
+
+/* ---- reading */
+
+/* What was written while there was no connection shows in no look. */
+static bool connected(struct follower *f)
+{
+	if (db_connected(f->db))
+		return true;
+	if (!db_connect(f->db))
+		return false;
+	if (past_check(&f->shared->past, f->db, f->shared->catalogue) != DB_OK)
+		db_close(f->db);
+	f->news = true;
+	return db_connected(f->db);
+}
+
+/* True: the log may be asked. A connection that was idle for long is tried again at once, then there is a pause. */
+static bool succeeded(struct follower *f, enum db_result result)
+{
+	if (result == DB_OK) {
+		f->failed = f->errors = 0;
+		return true;
+	}
+	f->errors += result == DB_ERROR;
+	f->again_ms = f->failed++ ? clock_ms() + LOOK_MS : 0;
+	return false;
+}
+
+/* Groups that wait go on waiting. Others are given up as every read is. */
+static void group_failed(struct follower *f, struct group *g, enum db_result result)
+{
+	bool lost = (result == DB_ERROR && f->errors >= RETRY_ERRORS) || (!db_connected(f->db) && db_other_schema());
+	bool away = result == DB_AWAY || result == DB_UNKNOWN;
+	struct op **place = &g->first;
+
+	if (g->waits)
+		return;
+	while (*place && (lost || clock_ms() > (*place)->arrived_ms + WAIT_MS)) {
+		if (!away)
+			busy_count(BUSY_READER_FAILED, "events");
+		tell(f, group_take(f, g, place), away ? DATABASE_AWAY : BUSY, NULL);
+	}
+	if (g->count > 0)
+		return;
+	log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(f->db), db_error(f->db));
+	group_free(f, g);
+}
+
+/* Moves all readers of `from` into `g`, by the time of their coming. */
+static void groups_merge(struct follower *f, struct group *g, struct group *from)
+{
+	struct op **place = &g->first;
+
+	while (from->first) {
+		struct op *op = group_take(f, from, &from->first);
+
+		while (*place && (*place)->arrived_ms <= op->arrived_ms)
+			place = &(*place)->next;
+		op->next = *place;
+		if (!op->next)
+			g->last = &op->next;
+		*place = op;
+		g->count++;
+		atomic_fetch_add(&f->waiting, g->waits);
+	}
+	group_free(f, from);
+}
+
+/* The group has come to the end of the log: it waits there, with whoever does so already. */
+static void group_wait(struct follower *f, struct group *g, char *end)
+{
+	free(g->after);
+	g->after = end;
+	if (!g->waits)
+		atomic_fetch_add(&f->waiting, g->count);
+	g->waits = true;
+	if (!group_sweep(f, g))
+		return;
+	for (struct group *other = f->groups; other; other = other->next)
+		if (other != g && other->waits && group_fits(other, end, &g->filter, g->limit)) {
+			groups_merge(f, other, g);
+			return;
+		}
+}
+
+static void group_read(struct follower *f, struct group *g)
+{
+	struct feed_page page = {0};
+	enum outcome     outcome = OUTCOME_OK;
+	enum db_result   result = DB_AWAY;
+
+	if (connected(f))
+		result = feed_read(f->feed, f->db, g->after, &g->filter, g->limit, &page, &outcome);
+	if (!succeeded(f, result)) {
+		group_failed(f, g, result);
+	} else if (outcome != OUTCOME_OK) {
+		tell_all(f, g, outcome, NULL);
+	} else if (page.count > 0 || page.more) {
+		tell_all(f, g, OUTCOME_OK, page_text(&page));
+	} else {
+		g->due = false;
+		group_wait(f, g, page.cursor);
+		page.cursor = NULL;
+	}
+	feed_page_fini(&page);
+}
+
+/* Reads for the first group that is due, which goes to the end of the list. */
+static void read_next(struct follower *f)
+{
+	struct group *g = f->groups;
+
+	while (g && !g->due)
+		g = g->next;
+	if (!g || clock_ms() < f->again_ms)
+		return;
+	group_unlink(f, g);
+	*f->last = g;
+	f->last = &g->next;
+	group_read(f, g);
+}
+
+/* A page may end before what a look has seen, where a transaction of a smaller number shows later: so the pages are
+ * read after the next look, too. */
+static void look(struct follower *f)
+{
+	bool news = false;
+
+	if (!connected(f) || !succeeded(f, feed_look(f->feed, f->db, &news)))
+		return;
+	for (struct group *g = f->groups; g; g = g->next)
+		g->due |= g->waits && (news || f->news);
+	f->news = news;
+}
+
+/* ---- the thread */
+
+static bool is_due(const struct follower *f)
+{
+	for (const struct group *g = f->groups; g; g = g->next)
+		if (g->due)
+			return true;
+	return false;
+}
+
+/* How long there is nothing to do unless somebody comes. */
+static int pause_ms(const struct follower *f)
+{
+	int64_t now_ms = clock_ms(), until_ms = now_ms + IDLE_MS;
+
+	if (f->groups)
+		until_ms = is_due(f) && f->again_ms < f->look_ms ? f->again_ms : f->look_ms;
+	if (f->told.first && f->slice_ms < until_ms)
+		until_ms = f->slice_ms;
+	return until_ms > now_ms ? (int)(until_ms - now_ms) : 0;
+}
+
+static void turn(struct follower *f)
+{
+	int64_t now_ms = clock_ms();
+
+	if (f->groups && now_ms >= f->look_ms) {
+		f->look_ms = now_ms + LOOK_MS;
+		if (atomic_load(&f->waiting) > 0)
+			look(f);
+		sweep(f);
+	}
+	read_next(f);
+	give_way(f);
+	slice_send(f);
+}
+
+/* All that have come are taken at once: those who were told together come back together. */
+static void *follow_main(void *arg)
+{
+	struct follower *f = arg;
+	struct op       *taken[QUEUE_OPS];
+	bool             ends = false;
+
+	for (;;) {
+		size_t count = queue_take(&f->queue, taken, QUEUE_OPS, pause_ms(f));
+
+		if (count == 0 && queue_closed(&f->queue)) {
+			if (!f->groups && !f->told.first)
+				return NULL;
+			usleep(CLOSED_US);
+		}
+		for (size_t i = 0; i < count; i++)
+			join(f, taken[i]);
+		if (atomic_load(&f->ends) && !ends)
+			sweep(f);
+		ends = atomic_load(&f->ends);
+		turn(f);
+	}
+}
+
+struct follower *follow_open(struct shared *shared, size_t waiting_max)
+{
+	struct follower *f = mem_alloc(sizeof(*f));
+	int              error;
+
+	f->shared = shared;
+	f->waiting_max = waiting_max;
+	f->db = db_new(&shared->target);
+	db_silence_set(f->db, QUIET_S);
+	f->feed = feed_new(shared->catalogue);
+	f->last = &f->groups;
+	queue_init(&f->queue);
+	outbox_init(&f->told);
+	error = pthread_create(&f->thread, NULL, follow_main, f);
+	assert(error == 0);
+	return f;
+}
+
+void follow_close(struct follower *f)
+{
+	follow_give_way(f, SIZE_MAX);
+	queue_close(&f->queue);
+	pthread_join(f->thread, NULL);
+	queue_fini(&f->queue);
+	feed_free(f->feed);
+	db_free(f->db);
+	free(f);
+}
+
+struct queue *follow_queue(struct follower *f)
+{
+	return &f->queue;
+}
+
+void follow_give_way(struct follower *f, size_t count)
+{
+	if (count == SIZE_MAX)
+		atomic_store(&f->ends, true);
+	else
+		atomic_fetch_add(&f->give_way, count);
+	queue_poke(&f->queue);
+}
+
+size_t follow_waiting(struct follower *f)
+{
+	return atomic_load(&f->waiting);
+}

@@ -1,0 +1,18 @@
+/* follow.h - the thread that reads events for those who follow the log, on a connection of its own. Who has come to the
+ * end may wait there: in memory, and one look at the database serves all who wait. */
+#ifndef FOLLOW_H
+#define FOLLOW_H
+
+#include "engine/queue.h"
+#include "engine/shared.h"
+
+struct follower;
+/* So many readers may wait at once: one more, and the one that waits longest is answered. */
+struct follower *follow_open(struct shared *shared, size_t waiting_max);
+void             follow_close(struct follower *f); /* takes no more, answers all, waits for the thread */
+struct queue    *follow_queue(struct follower *f);
+/* Answers so many that wait, the longest first; SIZE_MAX: all, and from now on none waits. Any thread, both. */
+void   follow_give_way(struct follower *f, size_t count);
+size_t follow_waiting(struct follower *f);
+
+#endif
