@@ -1,6 +1,7 @@
 # Holdfast. `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
-PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev curl
+PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
+  libcurl4-openssl-dev ca-certificates curl
 test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
 check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server
@@ -12,7 +13,7 @@ AWK     ?= awk
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
-LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lssl -lcrypto -lpthread
+LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c schema/*.c))
@@ -147,7 +148,7 @@ $(GEN): $(B)/gen/ready ALWAYS
 # attacks: its version number does not tell, a function that came with them does. Two private parts of libmariadb are
 # used as they are in 3.3 and 3.4: how an answer to a prepared statement is read and the last error, both in db.c.
 $(B)/gen/ready:
-	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h openssl/ssl.h | \
+	@why=$$(printf '#include <%s>\n' event2/event.h mysql.h cjson/cJSON.h csv.h curl/curl.h openssl/ssl.h | \
 	  $(CC) $(filter-out -M%,$(CFLAGS)) -E - 2>&1 > /dev/null) || \
 	  { echo "A compiler or a library is missing: say make install-packages ($$(echo "$$why" | head -n 1))" >&2; exit 1; }
 	@[ '$(LIBEVENT)' = unchecked ] || \

@@ -4,16 +4,13 @@
 #include "engine/base/log.h"
 #include "jobs/audit.h"
 #include "jobs/commands.h"
+#include "jobs/events.h"
 #include "jobs/import.h"
 #include "jobs/stats.h"
 #include "jobs/tune.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#ifndef VERSION
-#define VERSION "0.1.0"
-#endif
 
 static int help_run(const struct command *self, int argc, char **argv);
 static int version_run(const struct command *self, int argc, char **argv);
@@ -43,6 +40,13 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
+	{"events", EVENTS, "", "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
+         "  holdfast events > events.jsonl 2> cursor\n"
+         "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"
+         "  holdfast events --after 2026-11-22T08:00:00Z\n"
+         "--after takes a cursor, a time, or now; without it the oldest event that is kept comes first. Exits with 1\n"
+         "where the cursor is none, or of events that are no longer kept, or where no events are kept.\n",
+         events_run},
 	{"work", WORK, "settle|expire", "claims due reservations and completes them",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
@@ -107,7 +111,7 @@ static int overview(FILE *to, int status)
 {
 	int width = usage_width();
 
-	fprintf(to, "holdfast " VERSION " - reserves stock, never twice\n\n");
+	fprintf(to, "holdfast " HOLDFAST_VERSION " - reserves stock, never twice\n\n");
 	for (const struct command *c = commands; c->name; c++)
 		fprintf(to, "  holdfast %s %-*s  %s\n", c->name, width - (int)strlen(c->name) - 1, c->operands,
 		        c->summary);
@@ -141,7 +145,7 @@ static int version_run(const struct command *self, int argc, char **argv)
 	int status = options_read(self, argc, argv, NULL, 0);
 
 	if (status == EXIT_DONE)
-		puts("holdfast " VERSION);
+		puts("holdfast " HOLDFAST_VERSION);
 	return status;
 }
 

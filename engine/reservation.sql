@@ -171,7 +171,8 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, ta
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
--- or 1, the clock, and the time at which the lane took its writer, which shows whether somebody has set the times of the tables.
+-- or 1, the clock, and the time at which the lane took its writer, which shows whether
+-- somebody has set the times of the tables.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)

@@ -126,10 +126,10 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 	free(s.list);
 }
 
-void settlement_tell(struct text *changes, struct reservation *const *list, size_t count,
+void settlement_tell(struct text *changes, const struct event_head *head, struct reservation *const *list, size_t count,
                      const struct settlement *settlement)
 {
-	struct event_head head = {.type = EVENT_SETTLEMENT, .task_id = settlement->task_id};
+	struct event_head of = *head;
 	struct movement   m;
 	struct line      *lines;
 	char              reference[24];
@@ -151,6 +151,7 @@ void settlement_tell(struct text *changes, struct reservation *const *list, size
 		lines[kept - 1].granted -= lines[i].qty;
 	}
 	settlement_names(settlement, &m, reference);
-	event_movement(changes, &head, &m, 0, lines, kept);
+	of.type = EVENT_SETTLEMENT;
+	event_movement(changes, &of, &m, 0, lines, kept);
 	free(lines);
 }

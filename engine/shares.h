@@ -5,6 +5,8 @@
 #include "engine/db/txn.h"
 #include "engine/rows.h"
 
+struct event_head;
+
 struct share { /* units of one slot row: `qty` leave reserved, `back` of them return to available */
 	uint32_t sku_id, location_id;
 	uint16_t slot;
@@ -35,8 +37,8 @@ struct settlement {
 };
 /* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
-/* Appends the event of that movement. */
-void settlement_tell(struct text *changes, struct reservation *const *list, size_t count,
+/* Appends the event of that movement; `head` says who and why. */
+void settlement_tell(struct text *changes, const struct event_head *head, struct reservation *const *list, size_t count,
                      const struct settlement *settlement);
 
 #endif

@@ -22,7 +22,8 @@
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
 static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
-static void bury_tell(struct text *changes, const struct task *task, const struct reservation *r, const char *error);
+static void bury_tell(struct text *changes, const struct task_answer *a, const struct reservation *r,
+                      const char *error);
 
 /* ---- complete */
 
@@ -88,8 +89,9 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 {
 	bool              settles = p->task->kind == TASK_SETTLE;
 	struct settlement settlement = {p->task->task_id, list[0]->reservation_id, 0};
-	struct event_head head = {.type = settles ? EVENT_SETTLED : EVENT_EXPIRED, .task_id = p->task->task_id};
-	struct text       changes = {0};
+	struct event_head head = {
+		.type = settles ? EVENT_SETTLED : EVENT_EXPIRED, .by = p->a->by, .task_id = p->task->task_id};
+	struct text changes = {0};
 
 	p->ids.owner = p->task->task_id;
 	p->ids.clock_offset_ms = list[0]->read_at - clock_ms();
@@ -103,7 +105,7 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 		for (size_t i = 0; i < count; i++)
 			event_entered(&changes, &head, list[i], settles ? SETTLED : EXPIRED);
 		if (settles)
-			settlement_tell(&changes, list, count, &settlement);
+			settlement_tell(&changes, &head, list, count, &settlement);
 		txn_log(t, &changes);
 	}
 	text_fini(&changes);
@@ -209,7 +211,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	txn_enter(&t, r->changed + 1, bury);
 	fail_row(&t, p->task, r, reason.data, bury);
 	if (bury)
-		bury_tell(&changes, p->task, r, reason.data);
+		bury_tell(&changes, p->a, r, reason.data);
 	txn_log(&t, &changes);
 	task_count(&t, TASK_FAILED, p->task, 1);
 	result = txn_commit(&t, verdict);
@@ -341,7 +343,7 @@ static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_
 	struct parts              parts = {.db = db, .task = &a->task, .a = a, .puts_off = puts_off};
 	struct retry              retry = conflicts();
 
-	*a = (struct task_answer){0};
+	*a = (struct task_answer){.by = a->by};
 	do {
 		enum txn_verdict verdict = TXN_DONE;
 
@@ -434,14 +436,14 @@ static void fail_row(struct txn *t, const struct task *task, const struct reserv
 }
 
 /* Appends the event of a burial. */
-static void bury_tell(struct text *changes, const struct task *task, const struct reservation *r, const char *error)
+static void bury_tell(struct text *changes, const struct task_answer *a, const struct reservation *r, const char *error)
 {
+	struct event_head  head = {.type = EVENT_BURIED, .by = a->by, .task_id = a->task.task_id};
 	struct reservation now = *r;
 
 	now.last_error = (char *)error;
 	now.state = BURIED;
-	event_reservation(changes, &(struct event_head){.type = EVENT_BURIED, .task_id = task->task_id}, &now, r->lines,
-	                  r->lines_count, false);
+	event_reservation(changes, &head, &now, r->lines, r->lines_count, false);
 }
 
 static const struct report *report_of(const struct reservation *r, const struct report *orders, size_t count)
@@ -460,17 +462,17 @@ static bool is_to_bury(const struct task *task, const struct reservation *r, con
 
 /* Adds a step for each of the task's rows that a report names, and an event for each that is buried. */
 static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
-                      unsigned attempts_max, const struct task *task)
+                      unsigned attempts_max, const struct task_answer *a)
 {
 	struct text changes = {0};
 
 	for (size_t i = 0; i < open->count; i++) {
 		const struct report *report = report_of(open->list[i], orders, count);
-		bool                 bury = is_to_bury(task, open->list[i], report, attempts_max);
+		bool                 bury = is_to_bury(&a->task, open->list[i], report, attempts_max);
 
-		fail_row(t, task, open->list[i], reason_of(report), bury);
+		fail_row(t, &a->task, open->list[i], reason_of(report), bury);
 		if (bury)
-			bury_tell(&changes, task, open->list[i], reason_of(report));
+			bury_tell(&changes, a, open->list[i], reason_of(report));
 	}
 	txn_log(t, &changes);
 	text_fini(&changes);
@@ -491,7 +493,7 @@ static enum db_result fail_write(struct db *db, const struct reservation_reader 
 	t.whole = true; /* CLAIM_MAX orders, each with the longest reason, are 6.5 MB, and twice that where all are
 	                   buried */
 	txn_enter(&t, reservations_as_read(NULL, open->list, open->count), a->buried > 0);
-	fail_rows(&t, open, orders, count, attempts_max, &a->task);
+	fail_rows(&t, open, orders, count, attempts_max, a);
 	if (a->task.state == TASK_OPEN)
 		task_count(&t, TASK_FAILED, &a->task, open->count);
 	return txn_commit(&t, verdict);
@@ -541,7 +543,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 	enum db_result            result;
 	struct retry              retry = conflicts();
 
-	*a = (struct task_answer){0};
+	*a = (struct task_answer){.by = a->by};
 	do {
 		enum txn_verdict verdict = TXN_DONE;
 

@@ -57,7 +57,7 @@ const char *task_state_name(enum task_state s)
 void task_answer_fini(struct task_answer *a)
 {
 	free(a->lost_orders);
-	*a = (struct task_answer){0};
+	*a = (struct task_answer){.by = a->by};
 }
 
 /* ---- reading */

@@ -57,8 +57,9 @@ struct report {
 	const char *error; /* NULL: none; at most 500 bytes */
 };
 
-/* The outcome of a complete, fail, return or heartbeat. All 0 before the call. */
+/* The outcome of a complete, fail, return or heartbeat. All but `by` 0 before the call. */
 struct task_answer {
+	uint32_t    by;         /* asked: the key that calls; 0: none */
 	struct task task;       /* the task as first read; task_id 0: no such task */
 	bool        lease_lost; /* the task is not open: nothing was changed */
 	int64_t     completed, retried, buried, lost;
@@ -66,7 +67,7 @@ struct task_answer {
 	int64_t     given_back;          /* lost orders that are not past their time (an expiry), or locked */
 	char (*lost_orders)[ID_MAX + 1]; /* ids of `lost` orders, owned */
 };
-void task_answer_fini(struct task_answer *a);
+void task_answer_fini(struct task_answer *a); /* `by` stays */
 void task_lost_add(struct task_answer *a, const char *order_id);
 
 /* Reads a task. task->task_id 0: no such task. */

@@ -273,7 +273,7 @@ Test(event, rows_cut_short)
 	row = log.row;
 	log.row = (struct text){0};
 	for (size_t len = 0; len <= row.len; len++) {
-		char *bytes = mem_alloc(len + 1); /* memory that ends there */
+		char *bytes = mem_alloc(len ? len : 1); /* memory that ends there */
 		bool  between = len == 1 || (whole < RECORDS && len == ends[whole]);
 
 		memcpy(bytes, row.data, len);

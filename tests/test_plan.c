@@ -47,6 +47,8 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
+	run(s.db, "INSERT INTO event SELECT 7 + seq MOD 2, seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_50");
+	run(s.db, "INSERT INTO api_key SELECT seq, CONCAT('K', seq), UTC_TIMESTAMP(3) FROM seq_1_to_4");
 }
 
 /* "(1,2),(3,4)", "1,2" or "A,B" as rows of a statement. */
@@ -81,6 +83,11 @@ enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a f
 	"(4,0),(5,0),(6,0),(7,0),(8,0),(9,0),(10,0),(11,0),(12,0),(13,0),(14,0),(15,0),(16,0),(17,0)," \
 	"(18,0),(19,0),(20,0),(21,0),(22,0),(23,0),(24,0),(25,0)"
 #define AS_READ_25 "(1,0),(2,0),(3,0)," AS_READ_FROM_4
+
+/* (writer_id, event_no) */
+#define EVENTS_30                                                                                          \
+	"(7,1),(7,2),(7,3),(7,4),(7,5),(7,6),(7,7),(7,8),(7,9),(7,10),(7,11),(7,12),(7,13),(7,14),(7,15)," \
+	"(8,1),(8,2),(8,3),(8,4),(8,5),(8,6),(8,7),(8,8),(8,9),(8,10),(8,11),(8,12),(8,13),(8,14),(8,15)"
 
 static const struct plan {
 	enum statement statement;
@@ -137,6 +144,16 @@ static const struct plan {
 	{RESERVATION_LIST, "", NO_SORT},
 	{RESERVATION_LIST_WAITING, "", NO_SORT},
 	{RESERVATION_LIST_TASKED, "", NO_SORT},
+	{FEED_LOG, "", NO_SORT},
+	{FEED_WRITERS, "", NO_SORT},
+	{FEED_LOOK, "", NO_SORT},
+	{FEED_STAMPS, "(7,1),(7,2),(8,1)", NO_SORT},
+	{FEED_STAMPS, EVENTS_30, NO_SORT},
+	{FEED_ROWS, "(7,1)", NO_SORT},
+	{FEED_ROWS, EVENTS_30, NO_SORT},
+	{SKU_NAMES, "1,2,3", NO_SORT},
+	{LOCATION_NAMES, "1,2", NO_SORT},
+	{KEY_NAMES, "1,2,3,4", NO_SORT},
 };
 
 struct explained {
@@ -301,6 +318,23 @@ Test(plan, no_key_costs_no_read)
 	cr_expect_eq(reads_of(MOVEMENT_FIND, &found), movements + 1);
 	values_fini(&rows);
 	values_fini(&movement);
+	scratch_close(&s);
+}
+
+/* Rows of the log are found by their keys, each once, however many there are. */
+Test(plan, the_feed_looks_at_what_it_asks_for)
+{
+	struct values rows = {0};
+	struct fill   fill = {.rows = &rows};
+
+	fill_tables();
+	run(s.db, "INSERT INTO event SELECT 7, 100 + seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_20000");
+	for (int i = 0; i < 1500; i++)
+		values_row(&rows, V_INT(7), V_INT(5000 + i));
+	reads_of(FEED_STAMPS, &fill);
+	cr_expect_leq(reads_of(FEED_STAMPS, &fill), 1600, "%lld", (long long)reads_of(FEED_STAMPS, &fill));
+	cr_expect_leq(reads_of(FEED_ROWS, &fill), 1600);
+	values_fini(&rows);
 	scratch_close(&s);
 }
 

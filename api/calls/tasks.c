@@ -2,6 +2,7 @@
  * the questions of a call and their answers, and belongs to an operation. */
 #include "api/calls/tasks.h"
 #include "api/calls/page.h"
+#include "api/keys.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
@@ -69,6 +70,7 @@ static struct task_call *call_new(struct request *r)
 	}
 	call = mem_alloc(sizeof(*call));
 	call->task_id = strtoull(r->param, NULL, 10);
+	call->answer.by = r->key ? r->key->line.key_id : 0;
 	return call;
 }
 

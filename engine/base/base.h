@@ -1,6 +1,6 @@
-/* base.h - basics of every file: assert, the usual types, attributes, exit statuses. Wrong things are of three kinds. A
- * bug ends the process by assert, which is never compiled out. A refusal is a value. Trouble of the world (the database
- * is away) is handled where it is met; a lack of memory ends the process (memory.h). */
+/* base.h - basics of every file: assert, the usual types, attributes, exit statuses, the version. Wrong things are of
+ * three kinds. A bug ends the process by assert, which is never compiled out. A refusal is a value. Trouble of the
+ * world (the database is away) is handled where it is met; a lack of memory ends the process (memory.h). */
 #ifndef BASE_H
 #define BASE_H
 
@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifndef HOLDFAST_VERSION
+#define HOLDFAST_VERSION "0.1.0"
+#endif
 
 #define MUST_CHECK    __attribute__((warn_unused_result))
 #define PRINTF(f, a)  __attribute__((format(printf, f, a)))

@@ -22,8 +22,9 @@ enum {
 	KICK = 128,
 	PURGE = 256,
 	TUNE = 512,
-	HOUSED = 1023, /* every command that works on a database */
 	KEY = 1024,
+	EVENTS = 2048,
+	HOUSED = 1023 | EVENTS, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,

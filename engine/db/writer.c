@@ -2,7 +2,7 @@
 #include "engine/db/writer.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
-#include "engine/db/txn.h"
+#include "engine/db/statement.h"
 
 static void writer_read(void *arg, const struct db_row *row)
 {
@@ -16,6 +16,18 @@ static void writer_read(void *arg, const struct db_row *row)
 	w->logs = db_int(row, 5) != 0;
 }
 
+static enum db_result ask(struct db *db, enum statement name, const struct fill *fill,
+                          void (*each)(void *arg, const struct db_row *row))
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, fill);
+	result = db_run(db, &sql, each, db_writer(db));
+	text_fini(&sql);
+	return result;
+}
+
 enum db_result writer_enter(struct db *db, unsigned slot)
 {
 	struct db_writer *w = db_writer(db);
@@ -24,35 +36,34 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 	if (w->epoch)
 		return DB_OK;
 	if (w->mark)
-		result = txn_ask(db, WRITER_RAISE, &(struct fill){.writer = w->writer_id, .mark = w->mark}, writer_read,
-		                 w);
+		result = ask(db, WRITER_RAISE, &(struct fill){.writer = w->writer_id, .mark = w->mark}, writer_read);
 	if (result != DB_OK || w->epoch)
 		return result;
 	random_bytes(&w->mark, sizeof(w->mark));
 	w->mark &= INT64_MAX;
-	result = txn_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read, w);
+	result = ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read);
 	assert(result != DB_OK || (w->writer_id > 0 && w->epoch > 0));
 	return result;
 }
 
-static enum db_result writer_ask(struct db *db, enum statement name)
+/* A statement about the writer, if there is one. */
+static enum db_result writer_tell(struct db *db, enum statement name)
 {
 	struct db_writer *w = db_writer(db);
 
 	if (!w->epoch)
 		return DB_OK;
-	return txn_ask(db, name, &(struct fill){.writer = w->writer_id, .mark = w->mark, .epoch = w->epoch}, NULL,
-	               NULL);
+	return ask(db, name, &(struct fill){.writer = w->writer_id, .mark = w->mark, .epoch = w->epoch}, NULL);
 }
 
 enum db_result writer_touch(struct db *db)
 {
-	return writer_ask(db, WRITER_TOUCH);
+	return writer_tell(db, WRITER_TOUCH);
 }
 
 enum db_result writer_leave(struct db *db)
 {
-	enum db_result result = writer_ask(db, WRITER_LEAVE);
+	enum db_result result = writer_tell(db, WRITER_LEAVE);
 
 	db_writer(db)->epoch = 0;
 	return result;

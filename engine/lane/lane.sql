@@ -28,8 +28,8 @@ SELECT COALESCE(SUM(ops), 0) FROM writer;
 -- stamp: later than any stamp of this writer, and no less than the least one asked for; and @n, the number of its event
 -- row, where there is one. @t in ms since 1970 is also its LAST_INSERT_ID, which the server gives back with the count.
 -- The fence changes no row where the lane is shut out, or where the row does not say what was committed last: the
--- database is in another past. Values: (batch, operations of it, event rows, least stamp, writer, epoch, batch committed
--- last).
+-- database is in another past. Values: (batch, operations of it, event rows, least stamp, writer, epoch, batch that was
+-- committed last).
 UPDATE writer FORCE INDEX (PRIMARY)
    SET batch_no = ?, ops = ops + ?, event_no = @n := event_no + ?, batch_at = @t := UTC_TIMESTAMP(3),
        stamp = @s := GREATEST(stamp + 1, ?, {clock_stamp})

@@ -1,0 +1,233 @@
+/* events.c - the command `events`: a line for each event on stdout, and at the end the cursor on stderr, a line of its
+ * own.
+ *
+ * Nothing of the database is held while a page is written, however slowly the other end of a pipe reads. The cursor
+ * stands behind the last line that stdout has taken. */
+#include "jobs/events.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/event_json.h"
+#include "engine/past.h"
+#include "engine/read/feed.h"
+#include "jobs/database.h"
+#include "jobs/stop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 200 };
+
+struct events {
+	struct event_filter filter;
+	bool                follows;
+	struct stop        *stop;
+	struct db          *db;
+	struct catalogue   *catalogue;
+	struct past         past;
+	struct feed        *feed;
+	bool                away;   /* the database was away at the last try */
+	char               *cursor; /* behind what was written; at first --after */
+	bool                began;  /* the cursor is one that the feed gave */
+};
+
+/* ---- writing */
+
+/* A page as text, and where its lines end. */
+struct lines {
+	struct text text;
+	size_t     *ends, count, max;
+};
+
+static void lines_make(struct lines *l, const struct feed_page *page)
+{
+	l->count = 0;
+	text_reset(&l->text);
+	for (size_t i = 0; i < page->count; i++) {
+		event_json(&l->text, page->events[i]);
+		text_char(&l->text, '\n');
+		l->ends = mem_reach(l->ends, l->count, &l->max, sizeof(*l->ends));
+		l->ends[l->count++] = l->text.len;
+	}
+}
+
+static void lines_fini(struct lines *l)
+{
+	text_fini(&l->text);
+	free(l->ends);
+}
+
+/* A pipe that is ready takes PIPE_BUF bytes without waiting (pipe(7)). false: it is closed, or full when all is to end.
+ */
+static bool bytes_write(struct stop *stop, const char *at, size_t len)
+{
+	while (len > 0) {
+		struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+		int           ready = poll(&out, 1, LOOK_MS);
+		ssize_t       n = 0;
+
+		if (ready > 0)
+			n = write(STDOUT_FILENO, at, len < PIPE_BUF ? len : PIPE_BUF);
+		if ((n < 0 || ready < 0) && errno != EINTR && errno != EAGAIN)
+			return false;
+		if (ready == 0 && stop_wait(stop, 0))
+			return false;
+		n = n > 0 ? n : 0;
+		at += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* Returns how many lines were written whole. */
+static size_t lines_write(struct events *e, const struct lines *l)
+{
+	size_t done = 0, at = 0, many;
+
+	while (done < l->count && !stop_wait(e->stop, 0)) {
+		for (many = 1; done + many < l->count && l->ends[done + many] - at <= PIPE_BUF; many++)
+			continue;
+		if (!bytes_write(e->stop, l->text.data + at, l->ends[done + many - 1] - at))
+			break;
+		done += many;
+		at = l->ends[done - 1];
+	}
+	return done;
+}
+
+/* ---- reading */
+
+static bool events_connect(struct events *e)
+{
+	if (db_connected(e->db))
+		return true;
+	if (db_connect(e->db) && past_check(&e->past, e->db, e->catalogue) != DB_OK)
+		db_close(e->db);
+	return db_connected(e->db);
+}
+
+static enum db_result events_read(struct events *e, struct feed_page *page, enum outcome *outcome)
+{
+	*page = (struct feed_page){0};
+	if (!events_connect(e))
+		return DB_AWAY;
+	return feed_read(e->feed, e->db, e->cursor, &e->filter, FEED_LIMIT_MAX, page, outcome);
+}
+
+/* Writes a page. false: stdout takes no more, or all is to end. */
+static bool events_write(struct events *e, const struct feed_page *page)
+{
+	struct lines lines = {0};
+	size_t       written;
+	bool         whole;
+
+	lines_make(&lines, page);
+	written = lines_write(e, &lines);
+	whole = written == page->count;
+	free(e->cursor);
+	e->cursor = whole ? mem_copy(page->cursor) : feed_cursor(page, written);
+	e->began = true;
+	lines_fini(&lines);
+	return whole;
+}
+
+/* Waits until there may be something new. True: there may be; false: all is to end. */
+static bool events_wait(struct events *e)
+{
+	bool news = false;
+
+	while (!news) {
+		if (stop_wait(e->stop, LOOK_MS))
+			return false;
+		news = !events_connect(e) || feed_look(e->feed, e->db, &news) != DB_OK || news;
+	}
+	return true;
+}
+
+/* A database that is away is waited for with --follow. EXIT_DONE: another try is due. */
+static int events_failed(struct events *e)
+{
+	if (!e->follows || db_misfits(e->db) || db_refused(e->db)) {
+		say("the database did not do it: %s", db_error(e->db));
+		return EXIT_UNAVAILABLE;
+	}
+	if (!e->away)
+		log_event(LOG_WARN, "database_away", "why=%s", db_error(e->db));
+	e->away = true;
+	return EXIT_DONE;
+}
+
+static int events_follow(struct events *e)
+{
+	int  status = EXIT_DONE;
+	bool more = true;
+
+	while (more && status == EXIT_DONE) {
+		struct feed_page page;
+		enum outcome     outcome = OUTCOME_OK;
+		enum db_result   result = events_read(e, &page, &outcome);
+
+		if (result != DB_OK) {
+			status = events_failed(e);
+			more = status == EXIT_DONE && !stop_wait(e->stop, LOOK_MS);
+		} else if (outcome != OUTCOME_OK) {
+			say("%s: %s", outcome_code(outcome), outcome_detail(outcome));
+			status = EXIT_TROUBLE;
+			e->began = false;
+		} else {
+			e->away = false;
+			more = events_write(e, &page) && (page.more || (e->follows && events_wait(e)));
+		}
+		feed_page_fini(&page);
+	}
+	return status;
+}
+
+/* ---- the command */
+
+static int events_open(struct events *e)
+{
+	struct database_options options = option_database(EMBEDDED_FIND);
+	struct database         database;
+	int                     status = database_open(&database, &options);
+
+	if (status != EXIT_DONE)
+		return status;
+	e->catalogue = catalogue_new();
+	e->feed = feed_new(e->catalogue);
+	e->db = db_new(&database.target);
+	status = events_follow(e);
+	db_free(e->db);
+	feed_free(e->feed);
+	catalogue_free(e->catalogue);
+	database_close(&database);
+	status = database_status(status);
+	if (e->began)
+		fprintf(stderr, "%s\n", e->cursor);
+	return status;
+}
+
+int events_run(const struct command *self, int argc, char **argv)
+{
+	static struct stop stop; /* the signal thread outlives this function */
+	struct events      e = {.stop = &stop};
+	int                status = options_read(self, argc, argv, NULL, 0);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!event_filter_read(option_text(OPTION_types), &e.filter)) {
+		say("--types names an unknown type of event; see docs/shop.md");
+		return EXIT_USAGE;
+	}
+	e.follows = option_given(OPTION_follow);
+	e.cursor = mem_copy(option_text(OPTION_after));
+	stop_init(&stop);
+	stop_on_signals(&stop, NULL);
+	status = events_open(&e);
+	free(e.cursor);
+	return status;
+}

@@ -1,0 +1,59 @@
+/* sender.h - sends deliveries to webhooks, any number at once: HTTP/1.1 by libcurl, signed by Standard Webhooks 1.0.
+ *
+ * Every connection is judged by the address that it goes to, when it is made and at each request that goes over a kept
+ * one (address.h). There are no proxies and no redirects, and TLS is verified. Of an answer 64 KiB of head and 64 KiB
+ * of body are read. A connection is kept for 60 s at most.
+ *
+ * One thread, except for sender_wake. The process ignores SIGPIPE. */
+#ifndef SENDER_H
+#define SENDER_H
+
+#include "engine/base/base.h"
+
+struct sender;
+
+struct sender_options {
+	const char *const *allow; /* ranges that address_ranges_add takes; one that it does not take is a bug */
+	size_t             allow_count;
+	int                timeout_ms; /* for an answer, from the beginning of the attempt; 0: 15 s */
+	/* Of tests alone. */
+	const char        *ca_file; /* who is trusted, PEM; NULL: SSL_CERT_FILE of the environment, or the system's */
+	const char *const *resolve; /* "HOST:PORT:ADDRESS" .. NULL: read at each post, before any other resolver */
+};
+
+/* One attempt. Everything is copied, but for `arg`. */
+struct post {
+	const char *url, *id; /* the id of the event, the same at each attempt */
+	const void *body;
+	size_t      len;
+	const char *secrets[2]; /* NULL: none; one at least */
+	void       *arg;
+};
+
+/* The end of an attempt. */
+struct posted {
+	void   *arg;
+	bool    delivered;     /* answered 2xx */
+	int     status;        /* of the answer; 0: there was none, or it did not come whole */
+	int64_t retry_after_s; /* as the receiver asks, up to a day; -1: it does not */
+	bool    gone;          /* answered 410 */
+	char    why[200];      /* printable ASCII; empty after a delivery */
+};
+
+struct sender *sender_new(const struct sender_options *o);
+void           sender_free(struct sender *s); /* attempts under way are broken off */
+void           sender_post(struct sender *s, const struct post *p);
+/* Goes on with all attempts until one has ended, sender_wake was called or the time is over. Returns how many have
+ * ended, `max` at most; the others come with the next call. */
+size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max);
+void   sender_wake(struct sender *s);       /* any thread; a call before sender_wait counts */
+size_t sender_busy(const struct sender *s); /* attempts whose end was not told yet */
+/* What is allowed from now on, on kept connections too. */
+void sender_allow(struct sender *s, const char *const *allow, size_t count);
+
+enum { WEBHOOK_URL_MAX = 2000 };
+/* Whether a webhook may have this URL: printable ASCII, https, or http where anything is allowed, a host, no user and
+ * no fragment; a host that is an address must be one that may be reached. Any thread. *why continues "the url ..". */
+bool webhook_url_valid(const char *url, const struct sender_options *o, const char **why) MUST_CHECK;
+
+#endif
