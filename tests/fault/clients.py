@@ -179,9 +179,10 @@ class Client(threading.Thread):
             asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
         made = self.call_many('reserve', asked)
         for call in ('confirm', 'release'):
-            some = [(id_, {}) for id_ in made if self.dice.random() < 0.5]
-            if some:
-                self.call_many(call, some)
+            some = [id_ for id_ in made if self.dice.random() < 0.5]
+            if some:        # of an order without an answer nobody knows what it is
+                done = self.call_many(call, [(id_, {}) for id_ in some])
+                made = [id_ for id_ in made if id_ in done or id_ not in some]
 
     def movement(self, id_, kind):
         lines = self.lines(2, 50)
