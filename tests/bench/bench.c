@@ -89,10 +89,10 @@ static const char usage[] =
 	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
 	"  --only TEXT        contenders whose name holds TEXT (or readers); no memory section\n"
 	"  --against PATH     what an order costs this program and that one, in turns, and nothing else\n"
-	"  --pairs N          rounds of either of the two (9; without --against 1: against itself)\n"
+	"  --pairs N          rounds of either of the two (9); without --against of this one, without events and with them\n"
 	"  --scale            lanes, skus and a long past instead (make scale)\n"
 	"  --quick            a look at everything: one short turn, small sizes\n"
-	"  --minutes N        for all of it, at most (15; --scale and --against 25)\n"
+	"  --minutes N        for all of it, at most (20; --scale and --against 25)\n"
 	"  --lanes N          lanes of the service (its own default)\n"
 	"  --buyers N         of the sell-out (100000)\n"
 	"  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
@@ -196,7 +196,7 @@ static bool options_read(struct bench *b, int argc, char **argv)
 			return false;
 		}
 	if (!b->minutes)
-		b->minutes = b->against || (b->scale && !quick) ? 25 : 15;
+		b->minutes = b->against || (b->scale && !quick) ? 25 : 20;
 	if (optind < argc)
 		say("bench: an argument too many: %s", argv[optind]);
 	return optind == argc;

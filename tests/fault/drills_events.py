@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import json
+import os
 import random
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import time
 import check
 import clients
 import events
-from stage import Program, Stage, Trouble, json_post, wait_until
+from stage import Stage, Trouble, json_post, wait_until
 
 CLIENTS = 24
 CALLS = 60              # that are answered between two faults
@@ -241,6 +242,18 @@ def journal(run):
         stage.say(f'{run.rounds} faults: ' + ', '.join(f'{name} {n}' for name, n in sorted(victims.killed.items())))
         stage.need(not troubles, f'{len(troubles)} disagreements\n' + '\n'.join(troubles[:check.TOLD_MAX]))
         return stage.said
+
+
+def order(run):
+    """The trials of tests/test_feed_order.c, longer: six readers, and all who may change one order."""
+    environment = {**os.environ, 'HOLDFAST_TRIAL_S': str(run.seconds), 'HOLDFAST_BIN': run.holdfast,
+                   'TMPDIR': run.folder, 'HOLDFAST_TEST_TIMEOUT_S': str(run.seconds + 300)}
+    done = subprocess.run([run.tests, '--jobs', '1', '--filter', 'feed_order/*'], env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=2 * run.seconds + 600, check=False)
+    if done.returncode:
+        raise Trouble(done.stdout[-3000:])
+    return [line for line in done.stdout.splitlines() if line.startswith('feed_order')]
 
 
 def middle(stage, first, follows):

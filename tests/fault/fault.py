@@ -38,6 +38,7 @@ DRILLS = {
     'kill-database':    (drills_kill.kill_database,          200,       0,                   4,       0),
     'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
     'events':           (drills_events.journal,              200,       0,                   8,       0),
+    'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             3,      40,                   1,       1),
