@@ -89,7 +89,7 @@ static const char usage[] =
 	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
 	"  --only TEXT        contenders whose name holds TEXT (or readers); no memory section\n"
 	"  --against PATH     what an order costs this program and that one, in turns, and nothing else\n"
-	"  --pairs N          rounds of either of the two (9); without --against of this one, without events and with them\n"
+	"  --pairs N          rounds of either of the two (9); without --against: without and with events\n"
 	"  --scale            lanes, skus and a long past instead (make scale)\n"
 	"  --quick            a look at everything: one short turn, small sizes\n"
 	"  --minutes N        for all of it, at most (20; --scale and --against 25)\n"

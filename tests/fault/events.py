@@ -134,7 +134,7 @@ class Hook:
 
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Answers well most of the time; otherwise 500, or much too late, or it dies before or after it has taken the event."""
+    """Answers well most of the time; otherwise 500, or much too late, or dies before or after it has taken the event."""
 
     daemon_threads, allow_reuse_address, request_queue_size = True, True, 128
 
@@ -223,8 +223,8 @@ class Order:
 
 
 class Story:
-    """What the events tell, one after the other; each has to follow from those before it. merged: not only from those of
-    its own order."""
+    """What the events tell, one after the other; each has to follow from those before it; merged: of whatever
+    order they are."""
 
     def __init__(self, events, merged=True):
         self.merged = merged
@@ -316,7 +316,8 @@ def check_tables(story, tables):
     for id_ in story.orders.keys() | tables.states.keys():
         order = story.orders.get(id_, Order())
         if order.state != tables.states.get(id_) or order.lines != tables.orders.get(id_):
-            yield f'{id_}: by the events {order.state} {order.lines}, is {tables.states.get(id_)} {tables.orders.get(id_)}'
+            yield f'{id_}: by the events {order.state} {order.lines}, ' \
+                  f'is {tables.states.get(id_)} {tables.orders.get(id_)}'
     if story.movements != tables.movements:
         yield f'movements differ: {sorted(story.movements.keys() ^ tables.movements.keys())[:3]}'
     if dict(story.settlements) != tables.settlements:
