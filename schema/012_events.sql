@@ -25,6 +25,15 @@ SELECT 1, COALESCE(MAX(writer_id), 0), 7, 1,
        GREATEST(COALESCE(MAX(stamp), 0), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
   FROM writer;
 
+-- One row, which a reader of events changes to bring the commits that it has seen to disk.
+CREATE TABLE IF NOT EXISTS event_flush (
+  one TINYINT UNSIGNED NOT NULL,
+  n   BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (one)
+) ENGINE=InnoDB;
+
+INSERT IGNORE INTO event_flush (one, n) VALUES (1, 0);
+
 -- A writer is a lane's connection, or one of a worker, a reaper or a command. One connection at a time has it, by its
 -- epoch and mark. event_no: the number of its last event row; a transaction counts it on under the writer's lock, so
 -- there is no hole. floor_no, floor_stamp: the last event row that was removed. ended: nobody will have it again.

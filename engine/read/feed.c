@@ -290,6 +290,22 @@ static void keys_fill(struct look *l)
 
 /* ---- the call */
 
+static void durable_read(void *arg, const struct db_row *row)
+{
+	*(bool *)arg = db_int(row, 0) != 0;
+}
+
+/* Nothing is given that a crash of the database could take back: a snapshot has commits whose redo log is not on disk
+ * yet. */
+static void page_keep(struct look *l)
+{
+	bool durable = false;
+
+	l->result = txn_ask(l->db, FEED_IS_DURABLE, NULL, durable_read, &durable);
+	if (l->result == DB_OK && !durable)
+		l->result = txn_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
+}
+
 /* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */
 static void page_read(struct look *l, const struct feed_start *start)
 {
@@ -304,7 +320,10 @@ static void page_read(struct look *l, const struct feed_start *start)
 	l->result = m->result;
 	if (l->result != DB_OK || m->outcome != OUTCOME_OK)
 		return;
-	codes_fill(l);
+	if (l->page->steps_count > 0)
+		page_keep(l);
+	if (l->result == DB_OK)
+		codes_fill(l);
 	keys_fill(l);
 	l->page->more = page_ends_within(l->page) || feed_merge_more(m);
 	if (l->result == DB_OK)

@@ -27,6 +27,17 @@ SELECT writer_id, event_no, stamp FROM event FORCE INDEX (PRIMARY)
 SELECT writer_id, event_no, at, changes FROM event FORCE INDEX (PRIMARY)
  WHERE (writer_id, event_no) IN ({rows}) ORDER BY writer_id, event_no;
 
+-- name: feed_is_durable
+-- Whether all that was committed is on disk: InnoDB shows a commit before its redo log is written. One row: 0 or 1.
+SELECT MAX(IF(variable_name = 'INNODB_LSN_FLUSHED', variable_value + 0, 0))
+    >= MAX(IF(variable_name = 'INNODB_LSN_CURRENT', variable_value + 0, 0))
+  FROM information_schema.global_status
+ WHERE variable_name IN ('INNODB_LSN_FLUSHED', 'INNODB_LSN_CURRENT');
+
+-- name: feed_flush
+-- A commit brings all redo log before its own to disk.
+UPDATE event_flush FORCE INDEX (PRIMARY) SET n = n + 1 WHERE one = 1;
+
 -- name: sku_names
 SELECT sku_id, code FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list});
 
