@@ -4,8 +4,8 @@
 
 /* How many reservations and tasks there are in each state, as rows STATE,COUNT; how many tasks are open. */
 #define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
-#define TASKS  "sql SELECT state, COUNT(*) FROM worker_task GROUP BY state -> "
-#define OPEN   "sql SELECT COUNT(*) FROM worker_task WHERE state = 1 -> "
+#define TASKS  "sql SELECT state, COUNT(*) FROM claimed_task GROUP BY state -> "
+#define OPEN   "sql SELECT COUNT(*) FROM claimed_task WHERE state = 1 -> "
 /* A unit goes out for each settled order: what is left together with these, and whether the movements say so, too. */
 #define LEFT                                                                                        \
 	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \

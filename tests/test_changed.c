@@ -96,7 +96,7 @@ static void writer_try(const struct writer *w, bool locks)
 	"tick 61", \
 	"claim expire w -> 201 orders=OLD", \
 	"sql UPDATE reservation SET task_id = 1, attempts = 1 -> ", \
-	"sql UPDATE worker_task SET claimed = 2 -> "
+	"sql UPDATE claimed_task SET claimed = 2 -> "
 /* clang-format on */
 
 static const struct writer lanes[] = {

@@ -228,7 +228,7 @@ static void migrate_amid(struct scratch *s)
 	writer_step(reserves);
 	cr_expect(!reserves->failed, "%s", db_error(reserves->db));
 	wait_until(s, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	              " AND table_name = 'worker_task'");
+	              " AND table_name IN ('worker_task', 'claimed_task')");
 	cr_assert(db_text(locker, "ROLLBACK", NULL, NULL) == DB_OK);
 	writer_answer(completes);
 	writer_answer(receives);

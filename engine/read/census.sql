@@ -10,7 +10,7 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM worker_task FORCE INDEX (open_lease) WHERE state = {open};
+  FROM claimed_task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: webhook_figures
 -- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
