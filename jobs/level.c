@@ -21,10 +21,12 @@ enum event_type level_event(enum level from, enum level to)
 
 /* ---- looks */
 
+#define NO_ROW INT64_C(-1)
+
 /* A spot as one look found it. */
 struct found {
 	uint32_t   sku_id, location_id;
-	int64_t    available, low, stamp; /* low below 0: no threshold; stamp 0: its level was never told */
+	int64_t    available, low, stamp; /* low below 0: no threshold; NO_ROW: its level has no row */
 	enum level told;
 };
 struct look {
@@ -37,10 +39,14 @@ static void found_read(void *arg, const struct db_row *row)
 	struct look *l = arg;
 
 	assert(l->count < PAGE);
-	l->list[l->count++] =
-		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
-	                       db_int(row, 2),           db_int(row, 4),
-	                       db_int(row, 5),           row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE};
+	l->list[l->count++] = (struct found){
+		.sku_id = (uint32_t)db_int(row, 0),
+		.location_id = (uint32_t)db_int(row, 1),
+		.available = db_int(row, 2),
+		.told = row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE,
+		.low = db_int(row, 4),
+		.stamp = row->col[3] ? db_int(row, 5) : NO_ROW,
+	};
 }
 
 static int found_order(const void *a, const void *b)
@@ -98,7 +104,7 @@ static void crossed_run(struct txn *t, const struct found *list, size_t count)
 		const struct found *f = &list[i];
 		enum level          level = level_of(f->available, f->low);
 
-		if (f->stamp == 0)
+		if (f->stamp == NO_ROW)
 			values_row(&made, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level));
 		else
 			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level), V_INT(f->stamp));

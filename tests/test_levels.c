@@ -70,6 +70,25 @@ Test(levels, movements_at_two_locations)
 	     "wait " TOLD "                 -> items[3].type=stock.back items[3].data.location=paris items=4");
 }
 
+Test(levels, low_where_there_is_a_threshold)
+{
+	flow(WATCHED,
+	     "receipt A +10                 -> 201",
+	     "sql INSERT INTO level (sku_id, location_id, level, low, stamp) SELECT sku_id, 1, 1, 3, 0 FROM sku",
+	     "restart",
+	     "wait sql SELECT fence > 1 AND task_id IS NOT NULL FROM level_watch -> 1",
+	     "reserve R1 A=6                -> 201",
+	     "reserve R2 A=1                -> 201",
+	     "wait " TOLD "                 -> items=stock.low items[0].data.available=3 items[0].data.low=3",
+	     "reserve R3 A=3                -> 201",
+	     "wait " TOLD "                 -> items=stock.low,stock.out items[1].data.low=3",
+	     "release R2                    -> 200",
+	     "wait " TOLD "                 -> items=stock.low,stock.out,stock.back items[2].data.available=1",
+	     "release R1                    -> 200",
+	     "wait " TOLD "                 -> items=stock.low,stock.out,stock.back,stock.back"
+	     "                                 items[3].data.available=7");
+}
+
 /* What reserves and settles moves nothing that could be sold. */
 Test(levels, nothing_is_told_twice)
 {
