@@ -47,10 +47,11 @@ const struct command commands[] = {
          "--after takes a cursor, a time, or now; without it the oldest event that is kept comes first. Exits with 1\n"
          "where the cursor is none, or of events that are no longer kept, or where no events are kept.\n",
          events_run},
-	{"work", WORK, "settle|expire", "claims due reservations and completes them",
+	{"work", WORK, "settle|expire|deliver", "claims due reservations and completes them; brings events to webhooks",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
          "  holdfast work expire --every 1\n"
+         "  holdfast work deliver --webhooks-allow 10.0.0.0/8\n"
          "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
 	{"reap", REAP, "", "frees the orders of workers that went silent",

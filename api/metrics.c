@@ -72,6 +72,8 @@ VALUE(fenced, counter_here(COUNT_FENCED))
 VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
 VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
+VALUE(delivered, counter_here(COUNT_DELIVERED))
+VALUE(undelivered, counter_here(COUNT_UNDELIVERED))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
@@ -195,6 +197,12 @@ static void write_oldest_lease(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
+}
+
+static void write_undelivered_age(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->undelivered_ms / 1e3);
 }
 
 static void begin(struct scrape *p, const char *name, const char *type, const char *help)

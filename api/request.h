@@ -18,6 +18,7 @@ struct event;
 struct key;
 struct keys;
 struct limit;
+struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
 
@@ -29,8 +30,9 @@ struct requests {
 	struct connections *connections;
 	struct keys        *keys;  /* NULL: every call is let in */
 	struct limit       *limit; /* NULL: without keys */
-	size_t              body_max;
-	bool                draining;                       /* true: every answer is the last of its connection */
+	const struct webhook_options *webhooks;
+	size_t                        body_max;
+	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
 	/* ---- private to request.c */

@@ -33,6 +33,8 @@ struct serve {
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
+
+	struct webhook_options webhooks;
 };
 
 static void check_write(struct json_writer *w, const char *name, bool ok, const char *detail)
@@ -125,6 +127,7 @@ static int doors_open(struct serve *s)
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
 	                                  .tls = s->tls,
+	                                  .webhooks = &s->webhooks,
 	                                  .connections_max = (size_t)option_count(OPTION_max_connections, 0),
 	                                  .buffered_max = (size_t)option_count(OPTION_max_buffered, 0),
 	                                  .request_s = option_count(OPTION_request_timeout, 0),
@@ -143,8 +146,7 @@ static int doors_open(struct serve *s)
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
 		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
-		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : "expire,settle,reap")
-		                  : "none");
+		          s->jobs ? (*option_text(OPTION_jobs) ? option_text(OPTION_jobs) : JOBS_ALL) : "none");
 	if (!s->jobs)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
@@ -224,10 +226,10 @@ static int serve_configure(struct serve *s)
 	int  status;
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
-		say("--jobs knows expire, settle and reap");
+		say("--jobs knows expire, settle, reap and deliver");
 		return EXIT_CONFIG;
 	}
-	if (!keys_configure(s) || !tls_configure(s))
+	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;
 	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
 	if (status == EXIT_DONE)
@@ -254,7 +256,8 @@ static int serve_work(struct serve *s)
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine));
+		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine),
+		                    &s->webhooks);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -8,14 +8,16 @@ struct engine;
 struct keys;
 struct listenings;
 struct tls;
+struct webhook_options;
 
 struct service_options {
-	struct listenings *listen; /* bound; it listens from service_open to service_close */
-	size_t             body_max;
-	size_t             connections_max, buffered_max; /* see connection.h for these four */
-	int64_t            request_s, idle_s;
-	struct keys       *keys;                            /* NULL: every call is let in */
-	struct tls        *tls;                             /* NULL: plain text */
+	struct listenings            *listen; /* bound; it listens from service_open to service_close */
+	size_t                        body_max;
+	size_t                        connections_max, buffered_max; /* see connection.h for these four */
+	int64_t                       request_s, idle_s;
+	struct keys                  *keys;                 /* NULL: every call is let in */
+	struct tls                   *tls;                  /* NULL: plain text */
+	const struct webhook_options *webhooks;             /* of calls about webhooks */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *arg;
 };

@@ -92,6 +92,7 @@ struct census { /* OP_COUNTS */
 	int64_t ready[STATES];           /* held and confirmed ones that are due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* age of the oldest due one; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
+	int64_t undelivered_ms; /* how long the oldest event waits for a webhook */
 	int64_t counted_ms; /* clock_boot_ms */
 };
 

@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "jobs/claim.h"
 #include "jobs/database.h"
+#include "jobs/deliver.h"
 #include "jobs/work.h"
 
 #include <signal.h>
@@ -24,11 +25,47 @@ enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 _Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
                "options.h has the limits of claim.h and work.h");
 
-/* Opens the database and runs `count` workers to their end. */
-static int workers_run(struct work *work, unsigned count)
+/* Starts `count` workers, and waits for their end. */
+static int workers_join(const struct work *work, unsigned count)
+{
+	struct worker *workers[WORKERS_MAX];
+	int            status = EXIT_DONE;
+
+	for (unsigned i = 0; i < count; i++)
+		workers[i] = worker_start(work, i);
+	for (unsigned i = 0; i < count; i++) {
+		int of_worker = worker_join(workers[i]);
+
+		status = of_worker ? of_worker : status;
+	}
+	return status;
+}
+
+static int deliverers_join(const struct work *work, const struct webhook_options *webhooks, unsigned count)
+{
+	struct deliver    options = {.target = work->target,
+	                             .catalogue = work->catalogue,
+	                             .webhooks = webhooks,
+	                             .lease_s = work->lease_s,
+	                             .once = work->once,
+	                             .stop = work->stop};
+	struct deliverer *deliverers[WORKERS_MAX];
+	int               status = EXIT_DONE;
+
+	for (unsigned i = 0; i < count; i++)
+		deliverers[i] = deliverer_start(&options);
+	for (unsigned i = 0; i < count; i++) {
+		int of_one = deliverer_join(deliverers[i]);
+
+		status = of_one ? of_one : status;
+	}
+	return status;
+}
+
+/* Opens the database and runs `count` workers to their end; with webhooks, deliverers. */
+static int workers_run(struct work *work, const struct webhook_options *webhooks, unsigned count)
 {
 	static struct stop      stop; /* the signal thread outlives this function */
-	struct worker          *workers[WORKERS_MAX];
 	struct database         database;
 	struct database_options options = option_database(EMBEDDED_FIND);
 	int                     status;
@@ -41,13 +78,7 @@ static int workers_run(struct work *work, unsigned count)
 	work->target = database.target;
 	work->catalogue = catalogue_new();
 	work->stop = &stop;
-	for (unsigned i = 0; i < count; i++)
-		workers[i] = worker_start(work, i);
-	for (unsigned i = 0; i < count; i++) {
-		int of_worker = worker_join(workers[i]);
-
-		status = of_worker ? of_worker : status;
-	}
+	status = webhooks ? deliverers_join(work, webhooks, count) : workers_join(work, count);
 	catalogue_free(work->catalogue);
 	database_close(&database);
 	return database_status(status);
@@ -55,25 +86,30 @@ static int workers_run(struct work *work, unsigned count)
 
 int work_run(const struct command *self, int argc, char **argv)
 {
-	struct work work = {0};
-	char       *kind = NULL;
-	int         status = options_read(self, argc, argv, &kind, 1);
+	struct webhook_options webhooks;
+	struct work            work = {0};
+	char                  *kind = NULL;
+	int                    status = options_read(self, argc, argv, &kind, 1);
+	bool                   delivers;
 
 	if (status != EXIT_DONE)
 		return status;
+	delivers = kind && strcmp(kind, "deliver") == 0;
 	work.kind = kind ? task_kind_find(kind) : TASK_NO_KIND;
-	if (work.kind == TASK_NO_KIND || (option_given(OPTION_once) && option_given(OPTION_every))) {
+	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every))) {
 		say("%s; try `holdfast work --help`",
-		    work.kind ? "--once and --every do not go together" : "work settle or work expire");
+		    work.kind || delivers ? "--once and --every do not go together" : "work settle, expire or deliver");
 		return EXIT_USAGE;
 	}
+	if (delivers && (status = webhook_options_read(&webhooks)) != EXIT_DONE)
+		return status;
 	work.batch = option_count(OPTION_batch, 0);
 	work.lease_s = option_count(OPTION_lease, 0);
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
 	work.exec = option_text(OPTION_exec);
 	work.once = option_given(OPTION_once);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
-	return workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
+	return workers_run(&work, delivers ? &webhooks : NULL, (unsigned)option_count(OPTION_workers, 1));
 }
 
 /* The output of `reap`. */
@@ -132,7 +168,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 	work.dry = reaped.dry = option_given(OPTION_dry_run);
 	work.once = reaped.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
-	return workers_run(&work, 1);
+	return workers_run(&work, NULL, 1);
 }
 
 /* ---- kick */

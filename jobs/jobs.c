@@ -1,4 +1,4 @@
-/* jobs.c - see jobs.h. Each job is one worker. */
+/* jobs.c - see jobs.h. Each job is one worker, but for the deliverer, which has a thread of its own kind. */
 #include "jobs/jobs.h"
 #include "engine/base/memory.h"
 #include "jobs/complete.h"
@@ -7,12 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 3, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
+enum {
+	WORKERS = 3,
+	JOBS_MAX = WORKERS + 1,
+	EXPIRE_PAUSE_MS = 500,
+	SETTLE_PAUSE_MS = 1000,
+	REAP_PAUSE_MS = 5000,
+	BATCH = 500
+};
 
 struct jobs {
-	struct stop    stop;
-	struct worker *workers[JOBS_MAX];
-	unsigned       count;
+	struct stop       stop;
+	struct worker    *workers[WORKERS];
+	unsigned          count;
+	struct deliverer *deliverer; /* NULL: the list has none */
 };
 
 static const struct {
@@ -23,6 +31,7 @@ static const struct {
 	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS},
 	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS},
 	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
+	{"deliver", TASK_NO_KIND, 0},
 };
 
 /* A bit for each job of the list, all bits for an empty list; 0: the list names an unknown job. */
@@ -47,7 +56,8 @@ bool jobs_list_valid(const char *list)
 	return jobs_named(list) != 0;
 }
 
-struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c)
+struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c,
+                       const struct webhook_options *webhooks)
 {
 	unsigned     named = jobs_named(list);
 	struct jobs *j = mem_alloc(sizeof(*j));
@@ -61,12 +71,19 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 
 	assert(named);
 	stop_init(&j->stop);
-	for (unsigned i = 0; i < JOBS_MAX; i++)
+	for (unsigned i = 0; i < WORKERS; i++)
 		if (named & 1U << i) {
 			work.kind = inside[i].kind;
 			work.pause_ms = inside[i].pause_ms;
 			j->workers[j->count++] = worker_start(&work, i);
 		}
+	if (named & 1U << WORKERS)
+		j->deliverer = deliverer_start(&(struct deliver){.target = *target,
+		                                                 .catalogue = c,
+		                                                 .webhooks = webhooks,
+		                                                 .lease_s = LEASE_S,
+		                                                 .inside = true,
+		                                                 .stop = &j->stop});
 	return j;
 }
 
@@ -77,6 +94,8 @@ void jobs_close(struct jobs *j)
 	stop_now(&j->stop);
 	for (unsigned i = 0; i < j->count; i++)
 		worker_join(j->workers[i]);
+	if (j->deliverer)
+		deliverer_join(j->deliverer);
 	stop_fini(&j->stop);
 	free(j);
 }

@@ -313,6 +313,10 @@ Test(feed, names_are_read)
 	run(s.db, "INSERT INTO api_key (key_id, name, created_at) VALUES (6,'web',UTC_TIMESTAMP(3))");
 	PAGE(NULL, NULL, 10, "1.100.0");
 	cr_expect_str_eq(page.events[0]->made_by_name, "web");
+	run(s.db, "UPDATE api_key SET name = 'till' WHERE key_id = 6");
+	catalogue_forget(catalogue);
+	PAGE(NULL, NULL, 10, "1.100.0");
+	cr_expect_str_eq(page.events[0]->made_by_name, "till", "of another past");
 	text_fini(&changes);
 }
 
@@ -553,10 +557,11 @@ Test(feed, a_cursor_of_another_past)
 /* A row that was kept from the page before is given only as the database has it. */
 Test(feed, kept_rows_are_compared)
 {
-	rows_write("1.100 1.110 1.120");
+	rows_write("1.100 1.110 1.120.2");
 	PAGE(NULL, NULL, 1, "1.100.0 ..");
-	run(s.db, "UPDATE event SET stamp = 115 WHERE event_no = 2");
-	PAGE(cursor, NULL, 9, "1.115.0 1.120.0");
+	run(s.db, "UPDATE event e JOIN event o ON o.event_no = 3 SET e.stamp = 115, e.changes = o.changes"
+	          " WHERE e.event_no = 2");
+	PAGE(cursor, NULL, 9, "1.115.0 1.115.1 1.120.0 1.120.1");
 }
 
 Test(feed, events_off)
@@ -603,18 +608,20 @@ Test(feed, a_cursor_behind_each_event)
 {
 	static const char *const all[] = {"1.100.1", "1.100.3", "2.105.1", "3.107.1", "1.110.1"};
 	struct feed_page         whole;
+	char                     expected[20];
 
-	rows_write("1.100.5 2.105.3 3.106 3.107.2 1.110.2");
+	rows_write("1.100.5 2.105.3 3.106 3.107.2 1.110.2 2.120");
 	PAGE(NULL, "stock.back", 9, "1.100.1 1.100.3 2.105.1 3.107.1 1.110.1");
 	whole = page;
 	page = (struct feed_page){0};
 	for (size_t i = 0; i <= whole.count; i++) {
 		keep(feed_cursor(&whole, i));
-		PAGE(cursor, "stock.back", 1,
-		     i + 1 < whole.count ? strcat(strcpy((char[20]){0}, all[i]), " ..")
-		     : i < whole.count   ? all[i]
-		                         : "");
+		snprintf(expected, sizeof(expected), "%s%s", i < whole.count ? all[i] : "",
+		         i < whole.count ? " .." : "");
+		PAGE(cursor, "stock.back", 1, expected);
 	}
+	keep(feed_cursor(&whole, whole.count));
+	cr_expect_str_eq(cursor, whole.cursor, "what nobody wanted is passed, too");
 	feed_page_fini(&whole);
 }
 

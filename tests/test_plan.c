@@ -44,6 +44,11 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
 	          "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
+	run(s.db,
+	    "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
+	    " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
+	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
+	    " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
@@ -144,6 +149,18 @@ static const struct plan {
 	{RESERVATION_LIST, "", NO_SORT},
 	{RESERVATION_LIST_WAITING, "", NO_SORT},
 	{RESERVATION_LIST_TASKED, "", NO_SORT},
+	{WEBHOOK_FIND, "", NO_SORT},
+	{WEBHOOK_LIST, "", NO_SORT},
+	{WEBHOOK_DELETE, "", NO_SORT},
+	{WEBHOOK_ENABLE, "", NO_SORT},
+	{WEBHOOK_ROTATE, "", NO_SORT},
+	{WEBHOOK_CLAIM, "", NO_SORT},
+	{WEBHOOK_MINE, "", NO_SORT},
+	{WEBHOOK_RENEW, "", NO_SORT},
+	{WEBHOOK_RETURN, "", NO_SORT},
+	{WEBHOOK_SAVE, "", NO_SORT},
+	{WEBHOOK_PASS, "", NO_SORT},
+	{WEBHOOK_FIGURES, "", NO_SORT},
 	{FEED_LOG, "", NO_SORT},
 	{FEED_WRITERS, "", NO_SORT},
 	{FEED_LOOK, "", NO_SORT},
@@ -200,6 +217,12 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .location = location,
 		                             .state = 2,
 		                             .ttl_s = 10,
+		                             .webhook = "W7",
+		                             .secret = "whsec_",
+		                             .cursor = "c",
+		                             .task = 7,
+		                             .version = 1,
+		                             .lease_s = 30,
 		                             .after_code = "A",
 		                             .after_at = DAY_2020,
 		                             .until_at = DAY_2020,

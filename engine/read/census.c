@@ -29,11 +29,17 @@ static void tasks_count_read(void *arg, const struct db_row *row)
 	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* a row made by a clock that was ahead */
 }
 
+static void webhooks_read(void *arg, const struct db_row *row)
+{
+	((struct census *)arg)->undelivered_ms = db_int(row, 0);
+}
+
 bool census_read(struct db *db, struct census *out)
 {
 	*out = (struct census){.counted_ms = clock_boot_ms()};
 	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
-	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK;
+	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
+	       txn_ask(db, WEBHOOK_FIGURES, NULL, webhooks_read, out) == DB_OK;
 }
 
 /* ---- counters of processes without /metrics */

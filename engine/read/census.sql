@@ -12,6 +12,13 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
   FROM worker_task FORCE INDEX (open_lease) WHERE state = {open};
 
+-- name: webhook_figures
+-- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
+-- knows.
+SELECT COALESCE(MAX(IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
+                       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))), 0)
+  FROM webhook FORCE INDEX (claim) WHERE state = {active};
+
 -- name: counters_leave
 -- Rows: (name, increase).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);

@@ -235,8 +235,7 @@ static bool source_follow(const struct feed_place *from, struct feed_source *s, 
 	if (named) {
 		w->event_no = named->event_no;
 		w->check = named->check;
-		return s->last >= w->event_no && s->floor_no <= w->event_no &&
-		       (s->floor_no < w->event_no || w->check == feed_check(s->floor_no, s->floor_stamp));
+		return s->last >= w->event_no && s->floor_no <= w->event_no;
 	}
 	if (s->writer_id > from->known)
 		return s->floor_no == 0;

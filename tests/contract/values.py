@@ -76,6 +76,8 @@ class Maker:
     def valid_string(self, schema, name):
         low, high = schema.get('minLength', 0), schema.get('maxLength', 20)
         length = self.chance.choice((max(low, 1), high, self.chance.randint(max(low, 1), high)))
+        if schema.get('format') in ('uri', 'date-time'):
+            return {'uri': 'https://c.example/', 'date-time': '2026-11-22T08:00:00Z'}[schema['format']]
         if 'pattern' in schema:
             text = ''.join(self.chance.choice(ALPHABET + '  ') for _ in range(length))
             return 'A' if self.document.errors(schema, text) else text

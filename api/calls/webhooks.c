@@ -1,0 +1,407 @@
+/* webhooks.c - see webhooks.h. jobs/webhook.c does the work itself, on the background reader's connection. A struct
+ * webhook_call carries the questions of a call and their answers, and belongs to an operation. A secret leaves the
+ * service in the answer of the call that made it, and nowhere else. */
+#include "api/calls/webhooks.h"
+#include "api/calls/page.h"
+#include "api/request.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/read/cursor.h"
+#include "jobs/deliver.h"
+#include "jobs/webhook.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPES_MAX = 64 };
+
+struct webhook_call {
+	/* ---- asked */
+	const struct webhook_options *options;
+	char                          webhook_id[ID_MAX + 1]; /* of a list: the id behind which it begins */
+	struct webhook                asked;
+	char                          secret[SECRET_SIZE]; /* the new one */
+	char                         *from;                /* a time; NULL: none */
+	bool                          skip;
+	size_t                        limit;
+	/* ---- answered */
+	struct webhook  webhook;
+	enum outcome    outcome;
+	struct webhook *list;
+	size_t          count;
+};
+
+static void list_empty(struct webhook_call *call)
+{
+	for (size_t i = 0; i < call->count; i++)
+		webhook_fini(&call->list[i]);
+	call->count = 0;
+}
+
+static void call_free(void *arg)
+{
+	struct webhook_call *call = arg;
+
+	list_empty(call);
+	webhook_fini(&call->asked);
+	webhook_fini(&call->webhook);
+	OPENSSL_cleanse(call->secret, sizeof(call->secret));
+	free(call->list);
+	free(call->from);
+	free(call);
+}
+
+static struct webhook_call *call_new(struct request *r)
+{
+	struct webhook_call *call = mem_alloc(sizeof(*call));
+
+	call->options = r->all->webhooks;
+	strcpy(call->webhook_id, r->param);
+	return call;
+}
+
+static void call_start(struct request *r, struct webhook_call *call,
+                       enum db_result (*run)(struct db *db, struct catalogue *c, void *arg),
+                       void (*answer)(struct request *r))
+{
+	struct op *op = op_new(OP_RUN, 0, 0);
+
+	op->job.run = run;
+	op->job.arg = call;
+	op->job.run_free = call_free;
+	request_start(r, op, answer);
+}
+
+/* ---- answers */
+
+static void types_write(struct json_writer *w, const char *types)
+{
+	if (!types)
+		return;
+	json_open_array(w, "types");
+	for (size_t len; *types; types += len + (types[len] == ',')) {
+		len = strcspn(types, ",");
+		json_put_bytes(w, NULL, types, len);
+	}
+	json_close_array(w);
+}
+
+static void failures_write(struct json_writer *w, const struct webhook *h)
+{
+	if (h->last_status >= 0)
+		json_put_int(w, "last_status", h->last_status);
+	if (h->last_error)
+		json_put_string(w, "last_error", h->last_error);
+	json_put_int(w, "failures", h->failures);
+	if (h->failures == 0)
+		return;
+	json_put_string(w, "failed_event", h->failed_event);
+	json_put_time(w, "failing_since", h->failing_since);
+	if (h->state == WEBHOOK_ACTIVE)
+		json_put_time(w, "retry_at", h->retry_at);
+}
+
+static void webhook_write(struct json_writer *w, const struct webhook *h)
+{
+	json_put_string(w, "webhook_id", h->webhook_id);
+	json_put_string(w, "url", h->url);
+	types_write(w, h->types);
+	json_put_string(w, "from", h->from_oldest ? "oldest" : "now");
+	json_put_int(w, "parallel", h->parallel);
+	json_put_string(w, "state", h->state == WEBHOOK_ACTIVE ? "active" : "off");
+	if (h->state != WEBHOOK_ACTIVE)
+		json_put_string(w, "reason", webhook_reason(h->state));
+	json_put_time(w, "created_at", h->created_at);
+	if (h->rotated_at != TIME_NONE)
+		json_put_time(w, "rotated_at", h->rotated_at);
+	json_put_int(w, "cursor_age_s", h->age_ms / 1000);
+	failures_write(w, h);
+}
+
+/* OUTCOME_OK, OUTCOME_REPLAYED, or why the call was refused. */
+static enum outcome call_outcome(struct request *r)
+{
+	enum outcome outcome = request_outcome(r, 0);
+
+	return outcome == OUTCOME_OK ? ((struct webhook_call *)r->ops[0]->job.arg)->outcome : outcome;
+}
+
+static void read_write(struct json_writer *w, void *arg)
+{
+	webhook_write(w, &((struct webhook_call *)arg)->webhook);
+}
+
+static void secret_write(struct json_writer *w, void *arg)
+{
+	const struct webhook_call *call = arg;
+
+	webhook_write(w, &call->webhook);
+	json_put_string(w, "secret", call->secret);
+}
+
+static void answer_webhook(struct request *r)
+{
+	if (call_outcome(r) == OUTCOME_OK)
+		reply_object(r, 200, read_write, r->ops[0]->job.arg);
+	else
+		reply_refused(r, call_outcome(r), NULL, NULL);
+}
+
+/* ---- one, and the list */
+
+static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	(void)c;
+	return webhook_find(db, call->webhook_id, &call->webhook, &call->outcome);
+}
+
+void get_webhook(struct request *r)
+{
+	if (query_end(r))
+		call_start(r, call_new(r), run_find, answer_webhook);
+}
+
+static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	(void)c;
+	list_empty(call);
+	return webhook_list(db, call->webhook_id, call->list, call->limit + 1, &call->count);
+}
+
+static void list_write(struct json_writer *w, void *arg)
+{
+	const struct webhook_call *call = arg;
+	bool                       more = call->count > call->limit;
+	size_t                     count = call->count - more;
+	char                       cursor[CURSOR_SIZE] = "";
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		webhook_write(w, &call->list[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	if (more)
+		cursor_write_code(cursor, call->list[count - 1].webhook_id);
+	page_write(w, cursor);
+}
+
+static void answer_list(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, list_write, r->ops[0]->job.arg);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void get_webhooks(struct request *r)
+{
+	const char          *cursor;
+	int64_t              limit;
+	size_t               len = 0;
+	struct webhook_call *call;
+
+	if (!page_read(r, &limit, &cursor) || !query_end(r))
+		return;
+	call = call_new(r);
+	if (cursor && !cursor_read_code(cursor, call->webhook_id, &len)) {
+		call_free(call);
+		reply_refused(r, BAD_CURSOR, NULL, NULL);
+		return;
+	}
+	call->webhook_id[len] = '\0';
+	call->limit = (size_t)limit;
+	call->list = mem_alloc((call->limit + 1) * sizeof(*call->list));
+	call_start(r, call, run_list, answer_list);
+}
+
+/* ---- delete */
+
+static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
+{
+	(void)c;
+	return webhook_delete(db, ((struct webhook_call *)arg)->webhook_id);
+}
+
+static void answer_deleted(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_as(r, 204, "", NULL, 0);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void delete_webhook(struct request *r)
+{
+	if (query_end(r))
+		call_start(r, call_new(r), run_delete, answer_deleted);
+}
+
+/* ---- make */
+
+static enum db_result run_make(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	return webhook_make(db, c, &call->options->vault, &call->asked, call->secret, &call->webhook, &call->outcome);
+}
+
+static void answer_made(struct request *r)
+{
+	struct webhook_call *call = r->ops[0]->job.arg;
+	enum outcome         outcome = call_outcome(r);
+
+	if (outcome == OUTCOME_OK)
+		reply_location(r, "webhooks/", call->asked.webhook_id);
+	if (outcome == OUTCOME_REPLAYED)
+		reply_header(r, "Idempotent-Replayed", "true");
+	if (outcome == OUTCOME_OK)
+		reply_object(r, 201, secret_write, call);
+	else if (outcome == OUTCOME_REPLAYED)
+		reply_object(r, 200, read_write, call);
+	else
+		reply_refused(r, outcome, NULL, NULL);
+}
+
+static void read_url(struct json_reader *in, struct webhook_call *call)
+{
+	const char *url = "", *why;
+	size_t      len;
+
+	if (!json_string(in, "url", JSON_REQUIRED, &url, &len))
+		return;
+	if (webhook_url_valid(url, &call->options->sender, &why))
+		call->asked.url = mem_copy(url);
+	else
+		json_refuse(in, "url", why);
+}
+
+/* The types as a set, in the order of their numbers. */
+static void read_types(struct json_reader *in, struct webhook_call *call)
+{
+	struct event_filter filter = {0};
+	struct text         list = {0};
+	const void         *element;
+	const char         *word;
+	size_t              len, count = json_array(in, "types", 1, TYPES_MAX, &element);
+	char                name[32];
+
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_code(in, "types", i, element, ID_MAX, &word, &len);
+		snprintf(name, sizeof(name), "types[%zu]", i);
+		if (!in->failed && !event_type_find(word))
+			json_refuse(in, name, "is no type of event");
+		else
+			filter.wanted[event_type_find(word)] = true;
+	}
+	for (int t = 1; t < EVENT_TYPES; t++)
+		if (filter.wanted[t])
+			text_format(&list, "%s%s", list.len ? "," : "", event_type_name((enum event_type)t));
+	call->asked.types = mem_copy(list.data);
+	text_fini(&list);
+}
+
+void post_webhook(struct request *r)
+{
+	static const char *const words[] = {"now", "oldest", NULL};
+	struct json_reader       in;
+	struct json_fault        fault;
+	const char              *id = "";
+	size_t                   len = 0;
+	int64_t                  parallel = 1;
+	int                      from = 0;
+	struct webhook_call     *call;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	call = call_new(r);
+	json_code(&in, "webhook_id", JSON_REQUIRED, ID_MAX, &id, &len);
+	memcpy(call->asked.webhook_id, id, len);
+	read_url(&in, call);
+	if (json_has(&in, "types"))
+		read_types(&in, call);
+	json_word(&in, "from", JSON_OPTIONAL, words, &from);
+	json_int(&in, "parallel", JSON_OPTIONAL, 1, PARALLEL_MAX, &parallel);
+	if (!read_end(r, &in, &fault)) {
+		call_free(call);
+		return;
+	}
+	call->asked.from_oldest = from == 1;
+	call->asked.parallel = (unsigned)parallel;
+	secret_make(call->secret);
+	call_start(r, call, run_make, answer_made);
+}
+
+/* ---- enable, rotate */
+
+static enum db_result run_enable(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	return webhook_enable(db, c, call->webhook_id, call->from, call->skip, &call->webhook, &call->outcome);
+}
+
+void post_webhook_enable(struct request *r)
+{
+	struct json_reader   in;
+	struct json_fault    fault;
+	const char          *from = NULL;
+	size_t               len;
+	int64_t              us;
+	struct webhook_call *call;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	call = call_new(r);
+	json_bool(&in, "skip", JSON_OPTIONAL, &call->skip);
+	json_string(&in, "from", JSON_OPTIONAL, &from, &len);
+	if (from && !time_read(from, &us))
+		json_refuse(&in, "from", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
+	if (from && call->skip)
+		json_refuse(&in, "skip", "does not go together with from");
+	call->from = mem_copy(from);
+	if (read_end(r, &in, &fault))
+		call_start(r, call, run_enable, answer_webhook);
+	else
+		call_free(call);
+}
+
+static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	(void)c;
+	return webhook_rotate(db, &call->options->vault, call->webhook_id, call->secret, &call->webhook,
+	                      &call->outcome);
+}
+
+static void answer_rotated(struct request *r)
+{
+	if (call_outcome(r) == OUTCOME_OK)
+		reply_object(r, 200, secret_write, r->ops[0]->job.arg);
+	else
+		reply_refused(r, call_outcome(r), NULL, NULL);
+}
+
+void post_webhook_rotate(struct request *r)
+{
+	struct json_reader   in;
+	struct json_fault    fault;
+	struct webhook_call *call;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	call = call_new(r);
+	secret_make(call->secret);
+	if (read_end(r, &in, &fault))
+		call_start(r, call, run_rotate, answer_rotated);
+	else
+		call_free(call);
+}

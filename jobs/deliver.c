@@ -1,0 +1,468 @@
+/* deliver.c - see deliver.h. One loop: claims, looks after its rows, reads one page for one webhook, begins attempts,
+ * and lets the sender work until one has ended or something is due. */
+#include "jobs/deliver.h"
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/base/options.h"
+#include "engine/db/txn.h"
+#include "engine/past.h"
+#include "engine/read/census.h"
+#include "engine/read/feed.h"
+#include "jobs/address.h"
+#include "jobs/hook.h"
+#include "jobs/webhook.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CLAIMS: webhooks taken at a time, so that several deliverers get some each. A lease is renewed at a third of it. */
+enum {
+	CLAIM_MS = 500,
+	CLAIMS = 8,
+	LOOK_MS = 100,
+	WATCH_MS = 500,
+	SAVE_MS = 1000,
+	REREAD_MS = 5000,
+	FAILED_MS = 500,
+	CLOSE_MS = 300,
+	POSTED_MAX = 64,
+	UNAVAILABLE_MS = 30000,
+};
+
+struct deliverer {
+	struct deliver options;
+	pthread_t      thread;
+	struct db     *db;
+	struct past    past;
+	struct sender *sender;
+	struct feed   *feed;    /* for looks alone: each hook reads with one of its own */
+	int64_t        task_id; /* drawn by chance */
+	struct hook  **hooks;
+	size_t         count, max;
+	bool           claims;          /* the last claim has taken something */
+	size_t         turn;            /* the hook that reads next */
+	struct text    body;            /* of the attempt that is being begun */
+	int64_t        leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
+	int64_t        claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
+	int64_t        since_ms; /* when the database last answered well */
+	int            status;
+};
+
+int webhook_options_read(struct webhook_options *o)
+{
+	struct address_ranges ranges = {0};
+	char                  why[400] = "";
+	const char           *allow = option_text(OPTION_webhooks_allow);
+	bool                  ok = vault_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why)) &&
+	          (!allow || address_ranges_add(&ranges, allow, why, sizeof(why)));
+
+	address_ranges_fini(&ranges);
+	o->allow[0] = allow;
+	o->sender = (struct sender_options){.allow = o->allow, .allow_count = allow != NULL};
+	if (!ok)
+		say("%s: %s",
+		    o->vault.has_key || !option_given(OPTION_webhooks_key) ? "--webhooks-allow" : "--webhooks-key",
+		    why);
+	return ok ? EXIT_DONE : EXIT_CONFIG;
+}
+
+/* ---- rows of the database */
+
+/* What the hook has come to goes into its row. A row that is another's by now is left. */
+static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
+{
+	int64_t                    due_ms = now_ms;
+	struct window_event       *oldest = window_at(h->window, 0);
+	const struct window_event *failing = hook_failing(h, &due_ms);
+	char                       id[EVENT_ID_SIZE];
+	enum db_result             result;
+
+	if (failing)
+		event_id(id, failing->event);
+	result = txn_ask(d->db, WEBHOOK_SAVE,
+	                 &(struct fill){.webhook = h->webhook.webhook_id,
+	                                .task = d->task_id,
+	                                .version = h->webhook.version,
+	                                .state = h->state,
+	                                .lease_s = d->options.lease_s,
+	                                .cursor = window_place(h->window),
+	                                .behind = oldest != NULL,
+	                                .from_at = oldest ? oldest->event->at : 0,
+	                                .status = h->last_status,
+	                                .error = *h->last_error ? h->last_error : NULL,
+	                                .failures = failing ? failing->failing.count : 0,
+	                                .event = failing ? id : NULL,
+	                                .failing_ms = failing ? now_ms - failing->failing.since_ms : 0,
+	                                .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
+	                 NULL, NULL);
+	if (result != DB_OK)
+		return result;
+	h->changed = false;
+	h->saved_ms = now_ms;
+	if (db_changed(d->db) == 0 || h->state != WEBHOOK_ACTIVE)
+		h->left = true;
+	if (db_changed(d->db) > 0 && h->state != WEBHOOK_ACTIVE)
+		log_event(LOG_WARN, "webhook_off", "webhook=%s reason=%s status=%d failures=%u why=%s",
+		          h->webhook.webhook_id, webhook_reason(h->state), h->last_status,
+		          failing ? failing->failing.count : 0, h->last_error);
+	return DB_OK;
+}
+
+struct rows {
+	struct webhook *list;
+	size_t          count, max;
+};
+
+static void row_add(void *arg, const struct db_row *row)
+{
+	struct rows *in = arg;
+
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	webhook_read(&in->list[in->count++], row);
+}
+
+static struct hook *hook_find(struct deliverer *d, const char *webhook_id)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (!d->hooks[i]->left && strcmp(d->hooks[i]->webhook.webhook_id, webhook_id) == 0)
+			return d->hooks[i];
+	return NULL;
+}
+
+/* A webhook whose secret does not open here is for a process with another key. */
+static enum db_result row_pass(struct deliverer *d, const struct webhook *row)
+{
+	log_event(LOG_ERROR, "webhook_sealed", "webhook=%s hint=\"--webhooks-key is not the key of its secret\"",
+	          row->webhook_id);
+	return txn_ask(d->db, WEBHOOK_PASS, &(struct fill){.webhook = row->webhook_id, .task = d->task_id}, NULL, NULL);
+}
+
+/* A row with another version was claimed anew: what was known of it is void. */
+static enum db_result row_enter(struct deliverer *d, struct webhook *row)
+{
+	struct hook *h = hook_find(d, row->webhook_id);
+
+	if (h && h->webhook.version == row->version) {
+		hook_secrets(h, &d->options.webhooks->vault, row);
+		return DB_OK;
+	}
+	if (h)
+		h->left = true;
+	h = hook_new(row, &d->options.webhooks->vault, d->options.catalogue);
+	if (!h)
+		return row_pass(d, row);
+	d->hooks = mem_reach(d->hooks, d->count, &d->max, sizeof(struct hook *));
+	d->hooks[d->count++] = h;
+	return DB_OK;
+}
+
+static bool row_is_there(const struct rows *rows, const struct hook *h)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->list[i].version == h->webhook.version &&
+		    strcmp(rows->list[i].webhook_id, h->webhook.webhook_id) == 0)
+			return true;
+	return false;
+}
+
+/* What is deleted, switched off or another's is left, what was claimed is begun. */
+static enum db_result rows_watch(struct deliverer *d)
+{
+	struct rows    rows = {0};
+	enum db_result result = txn_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, row_add, &rows);
+
+	for (size_t i = 0; result == DB_OK && i < d->count; i++)
+		d->hooks[i]->left |= !row_is_there(&rows, d->hooks[i]);
+	for (size_t i = 0; i < rows.count; i++) {
+		if (result == DB_OK)
+			result = row_enter(d, &rows.list[i]);
+		webhook_fini(&rows.list[i]);
+	}
+	free(rows.list);
+	return result;
+}
+
+static enum db_result rows_claim(struct deliverer *d)
+{
+	enum db_result result =
+		txn_ask(d->db, WEBHOOK_CLAIM,
+	                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s, .limit = CLAIMS}, NULL, NULL);
+
+	d->claims = result == DB_OK && db_changed(d->db) > 0;
+	if (d->claims)
+		d->watch_ms = 0;
+	return result;
+}
+
+static enum db_result rows_renew(struct deliverer *d)
+{
+	int64_t        began_ms = clock_ms();
+	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW,
+	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
+
+	if (result == DB_OK)
+		d->leased_until_ms = began_ms + d->options.lease_s * 900;
+	return result;
+}
+
+static enum db_result rows_save(struct deliverer *d, bool at_once)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && i < d->count; i++) {
+		struct hook *h = d->hooks[i];
+		int64_t      now_ms = clock_ms();
+		bool         off = h->state != WEBHOOK_ACTIVE;
+
+		if (!h->left && (off || (h->changed && (at_once || now_ms - h->saved_ms >= SAVE_MS))))
+			result = hook_save(d, h, now_ms);
+	}
+	return result;
+}
+
+/* ---- the feed */
+
+static enum db_result feed_watch(struct deliverer *d, int64_t now_ms)
+{
+	bool           news = false;
+	enum db_result result = feed_look(d->feed, d->db, &news);
+
+	if (now_ms >= d->reread_ms) {
+		news = true;
+		d->reread_ms = now_ms + REREAD_MS;
+	}
+	for (size_t i = 0; news && i < d->count; i++)
+		d->hooks[i]->unread = true;
+	return result;
+}
+
+static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wanted, int64_t now_ms)
+{
+	struct feed_page page = {0};
+	enum outcome     outcome = OUTCOME_OK;
+	enum db_result   result = feed_read(h->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
+
+	if (result == DB_OK && outcome == OUTCOME_OK)
+		hook_take(h, &page, now_ms);
+	else if (result == DB_OK && outcome == EVENTS_OFF)
+		h->read_ms = now_ms + WATCH_MS;
+	else if (result == DB_OK)
+		h->state = WEBHOOK_CURSOR_EXPIRED;
+	else
+		h->read_ms = now_ms + FAILED_MS; /* the others go on */
+	feed_page_fini(&page);
+	return result;
+}
+
+/* One page, for the next one in turn: meanwhile nothing is sent. */
+static enum db_result hooks_read(struct deliverer *d, int64_t now_ms)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		struct hook *h = d->hooks[(d->turn + i) % d->count];
+		unsigned     wanted = h->state == WEBHOOK_ACTIVE ? hook_wants(h, now_ms) : 0;
+
+		if (wanted == 0)
+			continue;
+		d->turn = (d->turn + i + 1) % d->count;
+		return hook_read(d, h, wanted, now_ms);
+	}
+	return DB_OK;
+}
+
+/* ---- the loop */
+
+static bool is_due(int64_t *due_ms, int64_t now_ms, int64_t pause_ms)
+{
+	if (now_ms < *due_ms)
+		return false;
+	*due_ms = now_ms + pause_ms;
+	return true;
+}
+
+static enum db_result connect(struct deliverer *d)
+{
+	if (!db_connect(d->db))
+		return DB_AWAY;
+	if (past_check(&d->past, d->db, d->options.catalogue) != DB_OK)
+		db_close(d->db);
+	return db_connected(d->db) ? DB_OK : DB_AWAY;
+}
+
+/* All that the database is asked in one turn. */
+static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
+{
+	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
+
+	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->options.lease_s * 1000 / 3))
+		result = rows_renew(d);
+	if (result == DB_OK && is_due(&d->claim_ms, now_ms, CLAIM_MS))
+		result = rows_claim(d);
+	if (result == DB_OK && is_due(&d->watch_ms, now_ms, WATCH_MS))
+		result = rows_watch(d);
+	if (result == DB_OK && d->count > 0 && is_due(&d->look_ms, now_ms, LOOK_MS))
+		result = feed_watch(d, now_ms);
+	if (result == DB_OK && d->count > 0)
+		result = hooks_read(d, now_ms);
+	if (result == DB_OK)
+		result = rows_save(d, false);
+	if (result != DB_OK)
+		d->renew_ms = 0; /* the pause may have been long */
+	return result;
+}
+
+static void posted_take(struct deliverer *d, int wait_ms)
+{
+	struct posted done[POSTED_MAX];
+	size_t        count = sender_wait(d->sender, wait_ms, done, POSTED_MAX);
+	int64_t       now_ms = clock_ms();
+
+	for (size_t i = 0; i < count; i++)
+		hook_sent(&done[i], now_ms);
+}
+
+/* Frees hooks that were left. True: a page can be read at once. */
+static bool hooks_clean(struct deliverer *d, int64_t now_ms)
+{
+	bool more = false;
+
+	for (size_t i = d->count; i-- > 0;) {
+		struct hook *h = d->hooks[i];
+
+		more |= h->state != WEBHOOK_ACTIVE ? !h->left : hook_wants(h, now_ms) > 0;
+		if (!h->left || h->flying > 0)
+			continue;
+		hook_free(h);
+		d->hooks[i] = d->hooks[--d->count];
+	}
+	return more;
+}
+
+static int64_t soonest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void turn_send(struct deliverer *d, enum db_result asked)
+{
+	int64_t now_ms = clock_ms(), due_ms = now_ms + LOOK_MS;
+
+	for (size_t i = 0; now_ms < d->leased_until_ms && i < d->count; i++)
+		hook_send(d->hooks[i], d->sender, &d->body, now_ms, &due_ms);
+	if (asked == DB_OK) {
+		due_ms = soonest(due_ms, soonest(d->claim_ms, d->watch_ms));
+		due_ms = d->count > 0 ? soonest(due_ms, d->look_ms) : due_ms;
+		due_ms = hooks_clean(d, now_ms) ? now_ms : due_ms;
+	}
+	posted_take(d, due_ms > now_ms ? (int)(due_ms - now_ms) : 0);
+}
+
+static bool all_rest(struct deliverer *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (!hook_rests(d->hooks[i], clock_ms()) || d->hooks[i]->state != WEBHOOK_ACTIVE)
+			return false;
+	return true;
+}
+
+static void counts_leave(struct deliverer *d, bool at_once)
+{
+	if (!d->options.inside && db_connected(d->db) && (at_once || is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS)))
+		census_leave(d->db);
+}
+
+/* Lets what is under way end, saves, and gives the rows back. */
+static void deliverer_close(struct deliverer *d)
+{
+	int64_t until_ms = clock_ms() + CLOSE_MS;
+
+	for (size_t i = 0; i < d->count; i++)
+		d->hooks[i]->unread = false;
+	while (sender_busy(d->sender) > 0 && clock_ms() < until_ms)
+		posted_take(d, (int)(until_ms - clock_ms()));
+	if (db_connected(d->db) &&
+	    (rows_save(d, true) != DB_OK ||
+	     txn_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
+		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
+	counts_leave(d, true);
+}
+
+/* What the database said goes into the log; a worker that was to end when nothing is there gives up after a while. */
+static bool trouble_judge(struct deliverer *d, enum db_result result)
+{
+	if (result == DB_RETRY || result == DB_LOCKED)
+		return false;
+	log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
+	if (!d->options.once || clock_ms() - d->since_ms < UNAVAILABLE_MS)
+		return false;
+	say("the database does not answer: %s", db_error(d->db));
+	d->status = db_connected(d->db) ? EXIT_TROUBLE : EXIT_UNAVAILABLE;
+	return true;
+}
+
+static void *deliverer_main(void *arg)
+{
+	struct deliverer *d = arg;
+	int64_t           again_ms = 0; /* clock_ms: the database is not asked before */
+
+	while (!db_other_schema() && !stop_wait(d->options.stop, 0)) {
+		enum db_result result = DB_AWAY;
+
+		if (clock_ms() >= again_ms) {
+			result = turn_ask(d, clock_ms());
+			again_ms = result == DB_OK ? 0 : clock_ms() + FAILED_MS;
+			if (result == DB_OK)
+				d->since_ms = clock_ms();
+			else if (trouble_judge(d, result))
+				break;
+		}
+		turn_send(d, result);
+		counts_leave(d, false);
+		if (d->options.once && result == DB_OK && !d->claims && all_rest(d))
+			break;
+	}
+	deliverer_close(d);
+	if (db_other_schema()) {
+		stop_now(d->options.stop); /* nor can the others work any more */
+		d->status = EXIT_CONFIG;
+	}
+	return NULL;
+}
+
+struct deliverer *deliverer_start(const struct deliver *options)
+{
+	struct deliverer *d = mem_alloc(sizeof(*d));
+	int               error;
+
+	d->options = *options;
+	d->db = db_new(&options->target);
+	d->sender = sender_new(&options->webhooks->sender);
+	d->feed = feed_new(options->catalogue);
+	random_bytes(&d->task_id, sizeof(d->task_id));
+	d->task_id &= INT64_MAX;
+	d->since_ms = clock_ms();
+	error = pthread_create(&d->thread, NULL, deliverer_main, d);
+	assert(error == 0);
+	return d;
+}
+
+int deliverer_join(struct deliverer *d)
+{
+	int status;
+
+	pthread_join(d->thread, NULL);
+	status = d->status;
+	sender_free(d->sender);
+	for (size_t i = 0; i < d->count; i++) {
+		d->hooks[i]->flying = 0; /* what was broken off */
+		hook_free(d->hooks[i]);
+	}
+	free(d->hooks);
+	feed_free(d->feed);
+	text_fini(&d->body);
+	db_free(d->db);
+	free(d);
+	return status;
+}

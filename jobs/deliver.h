@@ -1,0 +1,39 @@
+/* deliver.h - a deliverer: a thread with a connection of its own that brings events to webhooks until it is stopped.
+ *
+ * A webhook is served by one deliverer at a time, in whichever process: the row is claimed for a lease, which is
+ * renewed while the deliverer lives, and names it in every write. One deliverer serves many webhooks at once, over one
+ * sender, so that one that hangs holds up nobody. After a kill the next deliverer goes on when the lease is over,
+ * behind what was saved last: about a second's deliveries come again. */
+#ifndef DELIVER_H
+#define DELIVER_H
+
+#include "engine/catalogue.h"
+#include "engine/db/url.h"
+#include "jobs/sender.h"
+#include "jobs/stop.h"
+#include "jobs/vault.h"
+
+/* What this process knows of webhooks, whether it takes calls about them or delivers. */
+struct webhook_options {
+	struct vault          vault;
+	struct sender_options sender;
+	const char           *allow[1];
+};
+/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. `o` stays where it is. */
+int webhook_options_read(struct webhook_options *o) MUST_CHECK;
+
+struct deliver {
+	struct db_target              target;
+	struct catalogue             *catalogue;
+	const struct webhook_options *webhooks;
+	int64_t                       lease_s;
+	bool                          once;   /* the deliverer ends when nothing can be delivered now */
+	bool                          inside; /* of a service, which tells the counters of its process itself */
+	struct stop                  *stop;
+};
+struct deliverer;
+/* `options` is copied. After a stop what is under way may end for a moment. */
+struct deliverer *deliverer_start(const struct deliver *options);
+int               deliverer_join(struct deliverer *d); /* returns the exit status */
+
+#endif

@@ -1,0 +1,26 @@
+/* vault.h - seals the secrets of webhooks on their way into the database, where there is a key.
+ *
+ * Sealed is AES-256-GCM with the webhook's id as its further data, so that a secret which was moved to another row does
+ * not open there. The key guards against whoever reads the table, a dump or a replica, not against the host itself.
+ * Without one secrets stand in the table in plain words. Any thread. */
+#ifndef VAULT_H
+#define VAULT_H
+
+#include "engine/base/text.h"
+#include "jobs/signature.h"
+
+enum { VAULT_KEY_BYTES = 32 };
+
+struct vault {
+	bool          has_key; /* false: secrets are kept in plain words */
+	unsigned char key[VAULT_KEY_BYTES];
+};
+
+/* Reads the key: the file's first line is 32 bytes in base64. file NULL: no key. false: `why` says what is wrong. */
+bool vault_read(struct vault *v, const char *file, char *why, size_t why_size) MUST_CHECK;
+/* Appends the text that is kept in the database. */
+void vault_seal(const struct vault *v, const char *webhook_id, const char *secret, struct text *to);
+/* false: the secret was sealed by another key or for another webhook, or there is no key here. */
+bool vault_open(const struct vault *v, const char *webhook_id, const char *kept, char to[SECRET_SIZE]) MUST_CHECK;
+
+#endif

@@ -1,0 +1,238 @@
+/* webhook.c - see webhook.h. */
+#include "jobs/webhook.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/db/txn.h"
+#include "engine/read/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *webhook_reason(enum webhook_state s)
+{
+	static const char *const words[] = {
+#define X(name, number, word) [name] = word,
+#include "jobs/webhook_states.def"
+#undef X
+	};
+
+	return s == WEBHOOK_ACTIVE ? NULL : words[s];
+}
+
+void webhook_fini(struct webhook *w)
+{
+	free(w->url);
+	free(w->types);
+	free(w->secret);
+	free(w->secret_before);
+	free(w->place);
+	free(w->last_error);
+	*w = (struct webhook){0};
+}
+
+static void short_copy(char *to, size_t size, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	assert(len < size);
+	memcpy(to, text ? text : "", len + 1);
+}
+
+/* The columns in the order of {webhook_columns}. */
+void webhook_read(struct webhook *w, const struct db_row *row)
+{
+	*w = (struct webhook){.url = mem_copy(row->col[1]),
+	                      .types = mem_copy(row->col[2]),
+	                      .from_oldest = db_int(row, 3) != 0,
+	                      .parallel = (unsigned)db_int(row, 4),
+	                      .created_at = time_parse(row->col[5]),
+	                      .secret = mem_copy(row->col[6]),
+	                      .secret_before = mem_copy(row->col[7]),
+	                      .rotated_at = time_parse(row->col[8]),
+	                      .state = (enum webhook_state)db_int(row, 9),
+	                      .version = db_int(row, 10),
+	                      .place = mem_copy(row->col[11]),
+	                      .age_ms = db_int(row, 12),
+	                      .last_status = row->col[14] ? (int)db_int(row, 14) : -1,
+	                      .last_error = mem_copy(row->col[15]),
+	                      .failures = db_int(row, 16),
+	                      .failing_since = time_parse(row->col[18]),
+	                      .retry_at = time_parse(row->col[19]),
+	                      .failing_ms = db_int(row, 20),
+	                      .retry_ms = db_int(row, 21)};
+	short_copy(w->webhook_id, sizeof(w->webhook_id), row->col[0]);
+	short_copy(w->skip_event, sizeof(w->skip_event), row->col[13]);
+	short_copy(w->failed_event, sizeof(w->failed_event), row->col[17]);
+}
+
+/* ---- reading */
+
+struct listing {
+	struct webhook *list;
+	size_t          count, max;
+};
+
+static void listed_read(void *arg, const struct db_row *row)
+{
+	struct listing *in = arg;
+
+	assert(in->count < in->max);
+	webhook_read(&in->list[in->count++], row);
+}
+
+enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhook *out, enum outcome *outcome)
+{
+	struct listing in = {out, 0, 1};
+	enum db_result result;
+
+	webhook_fini(out);
+	result = txn_ask(db, WEBHOOK_FIND, &(struct fill){.webhook = webhook_id}, listed_read, &in);
+	*outcome = in.count ? OUTCOME_OK : NO_WEBHOOK;
+	return result;
+}
+
+enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max, size_t *count)
+{
+	struct listing in = {list, 0, max};
+	enum db_result result =
+		txn_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, listed_read, &in);
+
+	*count = in.count;
+	return result;
+}
+
+/* ---- places in the feed */
+
+/* The cursor of a place (feed_read), owned by the caller; NULL: *outcome says why there is none. */
+static enum db_result place_find(struct db *db, struct catalogue *c, const char *after, char **place,
+                                 enum outcome *outcome)
+{
+	struct event_filter all = {.all = true};
+	struct feed_page    page = {0};
+	struct feed        *feed = feed_new(c);
+	enum db_result      result = feed_read(feed, db, after, &all, 1, &page, outcome);
+
+	*place = result == DB_OK && *outcome == OUTCOME_OK ? feed_cursor(&page, 0) : NULL;
+	feed_page_fini(&page);
+	feed_free(feed);
+	return result;
+}
+
+/* ---- making, deleting */
+
+static bool texts_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
+/* True: `w` was made by this very call, whose answer was lost. */
+static bool has_secret(const struct vault *v, const struct webhook *w, const char *secret)
+{
+	char kept[SECRET_SIZE];
+
+	return vault_open(v, w->webhook_id, w->secret, kept) && strcmp(kept, secret) == 0;
+}
+
+static enum outcome twin_outcome(const struct vault *v, const struct webhook *w, const struct webhook *asked,
+                                 const char *secret)
+{
+	if (strcmp(w->url, asked->url) != 0 || !texts_equal(w->types, asked->types) ||
+	    w->from_oldest != asked->from_oldest || w->parallel != asked->parallel)
+		return WEBHOOK_ID_REUSED;
+	return has_secret(v, w, secret) ? OUTCOME_OK : OUTCOME_REPLAYED;
+}
+
+static enum db_result webhook_insert(struct db *db, const struct vault *v, const struct webhook *asked,
+                                     const char *secret, const char *place)
+{
+	struct values  rows = {0};
+	struct text    kept = {0};
+	enum db_result result;
+
+	vault_seal(v, asked->webhook_id, secret, &kept);
+	values_row(&rows, V_TEXT(asked->webhook_id), V_TEXT(asked->url), V_TEXT(asked->types),
+	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place), V_CLOCK,
+	           V_CLOCK, V_CLOCK);
+	result = txn_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
+	values_fini(&rows);
+	text_fini(&kept);
+	return result;
+}
+
+enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vault *v, const struct webhook *asked,
+                            const char *secret, struct webhook *out, enum outcome *outcome)
+{
+	char          *place = NULL;
+	enum db_result result = webhook_find(db, asked->webhook_id, out, outcome);
+
+	if (result != DB_OK)
+		return result;
+	if (*outcome == OUTCOME_OK) {
+		*outcome = twin_outcome(v, out, asked, secret);
+		return DB_OK;
+	}
+	result = place_find(db, c, asked->from_oldest ? NULL : "now", &place, outcome);
+	if (result == DB_OK && place)
+		result = webhook_insert(db, v, asked, secret, place);
+	if (result == DB_OK && place)
+		result = webhook_find(db, asked->webhook_id, out, outcome);
+	free(place);
+	return result;
+}
+
+enum db_result webhook_delete(struct db *db, const char *webhook_id)
+{
+	return txn_ask(db, WEBHOOK_DELETE, &(struct fill){.webhook = webhook_id}, NULL, NULL);
+}
+
+/* ---- enabling, a new secret */
+
+/* Where the webhook is to go on; *place NULL: where it stood, or *outcome says why it cannot. */
+static enum db_result place_choose(struct db *db, struct catalogue *c, const struct webhook *w, const char *from,
+                                   char **place, enum outcome *outcome)
+{
+	enum db_result result = place_find(db, c, from ? from : w->place, place, outcome);
+
+	if (result != DB_OK || from)
+		return result;
+	if (*outcome == CURSOR_EXPIRED || *outcome == BAD_CURSOR)
+		return place_find(db, c, NULL, place, outcome);
+	free(*place);
+	*place = NULL;
+	return DB_OK;
+}
+
+enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,
+                              struct webhook *out, enum outcome *outcome)
+{
+	char          *place = NULL;
+	enum db_result result = webhook_find(db, webhook_id, out, outcome);
+
+	if (result == DB_OK && *outcome == OUTCOME_OK)
+		result = place_choose(db, c, out, from, &place, outcome);
+	if (result == DB_OK && *outcome == OUTCOME_OK)
+		result = txn_ask(
+			db, WEBHOOK_ENABLE,
+			&(struct fill){.webhook = webhook_id, .moves = place != NULL, .cursor = place, .skip = skip},
+			NULL, NULL);
+	free(place);
+	if (result == DB_OK && *outcome == OUTCOME_OK)
+		result = webhook_find(db, webhook_id, out, outcome);
+	return result;
+}
+
+enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *webhook_id, const char *secret,
+                              struct webhook *out, enum outcome *outcome)
+{
+	struct text    kept = {0};
+	enum db_result result = webhook_find(db, webhook_id, out, outcome);
+
+	if (result != DB_OK || *outcome != OUTCOME_OK || has_secret(v, out, secret))
+		return result;
+	vault_seal(v, webhook_id, secret, &kept);
+	result = txn_ask(db, WEBHOOK_ROTATE, &(struct fill){.webhook = webhook_id, .secret = kept.data}, NULL, NULL);
+	text_fini(&kept);
+	if (result == DB_OK)
+		result = webhook_find(db, webhook_id, out, outcome);
+	return result;
+}

@@ -1,0 +1,236 @@
+/* window.c - see window.h. Events stand in a ring, by their number. Each of an event's subjects is a tie, which stands
+ * in a table by the hash of its name until the event is delivered; of one name the ties form a chain, in the order of
+ * the events. Two names of one hash only wait for each other. */
+#include "jobs/window.h"
+#include "engine/base/hash.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE = 1024 };
+
+struct tie {
+	uint64_t             name;
+	struct window_event *of;
+	struct tie          *next;     /* in the table, an older one */
+	struct tie          *follower; /* of the same name, the next event's; NULL: none */
+};
+
+struct page {
+	struct feed_page page;
+	uint64_t         first; /* number of its first event */
+	struct page     *next;
+};
+
+struct window {
+	struct page        *oldest, *newest; /* pages that are not passed yet */
+	uint64_t            head, tail;      /* numbers of the oldest event, and of the one behind the newest */
+	size_t              fresh;
+	char               *place, *end;
+	struct tie         *table[TABLE]; /* the newest first */
+	size_t              max;
+	struct window_event ring[];
+};
+
+struct window *window_new(size_t max, const char *place)
+{
+	struct window *w = mem_alloc(sizeof(*w) + max * sizeof(*w->ring));
+
+	w->max = max;
+	w->place = mem_copy(place);
+	w->end = mem_copy(place);
+	return w;
+}
+
+static void page_free(struct page *p)
+{
+	feed_page_fini(&p->page);
+	free(p);
+}
+
+void window_free(struct window *w)
+{
+	for (uint64_t n = w->head; n < w->tail; n++)
+		free(w->ring[n % w->max].ties);
+	for (struct page *p = w->oldest, *next; p; p = next) {
+		next = p->next;
+		page_free(p);
+	}
+	free(w->place);
+	free(w->end);
+	free(w);
+}
+
+/* ---- who waits for whom */
+
+static void tie_add(struct window *w, struct window_event *e, char kind, const char *name)
+{
+	struct tie *tie = &e->ties[e->ties_count++], **bucket, *before;
+	char        text[1 + ID_MAX + 1] = {kind};
+	size_t      len = strlen(name);
+
+	assert(len <= ID_MAX);
+	memcpy(text + 1, name, len);
+	*tie = (struct tie){.name = hash_bytes(text, 1 + len), .of = e};
+	bucket = &w->table[tie->name % TABLE];
+	for (before = *bucket; before && before->name != tie->name; before = before->next)
+		continue;
+	if (before && before->of != e) {
+		before->follower = tie;
+		e->blockers++;
+	}
+	tie->next = *bucket;
+	*bucket = tie;
+}
+
+/* The order, the movement or the skus that the event is of. */
+static void ties_make(struct window *w, struct window_event *e)
+{
+	const struct feed_event *of = e->event;
+
+	e->ties = mem_alloc((2 + of->units_count) * sizeof(*e->ties));
+	if (of->reservation)
+		tie_add(w, e, 'o', of->reservation->order_id);
+	if (of->reservation && *of->cause)
+		tie_add(w, e, 'o', of->cause);
+	if (of->movement)
+		tie_add(w, e, 'm', of->movement->movement_id);
+	if (of->level.sku)
+		tie_add(w, e, 's', sku_code(of->level.sku));
+	for (size_t i = 0; i < of->units_count; i++)
+		tie_add(w, e, 's', sku_code(of->units[i].sku));
+}
+
+/* An event that was passed over may itself wait: its follower waits for the one before it, then. */
+static void tie_cut(struct window *w, struct tie *tie)
+{
+	struct tie **at = &w->table[tie->name % TABLE], *before;
+
+	while (*at != tie)
+		at = &(*at)->next;
+	*at = tie->next;
+	for (before = tie->next; before && before->follower != tie; before = before->next)
+		continue;
+	if (before)
+		before->follower = tie->follower;
+	else if (tie->follower)
+		tie->follower->of->blockers--;
+}
+
+static void ties_cut(struct window *w, struct window_event *e)
+{
+	for (size_t i = 0; i < e->ties_count; i++)
+		tie_cut(w, &e->ties[i]);
+	free(e->ties);
+	e->ties = NULL;
+	e->ties_count = 0;
+}
+
+/* ---- in and out */
+
+static void place_set(char **place, char *cursor)
+{
+	free(*place);
+	*place = cursor;
+}
+
+/* Frees the pages of which all was delivered. */
+static void pages_pass(struct window *w)
+{
+	while (w->oldest && w->oldest->first + w->oldest->page.count <= w->head) {
+		struct page *p = w->oldest;
+
+		w->oldest = p->next;
+		place_set(&w->place, p->page.cursor);
+		p->page.cursor = NULL;
+		page_free(p);
+	}
+	if (!w->oldest)
+		w->newest = NULL;
+}
+
+void window_add(struct window *w, struct feed_page *page)
+{
+	struct page *p = mem_alloc(sizeof(*p));
+
+	assert(page->count <= window_room(w));
+	p->page = *page;
+	p->first = w->tail;
+	*page = (struct feed_page){0};
+	for (size_t i = 0; i < p->page.count; i++) {
+		struct window_event *e = &w->ring[w->tail++ % w->max];
+
+		*e = (struct window_event){.event = p->page.events[i], .fresh = true};
+		ties_make(w, e);
+	}
+	w->fresh += p->page.count;
+	place_set(&w->end, mem_copy(p->page.cursor));
+	*(w->newest ? &w->newest->next : &w->oldest) = p;
+	w->newest = p;
+	pages_pass(w);
+}
+
+static void event_leaves(struct window *w, struct window_event *e, int state)
+{
+	w->fresh -= e->fresh;
+	e->fresh = false;
+	e->state = state;
+}
+
+void window_delivered(struct window *w, struct window_event *e)
+{
+	assert(e->state != EVENT_DELIVERED);
+	event_leaves(w, e, EVENT_DELIVERED);
+	ties_cut(w, e);
+	while (w->head < w->tail && w->ring[w->head % w->max].state == EVENT_DELIVERED)
+		w->head++;
+	pages_pass(w);
+}
+
+/* ---- what there is */
+
+size_t window_room(const struct window *w)
+{
+	return w->max - (size_t)(w->tail - w->head);
+}
+
+size_t window_fresh(const struct window *w)
+{
+	return w->fresh;
+}
+
+struct window_event *window_at(struct window *w, size_t i)
+{
+	return i < w->tail - w->head ? &w->ring[(w->head + i) % w->max] : NULL;
+}
+
+struct window_event *window_next(struct window *w, bool in_order, int64_t now_ms, int64_t *due_ms)
+{
+	for (uint64_t n = w->head; n < w->tail; n++) {
+		struct window_event *e = &w->ring[n % w->max];
+
+		if (e->state == EVENT_WAITS && e->blockers == 0) {
+			if (e->failing.due_ms <= now_ms) {
+				event_leaves(w, e, EVENT_FLIES);
+				return e;
+			}
+			*due_ms = e->failing.due_ms < *due_ms ? e->failing.due_ms : *due_ms;
+		}
+		if (in_order)
+			break;
+	}
+	return NULL;
+}
+
+const char *window_place(struct window *w)
+{
+	if (w->oldest && w->head > w->oldest->first)
+		place_set(&w->place, feed_cursor(&w->oldest->page, (size_t)(w->head - w->oldest->first)));
+	return w->place;
+}
+
+const char *window_end(const struct window *w)
+{
+	return w->end;
+}

@@ -1,0 +1,486 @@
+/* test_deliver.c - what webhooks get: every event, in its order, signed, as long as it takes; and what happens to
+ * receivers that fail, hang or are gone, and to deliverers that die. */
+#include "engine/base/clock.h"
+#include "jobs/signature.h"
+#include "tests/flow.h"
+#include "tests/inbox.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ALLOW   "--webhooks-allow 127.0.0.0/8"
+#define DELIVER "start D work deliver " ALLOW
+enum { SOON_MS = 8000, LONG_S = 300 };
+
+static int port;
+
+static void begin(void)
+{
+	port = inbox_open();
+	flow_begin();
+	flow_steps("serve --lanes 2 " ALLOW,
+	           "receipt A +100000 B +100000 -> 201");
+}
+
+/* A webhook W to the path /W, with these members more. */
+static void webhook(const char *name, const char *members)
+{
+	flow_step("raw POST /v1/webhooks {'webhook_id':'%s','url':'http://127.0.0.1:%d/%s'%s} -> 201", name, port, name,
+	          members);
+}
+
+static void webhook_secret(const char *name, char to[SECRET_SIZE])
+{
+	char          path[100];
+	struct client c;
+	struct answer a = {0};
+	cJSON        *secret;
+
+	client_open(&c, flow_port(0));
+	if (to[0]) { /* rotate */
+		snprintf(path, sizeof(path), "/v1/webhooks/%s/rotate", name);
+		client_ask(&c, "POST", path, "", &a);
+	} else {
+		struct text body = {0};
+
+		text_format(&body, "{\"webhook_id\":\"%s\",\"url\":\"http://127.0.0.1:%d/%s\"}", name, port, name);
+		client_ask(&c, "POST", "/v1/webhooks", body.data, &a);
+		text_fini(&body);
+	}
+	secret = cJSON_GetObjectItemCaseSensitive(a.json, "secret");
+	cr_assert(cJSON_IsString(secret), "no secret: %s", a.body.data);
+	snprintf(to, SECRET_SIZE, "%s", secret->valuestring);
+	answer_fini(&a);
+	client_close(&c);
+}
+
+static void expect_came(const char *path, int status, size_t count)
+{
+	if (!inbox_waits(path, status, count, SOON_MS))
+		flow_fail("%zu of %zu came to %s with %d", inbox_count(path, status), count, path, status);
+}
+
+/* Exactly so many, also after a while. */
+static void expect_only(const char *path, int status, size_t count)
+{
+	expect_came(path, status, count);
+	usleep(300000);
+	cr_expect_eq(inbox_count(path, status), count, "%zu instead of %zu came to %s with %d",
+	             inbox_count(path, status), count, path, status);
+}
+
+static void expect_signed(const struct received *in, const char *first, const char *second)
+{
+	const char *const secrets[2] = {first, second};
+	struct text       is = {0};
+
+	cr_assert(signature_write(&is, secrets, in->id, atoll(in->timestamp), in->body, in->len));
+	cr_expect_str_eq(in->signature, is.data);
+	text_fini(&is);
+}
+
+/* ---- what comes */
+
+Test(deliver, every_event_in_order)
+{
+	char secret[SECRET_SIZE] = "";
+
+	begin();
+	webhook_secret("W", secret);
+	flow_steps("reserve R0 A=1 confirm=true -> 201",
+	           DELIVER);
+	for (int i = 1; i < 50; i++)
+		flow_step("reserve R%d A=1 confirm=true -> 201", i);
+	expect_only("/W", 200, 100);
+	for (int i = 0; i < 100; i++) {
+		struct received in = inbox_get("/W", (size_t)i);
+		char            order[20];
+
+		snprintf(order, sizeof(order), "R%d", i / 2);
+		cr_expect_str_eq(received_member(&in, "data.order_id"), order);
+		cr_expect_str_eq(received_member(&in, "type"), i % 2 ? "reservation.confirmed" : "reservation.held");
+		cr_expect_str_eq(received_member(&in, "id"), in.id);
+		cr_expect(!strchr(in.id, '.'));
+		expect_signed(&in, secret, NULL);
+	}
+	flow_steps("wait raw GET /v1/webhooks/W  -> state=active failures=0 last_status=200 cursor_age_s=0",
+	           "signal D TERM",
+	           "end D                  -> 0",
+	           "wait raw GET /metrics  -> holdfast_events_delivered_total=100 holdfast_events_failures_total=0",
+	           "reserve LATE A=1       -> 201",
+	           "work deliver " ALLOW " -> 0");
+	expect_only("/W", 200, 101);
+	flow_end();
+}
+
+Test(deliver, from_the_oldest_and_only_some_types)
+{
+	begin();
+	flow_steps("reserve R1 A=1  -> 201",
+	           "reserve R2 A=1  -> 201",
+	           "release R1      -> 200");
+	webhook("ALL", ",'from':'oldest'");
+	webhook("SOME", ",'from':'oldest','types':['reservation.released']");
+	webhook("NEW", "");
+	flow_steps("serve --lanes 1 --jobs=deliver " ALLOW,
+	           "release R2 -> 200");
+	expect_only("/ALL", 200, 5);
+	expect_only("/SOME", 200, 2);
+	expect_only("/NEW", 200, 1);
+	cr_expect_str_eq(inbox_get("/SOME", 0).id, inbox_get("/ALL", 3).id);
+	flow_step("wait raw GET /metrics -> holdfast_events_delivered_total=8");
+	flow_end();
+}
+
+/* Signed with both for a day. */
+Test(deliver, rotated)
+{
+	char            first[SECRET_SIZE] = "", second[SECRET_SIZE] = "rotate";
+	struct received in;
+
+	begin();
+	webhook_secret("W", first);
+	flow_step(DELIVER);
+	webhook_secret("W", second);
+	usleep(1100000); /* within a second */
+	flow_step("reserve R1 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	in = inbox_get("/W", 0);
+	expect_signed(&in, second, first);
+	flow_step("tick 86401");
+	usleep(1100000);
+	flow_step("reserve R2 A=1 -> 201");
+	expect_came("/W", 200, 2);
+	in = inbox_get("/W", 1);
+	expect_signed(&in, second, NULL);
+	flow_end();
+}
+
+/* ---- what fails */
+
+Test(deliver, what_fails_is_repeated_before_the_next)
+{
+	struct received first, again, next;
+
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201",
+	           "reserve R2 A=1 -> 201");
+	expect_came("/W", 500, 1);
+	flow_step(
+		"wait raw GET /v1/webhooks/W -> failures=1 last_status=500 failed_event=* retry_at=~5 failing_since=*");
+	expect_only("/W", 200, 2);
+	first = inbox_get("/W", 0);
+	again = inbox_get("/W", 1);
+	next = inbox_get("/W", 2);
+	cr_expect_str_eq(first.id, again.id);
+	cr_expect_str_eq(received_member(&again, "data.order_id"), "R1");
+	cr_expect_str_eq(received_member(&next, "data.order_id"), "R2");
+	cr_expect(again.at_ms - first.at_ms >= 4400 && again.at_ms - first.at_ms < 7500, "after %lld ms",
+	          (long long)(again.at_ms - first.at_ms));
+	cr_expect_gt(atoll(again.timestamp), atoll(first.timestamp));
+	flow_steps("wait raw GET /v1/webhooks/W  -> failures=0 last_status=200 !failed_event !last_error",
+	           "signal D TERM",
+	           "end D                  -> 0 ~event=webhook_failing",
+	           "raw GET /metrics       -> holdfast_events_failures_total=1");
+	flow_end();
+}
+
+Test(deliver, asked_to_come_again_later)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 503, .times = 1, .retry_after_s = 2});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	cr_expect(inbox_get("/W", 1).at_ms - inbox_get("/W", 0).at_ms >= 1900);
+	cr_expect(inbox_get("/W", 1).at_ms - inbox_get("/W", 0).at_ms < 4000);
+	flow_end();
+}
+
+Test(deliver, gone)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 410, .times = 1});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201",
+	           "reserve R2 A=1 -> 201",
+	           "wait raw GET /v1/webhooks/W -> state=off reason=gone last_status=410 failures=1 !retry_at");
+	expect_only("/W", 0, 1);
+	flow_steps("raw POST /v1/webhooks/W/enable -> 200 state=active failures=0 !reason");
+	expect_only("/W", 200, 2);
+	flow_steps("signal D TERM",
+	           "end D -> 0 ~event=webhook_off ~reason=gone");
+	flow_end();
+}
+
+/* The schedule stands in the database: a restart is no reason to come sooner, nor later. */
+Test(deliver, the_schedule_survives_a_restart)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 500});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/W", 500, 2);
+	flow_steps("wait raw GET /v1/webhooks/W -> failures=2",
+	           "signal D TERM",
+	           "end D -> 0",
+	           DELIVER);
+	expect_only("/W", 0, 2);
+	flow_steps("signal D KILL",
+	           "end D -> 137",
+	           "tick 335",
+	           DELIVER);
+	expect_came("/W", 500, 3);
+	flow_steps("wait raw GET /v1/webhooks/W -> failures=3 state=active",
+	           "signal D TERM",
+	           "end D -> 0",
+	           "tick 432000");
+	inbox_answers("/W", (struct manner){.status = 502, .times = 1});
+	flow_steps(DELIVER,
+	           "wait raw GET /v1/webhooks/W -> state=off reason=failed failures=4 last_status=502");
+	flow_steps("raw POST /v1/webhooks/W/enable -> state=active failures=0");
+	expect_came("/W", 200, 1);
+	flow_end();
+}
+
+Test(deliver, skip)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 400});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201",
+	           "reserve R2 A=1 -> 201");
+	expect_came("/W", 400, 1);
+	flow_steps("wait raw GET /v1/webhooks/W -> failures=1");
+	inbox_answers("/W", (struct manner){.status = 200});
+	flow_steps("raw POST /v1/webhooks/W/enable {'skip':true} -> 200 failures=0");
+	expect_only("/W", 200, 1);
+	cr_expect_str_eq(
+		received_member(&(struct received){.body = inbox_get("/W", 1).body, .len = inbox_get("/W", 1).len},
+	                        "data.order_id"),
+		"R2");
+	flow_end();
+}
+
+/* A time, of which the test knows how long ago it was by the stored times alone. */
+Test(deliver, from_a_time)
+{
+	begin();
+	webhook("W", "");
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	usleep(1200000);
+	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2020-01-01T00:00:00Z'} -> 200");
+	expect_only("/W", 200, 3);
+	cr_expect_str_eq(inbox_get("/W", 2).id, inbox_get("/W", 0).id);
+	flow_steps("raw POST /v1/webhooks/W/enable {'from':'2099-01-01T00:00:00Z'} -> 200",
+	           "raw DELETE /v1/webhooks/W -> 204");
+	usleep(1000000);
+	flow_step("reserve R2 A=1 -> 201");
+	expect_only("/W", 200, 3);
+	flow_end();
+}
+
+Test(deliver, what_is_not_kept_any_more)
+{
+	begin();
+	flow_steps("reserve R1 A=1 -> 201");
+	webhook("W", "");
+	flow_steps("reserve R2 A=1 -> 201",
+	           "reserve R3 A=1 -> 201",
+	           "sql UPDATE writer w JOIN (SELECT writer_id, MAX(event_no) AS n, MAX(stamp) AS s FROM event"
+	           " GROUP BY writer_id) e USING (writer_id) SET floor_no = n, floor_stamp = s",
+	           "sql DELETE FROM event",
+	           DELIVER,
+	           "wait raw GET /v1/webhooks/W -> state=off reason=cursor_expired",
+	           "raw POST /v1/webhooks/W/enable -> state=active",
+	           "reserve R4 A=1 -> 201");
+	expect_only("/W", 200, 1);
+	flow_end();
+}
+
+/* ---- many at once */
+
+/* 20 ms an answer: one at a time 300 deliveries take 6 s. */
+Test(deliver, parallel)
+{
+	begin();
+	webhook("W", ",'parallel':16");
+	inbox_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
+	for (int i = 0; i < 100; i++)
+		flow_step("batch R%d A=1 -> 201", i);
+	for (int i = 0; i < 100; i++)
+		flow_step("confirm R%d -> 200", i);
+	for (int i = 0; i < 100; i++)
+		flow_step("release R%d -> 200", i);
+	flow_step(DELIVER);
+	if (!inbox_waits("/W", 200, 300, 4000))
+		flow_fail("%zu of 300 in 4 s", inbox_count("/W", 200));
+	cr_expect_leq(inbox_at_once("/W"), 16);
+	cr_expect_geq(inbox_at_once("/W"), 12);
+	for (int i = 0; i < 100; i++) {
+		static const char *const types[] = {"reservation.held", "reservation.confirmed",
+		                                    "reservation.released"};
+		int                      seen = 0;
+		char                     order[20];
+
+		snprintf(order, sizeof(order), "R%d", i);
+		for (size_t k = 0; k < 300; k++) {
+			struct received in = inbox_get("/W", k);
+
+			if (strcmp(received_member(&in, "data.order_id"), order) == 0)
+				cr_expect_str_eq(received_member(&in, "type"), types[seen++ % 3]);
+		}
+		cr_expect_eq(seen, 3);
+	}
+	flow_end();
+}
+
+/* One order that the receiver does not take holds up itself alone, by a thousand events at most. */
+Test(deliver, parallel_is_a_thousand_ahead_at_most)
+{
+	begin();
+	webhook("W", ",'parallel':8,'types':['reservation.held']");
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
+	flow_step("reserve FIRST A=1 -> 201");
+	flow_repeat("batch", " R# A=1 |", 999, " R999 A=1 -> 201 | ...");
+	flow_repeat("batch", " S# A=1 |", 99, " S99 A=1 -> 201 | ...");
+	flow_step(DELIVER);
+	if (!inbox_waits("/W", 200, 999, 4500))
+		flow_fail("%zu of 999 came", inbox_count("/W", 200));
+	cr_expect_leq(inbox_count("/W", 200), 1000, "%zu came", inbox_count("/W", 200));
+	expect_only("/W", 200, 1101);
+	flow_end();
+}
+
+Test(deliver, one_that_hangs_holds_up_nobody)
+{
+	begin();
+	webhook("GOOD", "");
+	webhook("HANGS", "");
+	inbox_answers("/HANGS", (struct manner){.status = 0});
+	flow_step(DELIVER);
+	for (int i = 0; i < 200; i++)
+		flow_step("reserve R%d A=1 -> 201", i);
+	if (!inbox_waits("/GOOD", 200, 200, 3000))
+		flow_fail("%zu of 200", inbox_count("/GOOD", 200));
+	cr_expect_eq(inbox_count("/HANGS", 0), 1);
+	flow_end();
+}
+
+/* ---- deliverers that die, and several */
+
+Test(deliver, killed_and_taken_over)
+{
+	begin();
+	webhook("W", "");
+	flow_step(DELIVER);
+	flow_step("reserve R0 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	flow_steps("signal D KILL",
+	           "end D -> 137");
+	for (int i = 1; i < 20; i++)
+		flow_step("reserve R%d A=1 -> 201", i);
+	flow_step("start E work deliver " ALLOW);
+	expect_only("/W", 200, 1); /* the lease */
+	flow_step("tick 31");
+	expect_came("/W", 200, 20);
+	cr_expect_leq(inbox_count("/W", 200), 21, "about a second's deliveries come again");
+	flow_end();
+}
+
+/* Frozen beyond its lease, it changes nothing and sends nothing when it wakes. */
+Test(deliver, frozen_and_taken_over)
+{
+	begin();
+	webhook("W", "");
+	flow_step(DELIVER " --lease 2");
+	flow_step("reserve R0 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	usleep(1300000);
+	flow_steps("signal D STOP",
+	           "reserve R1 A=1 -> 201",
+	           "start E work deliver --lease 2 " ALLOW);
+	expect_came("/W", 200, 2);
+	usleep(1000000);
+	flow_step("signal D CONT");
+	usleep(700000);
+	flow_step("reserve R2 A=1 -> 201");
+	expect_only("/W", 200, 3);
+	flow_steps("signal D TERM",
+	           "end D -> 0",
+	           "reserve R3 A=1 -> 201");
+	expect_only("/W", 200, 4);
+	flow_end();
+}
+
+Test(deliver, two_deliverers_serve_each_webhook_once)
+{
+	begin();
+	webhook("V", "");
+	webhook("W", "");
+	flow_steps(DELIVER,
+	           "start E work deliver --workers 2 " ALLOW);
+	for (int i = 0; i < 100; i++)
+		flow_step("reserve R%d A=1 -> 201", i);
+	expect_only("/V", 200, 100);
+	expect_only("/W", 200, 100);
+	flow_steps("signal D TERM",
+	           "end D -> 0");
+	flow_step("reserve LAST A=1 -> 201");
+	expect_only("/V", 200, 101);
+	expect_only("/W", 200, 101);
+	flow_end();
+}
+
+Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 200, .delay_ms = 20});
+	flow_step(DELIVER);
+	flow_repeat("batch", " R# A=1 |", 499, " R499 A=1 -> 201 | ...");
+	expect_came("/W", 200, 20);
+	flow_step("raw DELETE /v1/webhooks/W -> 204");
+	usleep(1000000);
+	expect_only("/W", 0, inbox_count("/W", 0));
+	cr_expect_lt(inbox_count("/W", 0), 500);
+	flow_end();
+}
+
+/* Whoever has another key, or none, leaves the webhook to others. */
+Test(deliver, sealed_for_another)
+{
+	char  key[300];
+	FILE *file;
+
+	port = inbox_open();
+	flow_begin();
+	snprintf(key, sizeof(key), "%s/%s.vault", scratch_dir(), flow_scratch()->name);
+	file = fopen(key, "we");
+	cr_assert(file && fputs("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", file) >= 0 && fclose(file) == 0);
+	flow_step("serve --lanes 1 " ALLOW " --webhooks-key %s", key);
+	flow_step("receipt A +10 -> 201");
+	webhook("W", "");
+	flow_steps("reserve R1 A=1 -> 201",
+	           DELIVER);
+	expect_only("/W", 0, 0);
+	flow_steps("signal D TERM",
+	           "end D -> 0 ~event=webhook_sealed",
+	           "tick 61");
+	flow_step("start E work deliver " ALLOW " --webhooks-key %s", key);
+	expect_came("/W", 200, 1);
+	unlink(key);
+	flow_end();
+}
