@@ -70,10 +70,12 @@ VALUE(replays, p->lanes->replays)
 VALUE(expired, counter_here(COUNT_EXPIRED))
 VALUE(fenced, counter_here(COUNT_FENCED))
 VALUE(reaped, counter_here(COUNT_REAPED_TASKS))
+VALUE(events_written, counter_here(COUNT_EVENTS))
 VALUE(deadlocks, counter_here(COUNT_DEADLOCKS))
 VALUE(retries, counter_here(COUNT_RETRIES))
 VALUE(delivered, counter_here(COUNT_DELIVERED))
 VALUE(undelivered, counter_here(COUNT_UNDELIVERED))
+VALUE(levels, counter_here(COUNT_LEVELS))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
@@ -203,6 +205,26 @@ static void write_undelivered_age(struct scrape *p)
 {
 	if (p->census)
 		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->undelivered_ms / 1e3);
+}
+
+static void write_events_kept(struct scrape *p)
+{
+	if (!p->census)
+		return;
+	text_format(p->to, "%s{kind=\"rows\"," OF_DATABASE "} %lld\n", p->name, (long long)p->census->event_rows);
+	text_format(p->to, "%s{kind=\"bytes\"," OF_DATABASE "} %lld\n", p->name, (long long)p->census->event_bytes);
+}
+
+static void write_oldest_event(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_event_ms / 1e3);
+}
+
+static void write_levels_behind(struct scrape *p)
+{
+	if (p->census)
+		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->levels_behind_ms / 1e3);
 }
 
 static void begin(struct scrape *p, const char *name, const char *type, const char *help)

@@ -13,7 +13,9 @@
 #include "engine/engine.h"
 #include "jobs/database.h"
 #include "jobs/jobs.h"
+#include "jobs/keeping.h"
 #include "jobs/stop.h"
+#include "jobs/watch.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -28,6 +30,7 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
+	struct watch     *watch;
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
@@ -213,6 +216,7 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
+	watch_close(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -242,6 +246,24 @@ static int serve_configure(struct serve *s)
 	return status;
 }
 
+/* --events-keep, which the database has for all processes. */
+static int events_keep(const struct database *database)
+{
+	struct db     *db;
+	enum db_result result;
+
+	if (!option_given(OPTION_events_keep))
+		return EXIT_DONE;
+	db = database_connect(database);
+	if (!db)
+		return database_status(EXIT_UNAVAILABLE);
+	result = keeping_set(db, option_count(OPTION_events_keep, 0));
+	if (result != DB_OK)
+		say("--events-keep: %s", db_error(db));
+	db_free(db);
+	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
+}
+
 /* Runs with the database open: the engine, the jobs and the sockets, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
@@ -252,12 +274,16 @@ static int serve_work(struct serve *s)
 	int                   status;
 
 	findings_log(&s->database);
+	status = events_keep(&s->database);
+	if (status != EXIT_DONE)
+		return status;
 	s->engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine),
 		                    &s->webhooks);
+	s->watch = watch_open(&s->database.target, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -142,6 +142,7 @@ static void put_time_if(struct text *to, int64_t ms)
 
 static void put_head(struct text *to, const struct event_head *head)
 {
+	to->count++;
 	if (to->len == 0)
 		put(to, VERSION);
 	put(to, head->type);
@@ -529,6 +530,142 @@ bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_
 		}
 		*list = mem_reach(*list, *count, max, sizeof(**list));
 		(*list)[(*count)++] = e;
+	}
+	return !in.wrong;
+}
+
+/* ---- lines alone */
+
+static void skip_if(struct in *in, bool there)
+{
+	if (there)
+		get(in);
+}
+
+static void skip_string_if(struct in *in, bool there)
+{
+	if (there)
+		get_bytes(in, get(in), SIZE_MAX);
+}
+
+static void skip_cause(struct in *in)
+{
+	uint64_t cause = get(in);
+
+	if (cause == TASK_CAUSE)
+		get(in);
+	else if (cause != NO_CAUSE)
+		get_bytes(in, cause - 1, SIZE_MAX);
+}
+
+static void touch_id(struct in *in, struct event_touch *t)
+{
+	t->id_len = get(in);
+	t->id = get_bytes(in, t->id_len, ID_MAX);
+}
+
+/* Both leave `in` at the number of the lines, and give back whether lines were left out. */
+static bool skip_reservation(struct in *in, struct event_touch *t)
+{
+	static const uint64_t numbers[] = {R_KEY, R_ATTEMPTS, R_CONFIRMED, R_RELEASED, R_SETTLED};
+	static const uint64_t strings[] = {R_ERROR, R_REFERENCE, R_REPLACED};
+	uint64_t              has;
+
+	touch_id(in, t);
+	has = get(in);
+	get(in); /* created_at, expires_at */
+	get(in);
+	for (size_t i = 0; i < LENGTH(numbers); i++)
+		skip_if(in, has & numbers[i]);
+	for (size_t i = 0; i < LENGTH(strings); i++)
+		skip_string_if(in, has & strings[i]);
+	return has & R_CUT;
+}
+
+static bool skip_movement(struct in *in, struct event_touch *t)
+{
+	uint64_t has;
+
+	touch_id(in, t);
+	get(in); /* kind */
+	has = get(in);
+	get(in); /* created_at */
+	skip_if(in, has & M_KEY);
+	skip_string_if(in, has & M_REASON);
+	skip_string_if(in, has & M_REFERENCE);
+	return has & M_CUT;
+}
+
+/* What a line does to `available`, by the sign of its units. KEEPS: it moves units out of `reserved` alone. */
+enum moves { NO_MOVE, TAKES, GIVES, KEEPS };
+static enum moves type_moves(enum event_type type, bool caused)
+{
+	switch (type) {
+	case EVENT_HELD:
+	case EVENT_SPLIT:
+		return TAKES;
+	case EVENT_CONFIRMED:
+		return caused ? TAKES : NO_MOVE; /* reacquired */
+	case EVENT_RELEASED:
+	case EVENT_EXPIRED:
+	case EVENT_REPLACED:
+	case EVENT_RECEIPT:
+	case EVENT_ADJUSTMENT:
+	case EVENT_RETURN:
+	case EVENT_COUNT:
+		return GIVES;
+	case EVENT_SETTLED: /* its movement has the same lines */
+		return KEEPS;
+	default:
+		return NO_MOVE;
+	}
+}
+
+static void lines_touch(struct in *in, struct event_touch *t, enum moves moves, bool cut,
+                        void (*each)(void *arg, const struct event_touch *t), void *arg)
+{
+	for (size_t count = get_count(in, 3); count > 0 && !in->wrong; count--) {
+		int64_t qty;
+
+		t->sku_id = get_small(in);
+		t->location_id = get_small(in);
+		qty = get_signed(in);
+		t->taken = moves == TAKES ? qty : moves == GIVES ? -qty : 0;
+		in->wrong |= t->sku_id == 0 || t->location_id == 0;
+		if (moves != NO_MOVE && qty != 0 && !in->wrong)
+			each(arg, t);
+	}
+	t->sku_id = t->location_id = 0;
+	t->taken = 0;
+	if (cut && moves != NO_MOVE && !in->wrong)
+		each(arg, t);
+}
+
+bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t), void *arg)
+{
+	struct in in = {.at = row->changes, .end = (const unsigned char *)row->changes + row->len};
+
+	in.wrong = get(&in) != VERSION;
+	while (in.at < in.end && !in.wrong) {
+		struct event_touch   t = {.type = (enum event_type)get_small(&in)};
+		enum event_about     about = event_type_about(t.type);
+		const unsigned char *cause;
+
+		get(&in); /* by */
+		cause = in.at;
+		skip_cause(&in);
+		if (about == RESERVATION || about == MOVEMENT) {
+			bool cut = about == RESERVATION ? skip_reservation(&in, &t) : skip_movement(&in, &t);
+
+			lines_touch(&in, &t, type_moves(t.type, cause < in.end && *cause != NO_CAUSE), cut, each, arg);
+		} else {
+			uint64_t count = about == STOCK ? get(&in) : 1;
+
+			in.wrong |= about == NOTHING;
+			for (; count > 0 && !in.wrong; count--) /* four numbers each */
+				for (int i = 0; i < 4; i++)
+					get(&in);
+		}
 	}
 	return !in.wrong;
 }

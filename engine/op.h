@@ -92,8 +92,10 @@ struct census { /* OP_COUNTS */
 	int64_t ready[STATES];           /* held and confirmed ones that are due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* age of the oldest due one; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
-	int64_t undelivered_ms; /* how long the oldest event waits for a webhook */
-	int64_t counted_ms; /* clock_boot_ms */
+	int64_t undelivered_ms;                           /* how long the oldest event waits for a webhook */
+	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
+	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
+	int64_t counted_ms;                               /* clock_boot_ms */
 };
 
 /* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any

@@ -16,5 +16,49 @@ SELECT MAX(id), COUNT(*) FROM (
 
 -- name: audit_page_task
 SELECT MAX(id), COUNT(*) FROM (
-  SELECT task_id AS id FROM worker_task FORCE INDEX (PRIMARY)
+  SELECT task_id AS id FROM claimed_task FORCE INDEX (PRIMARY)
    WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit}) page;
+
+-- Events against the tables: jobs/event_walk.c and jobs/audit_events.c.
+
+-- name: walk_log
+-- One row: whether events are written, the era, and the stamp after which every change has its event.
+SELECT keep_days > 0, era, GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM writer))
+  FROM event_log WHERE one = 1;
+
+-- name: walk_heads
+-- The writers, a handful of rows: the last row of each, and the last one that was removed.
+SELECT writer_id, event_no, floor_no FROM writer;
+
+-- name: walk_page
+-- The next {limit} event rows of {writer} behind {after_id}, up to {until_id}.
+SELECT event_no, stamp, changes FROM event FORCE INDEX (PRIMARY)
+ WHERE writer_id = {writer} AND event_no > {after_id} AND event_no <= {until_id} ORDER BY event_no LIMIT {limit};
+
+-- piece: microseconds
+-- For a stamp: since 1970.
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)
+
+-- name: audited_reservations
+-- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one behind the other.
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
+  FROM reservation r FORCE INDEX (PRIMARY)
+  LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+ WHERE r.reservation_id > {after_id} AND r.reservation_id <= {until_id} AND r.changed >= {stamp_min};
+
+-- name: audited_reservations_named
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
+  FROM reservation r FORCE INDEX (order_id)
+  LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+ WHERE r.order_id IN ({list});
+
+-- name: audited_movements
+-- Movements of a range of keys, with their lines, one behind the other.
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
+  FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
+ WHERE h.movement_no > {after_id} AND h.movement_no <= {until_id};
+
+-- name: audited_movements_named
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
+  FROM movement h FORCE INDEX (movement_id) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
+ WHERE h.movement_id IN ({list});

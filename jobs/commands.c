@@ -10,6 +10,7 @@
 #include "jobs/claim.h"
 #include "jobs/database.h"
 #include "jobs/deliver.h"
+#include "jobs/keeping.h"
 #include "jobs/work.h"
 
 #include <signal.h>
@@ -357,10 +358,18 @@ static enum db_result purge_tasks(struct db *db, struct purge *p)
 	return result;
 }
 
-/* Removes writers, which need no page. */
-static enum db_result purge_writers(struct db *db, struct purge *p)
+/* Removes events that are older than they are kept, and then writers, which need no page. */
+static enum db_result purge_events(struct db *db, struct purge *p)
 {
-	return txn_ask(db, WRITER_PURGE, &(struct fill){.keep_days = p->days}, NULL, NULL);
+	enum { BUDGET_MS = 1000 };
+	int64_t        before;
+	enum db_result result;
+
+	do {
+		before = p->removed;
+		result = keeping_pass(db, BUDGET_MS, &p->removed);
+	} while (result == DB_OK && p->removed > before);
+	return result == DB_OK ? txn_ask(db, WRITER_PURGE, NULL, NULL, NULL) : result;
 }
 
 /* A batch that lost a conflict with the service was undone, and is done again. */
@@ -415,7 +424,7 @@ static int purge_act(struct db *db, void *arg)
 {
 	struct purge  *p = arg;
 	int            status = purge_allowed(db);
-	int64_t        reservations;
+	int64_t        reservations, tasks;
 	enum db_result result;
 
 	if (status != EXIT_DONE)
@@ -425,11 +434,13 @@ static int purge_act(struct db *db, void *arg)
 	p->removed = 0;
 	if (result == DB_OK)
 		result = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
+	tasks = p->removed;
+	p->removed = 0;
 	if (result == DB_OK)
-		result = purge_batch(db, p, purge_writers);
-	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld}\n"
-	                                 : "%lld reservations and %lld tasks removed\n",
-	       (long long)reservations, (long long)p->removed);
+		result = purge_batch(db, p, purge_events);
+	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld,\"event_rows\":%lld}\n"
+	                                 : "%lld reservations and %lld tasks removed, %lld rows of events\n",
+	       (long long)reservations, (long long)tasks, (long long)p->removed);
 	values_fini(&p->ids);
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }

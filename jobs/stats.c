@@ -61,6 +61,9 @@ static void stats_print(const struct stock_row *stock, const struct census *coun
 	number_print(&w, json, "ready_to_expire", counts->ready[HELD]);
 	number_print(&w, json, "tasks_open", counts->tasks_open);
 	number_print(&w, json, "oldest_lease_ms", counts->oldest_lease_ms);
+	number_print(&w, json, "event_rows", counts->event_rows);
+	number_print(&w, json, "event_bytes", counts->event_bytes);
+	number_print(&w, json, "oldest_event_ms", counts->oldest_event_ms);
 	number_print(&w, json, "orders_ahead", ahead->orders);
 	number_print(&w, json, "leases_ahead", ahead->leases);
 	json_close_object(&w);

@@ -4,13 +4,16 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/db/checks.h"
 #include "engine/db/txn.h"
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
+#include "jobs/keeping.h"
 #include "jobs/reap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +22,8 @@
 /* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
  * rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
-enum { FAILED_MS = 500, COUNTED_MS = 2000 };
+/* KEEPING_MS: so long a pass of the reaper removes old events. */
+enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 1000 };
 
 struct worker {
 	struct work    work;
@@ -118,8 +122,16 @@ static void reaped_log(void *arg, const struct task *task, int64_t orders)
 static enum db_result reap_pass(struct worker *w)
 {
 	struct work   *work = &w->work;
+	int64_t        removed = 0, ahead_s = 0;
 	enum db_result result = task_reap(w->db, work->catalogue, &w->reaper, work->reaped, work->reaped_arg);
 
+	if (result == DB_OK && !work->dry)
+		result = keeping_writers(w->db);
+	if (result == DB_OK && !work->dry)
+		result = db_clock_apart(w->db, &ahead_s);
+	if (result == DB_OK && !work->dry &&
+	    llabs(ahead_s) <= CLOCKS_APART_S) /* an event may be old by a wrong clock */
+		result = keeping_pass(w->db, KEEPING_MS, &removed);
 	if (result == DB_OK)
 		work->reaped(work->reaped_arg, NULL, 0);
 	return result;

@@ -117,7 +117,7 @@ SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.du
 -- name: lease_within_an_hour by task
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.
-SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM worker_task t FORCE INDEX (PRIMARY)
+SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM claimed_task t FORCE INDEX (PRIMARY)
  WHERE t.state = {open} AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
    AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
        {range t.task_id};
@@ -130,7 +130,7 @@ SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
        ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task, t.ended_at
-  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN worker_task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
+  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN claimed_task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
  WHERE ((r.state IN ({held}, {confirmed}) AND r.task_id > 0
          AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = {confirmed}, {settle}, {expire})
               OR t.state IN ({done}, {returned})
@@ -195,7 +195,7 @@ SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.
 
 -- name: task_is_whole by task
 -- A task has a kind and a state, claimed something, and has ended when it is not open.
-SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM worker_task t FORCE INDEX (PRIMARY)
+SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM claimed_task t FORCE INDEX (PRIMARY)
  WHERE (t.kind NOT BETWEEN {settle} AND {expire} OR t.state NOT BETWEEN {open} AND {reaped} OR t.claimed = 0
      OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
 
@@ -212,7 +212,7 @@ SELECT d.* FROM (
          (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS split,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
-    FROM worker_task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
+    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
  WHERE d.completed + d.failed + d.still + d.released + d.split > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
@@ -232,5 +232,5 @@ SELECT d.* FROM (
                ON h.movement_id = CONCAT('settlement/', r.task_id, '/', r.reservation_id)
             STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
            WHERE r.state = {settled} AND r.task_id = t.task_id) AS moved
-    FROM worker_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} {range t.task_id}) d
+    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} {range t.task_id}) d
  WHERE d.settled = d.completed AND d.units <> d.moved;

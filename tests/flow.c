@@ -500,14 +500,14 @@ void flow_orders(const char *name, int n)
 
 		text_add(&step, "batch");
 		for (int i = done; i < n && i < done + 1000; i++)
-			text_format(&step, "%s %s%d A=1", i > done ? " |" : "", name, i);
+			text_format(&step, "%s %s%d A=1 confirm=true", i > done ? " |" : "", name, i);
 		text_add(&step, " -> 201 | ...");
 		step_run(step.data);
 		text_fini(&step);
 	}
 	step_run("sql SET @n = 0");
-	flow_step("sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3)"
-	          " - INTERVAL 100 SECOND + INTERVAL (@n := @n + 1) * 1000 MICROSECOND"
-	          " WHERE state = 1 AND order_id LIKE '%s%%' ORDER BY reservation_id",
+	flow_step("sql UPDATE reservation SET due_at = UTC_TIMESTAMP(3) - INTERVAL 100 SECOND"
+	          " + INTERVAL (@n := @n + 1) * 1000 MICROSECOND"
+	          " WHERE state = 2 AND due_at = confirmed_at AND order_id LIKE '%s%%' ORDER BY reservation_id",
 	          name);
 }

@@ -1,6 +1,7 @@
 /* scratch.c - see scratch.h. */
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
+#include "jobs/audit_events.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>
@@ -252,10 +253,15 @@ void scratch_checksum(struct scratch *s, struct text *out)
 	must(s->db,
 	     "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('`', table_name, '`' ORDER BY table_name))"
 	     " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
-	     " AND table_name NOT IN ('counter', 'event_log', 'writer', 'location', 'stock_slot')",
+	     " AND table_name NOT IN ('counter', 'event_log', 'writer', 'location', 'stock_slot', 'event', 'level',"
+	     " 'level_watch')",
 	     list_add, &sql);
 	text_reset(out);
 	must(s->db, sql.item[0], row_write, out);
+	must(s->db,
+	     "SELECT 'event', COUNT(*), SUM(CRC32(CONCAT(writer_id, '-', event_no, '-', stamp, changes))) FROM event"
+	     " WHERE ORD(SUBSTR(changes, 2, 1)) NOT BETWEEN 64 AND 67",
+	     row_write, out);
 	list_fini(&sql);
 }
 
@@ -280,6 +286,11 @@ static void block_run(struct scratch *s, const char *block, size_t len, struct t
 	text_fini(&rows);
 }
 
+static void event_write(void *arg, const struct event_finding *f)
+{
+	text_format(arg, "invariant events_add_up\n%s %s, %s\n", f->about, f->id, f->why);
+}
+
 void scratch_invariants(struct scratch *s, struct text *findings)
 {
 	static const char mark[] = "-- name: ";
@@ -293,4 +304,5 @@ void scratch_invariants(struct scratch *s, struct text *findings)
 		next = strstr(at + 1, mark);
 		block_run(s, at, next ? (size_t)(next - at) : strlen(at), findings);
 	}
+	cr_assert_eq(audit_events(s->db, AUDIT_SUBJECTS, event_write, findings), DB_OK, "%s", db_error(s->db));
 }

@@ -45,7 +45,7 @@ void scratch_back(struct scratch *s);
  * what they hold in sum follows from the other tables by the invariants; lanes are housekeeping, and a location's name
  * that was noted for a movement which was then refused shows nowhere. */
 void scratch_checksum(struct scratch *s, struct text *out);
-/* Runs schema/invariants.sql; adds a line for every row that breaks one. */
+/* Runs schema/invariants.sql, and events against the tables; adds a line for every row that breaks one. */
 void scratch_invariants(struct scratch *s, struct text *findings);
 
 #endif

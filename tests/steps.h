@@ -4,8 +4,8 @@
 
 /* How many reservations and tasks there are in each state, as rows STATE,COUNT; how many tasks are open. */
 #define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
-#define TASKS  "sql SELECT state, COUNT(*) FROM worker_task GROUP BY state -> "
-#define OPEN   "sql SELECT COUNT(*) FROM worker_task WHERE state = 1 -> "
+#define TASKS  "sql SELECT state, COUNT(*) FROM claimed_task GROUP BY state -> "
+#define OPEN   "sql SELECT COUNT(*) FROM claimed_task WHERE state = 1 -> "
 /* A unit goes out for each settled order: what is left together with these, and whether the movements say so, too. */
 #define LEFT                                                                                        \
 	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
@@ -19,6 +19,11 @@
 #define EACH_FORMAT(body) "exec " LOOP_FORMAT(body)
 /* For a program, in a format: it waits for the file %s, which trap_gate makes (trap.h), a minute at most. */
 #define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
+
+/* At the end of a flow that changes rows by hand: they have no events, so the log is emptied. */
+#define BY_HAND                                                                                               \
+	"sql BEGIN NOT ATOMIC DELETE FROM event; UPDATE writer SET floor_no = event_no, floor_stamp = stamp;" \
+	" UPDATE event_log SET since = 9000000000000000000; END -> "
 
 /* clang-format off */
 /* Confirmed orders of what STOCK has brought in. */

@@ -199,7 +199,7 @@ Test(between, worker)
 	flow_steps("end W -> 0",
 	           "get R1 -> settled A=3",
 	           "get S1 -> settled A=1",
-	           "sql SELECT claimed, completed FROM worker_task -> 1,0 2,2",
+	           "sql SELECT claimed, completed FROM claimed_task -> 1,0 2,2",
 	           "sku A -> available=96 reserved=0");
 	end();
 }

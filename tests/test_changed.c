@@ -78,6 +78,7 @@ static void writer_try(const struct writer *w, bool locks)
 	flow_each(w->after);
 	cr_expect(trap_number("SELECT changed FROM reservation WHERE order_id = 'R1'") > later,
 	          "%s: the stamp of the other change is gone", w->name);
+	flow_step(BY_HAND);
 	flow_end();
 	proxy_close(proxy);
 }
@@ -95,7 +96,7 @@ static void writer_try(const struct writer *w, bool locks)
 	"tick 61", \
 	"claim expire w -> 201 orders=OLD", \
 	"sql UPDATE reservation SET task_id = 1, attempts = 1 -> ", \
-	"sql UPDATE worker_task SET claimed = 2 -> "
+	"sql UPDATE claimed_task SET claimed = 2 -> "
 /* clang-format on */
 
 static const struct writer lanes[] = {
@@ -251,7 +252,8 @@ static const struct writer commands[] = {
          "changed = GREATEST(",
          "start W reap",
          "0 !clock_was_ahead",
-         {"run audit -> 1 ~order_id=R1", "run reap -> 0 '~event=clock_was_ahead leases=0 orders=2'", "run audit -> 0"}},
+         {"run audit -> 1 ~order_id=R1", "run reap -> 0 '~event=clock_was_ahead leases=0 orders=2'", BY_HAND,
+          "run audit -> 0"}},
 };
 
 Test(changed, commands_write_what_they_have_read)
@@ -298,6 +300,7 @@ Test(changed, take_up_takes_what_it_has_read)
 	           "get R1 -> A=2 attempts=1 last_error=*",
 	           STATES "6,2");
 	cr_expect_eq(trap_number("SELECT changed FROM reservation WHERE order_id = 'R1'"), later);
+	flow_step(BY_HAND);
 	flow_end();
 	proxy_close(proxy);
 }
@@ -379,6 +382,8 @@ static void life_try(const char *ttl, const struct stamped *steps, size_t count,
 		cr_expect(steps[i].moves == STAYS ? now == last : now > last, "%s: %lld, before that %lld",
 		          steps[i].step, (long long)now, (long long)last);
 	}
+	if (ahead)
+		flow_step(BY_HAND);
 	flow_end();
 }
 

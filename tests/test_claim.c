@@ -117,7 +117,7 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 	struct claimed c = {-1, -1};
 	struct text    sql = {0};
 
-	claim_with(&sql, kind, limit, "UPDATE worker_task SET claimed",
+	claim_with(&sql, kind, limit, "UPDATE claimed_task SET claimed",
 	           "DO SLEEP(0.15); SELECT trx_rows_locked FROM information_schema.innodb_trx"
 	           " WHERE trx_mysql_thread_id = CONNECTION_ID(); ");
 	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
@@ -158,7 +158,7 @@ Test(claim, locks_nothing_that_is_not_due)
 	c = claim_locks(TASK_SETTLE, 5000);
 	cr_expect_eq(c.orders, 0);
 	cr_expect_eq(c.locked, -1, "nothing is due: there is no transaction");
-	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM worker_task"), 2);
+	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM claimed_task"), 2);
 	scratch_close(&s);
 }
 
@@ -381,7 +381,7 @@ static void plans_of_a_claim_check(enum task_kind kind)
 	struct text              sql = {0};
 	int                      statements = 0;
 
-	claim_with(&sql, kind, 100, "UPDATE worker_task SET claimed", "");
+	claim_with(&sql, kind, 100, "UPDATE claimed_task SET claimed", "");
 	for (size_t i = 0; i < LENGTH(begins); i++)
 		for (const char *at = sql.data; (at = strstr(at, begins[i])); at++, statements++)
 			plan_check(begins[i], at, strcspn(at, ";"), true, false);
@@ -394,13 +394,13 @@ Test(claim, no_scan_and_no_sort)
 	char why[300];
 
 	fill_tables(WAITING);
-	run(s.db, "INSERT INTO worker_task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
+	run(s.db, "INSERT INTO claimed_task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
 	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
 	          "seq_1_to_2000");
 	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
-	run(s.db, "ANALYZE TABLE reservation, worker_task");
+	run(s.db, "ANALYZE TABLE reservation, claimed_task");
 	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);

@@ -242,12 +242,11 @@ Test(codes, exec)
 	flow_begin();
 	snprintf(path, sizeof(path), "%s/%s.orders", scratch_dir(), flow_scratch()->name);
 	flow_steps("receipt A +10 -> 201",
-	           "reserve 'BANK CHARGES' A=1 -> 201",
-	           "reserve 100% A=1 -> 201",
-	           "reserve %20 A=1 -> 201",
-	           "reserve gid://1 A=1 -> 201",
-	           ORDER "q\\\\\\\"1" LINES,
-	           "sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3)");
+	           "reserve 'BANK CHARGES' A=1 confirm=true -> 201",
+	           "reserve 100% A=1 confirm=true -> 201",
+	           "reserve %20 A=1 confirm=true -> 201",
+	           "reserve gid://1 A=1 confirm=true -> 201",
+	           ORDER "q\\\\\\\"1" "','confirm':true,'lines':[{'sku':'A','qty':1}]} -> 201 ");
 	flow_step("exec tee %s | sed -e 's/.*\"answer\":\"//' -e 's/\",\"attempts.*//' -e 's/\\\\\\(.\\)/\\1/g'"
 	          " -e 's/$/ done/'",
 	          path);

@@ -1,5 +1,6 @@
 /* test_gather.c - gathers: the last units are brought together from the slots of all lanes, while slots appear and
  * change. */
+#include "tests/steps.h"
 #include "tests/trap.h"
 
 #include <stdio.h>
@@ -76,6 +77,7 @@ Test(gather, slot_appears_meanwhile)
 	flow_steps("sku     A                        -> available=20 reserved=30",
 	           "@2 reserve R3 A=20               -> 201",
 	           "count   A=50 expected=50         -> 201 A=0");
+	flow_step(BY_HAND);
 	flow_end();
 }
 

@@ -1,5 +1,6 @@
 /* test_import.c - the command import: what counts as a row, what is refused and how it is named, repeats. */
 #include "tests/flow.h"
+#include "tests/steps.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,7 @@ Test(import, files)
 		           "sql DELETE FROM stock_slot",
 		           "sql DELETE FROM sku");
 	}
+	flow_step(BY_HAND);
 	flow_end();
 }
 

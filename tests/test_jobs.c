@@ -41,7 +41,8 @@ Test(jobs, four_workers_of_batch_seven)
 	flow_steps("work settle --workers 4 --batch 7 -> 0",
 	           STATES "3,500",
 	           TASKS "2,72",
-	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM worker_task -> 7,500,500,0",
+	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM claimed_task"
+	           " -> 7,500,500,0",
 	           "sql SELECT COUNT(*), COUNT(DISTINCT movement_id), SUM(qty) FROM movement JOIN movement_line"
 	           " USING (movement_no) WHERE kind = 5 -> 72,72,-500",
 	           "sku A                             -> available=0 reserved=0 on_hand=0");
@@ -139,7 +140,7 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 {
 	flow_begin();
 	flow_orders("R", 5);
-	trap_sql("LOCK TABLES worker_task WRITE");
+	trap_sql("LOCK TABLES claimed_task WRITE");
 	flow_step("start W work settle");
 	usleep(600000);
 	flow_step("signal W TERM");

@@ -1,6 +1,7 @@
 /* test_lane.c - a lane in trouble: its statements are interrupted, its connection breaks at the worst time, its row
  * is changed or removed by somebody else. What was answered stays true, and a repeat finds it. */
 #include "tests/proxy.h"
+#include "tests/steps.h"
 #include "tests/trap.h"
 
 #include <pthread.h>
@@ -361,6 +362,7 @@ Test(lane, lane_is_fenced_from_outside)
 	flow_steps("batch    S1 A=1 | S2 A=1 | S3 A=1 | S4 A=1 | S5 A=1 | S6 A=1 | S7 A=1 | S8 A=1 | S9 A=1"
 	           " -> 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201",
 	           "sku      A                 -> available=1 reserved=11");
+	flow_step(BY_HAND);
 	flow_end();
 }
 
@@ -383,6 +385,7 @@ Test(lane, lane_row_is_gone_when_the_outcome_is_looked_up)
 	trap_raced(race, "1x 201 created_at=~0");
 	flow_steps("adjust   M0 A -1           -> 200 replayed",
 	           "sku      A                 -> available=9 reserved=0");
+	flow_step(BY_HAND);
 	flow_end();
 	proxy_close(proxy);
 }
@@ -427,7 +430,8 @@ Test(lane, lane_row_is_removed)
 	     "cut",
 	     "reserve  R2 A=1               -> 201 held created_at=~0",
 	     "get      R2                   -> held",
-	     "sku      A                    -> available=8 reserved=2");
+	     "sku      A                    -> available=8 reserved=2",
+	     BY_HAND);
 }
 
 /* The lane was chosen by a hash that was always odd. */

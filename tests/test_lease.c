@@ -59,7 +59,7 @@ static void reaped_meanwhile(const char *call)
 	cr_assert_eq(db_text(other, "LOCK TABLES reservation WRITE", NULL, NULL), DB_OK);
 	race = flow_race("1", call);
 	usleep(300000); /* the task was read, open */
-	flow_step("sql UPDATE worker_task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
+	flow_step("sql UPDATE claimed_task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
 	cr_assert_eq(db_text(other, "UPDATE reservation SET task_id = NULL", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(other, "UNLOCK TABLES", NULL, NULL), DB_OK);
 	race_finish(race, NULL);

@@ -50,6 +50,8 @@ static void fill_tables(void)
 	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
 	    " FROM seq_1_to_200");
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
+	run(s.db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
+	run(s.db, "UPDATE level_watch SET task_id = 7, fence = 1");
 	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO event SELECT 7 + seq MOD 2, seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_50");
@@ -116,6 +118,12 @@ static const struct plan {
 	{LANE_LOGS, "", NO_SORT},
 	{WRITER_TOUCH, "", NO_SORT},
 	{WRITER_LEAVE, "", NO_SORT},
+	{WRITERS_END, "7,8", NO_SORT},
+	{WALK_PAGE, "", NO_SORT},
+	{AUDITED_RESERVATIONS, "", NO_SORT},
+	{AUDITED_RESERVATIONS_NAMED, "A,B", NO_SORT},
+	{AUDITED_MOVEMENTS, "", NO_SORT},
+	{AUDITED_MOVEMENTS_NAMED, "A,B", NO_SORT},
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
@@ -171,6 +179,18 @@ static const struct plan {
 	{SKU_NAMES, "1,2,3", NO_SORT},
 	{LOCATION_NAMES, "1,2", NO_SORT},
 	{KEY_NAMES, "1,2,3,4", NO_SORT},
+	{LINES_OF_ORDERS, "A,B", NO_SORT},
+	{LINES_OF_MOVEMENTS, "A,B", NO_SORT},
+	{LEVEL_LOOK, "(1,1),(2,1)", NO_SORT},
+	{LEVEL_MAKE, "(1,2,3),(2,2,3)", NO_SORT},
+	{LEVEL_LIST, "", NO_SORT},
+	{UNITS_LOOK, "1,2,3", NO_SORT},
+	{WATCH_CLAIM, "", NO_SORT},
+	{WATCH_READ, "", NO_SORT},
+	{WATCH_KEEP, "", NO_SORT},
+	{WATCH_LEAVE, "", NO_SORT},
+	{WATCH_WISH, "", NO_SORT},
+	{LEVELS_BEHIND, "", NO_SORT},
 };
 
 struct explained {
@@ -213,6 +233,8 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		              &(struct fill){.rows = &rows,
 		                             .slot = 1,
 		                             .writer = 7,
+		                             .task = 7,
+		                             .fence = 1,
 		                             .sku = sku,
 		                             .location = location,
 		                             .state = 2,
@@ -220,7 +242,6 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .webhook = "W7",
 		                             .secret = "whsec_",
 		                             .cursor = "c",
-		                             .task = 7,
 		                             .version = 1,
 		                             .lease_s = 30,
 		                             .after_code = "A",
@@ -228,6 +249,7 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .until_at = DAY_2020,
 		                             .from_at = DAY_2020,
 		                             .after_id = 1,
+		                             .until_id = 1 << 20,
 		                             .before_id = 1 << 30,
 		                             .after_task = 1,
 		                             .total_max = 10,

@@ -4,6 +4,7 @@
 #include "engine/base/ids.h"
 #include "engine/catalogue.h"
 #include "tests/flow.h"
+#include "tests/steps.h"
 
 /* The number of N is M's now. */
 #define ANOTHER "sql UPDATE sku SET code = 'M' WHERE code = 'N' -> "
@@ -77,7 +78,8 @@ Test(restored_database, known_name_has_another_number)
 	     "skus                          -> items=N",
 	     "get      R1                   -> N=2",
 	     "reserve  R2 N=1               -> 201 held",
-	     "sku      N                    -> available=2 reserved=3");
+	     "sku      N                    -> available=2 reserved=3",
+	     BY_HAND);
 }
 
 /* A server that took over lacks the row and gave its number to another lane. */

@@ -27,7 +27,8 @@ Test(serve_jobs, expire_behind_a_backlog)
 	           "reserve LAST B=1 ttl=1 -> 201");
 	flow_steps("wait:20 sku B                       -> available=1 reserved=0",
 	           "wait:20 sku A                       -> available=10000 reserved=0",
-	           "sql SELECT SUM(completed) FROM worker_task -> 10001");
+	           "sql SELECT SUM(completed) FROM claimed_task -> 10001");
+	flow_step(BY_HAND);
 	flow_end();
 }
 

@@ -9,8 +9,9 @@
 #define TEN \
 	"serve    --lanes 1", \
 	"receipt  A +100 B +10         -> 201", \
-	"batch R0 A=1 | R1 A=1 | R2 A=1 | R3 A=1 | BAD B=2 | R5 A=1 | R6 A=1 | R7 A=1 | R8 A=1 | R9 A=1 -> 201 | ...", \
-	"sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3) -> "
+	"batch R0 A=1 confirm=true | R1 A=1 confirm=true | R2 A=1 confirm=true |" \
+	" R3 A=1 confirm=true | BAD B=2 confirm=true | R5 A=1 confirm=true | R6 A=1 confirm=true |" \
+	" R7 A=1 confirm=true | R8 A=1 confirm=true | R9 A=1 confirm=true -> 201 | ..."
 /* clang-format on */
 #define DAMAGE "sql UPDATE stock_slot SET reserved = 0 WHERE sku_id = 2 -> "
 #define REPAIR "sql UPDATE stock_slot SET reserved = 2 WHERE sku_id = 2 AND available = 8 -> "
@@ -76,7 +77,8 @@ Test(settlement, without_lines)
 	     STATES "2,9 6,1",
 	     "get      BAD -> buried '~last_error:the database refused it: its units are not'",
 	     "sql INSERT INTO reservation_line SELECT * FROM kept                   -> ",
-	     "sql DROP TABLE kept                                                   -> ");
+	     "sql DROP TABLE kept                                                   -> ",
+	     BY_HAND);
 }
 
 /* An expiry is never buried. */

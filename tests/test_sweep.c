@@ -264,6 +264,7 @@ Test(sweep, somebody_is_giving_back)
 	usleep(100000);
 	trap_unlock();
 	trap_raced(race, "1x 201 held A=1");
+	flow_step(BY_HAND);
 	flow_end();
 }
 

@@ -41,9 +41,8 @@ Test(task, claim_of_a_hundred_if_nothing_is_said)
 {
 	flow_begin();
 	flow_step("receipt A +1000 -> 201");
-	flow_repeat("batch X A=1", " | R# A=1", 104, " -> 201 | ...");
-	flow_steps("sql UPDATE reservation SET state = 2, confirmed_at = UTC_TIMESTAMP(3), due_at = UTC_TIMESTAMP(3)",
-	           "claim settle w1                     -> 201 orders=100",
+	flow_repeat("batch X A=1 confirm=true", " | R# A=1 confirm=true", 104, " -> 201 | ...");
+	flow_steps("claim settle w1                     -> 201 orders=100",
 	           "claim settle w1 limit=5000          -> 201 orders=5",
 	           "complete 1                          -> completed=100 lost=0",
 	           "complete 2                          -> completed=5 lost=0",

@@ -19,7 +19,7 @@ enum { LONG_S = 3600 };
 #define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define REAPED     "sql SELECT COUNT(*) > 0 FROM worker_task WHERE state = 4 -> " /* none: the drill is of nothing */
+#define REAPED     "sql SELECT COUNT(*) > 0 FROM claimed_task WHERE state = 4 -> " /* none: the drill is of nothing */
 
 static int rounds(void)
 {
@@ -393,7 +393,7 @@ Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 	}
 	cr_expect_gt(private_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
 	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
-	private_number_is("SELECT COUNT(*) FROM worker_task WHERE state = 1", 0, 10);
+	private_number_is("SELECT COUNT(*) FROM claimed_task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
 		kill(database.beside[i], SIGTERM);
 		cr_expect(program_wait(database.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,

@@ -10,7 +10,8 @@ enum option {
 #undef X
 	OPTIONS
 };
-enum { OPTION_BATCH_MAX = 5000, OPTION_WORKERS_MAX = 64 }; /* jobs has these limits, and asserts that they agree */
+/* jobs has these limits, and asserts that they agree */
+enum { OPTION_BATCH_MAX = 5000, OPTION_WORKERS_MAX = 64, OPTION_EVENTS_KEEP_MAX = 3650 };
 enum {
 	SERVE = 1,
 	MIGRATE = 2,

@@ -14,7 +14,7 @@ void text_fini(struct text *t)
 
 void text_reset(struct text *t)
 {
-	t->len = 0;
+	t->len = t->count = 0;
 	if (t->data)
 		t->data[0] = '\0';
 }

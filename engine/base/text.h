@@ -10,6 +10,7 @@ struct text {
 	char  *data;
 	size_t len;
 	size_t cap;
+	size_t count; /* things in the text, where its owner counts them */
 };
 void  text_fini(struct text *t);
 void  text_reset(struct text *t);             /* empties the text; the memory stays */

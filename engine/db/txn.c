@@ -31,6 +31,7 @@ static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
 	t->now = 0;
 	t->begun_ms = clock_ms();
 	t->waits = t->logs = t->whole = false;
+	t->events = 0;
 	text_reset(&t->sql);
 }
 
@@ -61,6 +62,7 @@ void txn_log(struct txn *t, const struct text *changes)
 	if (!t->logs)
 		return;
 	assert(changes->len > 0);
+	t->events = changes->count;
 	values_row(&row, V_BYTES(changes->data, changes->len));
 	txn_run(t, TXN_LOG, &(struct fill){.writer = db_writer(t->db)->writer_id, .rows = &row});
 	values_fini(&row);
@@ -86,6 +88,8 @@ static void compound_commit(struct txn *t)
 		t->verdict = (enum txn_verdict)verdict;
 	if (t->verdict == TXN_FENCED)
 		db_writer(t->db)->epoch = 0;
+	if (t->result == DB_OK && t->verdict == TXN_DONE)
+		counter_add(COUNT_EVENTS, (int64_t)t->events);
 	if (t->result == DB_RETRY || t->result == DB_LOCKED || t->verdict != TXN_DONE)
 		counter_add(COUNT_RETRIES, 1);
 }

@@ -7,15 +7,17 @@ writer_id, epoch, batch_no, batch_at, UTC_TIMESTAMP(3), @logs
 -- name: writer_raise
 -- A new connection shuts the old one out: raising the epoch waits for a transaction that still holds the row, and
 -- fences one that comes late. The row of event_log is locked, so that a switch of the log comes before or after. No row
--- where this database has no such writer, or somebody else has it.
+-- where this database has no such writer, somebody else has it, or it has ended.
 BEGIN NOT ATOMIC
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
   START TRANSACTION;
   SELECT keep_days > 0 INTO @logs FROM event_log WHERE one = 1 LOCK IN SHARE MODE;
-  UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1 WHERE writer_id = {writer} AND mark = {mark};
+  UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
+   WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
   COMMIT;
-  SELECT {writer_columns} FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer} AND mark = {mark};
+  SELECT {writer_columns} FROM writer FORCE INDEX (PRIMARY)
+   WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
 END
 
 -- name: writer_take
@@ -52,7 +54,28 @@ UPDATE writer FORCE INDEX (PRIMARY) SET batch_at = UTC_TIMESTAMP(3) WHERE writer
 UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND
  WHERE writer_id = {writer} AND mark = {mark};
 
+-- name: writers_silent
+-- Writers that nobody had for an hour. A plain read of a handful of rows.
+SELECT writer_id FROM writer WHERE ended = 0 AND batch_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR;
+
+-- name: writers_end
+-- Ends those of {list} that are still silent. batch_at becomes the time of the end.
+UPDATE writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
+ WHERE writer_id IN ({list}) AND ended = 0 AND batch_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR;
+
 -- name: writer_purge
--- Writers that nobody will have again, and whose events are gone.
-DELETE FROM writer
- WHERE ended = 1 AND floor_no = event_no AND batch_at < UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, {keep_days}) DAY;
+-- Removes writers that nobody will have again, whose events are gone, and that ended as long ago as events are kept, a
+-- day at least: a younger cursor may have a place for one. What event_log.since says stays true without their floors.
+BEGIN NOT ATOMIC
+  DECLARE before_at DATETIME(3);
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  START TRANSACTION;
+  SELECT UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, keep_days) DAY INTO before_at
+    FROM event_log WHERE one = 1 FOR UPDATE;
+  UPDATE event_log SET since = GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM writer
+                                                 WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at))
+   WHERE one = 1;
+  DELETE FROM writer WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at;
+  COMMIT;
+END

@@ -4,6 +4,7 @@
  * where the answer to a COMMIT was lost, this one row tells. */
 #include "engine/lane/fence.h"
 #include "engine/base/clock.h"
+#include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
@@ -174,6 +175,7 @@ void lane_log(struct lane *l)
 		return;
 	assert(l->changes.len > 0);
 	values_reset(&l->rows);
+	l->txn.events = l->changes.count;
 	values_row(&l->rows, V_INT(l->writer->writer_id), V_BYTES(l->changes.data, l->changes.len));
 	txn_run(&l->txn, EVENT_ADD, &(struct fill){.rows = &l->rows});
 }
@@ -183,8 +185,10 @@ enum db_result lane_commit(struct lane *l, enum txn_verdict *verdict, int64_t *n
 	enum db_result result = txn_commit(&l->txn, verdict);
 
 	l->touched_ms = clock_ms();
-	if (result == DB_OK && *verdict == TXN_DONE)
+	if (result == DB_OK && *verdict == TXN_DONE) {
 		l->committed_no = l->batch_no;
+		counter_add(COUNT_EVENTS, (int64_t)l->txn.events);
+	}
 	*now = l->txn.now;
 	return result;
 }

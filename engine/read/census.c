@@ -34,12 +34,28 @@ static void webhooks_read(void *arg, const struct db_row *row)
 	((struct census *)arg)->undelivered_ms = db_int(row, 0);
 }
 
+static void events_count_read(void *arg, const struct db_row *row)
+{
+	struct census *counts = arg;
+
+	counts->event_rows = db_int(row, 0);
+	counts->event_bytes = db_int(row, 1);
+	counts->oldest_event_ms = db_int(row, 2);
+}
+
+static void levels_read(void *arg, const struct db_row *row)
+{
+	((struct census *)arg)->levels_behind_ms = db_int(row, 0);
+}
+
 bool census_read(struct db *db, struct census *out)
 {
 	*out = (struct census){.counted_ms = clock_boot_ms()};
 	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
 	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
-	       txn_ask(db, WEBHOOK_FIGURES, NULL, webhooks_read, out) == DB_OK;
+	       txn_ask(db, WEBHOOK_FIGURES, NULL, webhooks_read, out) == DB_OK &&
+	       txn_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
+	       txn_ask(db, LEVELS_BEHIND, NULL, levels_read, out) == DB_OK;
 }
 
 /* ---- counters of processes without /metrics */

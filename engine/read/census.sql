@@ -10,7 +10,7 @@ SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM worker_task FORCE INDEX (open_lease) WHERE state = {open};
+  FROM claimed_task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: webhook_figures
 -- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
@@ -19,6 +19,14 @@ SELECT COALESCE(MAX(IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
                        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))), 0)
   FROM webhook FORCE INDEX (claim) WHERE state = {active};
 
+-- name: event_figures
+-- Rows and bytes of the log of events, and the age in ms of the oldest: one look by primary key for each writer, a
+-- handful of rows, and what InnoDB knows of the table.
+SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
+       (SELECT data_length FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'event'),
+       GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, e.at, UTC_TIMESTAMP(3)) DIV 1000), 0))
+  FROM writer w LEFT JOIN event e FORCE INDEX (PRIMARY) ON e.writer_id = w.writer_id AND e.event_no = w.floor_no + 1;
+
 -- name: counters_leave
 -- Rows: (name, increase).
 INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = total + VALUES(total);
@@ -26,3 +34,7 @@ INSERT INTO counter (name, total) VALUES {rows} ON DUPLICATE KEY UPDATE total = 
 -- name: counters_take
 -- A handful of rows, each of which one service gets.
 DELETE FROM counter WHERE name > '' RETURNING name, total;
+
+-- name: levels_behind
+-- How long ago the watcher last knew that nothing was left, in ms.
+SELECT GREATEST(0, TIMESTAMPDIFF(MICROSECOND, looked_at, UTC_TIMESTAMP(3)) DIV 1000) FROM level_watch WHERE one = 1;

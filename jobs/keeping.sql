@@ -1,0 +1,91 @@
+-- How long events are kept, and the removal of older ones.
+
+-- name: keep_read
+-- One row: the days that events are kept.
+SELECT keep_days FROM event_log WHERE one = 1;
+
+-- name: keep_set
+-- Keeps events for {keep_days}. Switching the log on or off raises the epoch of every writer: whoever has one takes it
+-- up again, and learns it. A log that is switched on is empty, so that no reader passes over what nobody wrote. One
+-- row: the days of before, and 1 where events of before are left and nothing was done.
+BEGIN NOT ATOMIC
+  DECLARE days SMALLINT UNSIGNED;
+  DECLARE kept TINYINT UNSIGNED DEFAULT 0;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  START TRANSACTION;
+  SELECT keep_days INTO days FROM event_log WHERE one = 1 FOR UPDATE;
+  IF days = 0 AND {keep_days} > 0 THEN
+    SET kept = EXISTS (SELECT 1 FROM writer WHERE floor_no < event_no);
+  END IF;
+  IF kept THEN
+    ROLLBACK;
+  ELSE
+    UPDATE event_log SET keep_days = {keep_days} WHERE one = 1;
+    IF (days > 0) <> ({keep_days} > 0) THEN
+      UPDATE writer SET epoch = epoch + 1 WHERE ended = 0;
+      UPDATE event_log
+         SET era = era + 1, since = (SELECT GREATEST(COALESCE(MAX(stamp), 0), {clock_stamp}) FROM writer)
+       WHERE one = 1;
+    END IF;
+    COMMIT;
+  END IF;
+  SELECT days, kept;
+END
+
+-- piece: is_old
+-- A row that may go. Both its times say so: a clock that was wrong for a while has made one of them. The stamp of a
+-- clock that was ahead says nothing.
+(days = 0 OR (at < UTC_TIMESTAMP(3) - INTERVAL days DAY
+              AND (stamp < {clock_stamp} - days * 86400000000 OR stamp > {clock_stamp} + 3600000000)))
+
+-- name: keep_page
+-- Writers whose oldest event may go: one look by primary key for each.
+SELECT w.writer_id
+  FROM (SELECT keep_days AS days FROM event_log WHERE one = 1) l
+  STRAIGHT_JOIN writer w
+ WHERE w.floor_no < w.event_no
+   AND COALESCE((SELECT {is_old} FROM event e FORCE INDEX (PRIMARY)
+                  WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no ORDER BY e.event_no LIMIT 1), days = 0);
+
+-- name: keep_piece
+-- Removes up to {limit} of the oldest events of {writer} and moves its floor. The last one that may go is looked for by
+-- halves, from the end on: a row that is missing is like the next one. event_no is read before keep_days: where that is
+-- 0, all these are of before the log was switched off. The writer's row, which its owner needs for every transaction,
+-- is locked last, for the time of a COMMIT. One row: the number of events that are gone.
+BEGIN NOT ATOMIC
+  DECLARE low, gone, mid, above, last BIGINT UNSIGNED;
+  DECLARE days INT;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  SELECT floor_no, LEAST(event_no, floor_no + {limit}) INTO low, mid FROM writer FORCE INDEX (PRIMARY)
+   WHERE writer_id = {writer};
+  SELECT keep_days INTO days FROM event_log WHERE one = 1;
+  SET gone = low, above = mid + 1;
+  WHILE above - gone > 1 DO
+    IF COALESCE((SELECT {is_old} FROM event FORCE INDEX (PRIMARY)
+                  WHERE writer_id = {writer} AND event_no >= mid ORDER BY event_no LIMIT 1), days = 0) THEN
+      SET gone = mid;
+    ELSE
+      SET above = mid;
+    END IF;
+    SET mid = (gone + above) DIV 2;
+  END WHILE;
+  IF gone > low THEN
+    START TRANSACTION;
+    SELECT stamp INTO last FROM event FORCE INDEX (PRIMARY)
+     WHERE writer_id = {writer} AND event_no > low AND event_no <= gone ORDER BY event_no DESC LIMIT 1;
+    DELETE e FROM event e FORCE INDEX (PRIMARY)
+     WHERE e.writer_id = {writer} AND e.event_no > low AND e.event_no <= gone;
+    SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+    UPDATE writer FORCE INDEX (PRIMARY) SET floor_no = gone, floor_stamp = GREATEST(floor_stamp, COALESCE(last, 0))
+     WHERE writer_id = {writer} AND floor_no = low;
+    IF ROW_COUNT() = 1 THEN
+      COMMIT;
+    ELSE
+      ROLLBACK;
+      SET gone = low;
+    END IF;
+  END IF;
+  SELECT gone - low;
+END

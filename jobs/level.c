@@ -1,0 +1,276 @@
+/* level.c - see level.h. */
+#include "jobs/level.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/db/txn.h"
+
+#include <stdlib.h>
+
+/* PAGE: spots or skus in a statement, and in a transaction. PAGES_MAX: of one call: the lease is to be renewed. */
+enum { PAGE = 1000, PAGES_MAX = 20 };
+
+enum level level_of(int64_t available, int64_t low)
+{
+	return available <= 0 ? LEVEL_OUT : available <= low ? LEVEL_LOW : LEVEL_ABOVE;
+}
+
+enum event_type level_event(enum level from, enum level to)
+{
+	return to == from ? 0 : to < from ? EVENT_BACK : to == LEVEL_OUT ? EVENT_OUT : EVENT_LOW;
+}
+
+/* ---- looks */
+
+/* A spot as one look found it. */
+struct found {
+	uint32_t   sku_id, location_id;
+	int64_t    available, low, stamp; /* low below 0: no threshold; stamp 0: its level was never told */
+	enum level told;
+};
+struct look {
+	struct found list[PAGE];
+	size_t       count;
+};
+
+static void found_read(void *arg, const struct db_row *row)
+{
+	struct look *l = arg;
+
+	assert(l->count < PAGE);
+	l->list[l->count++] =
+		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
+	                       db_int(row, 2),           db_int(row, 4),
+	                       db_int(row, 5),           row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE};
+}
+
+static int found_order(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+}
+
+static enum db_result look_read(struct db *db, const struct values *rows, struct look *l)
+{
+	enum db_result result;
+
+	l->count = 0;
+	result = txn_ask(db, LEVEL_LOOK, &(struct fill){.rows = rows}, found_read, l);
+	qsort(l->list, l->count, sizeof(*l->list), found_order);
+	return result;
+}
+
+/* ---- what is written */
+
+static void txn_start(struct txn *t, struct db *db, const struct watch_claim *claim, int64_t stamp_min)
+{
+	txn_begin(t, db);
+	txn_enter(t, stamp_min, true);
+	if (txn_goes_on(t) && !t->logs) {
+		txn_refuse(
+			t,
+			TXN_MOVED); /* the log is off; whether it still is, the writer learns when it is entered anew */
+		db_writer(db)->epoch = 0;
+	}
+	txn_run(t, WATCH_KEEP,
+	        &(struct fill){.task = claim->task_id, .fence = claim->fence, .lease_s = claim->lease_s});
+	txn_expect(t, 1, TXN_CLOSED);
+}
+
+/* DB_RETRY: nothing was done. */
+static enum db_result txn_finish(struct txn *t, struct watch_claim *claim)
+{
+	enum txn_verdict verdict;
+	enum db_result   result = txn_commit(t, &verdict);
+
+	if (result == DB_OK && verdict == TXN_CLOSED)
+		claim->fence = 0;
+	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
+}
+
+static void crossed_run(struct txn *t, const struct found *list, size_t count)
+{
+	struct values made = {0}, moved = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct found *f = &list[i];
+		enum level          level = level_of(f->available, f->low);
+
+		if (f->stamp == 0)
+			values_row(&made, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level));
+		else
+			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level), V_INT(f->stamp));
+	}
+	if (made.rows > 0) {
+		txn_run(t, LEVEL_MAKE, &(struct fill){.rows = &made});
+		txn_expect(t, made.rows, TXN_MOVED);
+	}
+	if (moved.rows > 0) {
+		txn_run(t, LEVEL_CROSS, &(struct fill){.rows = &moved});
+		txn_expect(t, 2 * moved.rows, TXN_MOVED);
+	}
+	values_fini(&made);
+	values_fini(&moved);
+}
+
+/* Tells of all these, which have crossed, in one transaction. Rows that are not as read undo it. */
+static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, const struct found *list, size_t count)
+{
+	struct txn     t = {0};
+	struct text    changes = {0};
+	int64_t        stamp = claim->stamp;
+	enum db_result result;
+
+	for (size_t i = 0; i < count; i++) {
+		enum level level = level_of(list[i].available, list[i].low);
+
+		stamp = list[i].stamp > stamp ? list[i].stamp : stamp;
+		event_level(&changes, level_event(list[i].told, level), list[i].sku_id, list[i].location_id,
+		            list[i].available, list[i].low);
+	}
+	txn_start(&t, db, claim, stamp + 1);
+	crossed_run(&t, list, count);
+	txn_log(&t, &changes);
+	result = txn_finish(&t, claim);
+	if (result == DB_OK)
+		claim->told += (int64_t)count;
+	text_fini(&changes);
+	return result;
+}
+
+/* ---- levels */
+
+/* So many units can be taken before the level may change. One that can rise, too, is looked at after every change. */
+static int64_t units_left(const struct found *a, const struct found *b)
+{
+	int64_t available = a->available < b->available ? a->available : b->available;
+
+	return level_of(available, b->low) == LEVEL_ABOVE ? available - (b->low > 0 ? b->low : 0) : 0;
+}
+
+/* Both looks at a page. */
+static enum db_result page_look(struct db *db, struct watch_claim *claim, struct spots *spots,
+                                const struct values *rows, struct look look[2])
+{
+	size_t         count = 0;
+	struct found  *crossed;
+	enum db_result result = look_read(db, rows, &look[0]);
+
+	if (result == DB_OK)
+		result = look_read(db, rows, &look[1]);
+	if (result != DB_OK)
+		return result;
+	assert(look[0].count == look[1].count);
+	crossed = mem_alloc(PAGE * sizeof(*crossed));
+	for (size_t i = 0; i < look[1].count; i++) {
+		const struct found *a = &look[0].list[i], *b = &look[1].list[i];
+		enum level          level = level_of(b->available, b->low);
+
+		if (level == level_of(a->available, a->low) && level != b->told)
+			crossed[count++] = *b;
+	}
+	if (count > 0)
+		result = crossed_tell(db, claim, crossed, count);
+	free(crossed);
+	for (size_t i = 0; result == DB_OK && i < look[1].count; i++) {
+		const struct found *a = &look[0].list[i], *b = &look[1].list[i];
+
+		if (level_of(a->available, a->low) == level_of(b->available, b->low))
+			spots_settle(spots, b->sku_id, b->location_id, units_left(a, b));
+	}
+	return result;
+}
+
+enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spots *spots)
+{
+	struct values  rows = {0};
+	struct look   *look = mem_alloc(2 * sizeof(*look));
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && i < spots->pending && i < PAGE * PAGES_MAX; i++) {
+		values_row(&rows, V_INT(spots->list[i].sku_id), V_INT(spots->list[i].location_id));
+		if (rows.rows < PAGE && i + 1 < spots->pending)
+			continue;
+		result = page_look(db, claim, spots, &rows, look);
+		values_reset(&rows);
+	}
+	spots_trim(spots);
+	free(look);
+	values_fini(&rows);
+	return result;
+}
+
+/* ---- all that were told */
+
+struct listed {
+	struct spots *spots;
+	int64_t       sku_id, location_id, count;
+};
+
+static void listed_read(void *arg, const struct db_row *row)
+{
+	struct listed *in = arg;
+
+	in->sku_id = db_int(row, 0);
+	in->location_id = db_int(row, 1);
+	in->count++;
+	spots_touch(in->spots, (uint32_t)in->sku_id, (uint32_t)in->location_id, INT64_MAX);
+}
+
+enum db_result levels_list(struct db *db, struct spots *spots)
+{
+	struct listed  in = {.spots = spots};
+	enum db_result result;
+
+	do {
+		in.count = 0;
+		result = txn_ask(db, LEVEL_LIST,
+		                 &(struct fill){.sku = in.sku_id, .location = in.location_id, .limit = PAGE},
+		                 listed_read, &in);
+	} while (result == DB_OK && in.count == PAGE);
+	return result;
+}
+
+/* ---- every change of stock */
+
+struct units {
+	struct event_units list[PAGE];
+	size_t             count;
+};
+
+static void units_read(void *arg, const struct db_row *row)
+{
+	struct units *in = arg;
+
+	assert(in->count < PAGE);
+	in->list[in->count++] = (struct event_units){(uint32_t)db_int(row, 0), db_int(row, 1), db_int(row, 2),
+	                                             db_int(row, 1) + db_int(row, 2)};
+}
+
+enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const uint32_t *skus, size_t count)
+{
+	struct values  ids = {0};
+	struct units  *units = mem_alloc(sizeof(*units));
+	struct text    changes = {0};
+	struct txn     t = {0};
+	enum db_result result;
+
+	assert(count > 0 && count <= PAGE);
+	for (size_t i = 0; i < count; i++)
+		values_row(&ids, V_INT(skus[i]));
+	result = txn_ask(db, UNITS_LOOK, &(struct fill){.rows = &ids}, units_read, units);
+	for (size_t i = 0; i < units->count; i += EVENT_UNITS_MAX)
+		event_stock(&changes, units->list + i,
+		            units->count - i < EVENT_UNITS_MAX ? units->count - i : EVENT_UNITS_MAX);
+	if (result == DB_OK && units->count > 0) {
+		txn_start(&t, db, claim, claim->stamp + 1);
+		txn_log(&t, &changes);
+		result = txn_finish(&t, claim);
+	}
+	text_fini(&changes);
+	values_fini(&ids);
+	free(units);
+	return result;
+}

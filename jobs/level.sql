@@ -1,0 +1,60 @@
+-- Levels, and who watches them. schema/014_levels.sql has the tables.
+
+-- name: level_look
+-- One look at the spots {rows}, (sku, location): their units over all slots, and their levels as they were told.
+WITH want(sku_id, location_id) AS (VALUES {rows})
+SELECT want.sku_id, want.location_id,
+       COALESCE((SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
+                  WHERE s.sku_id = want.sku_id AND s.location_id = want.location_id), 0),
+       l.level, COALESCE(l.low, -1), l.stamp
+  FROM want LEFT JOIN level l FORCE INDEX (PRIMARY)
+    ON l.sku_id = want.sku_id AND l.location_id = want.location_id;
+
+-- name: level_make
+-- The first level that is told of a spot. Rows: (sku, location, level).
+    INSERT INTO level (sku_id, location_id, level, stamp)
+    WITH told(sku_id, location_id, level) AS (VALUES {rows}) SELECT sku_id, location_id, level, @s FROM told;
+
+-- name: level_cross
+-- A row with another stamp stays as it is, and the count tells: 2 for each that has changed. Rows: (sku, location,
+-- level, stamp as read).
+    INSERT INTO level (sku_id, location_id, level, stamp) VALUES {rows} ON DUPLICATE KEY UPDATE
+      level = IF(stamp = VALUES(stamp), VALUES(level), level), stamp = IF(stamp = VALUES(stamp), @s, stamp);
+
+-- name: level_list
+-- A page of the spots whose level was told, behind ({sku}, {location}).
+SELECT sku_id, location_id FROM level FORCE INDEX (PRIMARY)
+ WHERE sku_id > {sku} OR (sku_id = {sku} AND location_id > {location})
+ ORDER BY sku_id, location_id LIMIT {limit};
+
+-- name: units_look
+-- The units of the skus {list}, over all locations.
+SELECT sku_id, SUM(available), SUM(reserved) FROM stock_slot FORCE INDEX (PRIMARY)
+ WHERE sku_id IN ({list}) GROUP BY sku_id;
+
+-- piece: watch_lease
+lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, writes = writes + 1
+
+-- name: watch_claim
+-- Nobody watches, or the one who does went silent. A lease that was given by a clock that was ahead is none.
+UPDATE level_watch SET task_id = {task}, fence = fence + 1, {watch_lease}
+ WHERE one = 1 AND (task_id IS NULL OR task_id = {task} OR lease_until <= UTC_TIMESTAMP(3)
+                    OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 2 * {lease_s} SECOND) LIMIT 1;
+
+-- name: watch_read
+-- The watcher's own row: its fence, its place, and whether somebody wants to hear of every change of stock.
+SELECT fence, place, stock_until > UTC_TIMESTAMP(3) FROM level_watch WHERE one = 1 AND task_id = {task};
+
+-- name: watch_keep
+-- Renews the lease. {place}: what was looked at, NULL: as before; {looked}: nothing is left. One row, or somebody else
+-- watches by now. A step of every transaction of a watcher, too.
+UPDATE level_watch
+   SET place = COALESCE({place}, place), looked_at = IF({looked}, UTC_TIMESTAMP(3), looked_at), {watch_lease}
+ WHERE one = 1 AND task_id = {task} AND fence = {fence};
+
+-- name: watch_leave
+UPDATE level_watch SET task_id = NULL WHERE one = 1 AND task_id = {task} AND fence = {fence};
+
+-- name: watch_wish
+-- Some service wants to hear of every change of stock for so long.
+UPDATE level_watch SET stock_until = UTC_TIMESTAMP(3) + INTERVAL {wish_s} SECOND WHERE one = 1;

@@ -1,0 +1,344 @@
+/* watch.c - see watch.h. What was touched is looked at a few times a second at most, however often it was touched. The
+ * place in the log is kept in the database behind what was looked at, so whoever takes over looks at all the rest: a
+ * level that is told already is not told again.
+ *
+ * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher
+ * goes on from now, and looks at every spot whose level was ever told. */
+#include "jobs/watch.h"
+#include "engine/base/clock.h"
+#include "engine/base/counters.h"
+#include "engine/base/hash.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+#include "engine/db/txn.h"
+#include "engine/db/writer.h"
+#include "engine/read/feed.h"
+#include "engine/read/touched.h"
+#include "jobs/level.h"
+#include "jobs/stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LOOK_MS: between two looks. REST_MS: while the log is off, and while somebody else watches. STOCK_MS: between two
+ * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
+ * order before the time. */
+enum {
+	LOOK_MS = 250,
+	REST_MS = 1000,
+	LEASE_S = 5,
+	WISH_S = 9,
+	KEEP_MS = LEASE_S * 1000 / 3,
+	SAVE_MS = 1000,
+	STOCK_MS = 1000,
+	STOCK_PAGE = 1000,
+	FAILED_MS = 500,
+	TOUCHED_MAX = 200000,
+};
+
+struct watch {
+	pthread_t          thread;
+	struct stop        stop;
+	struct db         *db;
+	struct feed       *feed; /* says whether there is something to read */
+	bool               wants_stock;
+	struct watch_claim claim;
+	int64_t            claim_ms, wish_ms, keep_ms, save_ms, stock_ms; /* clock_ms when each is due */
+	char              *place;   /* the cursor behind what was read; NULL: nothing was */
+	bool               unsaved; /* .. and the database has another one */
+	bool               more;    /* there is more to read */
+	bool               anew;    /* every spot whose level was told is to be looked at */
+	struct spots       spots;
+	bool               stock_wanted; /* by some service */
+	struct skus {
+		uint32_t *list;
+		size_t    count, max, sorted; /* the first so many are in order, each once */
+	} skus;                               /* touched since they were told */
+};
+
+static bool is_due(int64_t *due_ms, int64_t pause_ms)
+{
+	int64_t now_ms = clock_ms();
+
+	if (now_ms < *due_ms)
+		return false;
+	*due_ms = now_ms + pause_ms;
+	return true;
+}
+
+/* ---- skus whose stock has changed */
+
+static int sku_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void skus_sort(struct skus *s)
+{
+	size_t kept = 0;
+
+	if (s->count > s->sorted)
+		qsort(s->list, s->count, sizeof(*s->list), sku_order);
+	for (size_t i = 0; i < s->count; i++)
+		if (i == 0 || s->list[i] != s->list[i - 1])
+			s->list[kept++] = s->list[i];
+	s->count = s->sorted = kept;
+}
+
+static void sku_add(struct skus *s, uint32_t sku_id)
+{
+	if (s->count > 0 && s->list[s->count - 1] == sku_id)
+		return;
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = sku_id;
+	if (s->count - s->sorted > TOUCHED_MAX)
+		skus_sort(s);
+}
+
+static enum db_result stock_tell(struct watch *w)
+{
+	struct skus   *s = &w->skus;
+	enum db_result result = DB_OK;
+
+	skus_sort(s);
+	while (s->count > 0 && result == DB_OK) {
+		size_t page = s->count < STOCK_PAGE ? s->count : STOCK_PAGE;
+
+		result = levels_tell_stock(w->db, &w->claim, s->list + s->count - page, page);
+		if (result == DB_OK)
+			s->count -= page;
+	}
+	s->sorted = s->count;
+	w->stock_ms = clock_ms() + STOCK_MS;
+	return result;
+}
+
+/* ---- the claim */
+
+static void place_set(struct watch *w, char *place)
+{
+	free(w->place);
+	w->place = place;
+}
+
+static void claim_forget(struct watch *w)
+{
+	w->claim.fence = 0;
+	w->skus.count = w->skus.sorted = 0;
+	w->more = w->unsaved = w->anew = false;
+	spots_fini(&w->spots);
+	place_set(w, NULL);
+}
+
+static bool nothing_left(const struct watch *w)
+{
+	return !w->more && !w->anew && w->spots.pending == 0 && w->skus.count == 0;
+}
+
+static void row_read(void *arg, const struct db_row *row)
+{
+	struct watch *w = arg;
+
+	if (w->claim.fence == 0 && row->col[1])
+		place_set(w, mem_copy(row->col[1]));
+	w->claim.fence = db_int(row, 0);
+	w->stock_wanted = db_int(row, 2) != 0;
+}
+
+/* The first look comes after a second: whoever watched before may have told a sku just now. */
+static enum db_result claim_try(struct watch *w)
+{
+	struct fill    fill = {.task = w->claim.task_id, .lease_s = LEASE_S};
+	enum db_result result = txn_ask(w->db, WATCH_CLAIM, &fill, NULL, NULL);
+
+	if (result != DB_OK || db_changed(w->db) == 0)
+		return result;
+	claim_forget(w);
+	result = txn_ask(w->db, WATCH_READ, &fill, row_read, w);
+	if (result != DB_OK || w->claim.fence == 0)
+		return result;
+	w->more = true;
+	w->keep_ms = 0;
+	w->stock_ms = clock_ms() + STOCK_MS;
+	log_event(LOG_INFO, "levels_watched", "fence=%lld", (long long)w->claim.fence);
+	return DB_OK;
+}
+
+/* Renews the lease, keeps the place where nothing before it is left, and learns what is wanted. */
+static enum db_result claim_keep(struct watch *w)
+{
+	bool           saves = w->unsaved && nothing_left(w);
+	enum db_result result = txn_ask(w->db, WATCH_KEEP,
+	                                &(struct fill){.task = w->claim.task_id,
+	                                               .fence = w->claim.fence,
+	                                               .lease_s = LEASE_S,
+	                                               .place = saves ? w->place : NULL,
+	                                               .looked = nothing_left(w)},
+	                                NULL, NULL);
+
+	if (result != DB_OK)
+		return result;
+	w->unsaved &= !saves;
+	if (db_changed(w->db) == 1)
+		result = txn_ask(w->db, WATCH_READ, &(struct fill){.task = w->claim.task_id}, row_read, w);
+	else
+		claim_forget(w);
+	if (!w->stock_wanted)
+		w->skus.count = w->skus.sorted = 0;
+	return result;
+}
+
+static bool keeps_now(struct watch *w)
+{
+	return (w->unsaved && nothing_left(w) && is_due(&w->save_ms, SAVE_MS)) || is_due(&w->keep_ms, KEEP_MS);
+}
+
+/* ---- looks */
+
+static void line_heard(void *arg, const struct event_touch *t)
+{
+	struct watch *w = arg;
+
+	if (t->taken != 0)
+		spots_touch(&w->spots, t->sku_id, t->location_id, t->taken);
+	if (w->stock_wanted)
+		sku_add(&w->skus, t->sku_id);
+}
+
+/* Goes on from now; the place is saved when all that was ever told was looked at. */
+static void log_anew(struct watch *w)
+{
+	log_event(LOG_WARN, "levels_anew", "why=\"the log does not go on where it was read\"");
+	spots_fini(&w->spots);
+	place_set(w, NULL);
+	w->more = w->anew = true;
+}
+
+static enum db_result log_read(struct watch *w, bool *rests)
+{
+	const struct touched_ear ear = {line_heard, w};
+	struct touched           read;
+	enum outcome             outcome;
+	enum db_result           result = touched_read(w->db, w->place ? w->place : "now", &ear, &read, &outcome);
+
+	*rests = result == DB_OK && outcome == EVENTS_OFF;
+	w->more = read.more;
+	if (read.stamp > w->claim.stamp)
+		w->claim.stamp = read.stamp;
+	if (result == DB_OK && outcome == OUTCOME_OK) {
+		w->unsaved |= !w->place || strcmp(w->place, read.cursor) != 0;
+		place_set(w, read.cursor);
+	} else if (*rests) {
+		spots_fini(&w->spots);
+		w->skus.count = w->skus.sorted = 0;
+	} else if (result == DB_OK) {
+		log_anew(w);
+	}
+	return result;
+}
+
+static enum db_result look(struct watch *w, bool *rests)
+{
+	bool           news = false;
+	int64_t        told = w->claim.told;
+	enum db_result result = feed_look(w->feed, w->db, &news);
+
+	if (result == DB_OK && (news || w->more))
+		result = log_read(w, rests);
+	if (result != DB_OK || *rests) {
+		w->more |= result != DB_OK; /* what was new is not read yet */
+		return result;
+	}
+	if (w->anew && w->place)
+		result = levels_list(w->db, &w->spots);
+	w->anew &= !w->place || result != DB_OK;
+	if (result == DB_OK && w->spots.pending > 0)
+		result = levels_look(w->db, &w->claim, &w->spots);
+	counter_add(COUNT_LEVELS, w->claim.told - told);
+	if (result == DB_OK && w->claim.fence && w->skus.count > 0 && is_due(&w->stock_ms, STOCK_MS))
+		result = stock_tell(w);
+	return result;
+}
+
+/* ---- the thread */
+
+static enum db_result turn(struct watch *w, int64_t *pause_ms)
+{
+	bool           rests = false;
+	enum db_result result = DB_OK;
+
+	*pause_ms = LOOK_MS;
+	if (!db_connected(w->db) && !db_connect(w->db))
+		return DB_AWAY;
+	if (w->wants_stock && is_due(&w->wish_ms, WISH_S * 1000 / 3))
+		result = txn_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
+	if (result == DB_OK && w->claim.fence == 0 && is_due(&w->claim_ms, REST_MS / 2))
+		result = claim_try(w);
+	if (result == DB_OK && w->claim.fence)
+		result = look(w, &rests);
+	if (result == DB_OK && w->claim.fence && keeps_now(w))
+		result = claim_keep(w);
+	if (rests || w->claim.fence == 0)
+		*pause_ms = REST_MS;
+	else if (result == DB_OK && w->more)
+		*pause_ms = 0;
+	return result;
+}
+
+static void *watch_main(void *arg)
+{
+	struct watch  *w = arg;
+	int64_t        pause_ms = 0;
+	enum db_result result;
+
+	while (!db_other_schema() && !stop_wait(&w->stop, pause_ms)) {
+		result = turn(w, &pause_ms);
+		if (result == DB_OK)
+			continue;
+		if (result != DB_RETRY && result != DB_LOCKED)
+			log_event(LOG_WARN, "job_failed", "worker=levels why=\"%s\"", db_error(w->db));
+		pause_ms = result == DB_RETRY ? 10 : FAILED_MS;
+	}
+	if (w->claim.fence && db_connected(w->db)) {
+		result = txn_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
+		                 NULL, NULL);
+		if (result == DB_OK)
+			result = writer_leave(w->db);
+		if (result != DB_OK)
+			log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(w->db));
+	}
+	return NULL;
+}
+
+struct watch *watch_open(const struct db_target *target, struct catalogue *c, bool wants_stock)
+{
+	struct watch *w = mem_alloc(sizeof(*w));
+	int           error;
+
+	stop_init(&w->stop);
+	w->db = db_new(target);
+	w->feed = feed_new(c);
+	w->wants_stock = wants_stock;
+	w->claim.lease_s = LEASE_S;
+	random_bytes(&w->claim.task_id, sizeof(w->claim.task_id));
+	w->claim.task_id &= INT64_MAX;
+	error = pthread_create(&w->thread, NULL, watch_main, w);
+	assert(error == 0);
+	return w;
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	stop_now(&w->stop);
+	pthread_join(w->thread, NULL);
+	claim_forget(w);
+	feed_free(w->feed);
+	db_free(w->db);
+	stop_fini(&w->stop);
+	free(w->skus.list);
+	free(w);
+}
