@@ -630,6 +630,7 @@ static void lines_touch(struct in *in, struct event_touch *t, enum moves moves, 
 		t->sku_id = get_small(in);
 		t->location_id = get_small(in);
 		qty = get_signed(in);
+		qty = qty < -INT64_MAX ? -INT64_MAX : qty; /* damaged */
 		t->taken = moves == TAKES ? qty : moves == GIVES ? -qty : 0;
 		in->wrong |= t->sku_id == 0 || t->location_id == 0;
 		if (moves != NO_MOVE && qty != 0 && !in->wrong)

@@ -14,7 +14,7 @@ struct event_finding {
 /* Also while the service is at work. Plain reads, in pages. Memory is bounded: where there are more orders and
  * movements than subjects_max, the log is walked several times. `found` is called for each finding, of which there may
  * be any number, and must not use the connection. One thread. */
-enum { AUDIT_SUBJECTS = 250000 }; /* some 50 MB */
+enum { AUDIT_SUBJECTS = 250000 }; /* some 100 MB */
 enum db_result audit_events(struct db *db, size_t subjects_max, void (*found)(void *arg, const struct event_finding *f),
                             void *arg) MUST_CHECK;
 

@@ -50,6 +50,7 @@ struct watch {
 	bool               anew;    /* every spot whose level was told is to be looked at */
 	struct spots       spots;
 	bool               stock_wanted; /* by some service */
+	bool               failed;       /* the last turn did, and the log says so */
 	struct skus {
 		uint32_t *list;
 		size_t    count, max, sorted; /* the first so many are in order, each once */
@@ -132,9 +133,10 @@ static void claim_forget(struct watch *w)
 	place_set(w, NULL);
 }
 
-static bool nothing_left(const struct watch *w)
+/* All that was read is looked at and told. */
+static bool is_settled(const struct watch *w)
 {
-	return !w->more && !w->anew && w->spots.pending == 0 && w->skus.count == 0;
+	return !w->anew && w->spots.pending == 0 && w->skus.count == 0;
 }
 
 static void row_read(void *arg, const struct db_row *row)
@@ -169,13 +171,13 @@ static enum db_result claim_try(struct watch *w)
 /* Renews the lease, keeps the place where nothing before it is left, and learns what is wanted. */
 static enum db_result claim_keep(struct watch *w)
 {
-	bool           saves = w->unsaved && nothing_left(w);
+	bool           saves = w->unsaved && is_settled(w);
 	enum db_result result = txn_ask(w->db, WATCH_KEEP,
 	                                &(struct fill){.task = w->claim.task_id,
 	                                               .fence = w->claim.fence,
 	                                               .lease_s = LEASE_S,
 	                                               .place = saves ? w->place : NULL,
-	                                               .looked = nothing_left(w)},
+	                                               .looked = is_settled(w) && !w->more},
 	                                NULL, NULL);
 
 	if (result != DB_OK)
@@ -192,7 +194,7 @@ static enum db_result claim_keep(struct watch *w)
 
 static bool keeps_now(struct watch *w)
 {
-	return (w->unsaved && nothing_left(w) && is_due(&w->save_ms, SAVE_MS)) || is_due(&w->keep_ms, KEEP_MS);
+	return (w->unsaved && is_settled(w) && is_due(&w->save_ms, SAVE_MS)) || is_due(&w->keep_ms, KEEP_MS);
 }
 
 /* ---- looks */
@@ -295,10 +297,11 @@ static void *watch_main(void *arg)
 
 	while (!db_other_schema() && !stop_wait(&w->stop, pause_ms)) {
 		result = turn(w, &pause_ms);
+		if (result != DB_OK && result != DB_RETRY && result != DB_LOCKED && !w->failed)
+			log_event(LOG_WARN, "job_failed", "worker=levels why=\"%s\"", db_error(w->db));
+		w->failed = result != DB_OK;
 		if (result == DB_OK)
 			continue;
-		if (result != DB_RETRY && result != DB_LOCKED)
-			log_event(LOG_WARN, "job_failed", "worker=levels why=\"%s\"", db_error(w->db));
 		pause_ms = result == DB_RETRY ? 10 : FAILED_MS;
 	}
 	if (w->claim.fence && db_connected(w->db)) {

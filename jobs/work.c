@@ -23,7 +23,7 @@
  * rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 /* KEEPING_MS: so long a pass of the reaper removes old events. */
-enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 1000 };
+enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 500 };
 
 struct worker {
 	struct work    work;

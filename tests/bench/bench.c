@@ -44,6 +44,8 @@ static const struct contender contenders[] = {
 	{"Holdfast reserve, half of its own", PACED, &way_http, &load_paced_own},
 	/* other loads */
 	{"Holdfast reserve, settling beside", 256, &way_settle_beside, &load_reserve},
+	{"Holdfast reserve, a reader beside", 256, &way_read_beside, &load_reserve},
+	{"Holdfast events read", 1, &way_feed, NULL},
 	{"Holdfast reserve, confirm: true", 256, &way_http, &load_confirmed},
 	{"Holdfast reserve + confirm", 256, &way_http, &load_pair},
 	{"Holdfast batch, reserve + confirm", 8, &way_http, &load_pairs},
@@ -56,18 +58,27 @@ static const struct contender contenders[] = {
 	{"evhttp constant, GET", 64, &way_constant, &constant_readings},
 };
 
+static const struct contender deliveries[] = {
+	{"deliveries to one webhook", 1, &way_deliver, &deliver_one},
+	{"deliveries, 16 at once, 20 ms each", 16, &way_deliver, &deliver_parallel},
+	{"deliveries to 19 webhooks", 19, &way_deliver, &deliver_many},
+	{"deliveries to 20, one of which hangs", 20, &way_deliver, &deliver_beside},
+};
+
 static const struct contender jobs[] = {
 	{"settle, order by order", 4, &way_settle_plain, NULL},
 	{"work settle", 4, &way_settle, NULL},
 	{"work expire", 4, &way_expire, NULL},
 };
 
-enum { TURNS_SECTION, JOBS_SECTION, SECTIONS };
+enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, SECTIONS };
 
-static struct standing contender_standings[LENGTH(contenders)], job_standings[LENGTH(jobs)];
+static struct standing contender_standings[LENGTH(contenders)], delivery_standings[LENGTH(deliveries)],
+	job_standings[LENGTH(jobs)];
 
 static struct section sections[SECTIONS] = {
-	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, LENGTH(contenders), 3, 0.65, false},
+	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, LENGTH(contenders), 3, 0.6, false},
+	{"Deliveries", FOLDER "/deliveries.csv", deliveries, delivery_standings, LENGTH(deliveries), 1, 0.65, false},
 	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, LENGTH(jobs), 1, 0.8, false},
 };
 
@@ -78,10 +89,10 @@ static const char usage[] =
 	"  --orders FILE.csv  sales to be replayed: InvoiceNo, StockCode, Quantity (made up)\n"
 	"  --only TEXT        contenders whose name holds TEXT (or readers); no memory section\n"
 	"  --against PATH     what an order costs this program and that one, in turns, and nothing else\n"
-	"  --pairs N          rounds of either of the two (9; without --against 1: against itself)\n"
+	"  --pairs N          rounds of either of the two (9); without --against: without and with events\n"
 	"  --scale            lanes, skus and a long past instead (make scale)\n"
 	"  --quick            a look at everything: one short turn, small sizes\n"
-	"  --minutes N        for all of it, at most (15; --scale and --against 25)\n"
+	"  --minutes N        for all of it, at most (20; --scale and --against 25)\n"
 	"  --lanes N          lanes of the service (its own default)\n"
 	"  --buyers N         of the sell-out (100000)\n"
 	"  --jobs N           orders that wait to be settled (1000000; 0: no jobs section)\n"
@@ -185,7 +196,7 @@ static bool options_read(struct bench *b, int argc, char **argv)
 			return false;
 		}
 	if (!b->minutes)
-		b->minutes = b->against || (b->scale && !quick) ? 25 : 15;
+		b->minutes = b->against || (b->scale && !quick) ? 25 : 20;
 	if (optind < argc)
 		say("bench: an argument too many: %s", argv[optind]);
 	return optind == argc;
@@ -199,6 +210,7 @@ static void bench_run(struct bench *b)
 	struct memory memory = {0};
 
 	sections[TURNS_SECTION].turns = b->turns;
+	sections[DELIVERIES_SECTION].turns = 1;
 	sections[JOBS_SECTION].turns = b->jobs > 0;
 	for (size_t i = 0; i < SECTIONS && !b->broken; i++) {
 		section_run(b, &sections[i]);
@@ -213,7 +225,7 @@ static void bench_run(struct bench *b)
 		return;
 	report_memory(&memory);
 	pairs_run(b);
-	goals_report(sections, SECTIONS);
+	goals_report(sections, SECTIONS, &memory);
 	plot_write(&sections[TURNS_SECTION], FOLDER "/rounds.svg");
 	printf("\nThe plot is " FOLDER "/rounds.svg\n");
 }
@@ -224,6 +236,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "constant") == 0)
 		return constant_main();
+	if (argc == 2 && strcmp(argv[1], "receiver") == 0)
+		return receiver_main();
 	if (!options_read(&b, argc, argv)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;

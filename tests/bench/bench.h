@@ -10,7 +10,7 @@
  *   redis.c      the same in Lua                      sales.c     orders of a shop, read or made up
  *   constant.c   evhttp, which does nothing           holdfast.c  loads on Holdfast: plans for the loader
  *   memory.c     resident memory of the service       jobs.c      settle and expire a backlog
- *   readers.c    readers of the feed that wait
+ *   readers.c    readers of the feed that wait                    events.c    one that reads, and webhooks
  *
  *   scale.c      make scale: lanes, skus, and a long past             place.c     databases made in bulk for it
  *   pairs.c      what an order costs, old and new program in turns    meter.c     reads it, preload/trips.c counts
@@ -82,8 +82,8 @@ struct bench {
 	pid_t            server;   /* its process */
 	const char      *data;     /* folder of a MariaDB that is the program's own; NULL: the one for all */
 	const char      *trips;    /* file where the program's round trips are counted; NULL: they are not */
-	struct child     service, second, redis, constant, worker;
-	unsigned         port, second_port, redis_port, constant_port; /* on 127.0.0.1; 0: does not run */
+	struct child     service, second, redis, constant, worker, receiver;
+	unsigned port, second_port, redis_port, constant_port, receiver_port; /* on 127.0.0.1; 0: does not run */
 };
 
 struct contender;
@@ -198,6 +198,9 @@ long     log_size(void);
 /* ---- contenders */
 extern const struct way way_sql, way_redis, way_constant, way_http;
 extern const struct way way_settle_beside, way_settle_plain, way_settle, way_expire;
+extern const struct way way_feed, way_read_beside, way_deliver;
+struct delivery;
+extern const struct delivery deliver_one, deliver_parallel, deliver_many, deliver_beside;
 struct sql_way;
 extern const struct sql_way sql_classic, sql_orm, sql_guarded, sql_woo, sql_single, sql_settle;
 struct load_plan;
@@ -209,6 +212,7 @@ extern const struct http_load load_reserve, load_confirmed, load_pair, load_pair
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);
 int  constant_main(void); /* the program itself */
+int  receiver_main(void); /* another one */
 /* `work KIND` with 4 workers until nothing is ready; `state` is what the orders then are in. */
 void    work_run(struct bench *b, char *kind, int state, struct round *out);
 void    work_all(struct bench *b, char *kind, struct round *out); /* the same, not counted */
@@ -229,7 +233,7 @@ FILE *csv_open(const char *path); /* NULL, and said: it cannot be written */
 void  csv_close(FILE *csv);       /* NULL is fine */
 /* The row of that name; connections 0: the fastest of them. NULL: it was not measured. */
 const struct standing *standing_find(const struct section *sections, size_t count, const char *name, int connections);
-void                   goals_report(const struct section *sections, size_t count);
+void                   goals_report(const struct section *sections, size_t count, const struct memory *memory);
 void                   plot_write(const struct section *s, const char *path);
 
 #endif

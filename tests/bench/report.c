@@ -86,7 +86,7 @@ static void line_print(const struct standing *s, double classic, FILE *csv)
 	if (classic > 0)
 		printf(" %7.2f", s->median / classic);
 	if (s->beside > 0)
-		printf("  (beside it %.0f settled a second)", s->beside);
+		printf("  (beside it %.0f a second)", s->beside);
 	putchar('\n');
 	if (!csv)
 		return;

@@ -215,7 +215,7 @@ void scale_run(struct bench *b)
 	stage_check();
 	if (!b->broken) {
 		place_report(places + 3, 2, FOLDER "/scale_disk.csv");
-		goals_report(sections, LENGTH(sections));
+		goals_report(sections, LENGTH(sections), NULL);
 		places_audit(b, places, LENGTH(places));
 	}
 	places_close();

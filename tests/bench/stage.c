@@ -447,16 +447,22 @@ unsigned program_port(struct child *c, long from)
 static unsigned serve_start(struct bench *b, struct child *c, int first_slot)
 {
 	char  slot[16], lanes[16], places[16];
-	char *serve[] = {"serve",       "--listen",
-	                 "127.0.0.1:0", "--slot",
-	                 slot,          "--max-connections",
-	                 places,        b->lanes ? "--lanes" : NULL,
-	                 lanes,         NULL};
+	char *serve[] = {"serve", "--listen", "127.0.0.1:0", "--slot", slot, "--max-connections",
+	                 places,  NULL,       NULL,          NULL,     NULL, NULL};
+	int   words = 7;
 	long  from = log_size();
 
 	snprintf(slot, sizeof(slot), "%d", first_slot);
 	snprintf(places, sizeof(places), "%d", READERS + 100);
 	snprintf(lanes, sizeof(lanes), "%d", b->lanes);
+	if (b->lanes) {
+		serve[words++] = "--lanes";
+		serve[words++] = lanes;
+	}
+	if (!b->data) { /* an older program does not know it */
+		serve[words++] = "--webhooks-allow";
+		serve[words++] = "127.0.0.0/8";
+	}
 	return holdfast_start(b, c, serve) ? program_port(c, from) : 0;
 }
 

@@ -152,7 +152,11 @@ class Ledger:
             self.disagree(f'{entry["call"]} {id_}: made twice')
         self.movements[id_] = lines
 
-    enter_adjust = enter_receipt
+    enter_adjust = enter_return = enter_receipt
+
+    def enter_count(self, entry):
+        """The answer shows by how much it changed what was there."""
+        self.enter_receipt({**entry, 'sent': entry['answer']})
 
     def enter_refused(self, entry, code):
         """What is refused has told something about the order that must be true."""

@@ -4,7 +4,8 @@ Each client is a thread with one connection: it reserves, and then splits, repla
 repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
 repeats every such call with its id. The journal has one JSON object per line and call:
 
-  call id sent        what was asked: reserve, split, confirm, release, extend, receipt, adjust; of a split the new id
+  call id sent        what was asked: reserve, split, confirm, release, extend, receipt, adjust, return, count; of a
+                      split the new id; of a call with many, each stands by itself
   other               the order that is split or replaced; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
@@ -23,6 +24,10 @@ SKUS = [f'S{i:02}' for i in range(20)]
 LOCATIONS = ['main', 'north']
 ANSWER_S = 20                           # the service promises an answer within 10.5 s
 LONG_TTL_S = 86400
+COUNTED_MIN, COUNTED_MAX = 900_000, 1_100_000  # never fewer than are reserved
+MOVEMENTS = ('receipt', 'adjust', 'return', 'count')
+MANY = {'reserve': ('/v1/reservations/batch', 'reservations'), 'confirm': ('/v1/confirmations', 'order_ids'),
+        'release': ('/v1/releases', 'order_ids')}
 NOTHING_DONE = {'busy', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
 
 
@@ -115,7 +120,7 @@ def path_of(call, id_, other):
         return '/v1/reservations'
     if call == 'split':
         return f'/v1/reservations/{other}/split'
-    return '/v1/movements' if call in ('receipt', 'adjust') else f'/v1/reservations/{id_}/{call}'
+    return '/v1/movements' if call in MOVEMENTS else f'/v1/reservations/{id_}/{call}'
 
 
 class Client(threading.Thread):
@@ -141,6 +146,10 @@ class Client(threading.Thread):
         """The answer's status; it stands in the journal."""
         began = time.monotonic()
         status, headers, answer = self.connection.call('POST', path_of(call, id_, other), sent)
+        self.enter(call, id_, sent, began, status, answer, headers, may_expire, other)
+        return status
+
+    def enter(self, call, id_, sent, began, status, answer, headers, may_expire=False, other=None):
         ms = int((time.monotonic() - began) * 1000)
         self.load.journal.write({'call': call, 'id': id_, 'other': other, 'sent': sent, 'status': status,
                                  'answer': answer,
@@ -148,7 +157,39 @@ class Client(threading.Thread):
                                  'wait': headers.get('Retry-After'), 'ms': ms,
                                  'may_expire': may_expire or self.load.jumps})
         self.load.moment(status)
-        return status
+
+    def call_many(self, call, asked):
+        """asked: (id, sent) of each. The ids that were acknowledged."""
+        path, member = MANY[call]
+        began = time.monotonic()
+        status, headers, answer = self.connection.call(
+            'POST', path, {member: [sent if call == 'reserve' else id_ for id_, sent in asked]})
+        results = answer['results'] if status == 200 else [answer] * len(asked)
+        for (id_, sent), result in zip(asked, results):
+            if status == 200 and result['status'] == 503:
+                headers = {**headers, 'Retry-After': '1'}       # a result has none of its own
+            self.enter(call, id_, sent, began, result['status'] if status == 200 else status, result, headers)
+        return [id_ for (id_, _), result in zip(asked, results) if status == 200 and result['status'] < 300]
+
+    def many(self, id_):
+        """Some orders by one call, confirmed and released likewise."""
+        asked = []
+        for i in range(self.dice.randint(2, 12)):
+            sent = {'order_id': f'{id_}-m{i}', 'lines': self.lines(2, 3), 'ttl_s': LONG_TTL_S}
+            asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
+        made = self.call_many('reserve', asked)
+        for call in ('confirm', 'release'):
+            some = [id_ for id_ in made if self.dice.random() < 0.5]
+            if some:        # of an order without an answer nobody knows what it is
+                done = self.call_many(call, [(id_, {}) for id_ in some])
+                made = [id_ for id_ in made if id_ in done or id_ not in some]
+
+    def movement(self, id_, kind):
+        lines = self.lines(2, 50)
+        if kind == 'count':
+            lines = [{'sku': line['sku'], 'location': line['location'],
+                      'counted': self.dice.randint(COUNTED_MIN, COUNTED_MAX)} for line in lines]
+        self.call(kind, id_, {'movement_id': id_, 'kind': kind, 'lines': lines})
 
     def lines(self, most, units):
         places = self.dice.sample([(sku, at) for sku in SKUS for at in LOCATIONS], self.dice.randint(1, most))
@@ -157,7 +198,11 @@ class Client(threading.Thread):
     def order(self):
         self.count += 1
         id_, chance = f'{self.load.name}-{self.number}-{self.count}', self.dice.random()
-        if chance < 0.04:
+        if self.load.wide and chance > 0.85:
+            self.many(id_)
+        elif self.load.wide and chance > 0.82:
+            self.movement(id_, 'count' if chance > 0.845 else 'return')
+        elif chance < 0.04:
             self.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': self.lines(6, 50)})
         elif chance < 0.06:
             lines = [dict(line, qty=-line['qty']) for line in self.lines(2, 3)]
@@ -243,10 +288,12 @@ class Client(threading.Thread):
 class Load:
     """Some clients, for as long as the block lasts."""
 
-    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False, repeats=True):
+    def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False, repeats=True,
+                 wide=False):
         self.services, self.journal, self.seed, self.name = services, journal, seed, name
         self.lines, self.expire, self.pause_s, self.jumps = lines, expire, pause_s, jumps
         self.repeats = repeats           # false: what is repeated may have been purged, and its id is new again
+        self.wide = wide                 # also calls with many orders, returns and counts
         self.ending = threading.Event()
         self.answered = 0                # acknowledged or refused, not 503: the sign of progress
         self.clients = [Client(self, i) for i in range(clients)]

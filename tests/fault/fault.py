@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import drills_checker   # noqa: E402  (beside this file)
 import drills_clocks    # noqa: E402
 import drills_database  # noqa: E402
+import drills_events    # noqa: E402
 import drills_kill      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
@@ -36,6 +37,8 @@ DRILLS = {
     'checker':          (drills_checker.checker,               1,       0,                   1,       0),
     'kill-database':    (drills_kill.kill_database,          200,       0,                   4,       0),
     'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
+    'events':           (drills_events.journal,              200,       0,                   8,       0),
+    'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             3,      40,                   1,       1),

@@ -81,10 +81,17 @@ static void event_check(struct catalogue *c, const struct feed_event *e)
 	text_fini(&again);
 }
 
+static void line_heard(void *arg, const struct event_touch *t)
+{
+	*(size_t *)arg += t->sku_id ? 1 : t->id_len;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct catalogue *c;
 	struct read              r = {0};
+	struct event_row         row = {.changes = data, .len = size};
+	size_t                   heard = 0;
 	bool                     good;
 
 	if (!c) {
@@ -96,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	good = row_read(&r, c, data, size);
 	assert(good || size == 0 || r.count < size);
+	assert((event_touches(&row, line_heard, &heard) || !good) && heard <= size);
 	if (r.skus.rows == 0 && r.locations.rows == 0)
 		for (size_t i = 0; i < r.count; i++)
 			event_check(c, r.events[i]);
