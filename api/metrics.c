@@ -203,8 +203,14 @@ static void write_oldest_lease(struct scrape *p)
 
 static void write_undelivered_age(struct scrape *p)
 {
-	if (p->census)
-		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->undelivered_ms / 1e3);
+	for (size_t i = 0; p->census && i < p->census->webhooks_count; i++) {
+		const struct webhook_behind *w = &p->census->webhooks[i];
+
+		text_format(p->to, "%s{webhook=\"", p->name);
+		for (const char *c = w->webhook_id; *c; c++)
+			text_format(p->to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+		text_format(p->to, "\"," OF_DATABASE "} %.3f\n", (double)w->undelivered_ms / 1e3);
+	}
 }
 
 static void write_events_kept(struct scrape *p)

@@ -86,13 +86,18 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	size_t              *totals_of; /* number of totals of each line; 0 and no sku: unknown */
 };
 
+enum { WEBHOOKS_TOLD = 200 };
 /* The number of reservations, and the age of the oldest due one, counted at one moment. */
 struct census { /* OP_COUNTS */
 	int64_t by_state[STATES], claimed[STATES];
 	int64_t ready[STATES];           /* held and confirmed ones that are due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* age of the oldest due one; 0 when there is none */
 	int64_t tasks_open, oldest_lease_ms;
-	int64_t undelivered_ms;                           /* how long the oldest event waits for a webhook */
+	struct webhook_behind {
+		char    webhook_id[ID_MAX + 1];
+		int64_t undelivered_ms; /* how long the oldest event waits for it */
+	} webhooks[WEBHOOKS_TOLD];      /* active ones */
+	size_t  webhooks_count;
 	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
 	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
 	int64_t counted_ms;                               /* clock_boot_ms */

@@ -28,13 +28,14 @@ DELETE FROM webhook WHERE webhook_id = {webhook};
 
 -- name: webhook_enable
 -- Takes the webhook from whoever serves it. {moves}: its place is {cursor} from now on. {skip}: the event that failed
--- is passed over; asked twice it is the same event.
+-- is passed over; asked twice it is the same event. A webhook that is well and stays where it is changes nothing: what
+-- was delivered ahead of its place would go out again.
 UPDATE webhook
    SET skip_event = IF({skip}, COALESCE(failed_event, skip_event), IF({moves}, NULL, skip_event)),
        place = IF({moves}, {cursor}, place), waits_since = IF({moves}, UTC_TIMESTAMP(3), waits_since),
        state = {active}, due_at = UTC_TIMESTAMP(3), task_id = NULL, version = version + 1,
        failures = 0, failed_event = NULL, failing_since = NULL, retry_at = NULL
- WHERE webhook_id = {webhook};
+ WHERE webhook_id = {webhook} AND (state <> {active} OR failures > 0 OR {moves});
 
 -- name: webhook_rotate
 UPDATE webhook SET secret_before = secret, secret = {secret}, rotated_at = UTC_TIMESTAMP(3)

@@ -391,5 +391,5 @@ Test(events_keep, figures)
 	     "work settle                   -> 0",
 	     "raw GET /metrics              -> 200 holdfast_events_written_total=9"
 	     " holdfast_events_kept{kind=rows,scope=database}=5 ~holdfast_events_kept{kind=bytes,scope=database}"
-	     " ~holdfast_oldest_event_age_seconds{scope=database}");
+	     " ~holdfast_events_oldest_age_seconds{scope=database}");
 }

@@ -31,7 +31,12 @@ static void tasks_count_read(void *arg, const struct db_row *row)
 
 static void webhooks_read(void *arg, const struct db_row *row)
 {
-	((struct census *)arg)->undelivered_ms = db_int(row, 0);
+	struct census         *counts = arg;
+	struct webhook_behind *to = &counts->webhooks[counts->webhooks_count++];
+
+	assert(counts->webhooks_count <= WEBHOOKS_TOLD && row->len[0] < sizeof(to->webhook_id));
+	memcpy(to->webhook_id, row->col[0], row->len[0] + 1);
+	to->undelivered_ms = db_int(row, 1);
 }
 
 static void events_count_read(void *arg, const struct db_row *row)
@@ -53,7 +58,7 @@ bool census_read(struct db *db, struct census *out)
 	*out = (struct census){.counted_ms = clock_boot_ms()};
 	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
 	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
-	       txn_ask(db, WEBHOOK_FIGURES, NULL, webhooks_read, out) == DB_OK &&
+	       txn_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
 	       txn_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
 	       txn_ask(db, LEVELS_BEHIND, NULL, levels_read, out) == DB_OK;
 }

@@ -15,9 +15,9 @@ SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at,
 -- name: webhook_figures
 -- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
 -- knows.
-SELECT COALESCE(MAX(IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
-                       GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))), 0)
-  FROM webhook FORCE INDEX (claim) WHERE state = {active};
+SELECT webhook_id, IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
+                      GREATEST(0, TIMESTAMPDIFF(MICROSECOND, waits_since, UTC_TIMESTAMP(3)) DIV 1000))
+  FROM webhook FORCE INDEX (claim) WHERE state = {active} LIMIT {limit};
 
 -- name: event_figures
 -- Rows and bytes of the log of events, and the age in ms of the oldest: one look by primary key for each writer, a
