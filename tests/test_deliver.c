@@ -352,12 +352,12 @@ Test(deliver, parallel_is_a_thousand_ahead_at_most)
 {
 	begin();
 	webhook("W", ",'parallel':8,'types':['reservation.held']");
-	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1, .retry_after_s = 8});
 	flow_step("reserve FIRST A=1 -> 201");
 	flow_repeat("batch", " R# A=1 |", 999, " R999 A=1 -> 201 | ...");
 	flow_repeat("batch", " S# A=1 |", 99, " S99 A=1 -> 201 | ...");
 	flow_step(DELIVER);
-	if (!inbox_waits("/W", 200, 999, 4500))
+	if (!inbox_waits("/W", 200, 999, 7000))
 		flow_fail("%zu of 999 came", inbox_count("/W", 200));
 	cr_expect_leq(inbox_count("/W", 200), 1000, "%zu came", inbox_count("/W", 200));
 	expect_only("/W", 200, 1101);
