@@ -567,6 +567,8 @@ static enum db_result pass_run(struct events_audit *a)
 	result = fold(a);
 	/* A movement gets its number before its transaction, from a clock of the process: a minute is ample. */
 	since_tick = (a->log.since - 60 * SECOND_US) / 250;
+	if (since_tick > INT64_MAX >> 19) /* a clock that is ages ahead */
+		since_tick = INT64_MAX >> 19;
 	if (result == DB_OK && !event_walk_overtaken(a->walk))
 		result = rows_walk(a, false, 0);
 	if (result == DB_OK && !event_walk_overtaken(a->walk))
