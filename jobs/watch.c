@@ -24,7 +24,7 @@
  * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
  * order before the time. */
 enum {
-	LOOK_MS = 250,
+	LOOK_MS = 750,
 	REST_MS = 1000,
 	LEASE_S = 5,
 	WISH_S = 9,
