@@ -1,34 +1,44 @@
 -- The writer of a connection: its row in table writer. The row of event_log is locked before it.
 
--- piece: writer_columns
--- As writer_read has them. One row.
-writer_id, epoch, batch_no, batch_at, UTC_TIMESTAMP(3), @logs
+-- piece: writer_as_entered
+-- As writer_read has it, one row; none where nothing was found. The columns were read in the transaction: after it, a
+-- switch of the log may have raised the epoch, and what was read of the log would not be of that one.
+SELECT number, age, batch, at, UTC_TIMESTAMP(3), logs FROM DUAL WHERE age IS NOT NULL
+
+-- piece: writer_declare
+DECLARE number INT UNSIGNED DEFAULT NULL;
+  DECLARE age, batch BIGINT UNSIGNED DEFAULT NULL;
+  DECLARE at DATETIME(3);
+  DECLARE logs TINYINT;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END
 
 -- name: writer_raise
 -- A new connection shuts the old one out: raising the epoch waits for a transaction that still holds the row, and
 -- fences one that comes late. The row of event_log is locked, so that a switch of the log comes before or after. No row
 -- where this database has no such writer, somebody else has it, or it has ended.
 BEGIN NOT ATOMIC
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {writer_declare};
   ROLLBACK;
   START TRANSACTION;
-  SELECT keep_days > 0 INTO @logs FROM event_log WHERE one = 1 LOCK IN SHARE MODE;
+  SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 LOCK IN SHARE MODE;
   UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
    WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
+  IF ROW_COUNT() = 1 THEN
+    SELECT writer_id, epoch, batch_no, batch_at INTO number, age, batch, at
+      FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
+  END IF;
   COMMIT;
-  SELECT {writer_columns} FROM writer FORCE INDEX (PRIMARY)
-   WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
+  {writer_as_entered};
 END
 
 -- name: writer_take
 -- Takes a writer that was silent for a minute, or makes one. Numbers are given under the lock of the row of event_log,
 -- so that a reader who has seen one has seen all below it.
 BEGIN NOT ATOMIC
-  DECLARE number INT UNSIGNED DEFAULT NULL;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {writer_declare};
   ROLLBACK;
   START TRANSACTION;
-  SELECT keep_days > 0 INTO @logs FROM event_log WHERE one = 1 FOR UPDATE;
+  SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 FOR UPDATE;
   SET number = (SELECT writer_id FROM writer FORCE INDEX (PRIMARY)
                  WHERE ended = 0 AND batch_at <= UTC_TIMESTAMP(3) - INTERVAL 60 SECOND LIMIT 1 FOR UPDATE SKIP LOCKED);
   IF number IS NULL THEN
@@ -42,8 +52,9 @@ BEGIN NOT ATOMIC
            started_at = UTC_TIMESTAMP(3)
      WHERE writer_id = number;
   END IF;
+  SELECT epoch, batch_no, batch_at INTO age, batch, at FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
   COMMIT;
-  SELECT {writer_columns} FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = number AND mark = {mark};
+  {writer_as_entered};
 END
 
 -- name: writer_touch
