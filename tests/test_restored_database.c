@@ -146,3 +146,26 @@ Test(restored_database, ids_of_an_old_clock)
 	a.clock_offset_ms = INT64_C(4102444800000) - clock_ms(); /* 2100 */
 	cr_assert_eq(id_make(&a) >> 63, 0);
 }
+
+/* Lanes that find their writers taken forget all names, time and again, while others look for theirs: nobody is told
+ * that a sku is unknown which is there. */
+Test(restored_database, names_are_forgotten_in_the_midst)
+{
+	struct text  calls = {0};
+	struct race *race;
+
+	text_add(&calls, "batch");
+	for (int i = 0; i < 100; i++)
+		text_format(&calls, "%s R#-%d A=1 B=1 C=1 D=1 E=1 F=1", i ? " |" : "", i);
+	flow_begin();
+	flow_steps("serve --lanes 4",
+	           "receipt A +999999 B +999999 C +999999 D +999999 E +999999 F +999999");
+	race = flow_race("8*60", calls.data);
+	for (int i = 0; i < 100; i++)
+		flow_step("sql UPDATE writer SET epoch = epoch + 1, mark = mark + 1");
+	race_finish(race, NULL);
+	race_free(race);
+	flow_step("sql SELECT COUNT(*) FROM reservation -> 48000");
+	flow_end();
+	text_fini(&calls);
+}

@@ -239,10 +239,10 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		result = batch_make_sure(l);
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
+	if (l->past != catalogue_past(l->catalogue))
+		return DB_RETRY; /* the numbers are of another past; what the batch lacks may be there in this one */
 	if (!batch_writes(b))
 		return DB_OK;
-	if (l->past != catalogue_past(l->catalogue))
-		return DB_RETRY; /* the numbers of this batch are of another past */
 	return b->ops[0]->exclusive ? batch_exclusive(l, verdict, now) : batch_write(l, verdict, now);
 }
 

@@ -71,6 +71,22 @@ static bool reader_connect(struct reader *r)
 	return db_connected(r->db);
 }
 
+/* Where the catalogue forgot its names in the midst, what was not found may be there. */
+static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, size_t count)
+{
+	struct catalogue *c = r->shared->catalogue;
+	unsigned          past;
+	enum db_result    result;
+
+	if (!db_connected(r->db) && !reader_connect(r))
+		return DB_AWAY;
+	past = catalogue_past(c);
+	result = answers[how].all ? answers[how].all(r->db, c, ops, count) : answers[how].one(r->db, c, ops[0]);
+	if (result == DB_OK && past != catalogue_past(c) && answers[how].one != job_run /* whose work is done */)
+		result = DB_RETRY;
+	return result;
+}
+
 /* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
 static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t count)
 {
@@ -81,10 +97,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 	do {
 		for (size_t i = 0; i < count && retry.tries > 0; i++)
 			op_forget(ops[i]);
-		result = DB_AWAY;
-		if (db_connected(r->db) || reader_connect(r))
-			result = answers[how].all ? answers[how].all(r->db, r->shared->catalogue, ops, count)
-			                          : answers[how].one(r->db, r->shared->catalogue, ops[0]);
+		result = reader_ask(r, how, ops, count);
 		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
 	} while ((db_connected(r->db) || !db_other_schema()) && retry_again(&retry, result));
