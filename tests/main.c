@@ -88,23 +88,41 @@ static int supervise(char **argv)
 	return (int)child;
 }
 
-/* A skipped test has proved nothing, and Criterion's last line does not tell it from one that has passed. Tests that a
- * filter leaves out are disabled, and no matter here. */
+/* A test that timed out or crashed has no failed assert: its name alone is said. */
+static void tell_failed(const struct criterion_test_stats *t, struct text *to)
+{
+	text_format(to, "    %s/%s%s\n", t->test->category, t->test->name, t->timed_out ? ": timed out" : "");
+	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
+		if (!a->passed)
+			text_format(to, "        %s:%u: %.600s\n", a->file, a->line, a->message ? a->message : "");
+}
+
+/* What was skipped and what failed, again, behind all else: in a long report both are lost. A skipped test has proved
+ * nothing, and Criterion's last line does not tell it from one that has passed. Tests that a filter leaves out are
+ * disabled, and no matter here. */
 ReportHook(POST_ALL)(struct criterion_global_stats *all)
 {
-	size_t      skipped = 0;
-	struct text why = {0};
+	size_t      skipped = 0, failed = 0;
+	struct text why = {0}, which = {0};
 
 	for (const struct criterion_suite_stats *s = all->suites; s; s = s->next)
-		for (const struct criterion_test_stats *t = s->tests; t; t = t->next)
+		for (const struct criterion_test_stats *t = s->tests; t; t = t->next) {
+			if (t->test_status == CR_STATUS_FAILED) {
+				tell_failed(t, &which);
+				failed++;
+			}
 			if (t->test_status == CR_STATUS_SKIPPED && !t->test->data->disabled) {
 				text_format(&why, "    %s/%s: %s\n", t->test->category, t->test->name,
 				            t->message ? t->message : "no reason given");
 				skipped++;
 			}
+		}
 	printf("%zu skipped\n%s", skipped, why.data ? why.data : "");
+	if (failed > 0)
+		printf("%zu failed\n%s", failed, which.data);
 	fflush(stdout);
 	text_fini(&why);
+	text_fini(&which);
 }
 
 int main(int argc, char **argv)

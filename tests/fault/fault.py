@@ -31,6 +31,7 @@ from stage import Skipped, Trouble  # noqa: E402
 
 FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
 HERE = pathlib.Path(__file__).resolve().parent
+COMPLAINTS = 8              # shown of each program
 
 #   drill               what it runs                      rounds  seconds    in a slice: rounds  seconds
 DRILLS = {
@@ -55,6 +56,14 @@ DRILLS = {
 SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
 
+def complaints(folder):
+    """What the programs complained of last."""
+    for path in sorted(pathlib.Path(folder).glob('*.log')):
+        lines = [line for line in path.read_text(encoding='utf-8', errors='replace').splitlines()
+                 if ' level=warn ' in line or ' level=error ' in line]
+        yield from (f'{path.stem}: {line[:300]}' for line in lines[-COMPLAINTS:])
+
+
 def run_one(name, options):
     """True if it passed, None if it cannot be done here."""
     drill, rounds, seconds, few, short = {**DRILLS, **SOAK}[name]
@@ -72,7 +81,8 @@ def run_one(name, options):
     except Skipped as why:
         passed, lines = None, [str(why)]
     except (Trouble, *FAILURES) as error:
-        passed, lines = False, [f'{type(error).__name__}: {error}', f'seed {options.seed}; left in {folder}']
+        passed, lines = False, [f'{type(error).__name__}: {error}', *complaints(folder),
+                                f'seed {options.seed}; left in {folder}']
     word = {True: 'passed', False: 'FAILED', None: 'skipped'}[passed]
     print(f'{name:<17} {word}  {time.monotonic() - began:.0f} s', flush=True)
     for line in lines:

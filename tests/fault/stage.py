@@ -8,6 +8,7 @@ import glob
 import http.client
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -20,6 +21,7 @@ import check
 import clients
 
 START_S, STOP_S, READY_S = 60, 30, 60
+PORTS = 20000, 32000        # Linux gives those from 32768 on to whoever asks for any
 PR_SET_PDEATHSIG = 1
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
            '--auth-root-authentication-method=normal']
@@ -188,9 +190,11 @@ class Program:
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        return listener.getsockname()[1]
+    """A port that the system gives to nobody who asks for any: while a service is down, its port stays free."""
+    while True:
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(('127.0.0.1', random.randint(*PORTS)))
+            return listener.getsockname()[1]
 
 
 class Service(Program):
