@@ -89,7 +89,7 @@ static struct sender *sender_to_loopback(int timeout_ms)
 Test(sender, sends_what_standard_webhooks_asks_for)
 {
 	static const char *const secrets[] = {SECRET, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="};
-	struct receiver          r = {.answer = RECEIVER_GOOD};
+	static struct receiver   r = {.answer = RECEIVER_GOOD};
 	struct sender           *s = sender_to_loopback(0);
 	struct post              p = {.id = "7-63f1c2a9b1e00-0", .body = BODY, .len = strlen(BODY), .arg = &r};
 	struct posted            done;
@@ -165,8 +165,8 @@ Test(sender, answers_are_judged)
 		{"HTTP/4 200 OK\r\n\r\n", 0, -1},
 		{"ok", 0, -1},
 	};
-	struct receiver r = {.answer = "", .closes = true};
-	struct sender  *s = sender_to_loopback(0);
+	static struct receiver r = {.answer = "", .closes = true};
+	struct sender         *s = sender_to_loopback(0);
 
 	receiver_start(&r);
 	for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -186,12 +186,12 @@ Test(sender, answers_are_judged)
 
 Test(sender, retry_after_as_a_date)
 {
-	char            answer[200];
-	time_t          then = time(NULL) + 100;
-	struct tm       tm;
-	struct receiver r = {.answer = answer};
-	struct sender  *s = sender_to_loopback(0);
-	struct posted   done;
+	static char            answer[200];
+	static struct receiver r = {.answer = answer};
+	time_t                 then = time(NULL) + 100;
+	struct tm              tm;
+	struct sender         *s = sender_to_loopback(0);
+	struct posted          done;
 
 	strftime(answer, sizeof(answer), RETRY("%a, %d %b %Y %H:%M:%S GMT"), gmtime_r(&then, &tm));
 	receiver_start(&r);
@@ -240,9 +240,9 @@ Test(sender, endless_answers_end)
 
 Test(sender, nobody_is_there)
 {
-	struct receiver r = {.answer = RECEIVER_GOOD};
-	struct sender  *s = sender_to_loopback(0);
-	struct posted   done;
+	static struct receiver r = {.answer = RECEIVER_GOOD};
+	struct sender         *s = sender_to_loopback(0);
+	struct posted          done;
 
 	receiver_start(&r);
 	shutdown(r.fd, SHUT_RDWR);
@@ -256,9 +256,9 @@ Test(sender, nobody_is_there)
 
 Test(sender, redirects_are_not_followed)
 {
-	char            answer[200];
-	struct receiver other = {.answer = RECEIVER_GOOD}, r = {.answer = answer};
-	struct sender  *s = sender_to_loopback(0);
+	static char            answer[200];
+	static struct receiver other = {.answer = RECEIVER_GOOD}, r = {.answer = answer};
+	struct sender         *s = sender_to_loopback(0);
 
 	receiver_start(&other);
 	receiver_start(&r);
@@ -285,9 +285,10 @@ static const char *const spellings[] = {
 Test(sender, no_spelling_leads_to_loopback)
 {
 	static const char *const elsewhere[] = {"10.0.0.0/8"}, *const everywhere[] = {"0.0.0.0/0,::/0"};
-	struct receiver r = {.answer = RECEIVER_GOOD, .closes = true}, six = r;
-	struct sender  *s;
-	bool            ipv6;
+	static struct receiver r = {.answer = RECEIVER_GOOD, .closes = true};
+	static struct receiver six = {.answer = RECEIVER_GOOD, .closes = true};
+	struct sender         *s;
+	bool                   ipv6;
 
 	receiver_start(&r);
 	ipv6 = receiver_open(&six, AF_INET6, r.port);
@@ -320,7 +321,7 @@ Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 	static const char *const one[] = {"127.0.0.1/32"};
 	char                     first[60], later[60], url[60];
 	const char              *resolve[] = {first, NULL};
-	struct receiver          r = {.answer = RECEIVER_GOOD, .closes = true};
+	static struct receiver   r = {.answer = RECEIVER_GOOD, .closes = true};
 	struct sender_options    o = {.allow = one, .allow_count = 1, .resolve = resolve};
 	struct sender           *s = sender_new(&o);
 	struct posted            done;
@@ -347,7 +348,7 @@ Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 Test(sender, kept_connections_are_judged_at_each_request)
 {
 	static const char *const other[] = {"127.0.0.2/32"};
-	struct receiver          r = {.answer = RECEIVER_GOOD};
+	static struct receiver   r = {.answer = RECEIVER_GOOD};
 	struct sender           *s = sender_to_loopback(0);
 	struct posted            done;
 
@@ -366,9 +367,9 @@ Test(sender, kept_connections_are_judged_at_each_request)
 
 Test(sender, no_proxy_is_used)
 {
-	struct receiver proxy = {.answer = RECEIVER_GOOD}, r = {.answer = EMPTY("203 Mine")};
-	struct sender  *s;
-	char            url[60];
+	static struct receiver proxy = {.answer = RECEIVER_GOOD}, r = {.answer = EMPTY("203 Mine")};
+	struct sender         *s;
+	char                   url[60];
 
 	receiver_start(&proxy);
 	receiver_start(&r);
@@ -384,8 +385,8 @@ Test(sender, no_proxy_is_used)
 
 Test(sender, connections_that_die_are_made_anew)
 {
-	struct receiver r = {.program = receive_once};
-	struct sender  *s = sender_to_loopback(0);
+	static struct receiver r = {.program = receive_once};
+	struct sender         *s = sender_to_loopback(0);
 
 	receiver_start(&r);
 	for (int i = 0; i < 10; i++)
@@ -427,12 +428,13 @@ static struct posted deliver_by_tls(const struct receiver *r, const char *ca)
 
 Test(sender, tls_is_verified)
 {
-	struct receiver good = tls_receiver("sender-good", "IP:127.0.0.1", 30);
-	struct receiver named = tls_receiver("sender-named", "DNS:localhost,IP:127.0.0.2", 30);
-	struct receiver old = tls_receiver("sender-old", "IP:127.0.0.1", 0), plain = {.answer = RECEIVER_GOOD};
-	struct posted   done;
-	char            path[300];
+	static struct receiver good, named, old, plain = {.answer = RECEIVER_GOOD};
+	struct posted          done;
+	char                   path[300];
 
+	good = tls_receiver("sender-good", "IP:127.0.0.1", 30);
+	named = tls_receiver("sender-named", "DNS:localhost,IP:127.0.0.2", 30);
+	old = tls_receiver("sender-old", "IP:127.0.0.1", 0);
 	receiver_start(&good);
 	receiver_start(&named);
 	receiver_start(&old);
@@ -506,10 +508,10 @@ Test(sender, one_that_hangs_holds_up_no_other)
 
 Test(sender, a_name_that_hangs_holds_up_no_other)
 {
-	struct receiver r = {.answer = RECEIVER_GOOD};
-	struct sender  *s = sender_to_loopback(SHORT_MS);
-	int64_t         start = clock_ms(), longest = 0, hung_ms = 0;
-	struct posted   done = {0};
+	static struct receiver r = {.answer = RECEIVER_GOOD};
+	struct sender         *s = sender_to_loopback(SHORT_MS);
+	int64_t                start = clock_ms(), longest = 0, hung_ms = 0;
+	struct posted          done = {0};
 
 	receiver_start(&r);
 	post_to(s, "https://hangs.test/", s);
@@ -562,10 +564,10 @@ Test(sender, is_woken)
 
 Test(sender, what_is_none_is_not_sent)
 {
-	struct receiver r = {.answer = RECEIVER_GOOD};
-	struct sender  *s = sender_to_loopback(0);
-	struct posted   done[3];
-	struct post     p = {.url = "http://127.0.0.1/", .body = BODY, .len = strlen(BODY), .secrets = {SECRET}};
+	static struct receiver r = {.answer = RECEIVER_GOOD};
+	struct sender         *s = sender_to_loopback(0);
+	struct posted          done[3];
+	struct post            p = {.url = "http://127.0.0.1/", .body = BODY, .len = strlen(BODY), .secrets = {SECRET}};
 
 	receiver_start(&r);
 	p.url = url_at(&r, "http://");
