@@ -65,6 +65,7 @@ const struct command commands[] = {
 	{"purge", PURGE, "", "removes reservations and tasks that ended long ago; their ids may be used anew",
          "  holdfast purge --keep 90\n"
          "  holdfast purge --keep 90 --json\n"
+         "Events older than `serve --events-keep` says go, too, whatever --keep is.\n"
          "Exits with 1 while the clocks of the database and of this machine are more than 5 minutes apart: by a wrong\n"
          "clock a young row may look old.\n",
          purge_run},

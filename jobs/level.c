@@ -74,10 +74,8 @@ static void txn_start(struct txn *t, struct db *db, const struct watch_claim *cl
 {
 	txn_begin(t, db);
 	txn_enter(t, stamp_min, true);
-	if (txn_goes_on(t) && !t->logs) {
-		txn_refuse(
-			t,
-			TXN_MOVED); /* the log is off; whether it still is, the writer learns when it is entered anew */
+	if (txn_goes_on(t) && !t->logs) { /* off; whether it still is, the writer learns when it is entered anew */
+		txn_refuse(t, TXN_MOVED);
 		db_writer(db)->epoch = 0;
 	}
 	txn_run(t, WATCH_KEEP,

@@ -1,4 +1,4 @@
-/* watch.c - see watch.h. What was touched is looked at a few times a second at most, however often it was touched. The
+/* watch.c - see watch.h. What was touched is looked at about once a second, however often it was touched. The
  * place in the log is kept in the database behind what was looked at, so whoever takes over looks at all the rest: a
  * level that is told already is not told again.
  *

@@ -123,3 +123,27 @@ Test(webhooks, secrets)
 	unlink(key);
 	flow_end();
 }
+
+/* What was delivered ahead of its place would go out again. */
+Test(webhooks, enable_leaves_alone_what_is_well)
+{
+	flow("raw POST /v1/webhooks {'webhook_id':'W1','url':'https://shop.example/e'} -> 201",
+	     "sql UPDATE webhook SET task_id = 7, version = 3 -> ",
+	     "raw POST /v1/webhooks/W1/enable                 -> 200 state=active",
+	     "raw POST /v1/webhooks/W1/enable {'skip':true}   -> 200 state=active",
+	     "sql SELECT task_id, version FROM webhook        -> 7,3",
+	     "sql UPDATE webhook SET failures = 1, failed_event = 'E', failing_since = UTC_TIMESTAMP(3) -> ",
+	     "raw POST /v1/webhooks/W1/enable                 -> 200 state=active failures=0",
+	     "sql SELECT IFNULL(task_id, 0), version FROM webhook -> 0,4");
+}
+
+Test(webhooks, each_has_its_age)
+{
+	flow("raw POST /v1/webhooks {'webhook_id':'W-1','url':'https://shop.example/e'} -> 201",
+	     "raw POST /v1/webhooks {'webhook_id':'W2','url':'https://shop.example/e'} -> 201",
+	     "sql UPDATE webhook SET behind = 1 -> ",
+	     "tick 100",
+	     "wait:16 raw GET /metrics"
+	     " -> 200 '~holdfast_events_undelivered_age_seconds{webhook=W-1,scope=database} 10'",
+	     "raw GET /metrics         -> 200 '~{webhook=W2,scope=database} 10'");
+}

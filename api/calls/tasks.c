@@ -399,7 +399,7 @@ static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 
 static void list_write(struct json_writer *w, void *arg)
 {
-	const struct task_call *call = arg;
+	const struct task_call *call = ((const struct op *)arg)->job.arg;
 	bool                    more = call->tasks_count > (size_t)call->limit;
 	size_t                  count = call->tasks_count - more;
 	char                    cursor[32] = "";
@@ -418,10 +418,7 @@ static void list_write(struct json_writer *w, void *arg)
 
 static void answer_list(struct request *r)
 {
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, list_write, r->ops[0]->job.arg);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	reply_op(r, list_write);
 }
 
 void get_tasks(struct request *r)
