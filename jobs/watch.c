@@ -24,12 +24,11 @@
  * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
  * order before the time. */
 enum {
-	LOOK_MS = 750,
+	LOOK_MS = 1000,
 	REST_MS = 1000,
 	LEASE_S = 5,
 	WISH_S = 9,
 	KEEP_MS = LEASE_S * 1000 / 3,
-	SAVE_MS = 1000,
 	STOCK_MS = 1000,
 	STOCK_PAGE = 1000,
 	FAILED_MS = 500,
@@ -43,10 +42,11 @@ struct watch {
 	struct feed       *feed; /* says whether there is something to read */
 	bool               wants_stock;
 	struct watch_claim claim;
-	int64_t            claim_ms, wish_ms, keep_ms, save_ms, stock_ms; /* clock_ms when each is due */
+	int64_t            claim_ms, wish_ms, keep_ms, stock_ms; /* clock_ms when each is due */
 	char              *place;   /* the cursor behind what was read; NULL: nothing was */
 	bool               unsaved; /* .. and the database has another one */
 	bool               more;    /* there is more to read */
+	bool               busy;    /* there was something to read the last time */
 	bool               anew;    /* every spot whose level was told is to be looked at */
 	struct spots       spots;
 	bool               stock_wanted; /* by some service */
@@ -128,7 +128,7 @@ static void claim_forget(struct watch *w)
 {
 	w->claim.fence = 0;
 	w->skus.count = w->skus.sorted = 0;
-	w->more = w->unsaved = w->anew = false;
+	w->more = w->busy = w->unsaved = w->anew = false;
 	spots_fini(&w->spots);
 	place_set(w, NULL);
 }
@@ -192,11 +192,6 @@ static enum db_result claim_keep(struct watch *w)
 	return result;
 }
 
-static bool keeps_now(struct watch *w)
-{
-	return (w->unsaved && is_settled(w) && is_due(&w->save_ms, SAVE_MS)) || is_due(&w->keep_ms, KEEP_MS);
-}
-
 /* ---- looks */
 
 static void line_heard(void *arg, const struct event_touch *t)
@@ -227,6 +222,7 @@ static enum db_result log_read(struct watch *w, bool *rests)
 
 	*rests = result == DB_OK && outcome == EVENTS_OFF;
 	w->more = read.more;
+	w->busy = result == DB_OK && read.stamp > 0;
 	if (read.stamp > w->claim.stamp)
 		w->claim.stamp = read.stamp;
 	if (result == DB_OK && outcome == OUTCOME_OK) {
@@ -243,11 +239,11 @@ static enum db_result log_read(struct watch *w, bool *rests)
 
 static enum db_result look(struct watch *w, bool *rests)
 {
-	bool           news = false;
+	bool           news = w->busy || w->more;
 	int64_t        told = w->claim.told;
-	enum db_result result = feed_look(w->feed, w->db, &news);
+	enum db_result result = news ? DB_OK : feed_look(w->feed, w->db, &news);
 
-	if (result == DB_OK && (news || w->more))
+	if (result == DB_OK && news)
 		result = log_read(w, rests);
 	if (result != DB_OK || *rests) {
 		w->more |= result != DB_OK; /* what was new is not read yet */
@@ -280,7 +276,7 @@ static enum db_result turn(struct watch *w, int64_t *pause_ms)
 		result = claim_try(w);
 	if (result == DB_OK && w->claim.fence)
 		result = look(w, &rests);
-	if (result == DB_OK && w->claim.fence && keeps_now(w))
+	if (result == DB_OK && w->claim.fence && is_due(&w->keep_ms, KEEP_MS))
 		result = claim_keep(w);
 	if (rests || w->claim.fence == 0)
 		*pause_ms = REST_MS;

@@ -8,10 +8,11 @@
 #include <string.h>
 
 enum {
-	STAMPS_FIRST = 8, /* of a writer; doubled where they are used up */
+	STAMPS_FIRST = 8, /* of a writer; STEEPER times as many where they are used up */
 	STAMPS_MAX = 512,
-	ROWS_FIRST = 8, /* rows read at once; doubled likewise */
+	ROWS_FIRST = 8, /* rows read at once; likewise */
 	ROWS_MAX = 256,
+	STEEPER = 4,
 	ROWS_BYTES = 1 << 20,
 	PAIRS_MAX = 2000, /* keys in a statement: 3 us each */
 };
@@ -59,17 +60,15 @@ static void writer_read(void *arg, const struct db_row *row)
 	};
 }
 
-/* All in one trip. */
-static void snapshot_begin(struct feed_merge *m)
+/* All in one trip. *before: the log as it was before the snapshot. */
+static void snapshot_begin(struct feed_merge *m, struct feed_log *before)
 {
 	const struct {
 		enum statement name;
 		void (*each)(void *arg, const struct db_row *row);
 		void *arg;
-	} steps[] = {{TXN_REPEATABLE, NULL, NULL},
-	             {FEED_SNAPSHOT, NULL, NULL},
-	             {FEED_LOG, log_read, &m->log},
-	             {FEED_WRITERS, writer_read, m}};
+	} steps[] = {{FEED_LOG, log_read, before}, {LOOKS_END, NULL, NULL},       {TXN_REPEATABLE, NULL, NULL},
+	             {FEED_SNAPSHOT, NULL, NULL},  {FEED_LOG, log_read, &m->log}, {FEED_WRITERS, writer_read, m}};
 	size_t sent = 0;
 
 	m->in_snapshot = true;
@@ -178,7 +177,7 @@ static void stamps_fill(struct feed_merge *m)
 
 		if (s->gap || s->next > s->last || s->count - s->first > s->chunk / 2)
 			continue;
-		s->chunk = s->chunk == 0 ? STAMPS_FIRST : s->chunk < STAMPS_MAX ? s->chunk * 2 : STAMPS_MAX;
+		s->chunk = s->chunk == 0 ? m->chunk : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER : STAMPS_MAX;
 		s->until = s->next + (left < s->chunk ? left : s->chunk) - 1;
 		for (uint64_t n = s->next; n <= s->until; n++)
 			pair_add(m, s->writer_id, n);
@@ -385,7 +384,7 @@ static void row_add(struct feed_merge *m, struct feed_source *s)
 		(struct feed_row){(size_t)(s - m->sources), s->writer_id, next.event_no, next.stamp, 0, NULL, 0};
 }
 
-/* Reads a batch of the rows that come next; the next batch is twice as large, unless its bytes are too many. */
+/* Reads a batch of the rows that come next; the next batch is larger, unless its bytes are too many. */
 static void rows_fetch(struct feed_merge *m)
 {
 	size_t              from = m->rows.count, bytes = 0, count;
@@ -406,7 +405,7 @@ static void rows_fetch(struct feed_merge *m)
 		if (m->result == DB_OK && !m->rows.list[i].changes)
 			m->result = DB_ERROR; /* one snapshot has its stamp and not the row */
 	}
-	m->batch = m->batch < ROWS_MAX ? m->batch * 2 : ROWS_MAX;
+	m->batch = m->takes_all || m->batch * STEEPER > ROWS_MAX ? ROWS_MAX : m->batch * STEEPER;
 	if (bytes > 0 && m->batch > ROWS_BYTES * count / bytes)
 		m->batch = ROWS_BYTES * count / bytes + 1;
 }
@@ -428,22 +427,22 @@ static enum outcome log_judge(const struct feed_merge *m, const struct feed_plac
 	return known < from->known ? CURSOR_EXPIRED : OUTCOME_OK;
 }
 
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept)
+void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+                      bool takes_all)
 {
-	uint32_t known;
+	struct feed_log before = {0};
 
-	*m = (struct feed_merge){.db = db, .kept = kept, .batch = ROWS_FIRST, .outcome = OUTCOME_OK};
-	m->result = txn_ask(db, FEED_LOG, NULL, log_read, &m->log);
-	known = m->log.writer_last;
-	if (m->result == DB_OK)
-		snapshot_begin(m);
+	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = takes_all, .outcome = OUTCOME_OK};
+	m->chunk = takes_all ? STAMPS_MAX : STAMPS_FIRST;
+	m->batch = takes_all ? ROWS_MAX / STEEPER : ROWS_FIRST;
+	snapshot_begin(m, &before);
 	if (m->result != DB_OK)
 		return;
-	m->outcome = log_judge(m, &start->place, known);
+	m->outcome = log_judge(m, &start->place, before.writer_last);
 	m->place = start->place;
 	m->place.mark = m->log.mark;
 	m->place.era = m->log.era;
-	m->place.known = known;
+	m->place.known = before.writer_last;
 	m->place.writers = NULL;
 	m->place.count = m->place.max = 0;
 	if (m->outcome == OUTCOME_OK)

@@ -74,7 +74,7 @@ enum db_result touched_read(struct db *db, const char *after, const struct touch
 	*out = (struct touched){0};
 	*outcome = BAD_CURSOR;
 	if (feed_start_read(after, &start)) {
-		feed_merge_begin(&l.merge, db, &start, &none);
+		feed_merge_begin(&l.merge, db, &start, &none, true);
 		*outcome = l.merge.outcome;
 		if (l.merge.result == DB_OK && *outcome == OUTCOME_OK) {
 			feed_place_copy(&place, &l.merge.place);
