@@ -312,6 +312,7 @@ Test(levels, stock_changed_is_not_too_often)
 	     "sql DO SLEEP(2)",
 	     "receipt A +400                       -> 201",
 	     "race 1*400 reserve R# A=1            -> 400x 201",
+	     "sql DO SLEEP(1.5)",
 	     "race 1*400 release R#                -> 400x 200",
 	     "reserve S1 A=7                       -> 201",
 	     "sql DO SLEEP(3)",

@@ -412,6 +412,12 @@ enum db_result db_end(struct db *db, bool commits)
 	return result;
 }
 
+void db_end_behind(struct db *db)
+{
+	assert(db->sent_count == 0 && (db->manual || !db->mysql));
+	db->begun = false;
+}
+
 /* The ending of a statement that is no part of a transaction, where the session commits nothing by itself. NULL: a
  * compound ends its own transactions, and nobody else may commit the rest that an interrupt has left of one. */
 static const char *ending(const char *sql)

@@ -93,6 +93,9 @@ void db_begin(struct db *db); /* does nothing on a connection that is closed */
 /* Ends the transaction, as db_text does, when all sent statements are answered. A transaction that could not be
  * committed is ended again, without commit. */
 enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
+/* Instead of db_end, where one more statement is to come, by db_run: one that reads. The transaction, of which at least
+ * one statement was sent, ends behind it in the same trip. */
+void db_end_behind(struct db *db);
 
 /* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no
  * use. */

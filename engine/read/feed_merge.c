@@ -15,6 +15,7 @@ enum {
 	STEEPER = 4,
 	ROWS_BYTES = 1 << 20,
 	PAIRS_MAX = 2000, /* keys in a statement: 3 us each */
+	AHEAD_MAX = 512,  /* keys that are asked for before anybody knows whether there are such rows */
 };
 
 /* A writer, as the snapshot has it. */
@@ -35,6 +36,7 @@ struct feed_source {
 	size_t   chunk;       /* so many were asked for the last time */
 	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
 	bool     gap;         /* `next` is not there yet */
+	bool     ahead;       /* its stamps were asked for in the snapshot's trip */
 };
 
 /* ---- the snapshot */
@@ -60,8 +62,9 @@ static void writer_read(void *arg, const struct db_row *row)
 	};
 }
 
-/* All in one trip. *before: the log as it was before the snapshot. */
-static void snapshot_begin(struct feed_merge *m, struct feed_log *before)
+/* All in one trip. *before: the log as it was before the snapshot. `ahead` (NULL: none) goes behind; its answer is left
+ * to be read. */
+static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const char *ahead)
 {
 	const struct {
 		enum statement name;
@@ -75,6 +78,10 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before)
 	db_begin(m->db);
 	for (; m->result == DB_OK && sent < LENGTH(steps); sent += m->result == DB_OK)
 		m->result = db_send(m->db, statements[steps[sent].name].text);
+	if (m->result == DB_OK && ahead) {
+		m->result = db_send(m->db, ahead);
+		m->ahead = m->result == DB_OK;
+	}
 	for (size_t i = 0; i < sent; i++) {
 		enum db_result result = db_answer(m->db, steps[i].each, steps[i].arg);
 
@@ -137,7 +144,9 @@ static void places_seek(struct feed_merge *m)
 		for (size_t i = 0; i < m->count; i++) {
 			struct feed_source *s = &m->sources[i];
 
-			s->asked = s->seeks && s->low < s->high ? s->low + (s->high - s->low + 1) / 2 : 0;
+			if (!s->seeks)
+				continue;
+			s->asked = s->low < s->high ? s->low + (s->high - s->low + 1) / 2 : 0;
 			s->found = INT64_MAX;
 			again |= s->asked > 0;
 			if (s->asked)
@@ -147,6 +156,8 @@ static void places_seek(struct feed_merge *m)
 		for (size_t i = 0; i < m->count; i++) {
 			struct feed_source *s = &m->sources[i];
 
+			if (!s->seeks)
+				continue;
 			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
 				s->low = s->asked;
 			else if (s->asked)
@@ -163,6 +174,45 @@ static bool has_more(const struct feed_source *s)
 	return s->first < s->count || (s->next <= s->last && !s->gap);
 }
 
+/* The stamps of so many rows that come next are asked for, as far as there are any. */
+static void source_ask(struct feed_source *s, size_t chunk)
+{
+	uint64_t left = s->last - s->next + 1;
+
+	s->chunk = chunk;
+	s->until = s->next + (left < chunk ? left : chunk) - 1;
+}
+
+static void gaps_find(struct feed_merge *m)
+{
+	for (size_t i = 0; m->result == DB_OK && i < m->count; i++) {
+		struct feed_source *s = &m->sources[i];
+
+		s->gap |= s->until > 0 && s->next <= s->until;
+	}
+}
+
+/* The row at which the writer's place stands is looked for. */
+static void source_expect(struct feed_merge *m, struct feed_source *s)
+{
+	const struct feed_writer *w = &m->place.writers[s - m->sources];
+
+	s->asked = w->event_no > s->floor_no ? w->event_no : 0;
+	s->found = -1;
+	s->next = w->event_no + 1;
+}
+
+/* The row at which the merge stands; 0: none is looked for. */
+static uint64_t merged_expect(struct feed_merge *m)
+{
+	const struct feed_place  *to = &m->place;
+	const struct feed_source *merged = to->event_no ? source_find(m, to->writer_id) : NULL;
+	bool                      asks = merged && to->event_no > merged->floor_no;
+
+	m->merge_found = asks ? -1 : to->stamp;
+	return asks ? to->event_no : 0;
+}
+
 /* Asks for the stamps that come next, where a writer has none left, and with them for those that will soon be asked
  * for, and for all pairs that are to be asked for anyhow. */
 static void stamps_fill(struct feed_merge *m)
@@ -173,18 +223,59 @@ static void stamps_fill(struct feed_merge *m)
 		empty |= has_more(&m->sources[i]) && m->sources[i].first == m->sources[i].count;
 	for (size_t i = 0; empty && i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
-		uint64_t            left = s->last - s->next + 1;
 
 		if (s->gap || s->next > s->last || s->count - s->first > s->chunk / 2)
 			continue;
-		s->chunk = s->chunk == 0 ? m->chunk : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER : STAMPS_MAX;
-		s->until = s->next + (left < s->chunk ? left : s->chunk) - 1;
+		source_ask(s, s->chunk == 0                     ? m->chunk
+		              : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER
+		                                                : STAMPS_MAX);
 		for (uint64_t n = s->next; n <= s->until; n++)
 			pair_add(m, s->writer_id, n);
 	}
 	pairs_ask(m);
-	for (size_t i = 0; m->result == DB_OK && i < m->count; i++)
-		m->sources[i].gap |= m->sources[i].next <= m->sources[i].until;
+	gaps_find(m);
+}
+
+/* ---- stamps that are asked for in the snapshot's trip */
+
+/* The rows that a cursor names, and of each writer those that may come next. */
+static void ahead_write(struct feed_merge *m, const struct feed_place *from, struct text *sql)
+{
+	size_t each = from->count ? AHEAD_MAX / from->count : 0;
+
+	if (each == 0)
+		return;
+	m->chunk = each < m->chunk ? each : m->chunk;
+	for (size_t i = 0; i < from->count; i++)
+		for (size_t n = 0; n <= m->chunk; n++)
+			values_row(&m->pairs, V_INT(from->writers[i].writer_id),
+			           V_INT((int64_t)(from->writers[i].event_no + n)));
+	if (from->event_no)
+		values_row(&m->pairs, V_INT(from->writer_id), V_INT((int64_t)from->event_no));
+	statement_add(sql, FEED_STAMPS, &(struct fill){.rows = &m->pairs});
+	values_reset(&m->pairs);
+}
+
+/* Reads the answer, whatever is wanted of it by now. */
+static void ahead_read(struct feed_merge *m, const struct feed_place *from)
+{
+	bool           wanted = m->result == DB_OK && m->outcome == OUTCOME_OK;
+	enum db_result result;
+
+	for (size_t i = 0; wanted && i < m->count; i++) {
+		struct feed_source *s = &m->sources[i];
+
+		s->ahead = feed_place_find(from, s->writer_id) != NULL;
+		if (!s->ahead)
+			continue;
+		source_expect(m, s);
+		source_ask(s, m->chunk);
+	}
+	if (wanted)
+		merged_expect(m);
+	result = db_answer(m->db, wanted ? stamp_read : NULL, m);
+	m->result = m->result == DB_OK ? result : m->result;
+	gaps_find(m);
 }
 
 /* ---- where the page begins */
@@ -270,26 +361,20 @@ static void places_settle(struct feed_merge *m, const struct feed_start *start)
 		m->outcome = CURSOR_EXPIRED;
 }
 
-/* The rows that a place names are asked for. Those of a cursor must be there as they were. */
+/* The rows that a place names are asked for, unless they were. Those of a cursor must be there as they were. */
 static void places_ask(struct feed_merge *m)
 {
-	struct feed_place  *to = &m->place;
-	struct feed_source *merged = to->event_no ? source_find(m, to->writer_id) : NULL;
-
 	for (size_t i = 0; i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
 
-		s->asked = to->writers[i].event_no > s->floor_no ? to->writers[i].event_no : 0;
-		s->found = -1;
-		s->next = to->writers[i].event_no + 1;
+		if (s->ahead)
+			continue;
+		source_expect(m, s);
 		if (s->asked)
 			pair_add(m, s->writer_id, s->asked);
 	}
-	m->merge_found = to->stamp;
-	if (merged && to->event_no > merged->floor_no) {
-		m->merge_found = -1;
-		pair_add(m, to->writer_id, to->event_no);
-	}
+	if (!m->ahead && merged_expect(m))
+		pair_add(m, m->place.writer_id, m->place.event_no);
 	stamps_fill(m);
 }
 
@@ -384,6 +469,15 @@ static void row_add(struct feed_merge *m, struct feed_source *s)
 		(struct feed_row){(size_t)(s - m->sources), s->writer_id, next.event_no, next.stamp, 0, NULL, 0};
 }
 
+static bool sources_have_more(const struct feed_merge *m)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < m->count; i++)
+		more |= has_more(&m->sources[i]);
+	return more;
+}
+
 /* Reads a batch of the rows that come next; the next batch is larger, unless its bytes are too many. */
 static void rows_fetch(struct feed_merge *m)
 {
@@ -397,6 +491,10 @@ static void rows_fetch(struct feed_merge *m)
 	for (size_t i = from; i < m->rows.count; i++)
 		if (!row_of(m->kept, &m->rows.list[i]))
 			values_row(&missing, V_INT(m->rows.list[i].writer_id), V_INT(m->rows.list[i].event_no));
+	if (m->result == DB_OK && missing.rows > 0 && !sources_have_more(m)) {
+		db_end_behind(m->db);
+		m->in_snapshot = false;
+	}
 	if (m->result == DB_OK && missing.rows > 0)
 		m->result = txn_ask(m->db, FEED_ROWS, &(struct fill){.rows = &missing}, row_read, m);
 	values_fini(&missing);
@@ -427,27 +525,37 @@ static enum outcome log_judge(const struct feed_merge *m, const struct feed_plac
 	return known < from->known ? CURSOR_EXPIRED : OUTCOME_OK;
 }
 
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
-                      bool takes_all)
+static void place_begin(struct feed_merge *m, const struct feed_start *start, uint32_t known)
 {
-	struct feed_log before = {0};
-
-	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = takes_all, .outcome = OUTCOME_OK};
-	m->chunk = takes_all ? STAMPS_MAX : STAMPS_FIRST;
-	m->batch = takes_all ? ROWS_MAX / STEEPER : ROWS_FIRST;
-	snapshot_begin(m, &before);
-	if (m->result != DB_OK)
-		return;
-	m->outcome = log_judge(m, &start->place, before.writer_last);
+	m->outcome = log_judge(m, &start->place, known);
 	m->place = start->place;
 	m->place.mark = m->log.mark;
 	m->place.era = m->log.era;
-	m->place.known = before.writer_last;
+	m->place.known = known;
 	m->place.writers = NULL;
 	m->place.count = m->place.max = 0;
 	if (m->outcome == OUTCOME_OK)
 		places_settle(m, start);
-	if (m->outcome != OUTCOME_OK)
+}
+
+void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+                      bool takes_all)
+{
+	struct feed_log before = {0};
+	struct text     ahead = {0};
+
+	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = takes_all, .outcome = OUTCOME_OK};
+	m->chunk = takes_all ? STAMPS_MAX : STAMPS_FIRST;
+	m->batch = takes_all ? ROWS_MAX : ROWS_FIRST;
+	if (start->kind == FROM_PLACE)
+		ahead_write(m, &start->place, &ahead);
+	snapshot_begin(m, &before, ahead.data);
+	text_fini(&ahead);
+	if (m->result == DB_OK)
+		place_begin(m, start, before.writer_last);
+	if (m->ahead)
+		ahead_read(m, &start->place);
+	if (m->result != DB_OK || m->outcome != OUTCOME_OK)
 		return;
 	places_seek(m);
 	places_ask(m);
@@ -464,11 +572,7 @@ const struct feed_row *feed_merge_take(struct feed_merge *m)
 
 bool feed_merge_more(const struct feed_merge *m)
 {
-	bool more = m->taken < m->rows.count;
-
-	for (size_t i = 0; i < m->count; i++)
-		more |= has_more(&m->sources[i]);
-	return more;
+	return m->taken < m->rows.count || sources_have_more(m);
 }
 
 void feed_merge_end(struct feed_merge *m)

@@ -39,8 +39,9 @@ struct feed_merge {
 	/* private */
 	struct db          *db;
 	bool                in_snapshot;
-	struct feed_rows   *kept; /* rows that another merge has read */
-	struct feed_rows    rows; /* in their order */
+	bool                ahead; /* stamps were asked for in the snapshot's trip */
+	struct feed_rows   *kept;  /* rows that another merge has read */
+	struct feed_rows    rows;  /* in their order */
 	bool                takes_all;
 	size_t              taken, batch, chunk; /* chunk: stamps of a writer that are asked for at first */
 	struct feed_source *sources;             /* by number, as the writers of the place */
