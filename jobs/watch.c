@@ -47,6 +47,8 @@ struct watch {
 	bool               unsaved; /* .. and the database has another one */
 	bool               more;    /* there is more to read */
 	bool               busy;    /* there was something to read the last time */
+	bool               late;    /* the place was to be kept, and something before it was left */
+	size_t             batch;   /* of touched_read */
 	bool               anew;    /* every spot whose level was told is to be looked at */
 	struct spots       spots;
 	bool               stock_wanted; /* by some service */
@@ -128,7 +130,7 @@ static void claim_forget(struct watch *w)
 {
 	w->claim.fence = 0;
 	w->skus.count = w->skus.sorted = 0;
-	w->more = w->busy = w->unsaved = w->anew = false;
+	w->more = w->busy = w->late = w->unsaved = w->anew = false;
 	spots_fini(&w->spots);
 	place_set(w, NULL);
 }
@@ -183,6 +185,7 @@ static enum db_result claim_keep(struct watch *w)
 	if (result != DB_OK)
 		return result;
 	w->unsaved &= !saves;
+	w->late = w->unsaved;
 	if (db_changed(w->db) == 1)
 		result = txn_ask(w->db, WATCH_READ, &(struct fill){.task = w->claim.task_id}, row_read, w);
 	else
@@ -190,6 +193,11 @@ static enum db_result claim_keep(struct watch *w)
 	if (!w->stock_wanted)
 		w->skus.count = w->skus.sorted = 0;
 	return result;
+}
+
+static bool keeps_now(struct watch *w)
+{
+	return is_due(&w->keep_ms, KEEP_MS) || (w->late && is_settled(w));
 }
 
 /* ---- looks */
@@ -216,12 +224,13 @@ static void log_anew(struct watch *w)
 static enum db_result log_read(struct watch *w, bool *rests)
 {
 	const struct touched_ear ear = {line_heard, w};
-	struct touched           read;
+	struct touched           read = {.batch = w->batch};
 	enum outcome             outcome;
 	enum db_result           result = touched_read(w->db, w->place ? w->place : "now", &ear, &read, &outcome);
 
 	*rests = result == DB_OK && outcome == EVENTS_OFF;
 	w->more = read.more;
+	w->batch = read.batch;
 	w->busy = result == DB_OK && read.stamp > 0;
 	if (read.stamp > w->claim.stamp)
 		w->claim.stamp = read.stamp;
@@ -276,7 +285,7 @@ static enum db_result turn(struct watch *w, int64_t *pause_ms)
 		result = claim_try(w);
 	if (result == DB_OK && w->claim.fence)
 		result = look(w, &rests);
-	if (result == DB_OK && w->claim.fence && is_due(&w->keep_ms, KEEP_MS))
+	if (result == DB_OK && w->claim.fence && keeps_now(w))
 		result = claim_keep(w);
 	if (rests || w->claim.fence == 0)
 		*pause_ms = REST_MS;

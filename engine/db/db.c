@@ -30,7 +30,7 @@ struct db {
 	bool             running; /* a statement's rows are being read */
 	bool             streams; /* they are given as they arrive */
 	bool             manual;  /* the session commits nothing by itself */
-	bool             begun;   /* between db_begin and db_end */
+	bool             begun;   /* between db_begin and db_end or db_end_behind */
 	int64_t          changed, last_id;
 	struct db_writer writer;
 	unsigned         code;       /* the last error: its number .. */

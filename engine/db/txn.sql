@@ -30,6 +30,10 @@ INSERT INTO event ({event_columns}) VALUES (?, @n, @s, @t, ?);
 -- The next transaction with a fence reads repeatably.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
+-- name: txn_end
+-- Ends what looks have begun.
+ROLLBACK;
+
 -- name: txn_frame
 -- The leading ROLLBACK: an interrupt between two inner statements leaves the compound without its handler and the
 -- transaction open, and the next START TRANSACTION would commit half of it.

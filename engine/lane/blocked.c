@@ -165,7 +165,7 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 static enum db_result looks_end(struct looks *k)
 {
 	if (k->count > 0)
-		look_send(k, LOOKS_END, NULL, NULL);
+		look_send(k, TXN_END, NULL, NULL);
 	outbox_send(&k->lane->outbox);
 	for (size_t i = 0; i < k->count; i++) {
 		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
@@ -243,7 +243,7 @@ static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
 		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
 	else
 		look_send(k, RESERVATION_GLIMPSE, order_read, l);
-	look_send(k, LOOKS_END, NULL, NULL); /* the next look is no glimpse */
+	look_send(k, TXN_END, NULL, NULL); /* the next look is no glimpse */
 }
 
 /* ---- slots */

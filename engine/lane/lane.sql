@@ -8,9 +8,6 @@ SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 -- The next transaction also reads uncommitted rows.
 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
--- name: looks_end
-ROLLBACK;
-
 -- name: past_read
 -- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
 -- One row.

@@ -311,7 +311,7 @@ static void page_read(struct look *l, const struct feed_start *start)
 {
 	struct feed_merge *m = &l->merge;
 
-	feed_merge_begin(m, l->db, start, &l->feed->kept, false);
+	feed_merge_begin(m, l->db, start, &l->feed->kept, 0);
 	if (m->result == DB_OK && m->outcome == OUTCOME_OK) {
 		feed_place_copy(&l->page->begin, &m->place);
 		page_fill(l);

@@ -62,7 +62,8 @@ static void writer_read(void *arg, const struct db_row *row)
 	};
 }
 
-/* All in one trip. *before: the log as it was before the snapshot. `ahead` (NULL: none) goes behind; its answer is left
+/* All in one trip. *before: the log as it was before the snapshot; the look at it has to end, for within a transaction
+ * no isolation level can be set. `ahead` (NULL: none) goes behind; its answer is left
  * to be read. */
 static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const char *ahead)
 {
@@ -70,7 +71,7 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 		enum statement name;
 		void (*each)(void *arg, const struct db_row *row);
 		void *arg;
-	} steps[] = {{FEED_LOG, log_read, before}, {LOOKS_END, NULL, NULL},       {TXN_REPEATABLE, NULL, NULL},
+	} steps[] = {{FEED_LOG, log_read, before}, {TXN_END, NULL, NULL},         {TXN_REPEATABLE, NULL, NULL},
 	             {FEED_SNAPSHOT, NULL, NULL},  {FEED_LOG, log_read, &m->log}, {FEED_WRITERS, writer_read, m}};
 	size_t sent = 0;
 
@@ -113,6 +114,8 @@ static void stamp_read(void *arg, const struct db_row *row)
 
 	if (writer_id == m->place.writer_id && event_no == m->place.event_no)
 		m->merge_found = stamp;
+	if (!s)
+		return; /* a row of nobody, which a cursor names */
 	if (event_no == s->asked)
 		s->found = stamp;
 	if (event_no != s->next || event_no > s->until)
@@ -243,9 +246,9 @@ static void ahead_write(struct feed_merge *m, const struct feed_place *from, str
 {
 	size_t each = from->count ? AHEAD_MAX / from->count : 0;
 
-	if (each == 0)
+	if (each < 2)
 		return;
-	m->chunk = each < m->chunk ? each : m->chunk;
+	m->chunk = each - 1 < m->chunk ? each - 1 : m->chunk;
 	for (size_t i = 0; i < from->count; i++)
 		for (size_t n = 0; n <= m->chunk; n++)
 			values_row(&m->pairs, V_INT(from->writers[i].writer_id),
@@ -361,8 +364,9 @@ static void places_settle(struct feed_merge *m, const struct feed_start *start)
 		m->outcome = CURSOR_EXPIRED;
 }
 
-/* The rows that a place names are asked for, unless they were. Those of a cursor must be there as they were. */
-static void places_ask(struct feed_merge *m)
+/* The rows that a place names are asked for, unless they were. Those of a cursor must be there as they were. Of a
+ * writer that has ended and was read to its end no cursor names a row. */
+static void places_ask(struct feed_merge *m, const struct feed_place *from)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
@@ -370,6 +374,8 @@ static void places_ask(struct feed_merge *m)
 		if (s->ahead)
 			continue;
 		source_expect(m, s);
+		if (s->ended && s->asked == s->last && !feed_place_find(from, s->writer_id))
+			s->asked = 0;
 		if (s->asked)
 			pair_add(m, s->writer_id, s->asked);
 	}
@@ -488,6 +494,8 @@ static void rows_fetch(struct feed_merge *m)
 	while (m->rows.count - from < m->batch && (s = merge_next(m)))
 		row_add(m, s);
 	count = m->rows.count - from;
+	if (count == 0)
+		return;
 	for (size_t i = from; i < m->rows.count; i++)
 		if (!row_of(m->kept, &m->rows.list[i]))
 			values_row(&missing, V_INT(m->rows.list[i].writer_id), V_INT(m->rows.list[i].event_no));
@@ -539,14 +547,14 @@ static void place_begin(struct feed_merge *m, const struct feed_start *start, ui
 }
 
 void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
-                      bool takes_all)
+                      size_t batch)
 {
 	struct feed_log before = {0};
 	struct text     ahead = {0};
 
-	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = takes_all, .outcome = OUTCOME_OK};
-	m->chunk = takes_all ? STAMPS_MAX : STAMPS_FIRST;
-	m->batch = takes_all ? ROWS_MAX : ROWS_FIRST;
+	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = batch > 0, .outcome = OUTCOME_OK};
+	m->chunk = m->takes_all ? STAMPS_MAX : STAMPS_FIRST;
+	m->batch = m->takes_all ? batch : ROWS_FIRST;
 	if (start->kind == FROM_PLACE)
 		ahead_write(m, &start->place, &ahead);
 	snapshot_begin(m, &before, ahead.data);
@@ -558,7 +566,7 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 	if (m->result != DB_OK || m->outcome != OUTCOME_OK)
 		return;
 	places_seek(m);
-	places_ask(m);
+	places_ask(m, &start->place);
 	if (m->result == DB_OK)
 		places_check(m, &start->place);
 }

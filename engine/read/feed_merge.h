@@ -43,8 +43,10 @@ struct feed_merge {
 	struct feed_rows   *kept;  /* rows that another merge has read */
 	struct feed_rows    rows;  /* in their order */
 	bool                takes_all;
-	size_t              taken, batch, chunk; /* chunk: stamps of a writer that are asked for at first */
-	struct feed_source *sources;             /* by number, as the writers of the place */
+	size_t              taken;
+	size_t              batch;   /* so many rows are read the next time */
+	size_t              chunk;   /* stamps of a writer that are asked for at first */
+	struct feed_source *sources; /* by number, as the writers of the place */
 	size_t              count, max;
 	struct values       pairs;       /* (writer_id, event_no) to ask for */
 	int64_t             merge_found; /* stamp of the row at which the merge stands; -1: no such row */
@@ -54,10 +56,10 @@ struct feed_merge {
 	} log;
 };
 /* Opens the snapshot and finds the place. m->result and m->outcome say what came of it: OUTCOME_OK, CURSOR_EXPIRED or
- * EVENTS_OFF. Rows of `kept` that are the same are taken from there. `takes_all`: whatever is there will be taken, so
- * that many rows are read at once from the start. feed_merge_end follows in any case. */
+ * EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a reader who takes some rows; for one
+ * who takes all there are, how many are read at first. feed_merge_end follows in any case. */
 void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
-                      bool takes_all);
+                      size_t batch);
 /* The next row, which stays until feed_merge_fini; NULL: there is none, or m->result says why. */
 const struct feed_row *feed_merge_take(struct feed_merge *m);
 bool                   feed_merge_more(const struct feed_merge *m);

@@ -148,8 +148,6 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 		result = totals_read(db, c, past, &ids);
 	for (size_t i = 0; result == DB_OK && i < count; i++)
 		totals_give(c, ops[i]);
-	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY; /* forgotten meanwhile */
 	values_fini(&ids);
 	return result;
 }
@@ -193,8 +191,6 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
 	values_fini(&ids);
-	if (result == DB_OK && past != catalogue_past(c))
-		result = DB_RETRY;
 	if (result != DB_OK)
 		return result;
 	op->query->page.cursor[0] = '\0';

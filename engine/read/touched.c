@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { ROWS_MAX = 4000, BYTES_MAX = 4 << 20 };
+enum { ROWS_MAX = 4000, BYTES_MAX = 4 << 20, BATCH_FIRST = 32 };
 
 struct look {
 	const struct touched_ear *ear;
@@ -71,14 +71,15 @@ enum db_result touched_read(struct db *db, const char *after, const struct touch
 	struct feed_place place = {0};
 	enum db_result    result = DB_OK;
 
-	*out = (struct touched){0};
+	*out = (struct touched){.batch = out->batch ? out->batch : BATCH_FIRST};
 	*outcome = BAD_CURSOR;
 	if (feed_start_read(after, &start)) {
-		feed_merge_begin(&l.merge, db, &start, &none, true);
+		feed_merge_begin(&l.merge, db, &start, &none, out->batch);
 		*outcome = l.merge.outcome;
 		if (l.merge.result == DB_OK && *outcome == OUTCOME_OK) {
 			feed_place_copy(&place, &l.merge.place);
 			rows_read(&l, &place, out);
+			out->batch = l.merge.batch;
 		}
 		feed_merge_end(&l.merge);
 		result = l.merge.result;

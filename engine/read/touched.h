@@ -16,9 +16,11 @@ struct touched {
 	char   *cursor; /* behind all that was told; NULL where nothing was read; the caller frees it */
 	bool    more;   /* there is more to read right now */
 	int64_t stamp;  /* the latest one of the rows; 0: there were none */
+	size_t  batch;  /* so many rows are read at first; set by the call for the next one, by the bytes of the rows */
 };
 /* Tells of each line that moves units, behind `after` as feed_read knows it, up to some thousand rows. Lines that a
- * record has left out are read from its reservation or movement. DB_OK: *outcome as of feed_read. Any other result:
+ * record has left out are read from its reservation or movement. out->batch is kept from call to call, 0 before the
+ * first. DB_OK: *outcome as of feed_read. Any other result:
  * some lines were told, and will be again. `db` is no part of a transaction. */
 enum db_result touched_read(struct db *db, const char *after, const struct touched_ear *ear, struct touched *out,
                             enum outcome *outcome) MUST_CHECK;
