@@ -13,9 +13,10 @@ enum {
 	ROWS_FIRST = 8, /* rows read at once; likewise */
 	ROWS_MAX = 256,
 	STEEPER = 4,
-	ROWS_BYTES = 1 << 20,
-	PAIRS_MAX = 2000, /* keys in a statement: 3 us each */
-	AHEAD_MAX = 512,  /* keys that are asked for before anybody knows whether there are such rows */
+	ROWS_BYTES = 1 << 20, /* of a batch */
+	ALL_BYTES = 4 << 20,  /* .. for a reader who takes all */
+	PAIRS_MAX = 2000,     /* keys in a statement: 3 us each */
+	AHEAD_MAX = 512,      /* keys that are asked for before anybody knows whether there are such rows */
 };
 
 /* A writer, as the snapshot has it. */
@@ -487,7 +488,7 @@ static bool sources_have_more(const struct feed_merge *m)
 /* Reads a batch of the rows that come next; the next batch is larger, unless its bytes are too many. */
 static void rows_fetch(struct feed_merge *m)
 {
-	size_t              from = m->rows.count, bytes = 0, count;
+	size_t              from = m->rows.count, bytes = 0, count, most;
 	struct values       missing = {0};
 	struct feed_source *s;
 
@@ -511,9 +512,10 @@ static void rows_fetch(struct feed_merge *m)
 		if (m->result == DB_OK && !m->rows.list[i].changes)
 			m->result = DB_ERROR; /* one snapshot has its stamp and not the row */
 	}
+	most = m->takes_all ? ALL_BYTES : ROWS_BYTES;
 	m->batch = m->takes_all || m->batch * STEEPER > ROWS_MAX ? ROWS_MAX : m->batch * STEEPER;
-	if (bytes > 0 && m->batch > ROWS_BYTES * count / bytes)
-		m->batch = ROWS_BYTES * count / bytes + 1;
+	if (bytes > 0 && m->batch > most * count / bytes)
+		m->batch = most * count / bytes + 1;
 }
 
 /* ---- the call */
