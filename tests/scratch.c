@@ -71,6 +71,11 @@ static struct db *connection_new(const struct db_target *target, const char *dat
 	return db;
 }
 
+struct db *scratch_connection(const struct scratch *s)
+{
+	return connection_new(&s->target, s->name);
+}
+
 void scratch_open(struct scratch *s)
 {
 	unsigned char dice[8];
@@ -92,7 +97,7 @@ void scratch_open(struct scratch *s)
 	must(db, sql.data, NULL, NULL);
 	db_free(db);
 	text_fini(&sql);
-	s->db = connection_new(&s->target, s->name);
+	s->db = scratch_connection(s);
 	must(s->db, "SET SESSION idle_transaction_timeout = 0, wait_timeout = 28800", NULL, NULL);
 	scratch_back(s);
 }
@@ -186,7 +191,7 @@ void scratch_lock(struct scratch *s)
 	enum db_result result = DB_RETRY;
 
 	assert(!s->holder);
-	s->holder = connection_new(&s->target, s->name);
+	s->holder = scratch_connection(s);
 	must(s->holder, "SET SESSION idle_transaction_timeout = 0, wait_timeout = 28800", NULL, NULL);
 	must(s->db,
 	     "SELECT CONCAT('SELECT * FROM `', table_name, '` FOR UPDATE') FROM information_schema.tables"

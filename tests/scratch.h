@@ -25,6 +25,8 @@ struct scratch {
 void        scratch_open(struct scratch *s);
 void        scratch_close(struct scratch *s);
 const char *scratch_dir(void);
+/* One more connection to the database, not through the link. The caller frees it. */
+struct db *scratch_connection(const struct scratch *s);
 /* From now on programs get in by an account with a password that may do what the README says that it must, and no
  * more. */
 void scratch_account(struct scratch *s);

@@ -25,12 +25,8 @@ static void run(struct db *db, const char *sql)
 
 static struct db *other_connection(void)
 {
-	struct db_target target = s.target;
-	struct db       *db;
+	struct db *db = scratch_connection(&s);
 
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	db = db_new(&target);
-	cr_assert(db_connect(db), "%s", db_error(db));
 	run(db, "SET SESSION idle_transaction_timeout = 0");
 	return db;
 }

@@ -255,17 +255,14 @@ Test(events_keep, clocks_that_were_wrong)
 /* A writer whose row is locked is left to the next pass; the others are not. */
 Test(events_keep, passes_over_a_locked_writer)
 {
-	struct db_target target;
-	struct db       *stranger;
-	int64_t          began_ms;
+	struct db *stranger;
+	int64_t    began_ms;
 
 	tables_open();
 	writer_make(1, 1500, WEEK_S + 60);
 	writer_make(2, 1500, WEEK_S + 60);
-	target = s.target;
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	stranger = db_new(&target);
-	cr_assert(db_connect(stranger) && db_text(stranger, "START TRANSACTION", NULL, NULL) == DB_OK &&
+	stranger = scratch_connection(&s);
+	cr_assert(db_text(stranger, "START TRANSACTION", NULL, NULL) == DB_OK &&
 	          db_text(stranger, "UPDATE writer SET epoch = 2 WHERE writer_id = 1", NULL, NULL) == DB_OK);
 	began_ms = clock_ms();
 	cr_expect_eq(pass(60000), 1500);
@@ -308,23 +305,12 @@ Test(events_keep, is_cleaned_by_jobs)
 
 /* ---- writers that end */
 
-static struct db *somebody(void)
-{
-	struct db_target target = s.target;
-	struct db       *db;
-
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	db = db_new(&target);
-	cr_assert(db_connect(db));
-	return db;
-}
-
 Test(events_keep, silent_writers_end)
 {
 	struct db *db;
 
 	tables_open();
-	db = somebody();
+	db = scratch_connection(&s);
 	cr_assert_eq(writer_enter(db, 0), DB_OK);
 	scratch_tick(&s, 3500);
 	cr_expect_eq(keeping_writers(s.db), DB_OK);

@@ -29,17 +29,6 @@ static void run(struct db *db, const char *format, ...)
 	free(sql);
 }
 
-static struct db *connection(void)
-{
-	struct db_target target = s.target;
-	struct db       *db;
-
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	db = db_new(&target);
-	cr_assert(db_connect(db), "%s", db_error(db));
-	return db;
-}
-
 static void writers_add(uint32_t from, uint32_t to)
 {
 	run(s.db,
@@ -62,7 +51,7 @@ static void setup(void)
 	writers_add(1, 3);
 	catalogue = catalogue_new();
 	feed = feed_new(catalogue);
-	reader = connection();
+	reader = scratch_connection(&s);
 }
 
 static void teardown(void)
@@ -203,7 +192,7 @@ Test(feed, a_page_ends_within_a_row)
 /* A row that commits late comes late, whatever was read before it and wherever a page ends. */
 Test(feed, what_is_committed_late_is_not_skipped)
 {
-	struct db *late = connection();
+	struct db *late = scratch_connection(&s);
 
 	run(late, "START TRANSACTION");
 	row_write(late, 2, 50, 3);

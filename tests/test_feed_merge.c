@@ -19,17 +19,6 @@ enum { WRITERS_MAX = 600, HIDDEN_MAX = 50 };
 static struct scratch s;
 static struct db     *reader;
 
-static struct db *connection(void)
-{
-	struct db_target target = s.target;
-	struct db       *db;
-
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	db = db_new(&target);
-	cr_assert(db_connect(db), "%s", db_error(db));
-	return db;
-}
-
 static void run(const char *format, ...) PRINTF(1, 2);
 static void run(const char *format, ...)
 {
@@ -48,7 +37,7 @@ static void setup(void)
 
 	scratch_open(&s);
 	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
-	reader = connection();
+	reader = scratch_connection(&s);
 }
 
 static void teardown(void)
@@ -273,7 +262,7 @@ static void *killer_main(void *db)
 Test(feed_merge, killed_at_any_time)
 {
 	struct walk w = {0};
-	struct db  *killer = connection();
+	struct db  *killer = scratch_connection(&s);
 	pthread_t   thread;
 	int         failed = 0;
 

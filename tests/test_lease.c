@@ -42,20 +42,16 @@ Test(lease, reaped)
  * call in the middle. */
 static void reaped_meanwhile(const char *call)
 {
-	struct db_target target;
-	struct db       *other;
-	struct race     *race;
-	struct text      why = {0};
+	struct db   *other;
+	struct race *race;
+	struct text  why = {0};
 
 	flow_begin();
 	flow_steps(STOCK,
 	           R1,
 	           R2,
 	           "claim    settle w1          -> 201 task_id=1 orders=R1,R2");
-	target = flow_scratch()->target;
-	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
-	other = db_new(&target);
-	cr_assert(db_connect(other), "%s", db_error(other));
+	other = scratch_connection(flow_scratch());
 	cr_assert_eq(db_text(other, "LOCK TABLES reservation WRITE", NULL, NULL), DB_OK);
 	race = flow_race("1", call);
 	usleep(300000); /* the task was read, open */

@@ -482,17 +482,6 @@ static int64_t free_rows(struct db *other, const char *where)
 	return n;
 }
 
-static struct db *other_connection(void)
-{
-	struct db_target target = s.target;
-	struct db       *db;
-
-	snprintf(target.database, sizeof(target.database), "%s", s.name);
-	db = db_new(&target);
-	cr_assert(db_connect(db), "%s", db_error(db));
-	return db;
-}
-
 static void in_transaction(enum statement name, const char *rows_text)
 {
 	struct values rows = {0};
@@ -528,7 +517,7 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 	struct db *other;
 
 	fill_tables();
-	other = other_connection();
+	other = scratch_connection(&s);
 	deduct("(1,1,1,2,2),(2,1,1,3,3)");
 	cr_expect_eq(db_changed(s.db), 4, "two for each row");
 	cr_expect_eq(free_rows(other, "sku_id = 1"), 3);
@@ -552,7 +541,7 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 	struct db *other;
 
 	fill_tables();
-	other = other_connection();
+	other = scratch_connection(&s);
 	deduct("(1,1,1,3,3)");
 	cr_expect_eq(db_changed(s.db), 2);
 	cr_expect_eq(free_rows(other, "TRUE"), 11);
@@ -580,7 +569,7 @@ Test(plan, a_deduction_on_a_nearly_empty_table_locks_its_own_slot_only)
 
 	fill_tables();
 	run(s.db, "DELETE FROM stock_slot WHERE sku_id > 1 OR slot > 2");
-	other = other_connection();
+	other = scratch_connection(&s);
 	deduct("(1,1,1,2,2)");
 	cr_expect_eq(free_rows(other, "TRUE"), 2);
 	run(s.db, "ROLLBACK");
@@ -600,7 +589,7 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	struct db *other;
 
 	fill_tables();
-	other = other_connection();
+	other = scratch_connection(&s);
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
 	in_transaction(RESERVATION_EXPIRE, "(1,0),(2,0),(3,1)," AS_READ_FROM_4);
 	cr_expect_eq(db_changed(s.db), 24, "the third was changed by somebody else");
@@ -625,7 +614,7 @@ Test(plan, entering_holds_of_keys_locks_no_reservation)
 	struct db *other;
 
 	fill_tables();
-	other = other_connection();
+	other = scratch_connection(&s);
 	run(s.db, "DELETE FROM key_hold");
 	run(s.db, "UPDATE reservation SET state = 1, key_id = 5, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY,"
 	          " due_at = expires_at");

@@ -123,9 +123,8 @@ Test(purge, of_what_a_task_lost)
 /* For every task that ended it walked through all live orders, with locks: a service stood still for half a minute. */
 Test(purge, of_tasks_waits_for_no_live_order)
 {
-	struct scratch  *s;
-	struct db_target target;
-	struct db       *stranger;
+	struct scratch *s;
+	struct db      *stranger;
 
 	flow_begin();
 	flow_steps("receipt  A +10                -> 201",
@@ -135,11 +134,8 @@ Test(purge, of_tasks_waits_for_no_live_order)
 	           "work     settle               -> 0",
 	           "tick     100000");
 	s = flow_scratch();
-	target = s->target;
-	snprintf(target.database, sizeof(target.database), "%s", s->name);
-	stranger = db_new(&target);
-	cr_assert(db_connect(stranger) &&
-	          db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) == DB_OK);
+	stranger = scratch_connection(s);
+	cr_assert(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) == DB_OK);
 	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "SELECT 1 FROM reservation FORCE INDEX (claim) WHERE state = 1 FOR UPDATE", NULL,
 	                     NULL),

@@ -179,15 +179,11 @@ Test(reap, reaper_waits_after_a_standstill)
 /* ... and no more than that, though a stranger has locked the row of another one. */
 Test(reap, reaper_frees_after_its_grace)
 {
-	struct proxy    *proxy;
-	struct db_target target;
-	struct db       *stranger;
+	struct proxy *proxy;
+	struct db    *stranger;
 
 	flow_begin();
-	target = flow_scratch()->target;
-	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
-	stranger = db_new(&target);
-	cr_assert(db_connect(stranger), "%s", db_error(stranger));
+	stranger = scratch_connection(flow_scratch());
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 3);
 	flow_steps("claim settle w limit=1 lease=2 -> 201 task_id=1",

@@ -301,13 +301,9 @@ static void count_waits(const char *other)
 
 static struct db *reservations_lock(void)
 {
-	struct db_target target = flow_scratch()->target;
-	struct db       *db;
+	struct db *db = scratch_connection(flow_scratch());
 
-	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
-	db = db_new(&target);
-	cr_assert(db_connect(db) && db_text(db, "LOCK TABLES reservation WRITE", NULL, NULL) == DB_OK, "%s",
-	          db_error(db));
+	cr_assert(db_text(db, "LOCK TABLES reservation WRITE", NULL, NULL) == DB_OK, "%s", db_error(db));
 	return db;
 }
 

@@ -151,15 +151,11 @@ Test(settlement, that_the_database_refuses_in_the_end)
 /* A stranger keeps a slot locked: what needs it waits, and the others are settled. */
 Test(settlement, of_a_locked_slot)
 {
-	struct db_target target;
-	struct db       *stranger;
+	struct db *stranger;
 
 	flow_begin();
 	flow_steps(TEN);
-	target = flow_scratch()->target;
-	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
-	stranger = db_new(&target);
-	cr_assert(db_connect(stranger), "%s", db_error(stranger));
+	stranger = scratch_connection(flow_scratch());
 	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "UPDATE stock_slot SET reserved = reserved + 1 WHERE sku_id = 2", NULL, NULL),
