@@ -64,8 +64,7 @@ static void writer_read(void *arg, const struct db_row *row)
 }
 
 /* All in one trip. *before: the log as it was before the snapshot; the look at it has to end, for within a transaction
- * no isolation level can be set. `ahead` (NULL: none) goes behind; its answer is left
- * to be read. */
+ * no isolation level can be set. `ahead` (NULL: none) goes behind; its answer is left to be read. */
 static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const char *ahead)
 {
 	const struct {

@@ -20,8 +20,8 @@ struct touched {
 };
 /* Tells of each line that moves units, behind `after` as feed_read knows it, up to some thousand rows. Lines that a
  * record has left out are read from its reservation or movement. out->batch is kept from call to call, 0 before the
- * first. DB_OK: *outcome as of feed_read. Any other result:
- * some lines were told, and will be again. `db` is no part of a transaction. */
+ * first. DB_OK: *outcome as of feed_read. Any other result: some lines were told, and will be again. `db` is no part of
+ * a transaction. */
 enum db_result touched_read(struct db *db, const char *after, const struct touched_ear *ear, struct touched *out,
                             enum outcome *outcome) MUST_CHECK;
 
