@@ -14,9 +14,13 @@
 
 enum { PAIRS = 32, WAIT_MS = 10000, POLL_MS = 20, CHUNK = 1 << 20, TORN_BYTES = 1100, WRONG_TIMES = 2, WRONG_MS = 100 };
 
+/* Stands in what a lane prepares, and nobody else. */
+#define OF_A_LANE "batch_no = ?, ops = ops + ?"
+
 /* One connection. A side that is closed is -1. */
 struct pair {
 	int     client, server;
+	bool    lane;    /* it is one of a lane */
 	bool    mute;    /* the next answer ends it */
 	size_t  left;    /* so many bytes of the answer end it; 0: any number comes */
 	int64_t held_ms; /* answers are not passed on before */
@@ -29,7 +33,7 @@ struct proxy {
 	char           *chunk;
 	struct pair     pair[PAIRS];
 	pthread_mutex_t lock; /* for what follows */
-	bool            ends, struck, shut, stalls;
+	bool            ends, struck, shut, stalls, lanes_only;
 	int             armed; /* how often it strikes yet */
 	enum breach     breach;
 	char            text[100];
@@ -63,6 +67,7 @@ static void pair_close(struct pair *pair)
 {
 	side_close(&pair->client);
 	side_close(&pair->server);
+	pair->lane = false;
 	pair->mute = false;
 	pair->left = 0;
 	pair->held_ms = 0;
@@ -117,8 +122,9 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 {
 	char *hit = NULL;
 
+	pair->lane |= memmem(p->chunk, len, OF_A_LANE, sizeof(OF_A_LANE) - 1) != NULL;
 	pthread_mutex_lock(&p->lock);
-	if (p->armed > 0)
+	if (p->armed > 0 && (pair->lane || !p->lanes_only))
 		hit = memmem(p->chunk, len, p->text, strlen(p->text));
 	if (hit) {
 		p->struck = true;
@@ -271,14 +277,25 @@ void proxy_stall(struct proxy *p, bool stalls)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void proxy_arm(struct proxy *p, enum breach breach, const char *text)
+static void arm(struct proxy *p, enum breach breach, const char *text, bool lanes_only)
 {
 	pthread_mutex_lock(&p->lock);
 	p->armed = breach == BREACH_WRONG ? WRONG_TIMES : 1;
 	p->struck = false;
+	p->lanes_only = lanes_only;
 	p->breach = breach;
 	snprintf(p->text, sizeof(p->text), "%s", text);
 	pthread_mutex_unlock(&p->lock);
+}
+
+void proxy_arm(struct proxy *p, enum breach breach, const char *text)
+{
+	arm(p, breach, text, false);
+}
+
+void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text)
+{
+	arm(p, breach, text, true);
 }
 
 void proxy_let_in(struct proxy *p)

@@ -29,6 +29,8 @@ void          proxy_close(struct proxy *p);
 void proxy_stall(struct proxy *p, bool stalls);
 /* Lies in wait for one statement. */
 void proxy_arm(struct proxy *p, enum breach breach, const char *text);
+/* The same for a statement of a lane, where other threads of the program send such ones, too. */
+void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text);
 void proxy_let_in(struct proxy *p);
 /* Waits 10 s at most until it came. */
 bool proxy_struck(struct proxy *p) MUST_CHECK;

@@ -320,7 +320,7 @@ Test(confirmations, outcome_of_each)
 	flow_steps("receipt  A +10                    -> 201",
 	           "batch    R1 A=1 | R2 A=1 | R3 A=1 -> 201 | 201 | 201",
 	           "confirm  R2                       -> confirmed");
-	proxy_arm(proxy, BREACH_LATE, "COMMIT");
+	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
 	race = flow_race("1", "confirmations R1 R2");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");

@@ -172,7 +172,7 @@ Test(lane, late_statement_is_fenced)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201",
 	           "reserve  R1 A=1 ttl=600    -> 201");
-	proxy_arm(proxy, BREACH_LATE, "INTERVAL 60 SECOND");
+	proxy_arm_lane(proxy, BREACH_LATE, "INTERVAL 60 SECOND");
 	flow_steps("extend   R1 ttl=60         -> 200 held expires_at=~60",
 	           "extend   R1 ttl=6000       -> 200 held expires_at=~6000");
 	cr_assert(proxy_struck(proxy) && proxy_deliver(proxy));
@@ -204,7 +204,7 @@ Test(lane, late_commit_finds_nothing)
 	flow_steps("receipt  A +10 B +10       -> 201",
 	           "reserve  R0 A=1            -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
-		proxy_arm(proxy, BREACH_LATE, "COMMIT");
+		proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy) && proxy_deliver(proxy), "%s", steps[i]);
 	}
@@ -236,7 +236,7 @@ Test(lane, answer_is_lost_after_the_commit)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10 B +10 C +1  -> 201");
 	for (size_t i = 0; i < LENGTH(steps); i++) {
-		proxy_arm(proxy, BREACH_MUTE, "COMMIT");
+		proxy_arm_lane(proxy, BREACH_MUTE, "COMMIT");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
@@ -264,7 +264,7 @@ Test(lane, given_up_while_it_waits_for_a_row)
 	flow_steps("receipt  A +10 B +10       -> 201",
 	           "reserve  R9 A=1 B=1        -> 201");
 	trap_lock(SLOTS_OF("B"));
-	proxy_arm(proxy, BREACH_DEAF, "R0"); /* the step behind the deduction, which waits */
+	proxy_arm_lane(proxy, BREACH_DEAF, "R0"); /* the step behind the deduction, which waits */
 	race = flow_race("1", "reserve R# A=1 B=1");
 	cr_expect(proxy_struck(proxy));
 	usleep(500000);
@@ -329,7 +329,7 @@ Test(lane, outcome_stays_unknown)
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201",
 	           "reserve  R9 A=1            -> 201");
-	proxy_arm(proxy, BREACH_LATE, "COMMIT");
+	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
@@ -376,7 +376,7 @@ Test(lane, lane_row_is_gone_when_the_outcome_is_looked_up)
 	proxy = proxy_open(flow_scratch());
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201");
-	proxy_arm(proxy, BREACH_LATE, "COMMIT");
+	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
@@ -410,7 +410,7 @@ Test(lane, what_begins_a_transaction_is_interrupted)
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		flow_step("cut");
 		flow_step("reserve R1 A=2 -> 200 replayed"); /* a new connection, which has not begun anything yet */
-		proxy_arm(proxy, BREACH_WRONG, "SET autocommit = 0");
+		proxy_arm_lane(proxy, BREACH_WRONG, "SET autocommit = 0");
 		flow_step("%s", steps[i]);
 		cr_expect(proxy_struck(proxy), "%s", steps[i]);
 	}
