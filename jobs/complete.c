@@ -21,7 +21,8 @@
  * transaction. ALONE_MAX: orders refused one after the other that show that the database is to blame. */
 enum { ALONE_MAX = 8, RELEASE_MAX = 1000, LOCKED_MAX = 4, REPORT_MS = 40000 };
 
-static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury);
+static void fail_row(struct values *rows, const struct reservation *r, const char *error, bool bury);
+static void fail_run(struct txn *t, const struct task *task, struct values *rows, size_t orders);
 static void bury_tell(struct text *changes, const struct task_answer *a, const struct reservation *r,
                       const char *error);
 
@@ -192,6 +193,7 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 {
 	bool           slots = *verdict == TXN_MISPLACED, bury = slots || db_refused_row(p->db) || p->buries;
 	struct text    reason = {0}, changes = {0};
+	struct values  rows = {0};
 	struct txn     t = {0};
 	enum db_result result;
 
@@ -209,7 +211,8 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, enum
 	            slots ? "its units are not in the slots that it names" : db_error(p->db));
 	txn_begin(&t, p->db);
 	txn_enter(&t, r->changed + 1, bury);
-	fail_row(&t, p->task, r, reason.data, bury);
+	fail_row(&rows, r, reason.data, bury);
+	fail_run(&t, p->task, &rows, 1);
 	if (bury)
 		bury_tell(&changes, p->a, r, reason.data);
 	txn_log(&t, &changes);
@@ -420,19 +423,19 @@ static const char *reason_of(const struct report *report)
 	return report->error && *report->error ? report->error : "no reason was given";
 }
 
-static void fail_row(struct txn *t, const struct task *task, const struct reservation *r, const char *error, bool bury)
+/* Adds the row of an order that fails; only a settlement is buried. */
+static void fail_row(struct values *rows, const struct reservation *r, const char *error, bool bury)
 {
-	txn_run(t,
-	        bury                        ? TASK_BURY
-	        : task->kind == TASK_EXPIRE ? TASK_RETRY_HELD
-	                                    : TASK_RETRY,
-	        &(struct fill){.error = error,
-	                       .reservation = (int64_t)r->reservation_id,
-	                       .changed = r->changed,
-	                       .task = (int64_t)task->task_id,
-	                       .state = task_kind_from(task->kind),
-	                       .pause_ms = backoff_ms(r->attempts)});
-	txn_expect(t, 1, TXN_MOVED);
+	values_row(rows, V_INT(r->reservation_id), V_INT(r->changed),
+	           bury ? V_TEXT(NULL) : V_INT(backoff_ms(r->attempts)), V_TEXT(error));
+}
+
+static void fail_run(struct txn *t, const struct task *task, struct values *rows, size_t orders)
+{
+	txn_run(t, TASK_FAIL,
+	        &(struct fill){.rows = rows, .task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
+	txn_expect(t, orders, TXN_MOVED);
+	values_fini(rows);
 }
 
 /* Appends the event of a burial. */
@@ -460,20 +463,22 @@ static bool is_to_bury(const struct task *task, const struct reservation *r, con
 	return task->kind == TASK_SETTLE && (!report->retry || r->attempts >= attempts_max);
 }
 
-/* Adds a step for each of the task's rows that a report names, and an event for each that is buried. */
+/* Fails each of the task's rows, by the report that names it, with an event for each that is buried. */
 static void fail_rows(struct txn *t, const struct reservation_reader *open, const struct report *orders, size_t count,
                       unsigned attempts_max, const struct task_answer *a)
 {
-	struct text changes = {0};
+	struct text   changes = {0};
+	struct values rows = {0};
 
 	for (size_t i = 0; i < open->count; i++) {
 		const struct report *report = report_of(open->list[i], orders, count);
 		bool                 bury = is_to_bury(&a->task, open->list[i], report, attempts_max);
 
-		fail_row(t, &a->task, open->list[i], reason_of(report), bury);
+		fail_row(&rows, open->list[i], reason_of(report), bury);
 		if (bury)
 			bury_tell(&changes, a, open->list[i], reason_of(report));
 	}
+	fail_run(t, &a->task, &rows, open->count);
 	txn_log(t, &changes);
 	text_fini(&changes);
 }

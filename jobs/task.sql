@@ -134,28 +134,19 @@ UPDATE claimed_task SET completed = completed + {orders}, {open_or_done},
 -- name: task_failed
 UPDATE claimed_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
 
--- piece: its_order
-reservation_id = {reservation} AND changed = {changed} AND task_id = {task} AND state = {state}
-
 -- piece: its_orders
 {as_read} AND task_id = {task} AND state = {state}
 
--- name: task_retry
--- One order goes back and waits.
-UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = NULL, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error}
- WHERE {its_order};
-
--- name: task_retry_held
--- A hold that failed to expire waits under task 0, where an order that would be short finds it all the same; a claim
--- brings it back.
-UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = 0, due_at = @t + INTERVAL {pause_ms} * 1000 MICROSECOND, last_error = {error}
- WHERE {its_order};
-
--- name: task_bury
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, state = {buried}, last_error = {error}
- WHERE {its_order};
+-- name: task_fail
+-- Orders go back and wait, or are buried. A hold that failed to expire waits under task 0, where an order that would be
+-- short finds it all the same; a claim brings it back. Rows: (reservation_id, changed as read, pause_ms, error); one that
+-- is buried has no pause.
+UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
+   SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
+       r.task_id = IF({state} = {held}, 0, NULL), r.last_error = failed.error,
+       r.due_at = IFNULL(@t + INTERVAL failed.pause_ms * 1000 MICROSECOND, r.due_at)
+ WHERE r.changed = failed.changed AND r.task_id = {task} AND r.state = {state};
 
 -- name: task_give_back
 -- Gives the orders back at once; the attempt is not charged.

@@ -272,8 +272,7 @@ static const struct plan {
 	{TASK_ROWS, NOT_BY_ID},         {TASK_READ, NOT_BY_ID},
 	{TASK_LIST, NOT_BY_ID},         {RESERVATION_SETTLE, BY_ID},
 	{RESERVATION_EXPIRE, BY_ID},    {TASK_COMPLETED, NOT_BY_ID},
-	{TASK_RETRY, NOT_BY_ID},        {TASK_RETRY_HELD, NOT_BY_ID},
-	{TASK_BURY, NOT_BY_ID},         {TASK_FAILED, NOT_BY_ID},
+	{TASK_FAIL, NOT_BY_ID},         {TASK_FAILED, NOT_BY_ID},
 	{TASK_GIVE_BACK, BY_ID},        {TASK_MARK_RETURNED, NOT_BY_ID},
 	{TASK_HEARTBEAT, NOT_BY_ID},    {TASK_GIVE_BACK_HELD, BY_ID},
 	{TASK_OF_MARK, NOT_BY_ID},      {TASK_PROLONG, NOT_BY_ID},
@@ -341,6 +340,9 @@ static void plans_check(int batch)
 		if (is_change(plans[i].statement))
 			for (int64_t id = 1; id <= (batch == BATCH ? CLAIM_MAX : batch); id++)
 				values_row(&rows, V_INT(id), V_INT(0));
+		else if (plans[i].statement == TASK_FAIL)
+			for (int64_t id = 1; id <= batch; id++)
+				values_row(&rows, V_INT(id), V_INT(0), V_INT(10), V_TEXT("e"));
 		else
 			for (int64_t id = 1; id <= batch; id++)
 				values_row(&rows, V_INT(id));
@@ -350,7 +352,6 @@ static void plans_check(int batch)
 		                             .kind = 1,
 		                             .state = CONFIRMED,
 		                             .reservation = 1,
-		                             .error = "e",
 		                             .after_id = 1 << 20,
 		                             .before_id = 1 << 20,
 		                             .after_at = DAY_2020,
@@ -358,7 +359,6 @@ static void plans_check(int batch)
 		                             .looked_at = DAY_2020,
 		                             .orders = 10,
 		                             .limit = 10,
-		                             .pause_ms = 10,
 		                             .stale_s = 30,
 		                             .lease_s = 30});
 		len = strlen(sql.data);
