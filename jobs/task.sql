@@ -139,8 +139,8 @@ UPDATE claimed_task SET failed = failed + {orders}, {open_or_done} WHERE task_id
 
 -- name: task_fail
 -- Orders go back and wait, or are buried. A hold that failed to expire waits under task 0, where an order that would be
--- short finds it all the same; a claim brings it back. Rows: (reservation_id, changed as read, pause_ms, error); one that
--- is buried has no pause.
+-- short finds it all the same; a claim brings it back. Rows: (reservation_id, changed as read, pause_ms, error). An
+-- order that is buried has no pause.
 UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
    SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),

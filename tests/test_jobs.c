@@ -101,35 +101,50 @@ Test(jobs, every)
 /* An order that somebody gave back meanwhile is ready, however long ago it became due. */
 Test(jobs, once_leaves_nothing_that_was_given_back)
 {
-	flow(THREE,
-	     "sql UPDATE reservation SET due_at = due_at - INTERVAL 1000 SECOND WHERE order_id = 'R1'",
-	     "claim    settle other limit=1 -> 201 orders=R1",
-	     EACH("sleep 0.4; echo $id done"),
-	     "start W  work settle --once --batch 1",
-	     "wait task 3                 -> open",
-	     "give-back 1                 -> returned",
-	     "end W                       -> 0",
-	     STATES "3,3");
+	char gate[300];
+
+	flow_begin();
+	flow_steps(THREE,
+	           "sql UPDATE reservation SET due_at = due_at - INTERVAL 1000 SECOND WHERE order_id = 'R1'",
+	           "claim    settle other limit=1 -> 201 orders=R1");
+	snprintf(gate, sizeof(gate), "%s/%s.gate", scratch_dir(), flow_scratch()->name);
+	flow_step(EACH_FORMAT("case $id in R3) " GATE " esac; echo $id done"), gate);
+	flow_steps("start W  work settle --once --batch 1",
+	           "wait task 3                 -> open",
+	           "give-back 1                 -> returned");
+	trap_gate(gate);
+	flow_steps("end W                       -> 0",
+	           STATES "3,3");
+	flow_end();
 }
 
 /* ---- signals */
+
+/* Two workers have begun a batch each when the signal comes; they end it, and claim no other. */
+static void ends_after_the_batch(const char *signal, int last_task)
+{
+	char  gate[300];
+	FILE *file;
+
+	snprintf(gate, sizeof(gate), "%s/%s.%s", scratch_dir(), flow_scratch()->name, signal);
+	flow_step(EACH_FORMAT(GATE " sleep 0.1; echo $id done"), gate);
+	flow_step("start W work settle --batch 5 --workers 2");
+	flow_step("wait task %d -> open", last_task);
+	flow_step("signal W %s", signal);
+	file = fopen(gate, "w");
+	cr_assert(file && fclose(file) == 0);
+	flow_step("end W -> 0");
+}
 
 Test(jobs, sigterm_ends_after_the_batch)
 {
 	flow_begin();
 	flow_orders("R", 40);
-	flow_steps(EACH("sleep 0.1; echo $id done"),
-	           "start W work settle --batch 5 --workers 2",
-	           "wait task 2                   -> open",
-	           "signal W TERM",
-	           "end W                         -> 0",
-	           STATES "2,30 3,10",
-	           TASKS "2,2",
-	           "start W work settle --batch 5 --workers 2",
-	           "wait task 4                   -> open",
-	           "signal W INT",
-	           "end W                         -> 0",
-	           STATES "2,20 3,20",
+	ends_after_the_batch("TERM", 2);
+	flow_steps(STATES "2,30 3,10",
+	           TASKS "2,2");
+	ends_after_the_batch("INT", 4);
+	flow_steps(STATES "2,20 3,20",
 	           TASKS "2,4");
 	flow_end();
 }
