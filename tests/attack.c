@@ -26,7 +26,7 @@
 #endif
 #endif
 
-enum { SEND_MS = 5000, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 20000 };
+enum { SEND_MS = 5000, ANSWER_MS = 10000, MORE_MS = 150, CALLS_MAX = 100000, CALLS_MIN = 100, FINISH_MS = 20000 };
 
 int attack_open(int port)
 {
@@ -87,6 +87,16 @@ bool attack_hear(int fd, int wait_ms, struct text *out)
 		out->data[out->len] = '\0';
 	}
 	return false;
+}
+
+bool attack_hear_answers(int fd, int count, struct text *out)
+{
+	int64_t until = clock_ms() + ANSWER_MS;
+	bool    ended = false;
+
+	for (int status; !ended && attack_answers(out, &status) < count && clock_ms() < until;)
+		ended = attack_hear(fd, 20, out);
+	return ended || attack_hear(fd, MORE_MS, out);
 }
 
 bool attack_ends(int fd, int wait_ms)

@@ -15,6 +15,8 @@ bool attack_say(int fd, const char *text);
 size_t attack_push(int fd, const void *bytes, size_t len);
 /* Adds what comes until the end, or for `wait_ms` at most. true: it ended. */
 bool attack_hear(int fd, int wait_ms, struct text *out);
+/* Adds what comes until there are so many answers, 10 s at most, and what follows within 150 ms. true: it ended. */
+bool attack_hear_answers(int fd, int count, struct text *out);
 /* Waits for the end without keeping what comes before it. */
 bool attack_ends(int fd, int wait_ms);
 /* Closes so that the other side sees a reset. */

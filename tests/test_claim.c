@@ -64,8 +64,8 @@ static void fill_tables(int waiting)
 	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1, 'A', UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO location (location_id, code) VALUES (1, 'main') ON DUPLICATE KEY UPDATE code = code");
 	fill(1, waiting, CONFIRMED, -2000 - waiting / 10);
-	fill(2000001, LATER, CONFIRMED, 5);
-	fill(HOLD, HOLDS, HELD, 5);
+	fill(2000001, LATER, CONFIRMED, 600);
+	fill(HOLD, HOLDS, HELD, 600);
 	fill(4000001, LAPSED, HELD, -1000);
 }
 

@@ -53,7 +53,7 @@ static int64_t hear(int fd, const char *says)
 	int         status;
 
 	cr_expect(answered(fd, EVENT_MS), "no answer");
-	attack_hear(fd, 50, &heard);
+	attack_hear_answers(fd, 1, &heard);
 	cr_expect(attack_answers(&heard, &status) == 1 && status == 200 && strstr(heard.data, says), "without %s: %s",
 	          says, heard.data);
 	text_fini(&heard);
@@ -291,9 +291,8 @@ Test(events, places_run_out)
 	flow_step("serve --max-connections %d", PLACES);
 	for (int i = 0; i < PLACES - 1; i++) {
 		fds[i] = ask(0, NOW "wait_s=30");
-		usleep(20000);
+		waiting(i + 1); /* by the flow's own connection, which has the last place */
 	}
-	waiting(PLACES - 1); /* the flow's own connection has the last place */
 	cr_expect(!answered(fds[0], 300));
 	for (int i = PLACES - 1; i < PLACES + 2; i++) {
 		fds[i] = ask(0, NOW "wait_s=30");

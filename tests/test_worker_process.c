@@ -57,8 +57,8 @@ Test(worker_process, freeze)
 	           "wait task 1               -> open claimed=20",
 	           "signal A STOP");
 	trap_gate(gate);
-	pause_ms(1300);
-	flow_steps("run reap                  -> 0 '~20 orders freed'",
+	flow_steps("wait sql SELECT lease_until < UTC_TIMESTAMP(3) FROM claimed_task -> 1",
+	           "run reap                  -> 0 '~20 orders freed'",
 	           "exec",
 	           "tick 3",
 	           "work settle               -> 0",
