@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,7 +114,7 @@ static const char *units(void)
 
 static void units_expected(const char *expected)
 {
-	for (int i = 0; i < 50 && strcmp(units(), expected) != 0; i++)
+	for (int i = 0; i < 200 && strcmp(units(), expected) != 0; i++)
 		usleep(100000);
 	if (strcmp(units(), expected) != 0)
 		flow_fail("%s, not %s: %s", units(), expected, file_read(1));
@@ -177,6 +178,16 @@ Test(events_command, refusals)
 	flow_end();
 }
 
+/* From the place that is the newest before it starts, so that nothing is missed while it starts. */
+static pid_t follow_from_now(void)
+{
+	char options[4200];
+
+	cr_expect_eq(events("--after now"), 0);
+	after_cursor("--follow", options, sizeof(options));
+	return events_begin(options, NULL);
+}
+
 Test(events_command, follows_and_ends_at_a_signal)
 {
 	static const int signals[] = {SIGTERM, SIGINT};
@@ -184,9 +195,8 @@ Test(events_command, follows_and_ends_at_a_signal)
 
 	begin();
 	for (size_t i = 0; i < LENGTH(signals); i++) {
-		pid_t pid = events_begin("--after now --follow", NULL);
+		pid_t pid = follow_from_now();
 
-		usleep(500000);
 		change(EVENT_OUT, 1, 1);
 		units_expected("1");
 		change(EVENT_OUT, 2, 2);
@@ -206,8 +216,7 @@ Test(events_command, goes_on_when_the_database_was_away)
 	pid_t pid;
 
 	begin();
-	pid = events_begin("--after now --follow", NULL);
-	usleep(500000);
+	pid = follow_from_now();
 	change(EVENT_OUT, 1, 1);
 	units_expected("1");
 	flow_step("away");
@@ -227,8 +236,9 @@ Test(events_command, goes_on_when_the_database_was_away)
  * and what follows comes whole. */
 Test(events_command, a_pipe_that_is_not_read)
 {
+	enum { PIPE_FULL = 60000 }; /* of 65,536 bytes; a line is not written in part */
 	char  fifo[300], options[4200];
-	int   fd;
+	int   fd, ready;
 	pid_t pid;
 
 	begin();
@@ -239,7 +249,9 @@ Test(events_command, a_pipe_that_is_not_read)
 	snprintf(options, sizeof(options), ">%s", fifo);
 	pid = events_begin("--follow", options);
 	fd = open(fifo, O_RDONLY);
-	usleep(1000000);
+	for (int i = 0; i < 100 && (ioctl(fd, FIONREAD, &ready) != 0 || ready < PIPE_FULL); i++)
+		usleep(100000);
+	usleep(500000);
 	flow_step("sql SELECT COUNT(*) FROM information_schema.innodb_trx -> 0");
 	kill(pid, SIGTERM);
 	cr_expect_eq(events_end(pid), 0);
