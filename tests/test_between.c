@@ -40,7 +40,7 @@ static void late(const char *statement, const char *step, const char *between, c
 #define EXTEND  "changed = @s, expires_at"
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
-#define BURY    "state = 6, last_error"
+#define BURY    "last_error = failed.error"
 #define SPLIT   "INTO task_lost"
 /* The clock, for one order: the stopped program may have rows locked that `tick` shifts. */
 #define SHIFT(id, by)                                                                                        \

@@ -101,7 +101,7 @@ Test(worker, expiry_against_everybody)
 	           "wait sku A              -> available=300 reserved=0 on_hand=300",
 	           "signal V TERM",
 	           "end V                   -> 0",
-	           OPEN "0");
+	           "wait " OPEN "0");
 	flow_end();
 }
 
