@@ -252,7 +252,7 @@ Test(events_command, a_pipe_that_is_not_read)
 	for (int i = 0; i < 100 && (ioctl(fd, FIONREAD, &ready) != 0 || ready < PIPE_FULL); i++)
 		usleep(100000);
 	usleep(500000);
-	flow_step("sql SELECT COUNT(*) FROM information_schema.innodb_trx -> 0");
+	flow_step("wait sql SELECT COUNT(*) FROM information_schema.innodb_trx -> 0");
 	kill(pid, SIGTERM);
 	cr_expect_eq(events_end(pid), 0);
 	{
