@@ -125,7 +125,9 @@ Test(migrate, waits_for_others)
 	flow_steps(MAY_ALTER);
 	cr_assert(db_text(s->db, "START TRANSACTION", NULL, NULL) == DB_OK);
 	scratch_number(s->db, "SELECT COUNT(*) FROM reservation");
-	flow_steps("start M migrate");
+	flow_steps("start M migrate",
+	           "wait sql SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND"
+	           " state LIKE '%metadata lock' -> 1");
 	usleep(2500000);
 	cr_assert(db_text(s->db, "COMMIT", NULL, NULL) == DB_OK);
 	flow_steps("end M -> 0 ~migrate_waits ~011_orders",

@@ -12,7 +12,8 @@ WORKERS_S = 3600
 
 
 def kill_database(run):
-    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost."""
+    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost. Every
+    other of these is a lane's."""
     dice = random.Random(run.seed)
     with Stage(run) as stage:
         between = stage.keep(proxy.Proxy(stage.database.socket))
@@ -25,7 +26,8 @@ def kill_database(run):
                     time.sleep(dice.random() * 0.05)
                     stage.database.kill()
                 else:
-                    fault = proxy.AtCommit(stage.database.kill, dice.random() * 0.004, held_back=i % 4 == 0)
+                    fault = proxy.AtCommit(stage.database.kill, dice.random() * 0.004, held_back=i % 4 == 0,
+                                           lanes=i % 8 < 4)
                     between.fault = fault
                     stage.need(fault.struck.wait(20), f'round {i}: no COMMIT came')
                     between.fault = proxy.Clear()

@@ -13,6 +13,7 @@ import threading
 import time
 
 COMMIT = b'COMMIT'
+OF_A_LANE = b'batch_no = ?, ops = ops + ?'   # in what a lane prepares, and nobody else
 CHUNK = 1 << 18
 RST_ON_CLOSE = struct.pack('ii', 1, 0)      # SO_LINGER of no time: close sends RST
 
@@ -23,6 +24,7 @@ class Pair:
     def __init__(self, proxy, client, server):
         self.proxy, self.client, self.server = proxy, client, server
         self.at_commit = False              # the server has a COMMIT that it has not answered
+        self.of_a_lane = False
 
     def start(self):
         for pump in (self.upwards, self.downwards):
@@ -60,6 +62,7 @@ class Clear:
 
     def up(self, pair, data):
         pair.at_commit = COMMIT in data
+        pair.of_a_lane |= OF_A_LANE in data
         pair.server.sendall(data)
 
     def down(self, pair, data):
@@ -134,11 +137,15 @@ class CommitLost(Clear):
 
 
 class AtCommit(Clear):
-    """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost."""
+    """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost.
+    lanes: a COMMIT of a lane; otherwise anybody's."""
 
-    def __init__(self, strike, after_s=0.0, held_back=False):
-        self.strike, self.after_s, self.held_back = strike, after_s, held_back
+    def __init__(self, strike, after_s=0.0, held_back=False, lanes=False):
+        self.strike, self.after_s, self.held_back, self.lanes = strike, after_s, held_back, lanes
         self.struck, self.lock = threading.Event(), threading.Lock()
+
+    def at_commit(self, pair):
+        return pair.at_commit and (pair.of_a_lane or not self.lanes)
 
     def once(self):
         with self.lock:
@@ -150,12 +157,12 @@ class AtCommit(Clear):
 
     def up(self, pair, data):
         super().up(pair, data)
-        if pair.at_commit and not self.held_back and not self.struck.is_set():
+        if self.at_commit(pair) and not self.held_back and not self.struck.is_set():
             time.sleep(self.after_s)
             self.once()
 
     def down(self, pair, data):
-        if pair.at_commit and self.held_back and self.once():
+        if self.at_commit(pair) and self.held_back and self.once():
             pair.close()
         else:
             super().down(pair, data)
