@@ -351,7 +351,6 @@ static void plans_check(int batch)
 		                             .task = 1,
 		                             .kind = 1,
 		                             .state = CONFIRMED,
-		                             .reservation = 1,
 		                             .after_id = 1 << 20,
 		                             .before_id = 1 << 20,
 		                             .after_at = DAY_2020,

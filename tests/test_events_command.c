@@ -188,6 +188,24 @@ static pid_t follow_from_now(void)
 	return events_begin(options, NULL);
 }
 
+/* What was there before is not told; when it has begun is seen by what it tells. */
+Test(events_command, follows_from_now)
+{
+	pid_t pid;
+
+	begin();
+	change(EVENT_OUT, 1, 1);
+	pid = events_begin("--after now --follow", NULL);
+	for (int i = 10; i < 110 && !*units(); i++) {
+		change(EVENT_OUT, i, 1);
+		usleep(200000);
+	}
+	cr_expect(atoi(units()) >= 10, "%s", units());
+	kill(pid, SIGTERM);
+	cr_expect_eq(events_end(pid), 0);
+	flow_end();
+}
+
 Test(events_command, follows_and_ends_at_a_signal)
 {
 	static const int signals[] = {SIGTERM, SIGINT};

@@ -235,6 +235,7 @@ Test(hold_limit, comes_back_with_the_clock)
 	     "wait sql SELECT COUNT(*), SUM(units) FROM key_hold -> 2,10",
 	     "release R2                             -> 200",
 	     "wait reserve X NONE=6                  -> 429",
+	     "reserve X NONE=5                       -> 422 unknown_sku",
 	     "wait reserve X A=5                     -> 201",
 	     "reserve Y A=1                          -> 429");
 }
@@ -254,6 +255,7 @@ Test(hold_limit, comes_back_among_many)
 	     "sql DELETE FROM key_hold    -> ",
 	     "wait:60 sql SELECT COUNT(*), SUM(units) FROM key_hold -> 1,5",
 	     "wait reserve X NONE=6       -> 429",
+	     "reserve X NONE=5            -> 422 unknown_sku",
 	     "sql DELETE FROM reservation WHERE order_id LIKE 'S%' -> ");
 }
 
