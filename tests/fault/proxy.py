@@ -3,17 +3,19 @@
   service ── TCP ──▶ Proxy ── unix socket ──▶ MariaDB
 
 What happens to the bytes is the matter of `fault`, which a drill sets while connections are open. A statement that ends
-a transaction is known by the word COMMIT in it.
+a transaction is known by the word COMMIT in it. A lane's batch is known by what it executes prepared, as nobody else does.
 """
 import contextlib
 import random
+import re
 import socket
 import struct
 import threading
 import time
 
-COMMIT = b'COMMIT'
-OF_A_LANE = b'batch_no = ?, ops = ops + ?'   # in what a lane prepares, and nobody else
+COMMIT = re.compile(rb'(?<![A-Z-])COMMIT(?!TED)')   # not of a level of isolation
+ROLLBACK = b'ROLLBACK'
+EXECUTE = b'\x17'                           # COM_STMT_EXECUTE, the fifth byte of a packet
 CHUNK = 1 << 18
 RST_ON_CLOSE = struct.pack('ii', 1, 0)      # SO_LINGER of no time: close sends RST
 
@@ -24,7 +26,7 @@ class Pair:
     def __init__(self, proxy, client, server):
         self.proxy, self.client, self.server = proxy, client, server
         self.at_commit = False              # the server has a COMMIT that it has not answered
-        self.of_a_lane = False
+        self.in_batch = False               # of a lane, until it was committed or rolled back
 
     def start(self):
         for pump in (self.upwards, self.downwards):
@@ -61,11 +63,12 @@ class Clear:
     """No fault."""
 
     def up(self, pair, data):
-        pair.at_commit = COMMIT in data
-        pair.of_a_lane |= OF_A_LANE in data
+        pair.at_commit = bool(COMMIT.search(data))
+        pair.in_batch = (pair.in_batch or data[4:5] == EXECUTE) and ROLLBACK not in data
         pair.server.sendall(data)
 
     def down(self, pair, data):
+        pair.in_batch = pair.in_batch and not pair.at_commit
         pair.at_commit = False
         pair.client.sendall(data)
 
@@ -123,14 +126,14 @@ class Stalled(Clear):
 
 
 class CommitLost(Clear):
-    """The server commits; its answer is dropped and the connection reset. `hits` counts."""
+    """The server commits; its answer is dropped and the connection reset. `hits` counts those of lanes' batches."""
 
     def __init__(self):
         self.hits = 0
 
     def down(self, pair, data):
         if pair.at_commit:
-            self.hits += 1
+            self.hits += pair.in_batch
             pair.close(reset=True)
         else:
             super().down(pair, data)
@@ -138,14 +141,14 @@ class CommitLost(Clear):
 
 class AtCommit(Clear):
     """Calls `strike` once, shortly after a COMMIT was sent; held_back: when its answer is there, which is lost.
-    lanes: a COMMIT of a lane; otherwise anybody's."""
+    lanes: a COMMIT of a lane's batch; otherwise anybody's."""
 
     def __init__(self, strike, after_s=0.0, held_back=False, lanes=False):
         self.strike, self.after_s, self.held_back, self.lanes = strike, after_s, held_back, lanes
         self.struck, self.lock = threading.Event(), threading.Lock()
 
     def at_commit(self, pair):
-        return pair.at_commit and (pair.of_a_lane or not self.lanes)
+        return pair.at_commit and (pair.in_batch or not self.lanes)
 
     def once(self):
         with self.lock:
