@@ -31,6 +31,12 @@ struct db *scratch_connection(const struct scratch *s);
  * more. */
 void scratch_account(struct scratch *s);
 
+/* Selects `what` from information_schema.innodb_trx, which is a copy: the server makes it anew when nobody has read it
+ * for 100 ms. Those who read it on the server that tests share take turns. */
+#define TRANSACTIONS(what, where)                                                   \
+	"BEGIN NOT ATOMIC DO GET_LOCK('innodb_trx', 60), SLEEP(0.15); SELECT " what \
+	" FROM information_schema.innodb_trx JOIN information_schema.processlist"   \
+	" ON id = trx_mysql_thread_id WHERE " where "; DO RELEASE_LOCK('innodb_trx'); END"
 /* The first column of the first row. */
 int64_t scratch_number(struct db *db, const char *sql);
 /* Every stored time of every table `seconds` back: for the service that much time has passed. */

@@ -107,15 +107,14 @@ static void claimed_read(void *arg, const struct db_row *row)
 		c->orders = db_int(row, 1);
 }
 
-/* How many locks a claim has once it has its orders. information_schema.innodb_trx is cached for 100 ms. */
+/* How many locks a claim has once it has its orders. */
 static struct claimed claim_locks(enum task_kind kind, int limit)
 {
 	struct claimed c = {-1, -1};
 	struct text    sql = {0};
 
 	claim_with(&sql, kind, limit, "UPDATE claimed_task SET claimed",
-	           "DO SLEEP(0.15); SELECT trx_rows_locked FROM information_schema.innodb_trx"
-	           " WHERE trx_mysql_thread_id = CONNECTION_ID(); ");
+	           TRANSACTIONS("trx_rows_locked", "id = CONNECTION_ID()") "; ");
 	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 	text_fini(&sql);
 	return c;

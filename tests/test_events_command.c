@@ -251,22 +251,16 @@ Test(events_command, goes_on_when_the_database_was_away)
 	flow_end();
 }
 
-/* Open ones in the database of the test. */
-static int64_t transactions(void)
-{
-	return trap_number("SELECT COUNT(*) FROM information_schema.innodb_trx JOIN information_schema.processlist"
-	                   " ON id = trx_mysql_thread_id WHERE db = DATABASE()");
-}
-
 /* Nobody reads: the pipe is full. The cursor stands behind what the pipe has taken, nothing of the database is held,
  * and what follows comes whole. */
 Test(events_command, a_pipe_that_is_not_read)
 {
 	enum { PIPE_FULL = 60000 }; /* of 65,536 bytes; a line is not written in part */
-	char    fifo[300], options[4200];
-	int     fd, ready;
-	int64_t open_here = -1;
-	pid_t   pid;
+	static const char open_ones[] = TRANSACTIONS("COUNT(*)", "db = DATABASE()");
+	char              fifo[300], options[4200];
+	int               fd, ready;
+	int64_t           open_here = -1;
+	pid_t             pid;
 
 	begin();
 	for (int i = 0; i < 3; i++)
@@ -279,8 +273,8 @@ Test(events_command, a_pipe_that_is_not_read)
 	for (int i = 0; i < 100 && (ioctl(fd, FIONREAD, &ready) != 0 || ready < PIPE_FULL); i++)
 		usleep(100000);
 	usleep(500000);
-	for (int i = 0; i < 50 && (open_here = transactions()) > 0; i++)
-		usleep(200000); /* innodb_trx is a copy, which is made anew when nobody has read it for 100 ms */
+	for (int i = 0; i < 50 && (open_here = trap_number("%s", open_ones)) > 0; i++)
+		usleep(50000);
 	cr_expect_eq(open_here, 0);
 	kill(pid, SIGTERM);
 	cr_expect_eq(events_end(pid), 0);

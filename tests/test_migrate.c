@@ -207,7 +207,7 @@ static void migrate_amid(struct scratch *s)
 	struct writer   *completes = writer_find(list, count, "a worker completes");
 	struct db_target to = s->target;
 	struct db       *locker;
-	char             waits[200];
+	char             waits[400];
 
 	snprintf(to.database, sizeof(to.database), "%s", s->name);
 	locker = db_new(&to);
@@ -216,9 +216,7 @@ static void migrate_amid(struct scratch *s)
 	while (reserves->next < reserves->statements.n - 1)
 		writer_step(reserves);
 	cr_assert(db_text(completes->db, "SET SESSION innodb_lock_wait_timeout = 20", NULL, NULL) == DB_OK);
-	snprintf(waits, sizeof(waits),
-	         "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
-	         " AND trx_mysql_thread_id = %lld",
+	snprintf(waits, sizeof(waits), TRANSACTIONS("COUNT(*)", "trx_state = 'LOCK WAIT' AND id = %lld"),
 	         (long long)scratch_number(completes->db, "SELECT CONNECTION_ID()"));
 	writer_send(completes);
 	wait_until(s, waits);
