@@ -125,6 +125,13 @@ class Database:
     def sql(self, text):
         return check.rows_of(self.socket, text)
 
+    def damage(self):
+        """What MariaDB itself finds wrong with its tables: a fault of its recovery, and none of Holdfast."""
+        for table, in self.sql('SHOW TABLES'):
+            for name, _, kind, text in self.sql(f'CHECK TABLE `{table}`'):
+                if kind != 'status':
+                    yield f'CHECK TABLE {name}: {kind}: {text}'
+
     def signal(self, number):
         self.process.send_signal(number)
 
@@ -320,7 +327,7 @@ class Stage:
         self.say(f'{orders:,} orders and {movements:,} movements compared, {len(troubles)} disagreements; '
                  f'{self.unknown_outcomes:.0f} outcomes looked up by the service')
         if troubles:
-            raise Trouble('\n'.join(troubles[:check.TOLD_MAX]))
+            raise Trouble('\n'.join([*self.database.damage(), *troubles[:check.TOLD_MAX]]))
         self.command('audit')
 
 
