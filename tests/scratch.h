@@ -37,6 +37,7 @@ void scratch_account(struct scratch *s);
 	"BEGIN NOT ATOMIC DO GET_LOCK('innodb_trx', 60), SLEEP(0.15); SELECT " what \
 	" FROM information_schema.innodb_trx JOIN information_schema.processlist"   \
 	" ON id = trx_mysql_thread_id WHERE " where "; DO RELEASE_LOCK('innodb_trx'); END"
+
 /* The first column of the first row. */
 int64_t scratch_number(struct db *db, const char *sql);
 /* Every stored time of every table `seconds` back: for the service that much time has passed. */

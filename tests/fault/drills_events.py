@@ -264,7 +264,8 @@ def journal(run):
         if webhooks and not troubles:
             troubles = list(webhooks.verify(stage.wanted))
         stage.say(f'{run.rounds} faults: ' + ', '.join(f'{name} {n}' for name, n in sorted(victims.killed.items())))
-        stage.need(not troubles, f'{len(troubles)} disagreements\n' + '\n'.join(troubles[:check.TOLD_MAX]))
+        if troubles:
+            stage.disagree(f'{len(troubles)} disagreements\n' + '\n'.join(troubles[:check.TOLD_MAX]))
         return stage.said
 
 

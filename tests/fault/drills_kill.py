@@ -12,8 +12,8 @@ WORKERS_S = 3600
 
 
 def kill_database(run):
-    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost. Every
-    other of these is a lane's."""
+    """MariaDB dies, every second time right after a COMMIT was sent: before, in or after it, or its answer is lost.
+    Every other of these ends a lane's batch."""
     dice = random.Random(run.seed)
     with Stage(run) as stage:
         between = stage.keep(proxy.Proxy(stage.database.socket))

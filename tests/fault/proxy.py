@@ -13,7 +13,7 @@ import struct
 import threading
 import time
 
-COMMIT = re.compile(rb'(?<![A-Z-])COMMIT(?!TED)')   # not of a level of isolation
+COMMIT = re.compile(rb'COMMIT(?!TED)')      # TED: a level of isolation
 ROLLBACK = b'ROLLBACK'
 EXECUTE = b'\x17'                           # COM_STMT_EXECUTE, the fifth byte of a packet
 CHUNK = 1 << 18

@@ -126,7 +126,7 @@ class Database:
         return check.rows_of(self.socket, text)
 
     def damage(self):
-        """What MariaDB itself finds wrong with its tables: a fault of its recovery, and none of Holdfast."""
+        """What MariaDB itself finds wrong with its tables."""
         for table, in self.sql('SHOW TABLES'):
             for name, _, kind, text in self.sql(f'CHECK TABLE `{table}`'):
                 if kind != 'status':
@@ -312,6 +312,10 @@ class Stage:
         if not true:
             raise Trouble(text)
 
+    def disagree(self, text):
+        """Ends the drill. Where MariaDB finds damage, too, it is its recovery that failed, and not Holdfast."""
+        raise Trouble('\n'.join([*self.database.damage(), text]))
+
     def verify(self, purged=False):
         """All is well again: resolve what is open, compare journal and tables, audit."""
         for service in self.services:
@@ -327,8 +331,11 @@ class Stage:
         self.say(f'{orders:,} orders and {movements:,} movements compared, {len(troubles)} disagreements; '
                  f'{self.unknown_outcomes:.0f} outcomes looked up by the service')
         if troubles:
-            raise Trouble('\n'.join([*self.database.damage(), *troubles[:check.TOLD_MAX]]))
-        self.command('audit')
+            self.disagree('\n'.join(troubles[:check.TOLD_MAX]))
+        try:
+            self.command('audit')
+        except Trouble as why:
+            self.disagree(str(why))
 
 
 def json_post(service, path, body, timeout_s=20):
