@@ -139,10 +139,11 @@ bool read_end(struct request *r, struct json_reader *in, struct json_fault *faul
 
 const char *query_text(struct request *r, const char *name)
 {
-	for (size_t i = 0; r->query && i < r->query->count; i++)
-		if (strcmp(r->query->name[i], name) == 0) {
-			r->query->used[i] = true;
-			return r->query->value[i];
+	assert(r->asked);
+	for (size_t i = 0; i < r->query.count; i++)
+		if (strcmp(r->query.name[i], name) == 0) {
+			r->query.used[i] = true;
+			return r->query.value[i];
 		}
 	return NULL;
 }
@@ -169,9 +170,9 @@ bool query_int(struct request *r, const char *name, int64_t min, int64_t max, in
 
 bool query_end(struct request *r)
 {
-	for (size_t i = 0; r->query && i < r->query->count; i++)
-		if (!r->query->used[i]) {
-			reply_invalid(r, r->query->name[i], "is not a query parameter that this call knows");
+	for (size_t i = 0; i < r->query.count; i++)
+		if (!r->query.used[i]) {
+			reply_invalid(r, r->query.name[i], "is not a query parameter that this call knows");
 			return false;
 		}
 	return true;
@@ -212,11 +213,8 @@ static void waiting_join(struct request *r)
 	r->previous = all->newest;
 	*(all->newest ? &all->newest->next : &all->oldest) = r;
 	all->newest = r;
-	if (r->wait_s > 0) {
-		free(r->query); /* ten thousand may wait */
-		r->query = NULL;
+	if (r->wait_s > 0)
 		connection_watch(r->from, request_left, r);
-	}
 }
 
 /* The death of a request. */
@@ -227,7 +225,6 @@ static void request_free(struct request *r)
 	for (size_t i = 0; i < r->ops_count; i++)
 		op_free(r->ops[i]);
 	free(r->ops);
-	free(r->query);
 	free(r->more);
 	json_free(r->body);
 	r->magic = 0;

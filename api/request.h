@@ -59,9 +59,9 @@ struct request {
 	char                id[132];            /* X-Request-Id */
 	struct key         *key;                /* the caller's key; NULL: no key was needed */
 	bool                audited;            /* true: an admin key changes something, so the answer is logged */
-	struct query_string *query;
-	struct json_doc     *body;
-	int64_t              began_us;
+	struct query_string query; /* stands in the bytes of the request */
+	struct json_doc    *body;
+	int64_t             began_us;
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
@@ -87,7 +87,7 @@ bool        read_body(struct request *r, struct json_reader *in, struct json_fau
 /* Ends the reading of the body; 400, naming the field, where something is left or wrong. */
 bool read_end(struct request *r, struct json_reader *in, struct json_fault *fault) MUST_CHECK;
 bool query_int(struct request *r, const char *name, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
-/* A parameter of the query; NULL when absent. Lives as long as the request; with wait_s until it has started. */
+/* A parameter of the query; NULL when absent. For the handler, until it has returned. */
 const char *query_text(struct request *r, const char *name);
 /* Ends the reading of the query; 400 where a parameter is left that nobody asked for. */
 bool query_end(struct request *r) MUST_CHECK;

@@ -9,7 +9,6 @@
 #include "api/http/uri.h"
 #include "api/keys.h"
 #include "api/request.h"
-#include "engine/base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,14 +84,11 @@ static bool read_param(struct request *r, const char *param, size_t len)
 	return false;
 }
 
-static bool read_query(struct request *r, const char *query)
+static bool read_query(struct request *r, char *query)
 {
 	const char *wrong;
 
-	if (!query || !*query)
-		return true;
-	r->query = mem_alloc(sizeof(*r->query));
-	if (query_parse(r->query, query, &wrong))
+	if (query_parse(&r->query, query, &wrong))
 		return true;
 	reply_invalid(r, wrong, "is not a readable query parameter");
 	return false;

@@ -128,6 +128,20 @@ Test(events, roles)
 	     "events  -> 200");
 }
 
+/* A writer takes 12 letters of a cursor, and a cursor may be as long as a request's head. */
+Test(events, a_cursor_of_a_thousand_writers)
+{
+	flow("receipt A +10          -> 201",
+	     "sql INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
+	     " floor_no, floor_stamp, stamp) SELECT seq + 100, 0, seq, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+	     " 3000000, 3000000, 1, 1 FROM seq_1_to_1000",
+	     "sql UPDATE event_log SET writer_last = 1100",
+	     "events limit=1         -> 200 items=movement.receipt",
+	     "events next            -> 200 items=0",
+	     "reserve R1 A=1         -> 201",
+	     "events next wait_s=5   -> 200 items=reservation.held");
+}
+
 /* ---- waiting */
 
 Test(events, wait_for_what_comes)

@@ -94,38 +94,30 @@ void percent_encode(struct text *to, const char *from)
 	to->len += n;
 }
 
-bool query_parse(struct query_string *q, const char *query, const char **wrong)
+bool query_parse(struct query_string *q, char *query, const char **wrong)
 {
-	char  *to = q->text, *end = q->text + sizeof(q->text);
-	size_t len;
-
 	*wrong = "";
 	q->count = 0;
-	for (; query && *query; query += len + (query[len] == '&')) {
-		size_t name_len = strcspn(query, "=&");
-		size_t value_at;
+	for (char *next; query && *query; query = next) {
+		size_t len = strcspn(query, "&"), name_len = strcspn(query, "=&");
+		char  *value = query + (name_len < len ? name_len + 1 : len);
+		size_t value_len = (size_t)(query + len - value);
 
-		len = strcspn(query, "&");
+		next = query + len + (query[len] == '&');
 		if (len == 0)
 			continue;
-		if (q->count == QUERY_MAX || !percent_decode(to, (size_t)(end - to), query, name_len))
+		if (q->count == QUERY_MAX || !percent_decode(query, name_len + 1, query, name_len))
 			return false;
-		q->name[q->count] = to;
-		to += strlen(to) + 1;
-		value_at = name_len < len ? name_len + 1 : len;
-		if (to >= end || !percent_decode(to, (size_t)(end - to), query + value_at, len - value_at)) {
-			*wrong = q->name[q->count];
+		*wrong = query;
+		if (!percent_decode(value, value_len + 1, value, value_len))
 			return false;
-		}
-		q->value[q->count] = to;
-		to += strlen(to) + 1;
-		q->used[q->count] = false;
 		for (size_t i = 0; i < q->count; i++)
-			if (strcmp(q->name[i], q->name[q->count]) == 0) {
-				*wrong = q->name[i];
+			if (strcmp(q->name[i], query) == 0)
 				return false;
-			}
-		q->count++;
+		*wrong = "";
+		q->name[q->count] = query;
+		q->value[q->count] = value;
+		q->used[q->count++] = false;
 	}
 	return true;
 }

@@ -12,7 +12,7 @@ void target_split(char *target, char **path, char **query);
 bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
 /* True: every % begins an escape, and there is no #: a client keeps the fragment to itself (RFC 9110, 7.1). */
 bool percent_valid(const char *from, size_t len);
-/* Decodes %XX, once, into `to` (NUL-terminated). false: not valid, a NUL, or too long for `size`. */
+/* Decodes %XX, once, into `to` (NUL-terminated; may be `from`). false: not valid, a NUL, or too long for `size`. */
 bool percent_decode(char *to, size_t size, const char *from, size_t len) MUST_CHECK;
 /* Adds `from` with every byte outside of the unreserved set (RFC 3986, 2.3) as %XX. */
 void percent_encode(struct text *to, const char *from);
@@ -22,9 +22,9 @@ struct query_string {
 	size_t      count;
 	const char *name[QUERY_MAX], *value[QUERY_MAX];
 	bool        used[QUERY_MAX];
-	char        text[4096];
 };
-/* false: too long, too many, a bad escape, or a name that stands there twice; *wrong is its name, or "". */
-bool query_parse(struct query_string *q, const char *query, const char **wrong) MUST_CHECK;
+/* Takes a query apart, in place. false: too many, a bad escape, or a name that stands there twice; *wrong is its name,
+ * or "". */
+bool query_parse(struct query_string *q, char *query, const char **wrong) MUST_CHECK;
 
 #endif
