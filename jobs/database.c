@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "engine/base/options.h"
 #include "engine/db/checks.h"
+#include "engine/db/writer.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -177,6 +178,7 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 	status = act(db, arg);
 	if (status == EXIT_UNAVAILABLE && !db_other_schema())
 		say("the database did not do it: %s", db_error(db));
+	writer_leave(db);
 	db_free(db);
 	database_close(&database);
 	return status == EXIT_UNAVAILABLE ? database_status(status) : status;

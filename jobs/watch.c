@@ -312,11 +312,10 @@ static void *watch_main(void *arg)
 	if (w->claim.fence && db_connected(w->db)) {
 		result = txn_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
 		                 NULL, NULL);
-		if (result == DB_OK)
-			result = writer_leave(w->db);
 		if (result != DB_OK)
 			log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(w->db));
 	}
+	writer_leave(w->db);
 	return NULL;
 }
 

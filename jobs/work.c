@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/checks.h"
 #include "engine/db/txn.h"
+#include "engine/db/writer.h"
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
@@ -226,6 +227,7 @@ static void *worker_main(void *arg)
 		w->status = EXIT_CONFIG;
 	}
 	worker_counts(w, true);
+	writer_leave(w->db);
 	return NULL;
 }
 

@@ -326,6 +326,67 @@ Test(events_keep, silent_writers_end)
 	scratch_close(&s);
 }
 
+/* Every cursor names the writers that have not ended: of many, those that are silent end sooner. */
+Test(events_keep, silent_writers_of_many_end)
+{
+	static const char more[] =
+		"INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at)"
+		" SELECT seq + %d, 0, seq, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_%d";
+	char text[300];
+
+	tables_open();
+	snprintf(text, sizeof(text), more, 0, 64);
+	sql(text);
+	sql("UPDATE writer SET batch_at = batch_at + INTERVAL 1 YEAR WHERE writer_id = 1 /* a clock was ahead */");
+	scratch_tick(&s, 310);
+	cr_expect_eq(keeping_writers(s.db), DB_OK);
+	cr_expect_eq(number("SELECT MAX(writer_id) FROM writer WHERE ended = 1"), 1);
+	snprintf(text, sizeof(text), more, 100, 2);
+	sql(text);
+	cr_expect_eq(keeping_writers(s.db), DB_OK);
+	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE ended = 1"), 64);
+	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE ended = 0 AND writer_id > 100"), 2);
+	scratch_close(&s);
+}
+
+/* Whoever ends gives its writer back, so there are as many as ever wrote at one time. */
+Test(events_keep, writers_are_given_back)
+{
+#define WRITERS "sql SELECT COUNT(*) FROM writer -> "
+	flow("serve --lanes 1",
+	     "receipt A +10                -> 201",
+	     "reserve R1 A=1 confirm=true  -> 201",
+	     "reserve R2 A=1 confirm=true  -> 201",
+	     "reserve R3 A=1 confirm=true  -> 201",
+	     "reserve R4 A=1 confirm=true  -> 201",
+	     "reserve R5 A=1 ttl=60        -> 201",
+	     WRITERS "1",
+	     "exec cat > /dev/null",
+	     "work settle --batch 1 --max-attempts 1 -> 0",
+	     WRITERS "2",
+	     "run kick R1                  -> 0",
+	     "run kick R2                  -> 0",
+	     "run kick --all               -> 0",
+	     "exec",
+	     "tick 61",
+	     "receipt A +1                 -> 201",
+	     "work expire                  -> 0",
+	     WRITERS "2",
+	     "claim settle w1 limit=1 lease=10 -> 201",
+	     "claim settle w2 limit=1      -> 201 task_id=7",
+	     "complete 7                   -> completed=1",
+	     WRITERS "2",
+	     "tick 11",
+	     "receipt A +1                 -> 201",
+	     "run reap                     -> 0",
+	     "restart",
+	     "claim settle w1              -> 201 task_id=8",
+	     "complete 8                   -> completed=2",
+	     "reserve R6 A=1 confirm=true  -> 201",
+	     "work settle                  -> 0",
+	     WRITERS "3");
+}
+
 static void purge_writers(void)
 {
 	cr_expect_eq(txn_ask(s.db, WRITER_PURGE, NULL, NULL, NULL), DB_OK, "%s", db_error(s.db));

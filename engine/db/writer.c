@@ -2,6 +2,7 @@
 #include "engine/db/writer.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/log.h"
 #include "engine/db/statement.h"
 
 static void writer_read(void *arg, const struct db_row *row)
@@ -61,10 +62,10 @@ enum db_result writer_touch(struct db *db)
 	return writer_tell(db, WRITER_TOUCH);
 }
 
-enum db_result writer_leave(struct db *db)
+void writer_leave(struct db *db)
 {
-	enum db_result result = writer_tell(db, WRITER_LEAVE);
-
+	if (writer_tell(db, WRITER_LEAVE) != DB_OK)
+		log_event(LOG_WARN, "writer_stays", "writer=%lld why=\"%s\"", (long long)db_writer(db)->writer_id,
+		          db_error(db));
 	db_writer(db)->epoch = 0;
-	return result;
 }

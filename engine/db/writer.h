@@ -18,7 +18,8 @@ enum { WRITER_TOUCH_MS = 20000 }; /* a writer that is to stay writes its row at 
 enum db_result writer_enter(struct db *db, unsigned slot) MUST_CHECK;
 /* An idle writer shows that it is there. */
 enum db_result writer_touch(struct db *db) MUST_CHECK;
-/* Gives the writer to whoever needs one next. */
-enum db_result writer_leave(struct db *db) MUST_CHECK;
+/* Gives the writer, if there is one, to whoever needs one next: the last thing on a connection. Where that fails the
+ * writer stays until it was silent for a minute, and a line of the log says so. */
+void writer_leave(struct db *db);
 
 #endif

@@ -65,14 +65,21 @@ UPDATE writer FORCE INDEX (PRIMARY) SET batch_at = UTC_TIMESTAMP(3) WHERE writer
 UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND
  WHERE writer_id = {writer} AND mark = {mark};
 
+-- piece: writer_silent_s
+-- How far its last sign lies from now: the sign of a clock that was ahead lies in the future.
+ABS(TIMESTAMPDIFF(SECOND, batch_at, UTC_TIMESTAMP(3)))
+
 -- name: writers_silent
--- Writers that nobody had for an hour. A plain read of a handful of rows.
-SELECT writer_id FROM writer WHERE ended = 0 AND batch_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR;
+-- Writers that nobody had for an hour; of more than 64 those that nobody had for five minutes, since every cursor of
+-- the feed names them all. A plain read of a handful of rows.
+SELECT writer_id FROM writer
+ WHERE ended = 0
+   AND {writer_silent_s} > IF((SELECT COUNT(*) FROM writer WHERE ended = 0) > 64, 300, 3600);
 
 -- name: writers_end
--- Ends those of {list} that are still silent. batch_at becomes the time of the end.
+-- Ends those of {list} that nobody has taken up since. batch_at becomes the time of the end.
 UPDATE writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
- WHERE writer_id IN ({list}) AND ended = 0 AND batch_at < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR;
+ WHERE writer_id IN ({list}) AND ended = 0 AND {writer_silent_s} > 300;
 
 -- name: writer_purge
 -- Removes writers that nobody will have again, whose events are gone, and that ended as long ago as events are kept, a

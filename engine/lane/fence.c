@@ -98,9 +98,7 @@ bool lane_check(struct lane *l)
 
 void lane_leave(struct lane *l)
 {
-	if (db_connected(l->db) && writer_leave(l->db) != DB_OK)
-		log_event(LOG_WARN, "writer_stays", "writer=%lld why=\"%s\"", (long long)l->writer->writer_id,
-		          db_error(l->db));
+	writer_leave(l->db);
 }
 
 uint64_t lane_new_id(struct lane *l)

@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
+#include "engine/db/writer.h"
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
@@ -162,8 +163,10 @@ static void *reader_main(void *arg)
 	for (;;) {
 		size_t count = queue_take(&r->queue, taken, READER_OPS, IDLE_MS);
 
-		if (count == 0 && queue_closed(&r->queue))
+		if (count == 0 && queue_closed(&r->queue)) {
+			writer_leave(r->db); /* of the work of jobs */
 			return NULL;
+		}
 		if (count == 0)
 			reader_idle(r);
 		reader_serve(r, taken, count);
