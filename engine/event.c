@@ -12,8 +12,9 @@ enum { VERSION = 1 };
 static const struct {
 	const char      *word;
 	enum event_about about;
+	enum { OTHER, ORDER } cause;
 } types[EVENT_TYPES] = {
-#define X(name, number, word, about) [number] = {word, about},
+#define X(name, number, word, about, cause) [number] = {word, about, cause},
 #include "engine/event_types.def"
 #undef X
 };
@@ -26,6 +27,11 @@ const char *event_type_name(enum event_type t)
 enum event_about event_type_about(enum event_type t)
 {
 	return t < EVENT_TYPES ? types[t].about : NOTHING;
+}
+
+bool event_type_by_order(enum event_type t)
+{
+	return t < EVENT_TYPES && types[t].cause == ORDER;
 }
 
 enum event_type event_of_movement(enum movement_kind k)

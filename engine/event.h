@@ -11,7 +11,7 @@
 
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
 enum event_type {
-#define X(name, number, word, about) name = number,
+#define X(name, number, word, about, cause) name = number,
 #include "engine/event_types.def"
 #undef X
 	EVENT_TYPES
@@ -20,6 +20,7 @@ const char      *event_type_name(enum event_type t); /* NULL: no such type */
 enum event_type  event_type_find(const char *word);  /* 0: no such type */
 enum event_type  event_of_movement(enum movement_kind k);
 enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
+bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
 
 /* Which types somebody wants to hear of. */
 struct event_filter {

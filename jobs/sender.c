@@ -162,11 +162,8 @@ bool webhook_url_valid(const char *url, const struct sender_options *o, const ch
 
 static bool transfer_may(struct transfer *t, const struct sockaddr *to)
 {
-	const char *refused = address_refused(to, &t->sender->allowed, t->plain);
-
-	if (refused)
-		t->refused = refused;
-	return !refused;
+	t->refused = address_refused(to, &t->sender->allowed, t->plain);
+	return !t->refused;
 }
 
 static curl_socket_t socket_open(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
@@ -193,12 +190,17 @@ static size_t part_came(size_t *got, size_t n)
 	return *got > ANSWER_MAX ? 0 : n;
 }
 
-/* Gets a line at a time. A connection that ends inside of a head is no error of libcurl's. */
+/* Gets a line at a time, also of trailers: a head that came whole stays whole until the next one begins. A connection
+ * that ends inside of a head is no error of libcurl's. */
 static size_t head_came(char *data, size_t one, size_t n, void *arg)
 {
-	struct transfer *t = arg;
+	static const char begins[] = "HTTP/";
+	struct transfer  *t = arg;
 
-	t->head_whole = data[0] == '\r' || data[0] == '\n';
+	if (one * n >= strlen(begins) && memcmp(data, begins, strlen(begins)) == 0)
+		t->head_whole = false;
+	else
+		t->head_whole |= data[0] == '\r' || data[0] == '\n';
 	return part_came(&t->head_got, one * n);
 }
 

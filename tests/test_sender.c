@@ -136,6 +136,7 @@ Test(sender, answers_are_judged)
 		{"HTTP/1.1 299 Odd\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 299, -1},
 		{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" RECEIVER_GOOD, 200, -1},
 		{"HTTP/1.0 202 OK\r\n\r\nuntil the end", 202, -1},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nTrailer: a\r\n\r\n", 200, -1},
 		{EMPTY("300 Many"), 300, -1},
 		{EMPTY("304 Not Modified"), 304, -1},
 		{EMPTY("400 Bad"), 400, -1},
@@ -338,9 +339,13 @@ Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 		cr_expect(strstr(done.why, "refused: a loopback"), "%s", done.why);
 	}
 	cr_expect_eq(r.connections, 3);
-	/* Of two addresses the one that may be reached is. */
+	/* Of two addresses the one that may be reached is, and what it comes to counts. */
 	snprintf(later, sizeof(later), "shop.test:%d:127.0.0.2,127.0.0.1", r.port);
 	cr_expect(deliver(s, url).delivered);
+	shutdown(r.fd, SHUT_RDWR);
+	close(r.fd);
+	done = deliver(s, url);
+	cr_expect(strstr(done.why, "connect"), "%s", done.why);
 	text_fini(&r.last);
 	sender_free(s);
 }

@@ -11,7 +11,7 @@ static struct feed_event *of_order(const char *order_id, const char *cause)
 {
 	struct feed_event *e = mem_alloc(sizeof(*e));
 
-	e->type = EVENT_HELD;
+	e->type = strcmp(cause, "reacquired") == 0 ? EVENT_CONFIRMED : EVENT_HELD;
 	e->reservation = mem_alloc(sizeof(*e->reservation));
 	strcpy(e->reservation->order_id, order_id);
 	strcpy(e->cause, cause);
@@ -84,6 +84,19 @@ Test(window, what_is_of_two_orders_waits_for_both)
 	cr_expect_str_eq(next(w, &e), "-", "the last A waits for C, which A has caused");
 	window_delivered(w, a);
 	cr_expect_str_eq(next(w, &a), "A");
+	window_free(w);
+}
+
+/* A word is no order. */
+Test(window, a_word_as_the_cause_ties_nobody)
+{
+	struct window       *w = window_new(10, "before");
+	struct window_event *a, *b;
+
+	add(w, "A<reacquired B<reacquired A", "one");
+	cr_expect_str_eq(next(w, &a), "A");
+	cr_expect_str_eq(next(w, &b), "B");
+	cr_expect_str_eq(next(w, &b), "-");
 	window_free(w);
 }
 
