@@ -94,6 +94,8 @@ Test(http1, headers)
 {
 	WRONG(0, MALFORMED, "GET / HTTP/1.1\r\n\r\n");
 	WRONG(0, MALFORMED, GET "Host: b\r\n\r\n");
+	WRONG(0, MALFORMED, GET "Authorization: Bearer a\r\nauthorization: Bearer a\r\n\r\n");
+	WRONG(0, MALFORMED, "GET / HTTP/1.0\r\nAuthorization:\r\nAuthorization:\r\n\r\n");
 	WRONG(0, MALFORMED, GET " folded\r\n\r\n");
 	WRONG(0, MALFORMED, GET "A: b\r\n\tfolded\r\n\r\n");
 	WRONG(0, MALFORMED, GET "A : b\r\n\r\n");

@@ -97,6 +97,8 @@ Test(http_syntax, headers)
 	begin();
 	ENDS(1, 400, "GET /livez HTTP/1.1\r\n\r\n");
 	ENDS(1, 400, GET HOST "\r\n");
+	ENDS(1, 400, GET "Authorization: Bearer a\r\nA: b\r\nauthorization: Bearer b\r\n\r\n");
+	STAYS(1, 200, GET "Authorization: Bearer a\r\n\r\n");
 	ENDS(1, 400, GET "A: b\r\n c\r\n\r\n");
 	ENDS(1, 400, GET "A : b\r\n\r\n");
 	ENDS(1, 400, GET "A: b\0c\r\n\r\n");

@@ -87,6 +87,8 @@ static void head_ended(struct http1 *f)
 	f->body_at = f->head;
 	if (hosts > 1 || (hosts == 0 && !f->is_10))
 		malformed(f, "there must be one Host");
+	else if (f->counts[HEADER_AUTHORIZATION] > 1)
+		malformed(f, "there may be one Authorization");
 	else if (lengths + codings > 1 || (f->is_10 && codings))
 		malformed(f, "the length of the body is not clear");
 	else if (f->length > f->limits->body_max)
