@@ -2,6 +2,7 @@
 #include "jobs/delivery.h"
 #include "engine/base/codes.h"
 #include "engine/base/log.h"
+#include "engine/base/text.h"
 
 #include <csv.h>
 #include <errno.h>
@@ -9,19 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELD_MAX = 128, COLUMNS_MAX = 64, QTY_DIGITS = 10, UNITS_MAX = 1000000000 };
+/* OTHERS_MAX: bytes of names of columns that are told. */
+enum { FIELD_MAX = 128, COLUMNS_MAX = 64, OTHERS_MAX = 400, QTY_DIGITS = 10, UNITS_MAX = 1000000000 };
 enum field { FIELD_SKU, FIELD_QTY, FIELD_LOCATION, FIELDS, FIELD_OTHER = -1 };
+
+static const char *const names[FIELDS] = {"sku", "qty", "location"};
 
 struct delivery {
 	const char *file;
 	void (*each)(void *arg, const struct delivery_row *row);
-	void   *arg;
-	int64_t line, row_line; /* the line being read, from 1; the line on which its row began */
-	bool    row_open;
-	int     column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
-	char    field[FIELDS][FIELD_MAX];
-	bool    row_empty, too_long;
-	bool    headed, unheaded; /* the first row was read; it does not name sku and qty */
+	void       *arg;
+	int64_t     line, row_line; /* the line being read, from 1; the line on which its row began */
+	bool        row_open;
+	int         column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
+	char        field[FIELDS][FIELD_MAX];
+	bool        row_empty, too_long;
+	bool        headed, unheaded; /* the first row was read; it does not name sku and qty once each */
+	bool        tells;            /* columns that are passed over are told */
+	int         named[FIELDS];    /* how many columns hold it */
+	struct text others;           /* names of the columns that are passed over */
 };
 
 static bool qty_read(const char *text, int64_t *qty)
@@ -53,16 +60,34 @@ static void row_take(const struct delivery *d)
 	d->each(d->arg, &row);
 }
 
+/* Notes the name of a column that is passed over; what does not print shows as a question mark. */
+static void other_add(struct delivery *d, const char *name, size_t len)
+{
+	if (len == 0 || d->others.len > OTHERS_MAX)
+		return;
+	if (d->others.len > 0)
+		text_add(&d->others, ", ");
+	if (d->others.len + len > OTHERS_MAX) {
+		text_add(&d->others, "..");
+		len = 0;
+	}
+	for (size_t i = 0; i < len; i++)
+		text_char(&d->others, (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
+}
+
 static void header_take(struct delivery *d, const char *name, size_t len)
 {
-	static const char *const names[FIELDS] = {"sku", "qty", "location"};
+	int what = FIELD_OTHER;
 
-	if (d->column >= COLUMNS_MAX)
-		return;
-	d->header[d->column] = FIELD_OTHER;
-	for (int i = 0; i < FIELDS; i++)
+	for (int i = 0; i < FIELDS && d->column < COLUMNS_MAX; i++)
 		if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0)
-			d->header[d->column] = i;
+			what = i;
+	if (d->column < COLUMNS_MAX)
+		d->header[d->column] = what;
+	if (what == FIELD_OTHER)
+		other_add(d, name, len);
+	else
+		d->named[what]++;
 }
 
 static void field_came(void *data, size_t len, void *arg)
@@ -82,11 +107,25 @@ static void field_came(void *data, size_t len, void *arg)
 	d->column++;
 }
 
-static bool header_has(const struct delivery *d, enum field what)
+static void header_end(struct delivery *d)
 {
-	for (int i = 0; i < d->column && i < COLUMNS_MAX; i++)
-		if (d->header[i] == (int)what)
-			return true;
+	const int *named = d->named;
+
+	d->headed = true;
+	d->columns = d->column;
+	d->unheaded = named[FIELD_SKU] != 1 || named[FIELD_QTY] != 1 || named[FIELD_LOCATION] > 1;
+	if (d->tells && !d->unheaded && d->others.len > 0)
+		say("%s: these columns are passed over: %s", d->file, d->others.data);
+}
+
+static bool header_refuse(const struct delivery *d)
+{
+	for (int i = 0; i < FIELDS; i++)
+		if (d->named[i] > 1) {
+			say("%s: the first line names the column %s twice", d->file, names[i]);
+			return false;
+		}
+	say("%s: the first line must name the columns sku and qty", d->file);
 	return false;
 }
 
@@ -105,9 +144,7 @@ static void row_came(int end, void *arg)
 
 	(void)end;
 	if (!d->headed) {
-		d->headed = true;
-		d->columns = d->column;
-		d->unheaded = !header_has(d, FIELD_SKU) || !header_has(d, FIELD_QTY);
+		header_end(d);
 	} else if (!d->row_empty && !d->unheaded) {
 		row_take(d);
 	}
@@ -168,15 +205,19 @@ static bool file_parse(struct delivery *d, struct csv_parser *parser, FILE *in, 
 	}
 	if (!d->headed)
 		say("%s is empty: the first line must name the columns sku and qty", d->file);
-	else if (d->unheaded)
-		say("%s: the first line must name the columns sku and qty", d->file);
-	return d->headed && !d->unheaded;
+	return d->headed && (!d->unheaded || header_refuse(d));
 }
 
 bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, const struct delivery_row *row),
                    void *arg)
 {
-	struct delivery   d = {.file = file, .each = each, .arg = arg, .line = 1, .row_line = 1, .row_empty = true};
+	struct delivery   d = {.file = file,
+	                       .each = each,
+	                       .arg = arg,
+	                       .line = 1,
+	                       .row_line = 1,
+	                       .row_empty = true,
+	                       .tells = sha != NULL};
 	struct csv_parser parser;
 	FILE             *in = fopen(file, "re");
 	bool              ok;
@@ -192,6 +233,7 @@ bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, co
 	}
 	ok = file_parse(&d, &parser, in, sha);
 	csv_free(&parser);
+	text_fini(&d.others);
 	fclose(in);
 	return ok;
 }
