@@ -115,10 +115,11 @@ SELECT COUNT(*) FROM (
   SELECT 1 FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
    ORDER BY reservation_id FOR UPDATE) locked;
 
--- name: split_lose
--- The task that has claimed a reservation loses it by a split, and can tell so.
+-- name: task_lose
+-- The task that has claimed a reservation loses it by a split, or because somebody else revives or expires it, and can
+-- tell so. What HAVING leaves out stays locked: no claim comes between this and the change.
 INSERT IGNORE INTO task_lost (task_id, order_id)
-SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} AND task_id > 0 FOR UPDATE;
+SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} HAVING task_id > 0 FOR UPDATE;
 
 -- name: split_first
 -- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
@@ -165,9 +166,10 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, se
  WHERE {as_read} AND task_id = {task} AND state = {confirmed};
 
 -- name: reservation_expire
--- Expires the holds of {task}, whose number stays. Task 0: holds of any task or of none, and no number stays.
+-- Expires the holds of {task}, whose number stays. Task 0: holds that nobody has, or with {claimed} 1 those of any
+-- task, which loses them (task_lose); no number stays.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, task_id = NULLIF({task}, 0), attempts = 0
- WHERE {as_read} AND ({task} = 0 OR task_id = {task}) AND {is_past_its_time};
+ WHERE {as_read} AND ({claimed} = 1 OR IFNULL(task_id, 0) = {task}) AND {is_past_its_time};
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0

@@ -218,6 +218,14 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 	return last + 1;
 }
 
+bool reservations_claimed(struct reservation *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i]->task_id > 0)
+			return true;
+	return false;
+}
+
 void reservation_read(void *arg, const struct db_row *row)
 {
 	struct reservation_reader *in = arg;

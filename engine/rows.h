@@ -57,6 +57,8 @@ void                   reservations_free(struct reservation **list, size_t count
 /* For a transaction that changes them: adds their rows (id, changed) to `rows` (may be NULL); returns the least stamp
  * that it may have. */
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
+/* True: a task has one of these holds, as they were read. */
+bool reservations_claimed(struct reservation *const *list, size_t count);
 
 struct movement {
 #define X(declaration, member, read, column) declaration;

@@ -90,16 +90,13 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 	return result;
 }
 
-enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
-                          int64_t lease_s, struct reservation ***orders, size_t *count)
+/* One claim, and its orders as they are by now. */
+static enum db_result claim_once(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task,
+                                 int64_t limit, int64_t lease_s, struct reservation_reader *in)
 {
-	struct reservation_reader in = {0};
-	enum db_result            result;
-	bool                      again = task->mark != 0;
+	enum db_result result;
+	bool           again = task->mark != 0;
 
-	assert(limit > 0 && limit <= CLAIM_MAX && lease_s > 0);
-	*orders = NULL;
-	*count = 0;
 	task->task_id = 0;
 	if (!again)
 		task->mark = mark_new();
@@ -110,10 +107,38 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 	if (result != DB_OK || task->task_id == 0)
 		return result;
 	task->state = TASK_OPEN;
-	result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &in);
+	result = task_rows(db, c, task->task_id, task_kind_from(task->kind), in);
+	claimer_note(claimer, in);
+	return result;
+}
+
+/* Ends a claim that was emptied before its orders were read: all of them were released, split or expired. */
+static enum db_result claim_end(struct db *db, struct catalogue *c, struct task *task)
+{
+	struct task_answer answer = {0};
+	enum db_result     result = task_return(db, c, task->task_id, &answer);
+
+	task_answer_fini(&answer);
+	if (result == DB_OK)
+		task->mark = 0;
+	return result;
+}
+
+enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
+                          int64_t lease_s, struct reservation ***orders, size_t *count)
+{
+	struct reservation_reader in = {0};
+	enum db_result            result;
+
+	assert(limit > 0 && limit <= CLAIM_MAX && lease_s > 0);
+	do {
+		result = claim_once(db, c, claimer, task, limit, lease_s, &in);
+		if (result != DB_OK || task->task_id == 0 || in.count > 0)
+			break;
+		result = claim_end(db, c, task);
+	} while (result == DB_OK);
 	*orders = in.list;
 	*count = in.count;
-	claimer_note(claimer, &in);
 	return result;
 }
 

@@ -116,7 +116,7 @@ SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
   FROM claimed_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
 -- name: task_lost_find
--- Orders that a split took from the task.
+-- Orders that somebody else took from the task (task_lose).
 SELECT order_id FROM task_lost FORCE INDEX (PRIMARY) WHERE task_id = {task};
 
 -- piece: open_or_done

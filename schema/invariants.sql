@@ -200,7 +200,7 @@ SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM claimed_
      OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
 
 -- name: task_counts by task
--- A task's completed, failed and present orders, and those released or split while the task had them, are no more than
+-- A task's completed, failed and present orders, and those released or lost while the task had them, are no more than
 -- it claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
 -- again, old ones are purged).
 SELECT d.* FROM (
@@ -209,11 +209,11 @@ SELECT d.* FROM (
            WHERE r.state = IF(t.kind = {settle}, {confirmed}, {held}) AND r.task_id = t.task_id) AS still,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = {released} AND r.task_id = t.task_id) AS released,
-         (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS split,
+         (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS lost,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
     FROM claimed_task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
- WHERE d.completed + d.failed + d.still + d.released + d.split > d.claimed OR d.resolved > d.completed;
+ WHERE d.completed + d.failed + d.still + d.released + d.lost > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved by task
 -- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its

@@ -1,6 +1,7 @@
 /* test_between.c - one process stands still between its look-up and its write while another one splits the order, or
  * changes the order that is to be split. What comes late is decided anew, and each unit is resolved once. */
 #include "tests/proxy.h"
+#include "tests/steps.h"
 #include "tests/trap.h"
 
 static struct proxy *proxy;
@@ -41,7 +42,8 @@ static void late(const char *statement, const char *step, const char *between, c
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
 #define BURY    "last_error = failed.error"
-#define SPLIT   "INTO task_lost"
+#define LOSE    "INTO task_lost"
+#define ROWS    "AND r.task_id = "
 /* The clock, for one order: the stopped program may have rows locked that `tick` shifts. */
 #define SHIFT(id, by)                                                                                        \
 	"sql UPDATE reservation SET expires_at = expires_at " by " INTERVAL 100 SECOND, due_at = expires_at" \
@@ -102,11 +104,11 @@ Test(between, another_split)
 {
 	begin();
 	flow_step("reserve R1 A=9 -> 201");
-	late(SPLIT, "split R1 S1 A=3", "@2 split R1 S2 A=2 -> 201", "1x 201 held A=3");
+	late(LOSE, "split R1 S1 A=3", "@2 split R1 S2 A=2 -> 201", "1x 201 held A=3");
 	flow_step("get R1 -> held A=4");
-	late(SPLIT, "split R1 S3 A=3", "@2 split R1 S4 A=2 -> 201", "1x 422 not_in_order A requested=3 in_order=2");
-	late(SPLIT, "split R1 S3 A=1", "@2 split R1 S3 A=1 -> 201", "1x 200 held replayed A=1");
-	late(SPLIT, "split S1 S5 A=2", "@2 split S1 S6 A=1 -> 201", "1x 422 nothing_left");
+	late(LOSE, "split R1 S3 A=3", "@2 split R1 S4 A=2 -> 201", "1x 422 not_in_order A requested=3 in_order=2");
+	late(LOSE, "split R1 S3 A=1", "@2 split R1 S3 A=1 -> 201", "1x 200 held replayed A=1");
+	late(LOSE, "split S1 S5 A=2", "@2 split S1 S6 A=1 -> 201", "1x 422 nothing_left");
 	flow_step("sku A -> available=91 reserved=9");
 	end();
 }
@@ -116,18 +118,18 @@ Test(between, whatever_becomes_of_what_is_split)
 {
 	begin();
 	flow_steps("race 1*9 reserve R# A=4 ttl=60 -> 9x 201");
-	late(SPLIT, "split R0 S0 A=1", "@2 confirm R0 -> 200", "1x 201 confirmed A=1 confirmed_at=*");
-	late(SPLIT, "split R1 S1 A=1", "@2 release R1 -> 200", "1x 409 released");
-	late(SPLIT, "split R2 S2 A=1", "@2 extend R2 ttl=6000 -> 200", "1x 201 held expires_at=~6000");
-	late(SPLIT, "split R3 S3 A=1", "@2 reserve N3 A=5 replaces=R3 -> 201", "1x 409 released");
-	late(SPLIT, "split R4 S4 A=1 then=confirm", "@2 confirm R4 -> 200", "1x 201 confirmed");
-	late(SPLIT, "split R5 S5 A=1 then=release", SHIFT("R5", "-"), "1x 409 expired");
+	late(LOSE, "split R0 S0 A=1", "@2 confirm R0 -> 200", "1x 201 confirmed A=1 confirmed_at=*");
+	late(LOSE, "split R1 S1 A=1", "@2 release R1 -> 200", "1x 409 released");
+	late(LOSE, "split R2 S2 A=1", "@2 extend R2 ttl=6000 -> 200", "1x 201 held expires_at=~6000");
+	late(LOSE, "split R3 S3 A=1", "@2 reserve N3 A=5 replaces=R3 -> 201", "1x 409 released");
+	late(LOSE, "split R4 S4 A=1 then=confirm", "@2 confirm R4 -> 200", "1x 201 confirmed");
+	late(LOSE, "split R5 S5 A=1 then=release", SHIFT("R5", "-"), "1x 409 expired");
 	flow_steps("sku A -> available=67 reserved=33",
 	           "get S0 -> confirmed A=1 attempts=0");
-	late(SPLIT, "split R4 T4 A=1", "@2 claim settle W -> 201", "1x 201 confirmed");
+	late(LOSE, "split R4 T4 A=1", "@2 claim settle W -> 201", "1x 201 confirmed");
 	flow_step("complete 1 -> lost=1 lost_orders[0]=R4");
 	flow_step("reserve R9 A=4 confirm=true -> 201");
-	late(SPLIT, "split R9 S9 A=1", "work settle", "1x 409 settled");
+	late(LOSE, "split R9 S9 A=1", "work settle", "1x 409 settled");
 	end();
 }
 
@@ -183,6 +185,48 @@ Test(between, completion)
 	flow_steps("get R1 -> confirmed A=1 !last_error",
 	           "work settle",
 	           "sku A -> available=97 reserved=0 on_hand=97");
+	end();
+}
+
+/* What leaves a claim before its orders are read. */
+Test(between, claim)
+{
+	begin();
+	flow_step("reserve R1 A=4 confirm=true -> 201");
+	late(ROWS, "claim settle W", "@2 release R1 -> 200", "1x 204");
+	flow_steps("task 1 -> returned claimed=1 completed=0",
+	           "complete 1 -> 200 completed=0 lost=1 lost_orders[0]=R1",
+	           "reserve R2 A=4 confirm=true -> 201",
+	           "reserve R3 A=4 confirm=true -> 201");
+	late(ROWS, "claim settle W limit=1", "@2 release R2 -> 200", "1x 201 task_id=3 orders=R3");
+	flow_steps("reserve R4 A=4 confirm=true -> 201",
+	           "reserve R5 A=4 confirm=true -> 201");
+	late(ROWS, "claim settle W", "@2 release R4 -> 200", "1x 201 task_id=4 orders=R5");
+	flow_steps("complete 3 -> completed=1 lost=0",
+	           "complete 4 -> completed=1 lost=1 lost_orders[0]=R4",
+	           OPEN "0",
+	           "sku A -> available=92 reserved=0");
+	end();
+}
+
+/* A claim comes between the look at a hold that is past its time and what becomes of the hold. */
+Test(between, claim_of_what_has_expired)
+{
+	begin();
+	flow_steps("receipt B +4 -> 201",
+	           "reserve R1 A=4 ttl=60 -> 201",
+	           "tick 61");
+	late(LOSE, "confirm R1 reacquire", "@2 claim expire W -> 201 orders=R1", "1x 200 confirmed reacquired");
+	flow_steps("reserve R2 B=4 ttl=60 -> 201",
+	           "tick 61");
+	late(SWEEP, "reserve R3 B=2", "@2 claim expire W -> 201 orders=R2", "1x 201 held");
+	flow_steps("complete 1 -> completed=0 lost=1 lost_orders[0]=R1",
+	           "complete 2 -> completed=0 lost=1 lost_orders[0]=R2",
+	           "reserve R4 A=4 ttl=60 -> 201",
+	           "tick 61");
+	late(CONFIRM, "confirm R4 reacquire", "@2 claim expire W -> 204", "1x 200 confirmed reacquired");
+	flow_steps(OPEN "0",
+	           "get R2 -> expired");
 	end();
 }
 

@@ -169,3 +169,35 @@ Test(lease, confirm_and_extend_while_claimed)
 	     "get      H2                 -> confirmed",
 	     "sku      A                  -> available=7 reserved=1 on_hand=8");
 }
+
+/* Holds of a task that others revive or give back, by a clock that was ahead also holds that live: it is told which. */
+Test(lease, holds_that_others_resolve)
+{
+	flow("receipt  A +10              -> 201",
+	     "receipt  B +2               -> 201",
+	     "reserve  H1 A=1 ttl=60      -> 201",
+	     "reserve  H2 B=1 ttl=60      -> 201",
+	     "reserve  H3 B=1 ttl=60      -> 201",
+	     "tick     61",
+	     "claim    expire w1          -> 201 orders=3",
+	     "confirm  H1 reacquire       -> 200 confirmed reacquired",
+	     "reserve  R1 B=2             -> 201 held",
+	     "complete 1 H1               -> 200 completed=0 lost=1 lost_orders=H1",
+	     "complete 1                  -> 200 completed=0 lost=3",
+	     "sql SELECT order_id FROM task_lost WHERE task_id = 1 -> H1 H2 H3",
+	     "task     1                  -> done claimed=3 completed=0",
+	     "reserve  OLD A=1 ttl=60     -> 201",
+	     "reserve  H4 A=1 ttl=600     -> 201",
+	     "reserve  H5 A=1 ttl=600     -> 201",
+	     "tick     61",
+	     "claim    expire w1          -> 201 orders=OLD",
+	     "sql UPDATE reservation SET task_id = 2, attempts = 1 WHERE order_id IN ('H4', 'H5') -> ",
+	     "sql UPDATE claimed_task SET claimed = 3 WHERE task_id = 2 -> ",
+	     "confirm  H4                 -> 200 confirmed",
+	     "extend   H5 ttl=60          -> 200 held",
+	     "complete 2                  -> 200 completed=1 lost=2",
+	     "sql SELECT order_id FROM task_lost WHERE task_id = 2 -> H4 H5",
+	     "task     2                  -> done completed=1",
+	     "sku      A                  -> available=7 reserved=3",
+	     "sku      B                  -> available=0 reserved=2");
+}

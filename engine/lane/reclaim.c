@@ -79,13 +79,16 @@ struct given {
 static enum db_result expire_write(struct lane *l, struct reservation **list, size_t count, enum txn_verdict *verdict)
 {
 	struct values  rows = {0};
+	struct fill    fill = {.rows = &rows, .claimed = reservations_claimed(list, count)};
 	struct txn     t = {0};
 	enum db_result result;
 
 	txn_begin(&t, l->db);
 	t.whole = count == 1;
 	txn_enter(&t, reservations_as_read(&rows, list, count), true);
-	txn_run(&t, RESERVATION_EXPIRE, &(struct fill){.rows = &rows});
+	if (fill.claimed)
+		txn_run(&t, TASK_LOSE, &fill);
+	txn_run(&t, RESERVATION_EXPIRE, &fill);
 	txn_expect(&t, count, TXN_MOVED);
 	stock_give_back(&t, list, count);
 	changes_expire(&l->changes, list, count);

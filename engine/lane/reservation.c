@@ -185,12 +185,18 @@ static void lines_move(struct lane *l, const struct transition *change)
 
 static void change_write(struct lane *l, const struct transition *change)
 {
+	bool claimed = change->late; /* a claim may have come since the look-up, too */
+
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (is_meant(change, l->batch.ops[i]))
+		if (is_meant(change, l->batch.ops[i])) {
 			reservations_as_read(&l->rows, &l->batch.ops[i]->found, 1);
+			claimed |= reservations_claimed(&l->batch.ops[i]->found, 1);
+		}
 	if (l->rows.count == 0)
 		return;
+	if (claimed && change->kind == OP_CONFIRM && change->from == HELD)
+		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	if (change->from == EXPIRED)
@@ -206,14 +212,19 @@ static bool extends(const struct op *op, int64_t ttl_s)
 static void extend_write(struct lane *l, size_t first)
 {
 	int64_t ttl_s = l->batch.ops[first]->change.ttl_s;
+	bool    claimed = false;
 
 	for (size_t i = 0; i < first; i++)
 		if (extends(l->batch.ops[i], ttl_s))
 			return; /* written with an earlier one */
 	values_reset(&l->rows);
 	for (size_t i = first; i < l->batch.count; i++)
-		if (extends(l->batch.ops[i], ttl_s))
+		if (extends(l->batch.ops[i], ttl_s)) {
 			reservations_as_read(&l->rows, &l->batch.ops[i]->found, 1);
+			claimed |= reservations_claimed(&l->batch.ops[i]->found, 1);
+		}
+	if (claimed)
+		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, RESERVATION_EXTEND, &(struct fill){.rows = &l->rows, .ttl_s = ttl_s});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }

@@ -55,7 +55,7 @@ void splits_change(struct lane *l)
 			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
 	if (l->rows.count == 0)
 		return;
-	txn_run(&l->txn, SPLIT_LOSE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, SPLIT_FIRST, &(struct fill){.rows = &l->rows});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	lines_leave(l, false);
