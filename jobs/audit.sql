@@ -32,7 +32,7 @@ SELECT writer_id, event_no, floor_no FROM writer;
 
 -- name: walk_page
 -- The next {limit} event rows of {writer} behind {after_id}, up to {until_id}.
-SELECT event_no, stamp, changes FROM event FORCE INDEX (PRIMARY)
+SELECT event_no, stamp, at, changes FROM event FORCE INDEX (PRIMARY)
  WHERE writer_id = {writer} AND event_no > {after_id} AND event_no <= {until_id} ORDER BY event_no LIMIT {limit};
 
 -- piece: microseconds
@@ -41,13 +41,15 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)
 
 -- name: audited_reservations
 -- Reservations of a range of keys that were changed at {stamp_min} or later, with their lines, one behind the other.
-SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty,
+       r.expires_at
   FROM reservation r FORCE INDEX (PRIMARY)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.reservation_id > {after_id} AND r.reservation_id <= {until_id} AND r.changed >= {stamp_min};
 
 -- name: audited_reservations_named
-SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty
+SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_id, l.location_id, l.qty,
+       r.expires_at
   FROM reservation r FORCE INDEX (order_id)
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.order_id IN ({list});

@@ -39,6 +39,7 @@ struct audited {
 	int64_t  changed;    /* a reservation's */
 	int64_t  created_us; /* since 1970, whole ms */
 	int64_t  number_us;  /* the time that its number was made of (engine/base/ids.h) */
+	int64_t  expires_at; /* a reservation's, ms */
 	uint64_t lines;      /* as lines_of_event */
 	bool     there;
 };
@@ -50,6 +51,7 @@ struct subject {
 	enum event_type type;  /* of its last event; 0: none was seen */
 	int             state; /* a reservation's, after it */
 	int64_t         last;  /* its stamp */
+	int64_t         expires_at;
 	uint64_t        lines;
 	bool            born;  /* the event that made it was seen */
 	bool            cut;   /* its lines are not all known */
@@ -200,6 +202,8 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 		return "its state is not that of its last event";
 	if (s->last > row->changed || (s->last < row->changed && ends_with_event(row->state)))
 		return s->last > row->changed ? "its last event is newer than its row" : "its last change has no event";
+	if (s->state == HELD && s->expires_at != row->expires_at)
+		return "its time is not that of its last event";
 	if (!s->cut && s->lines != row->lines)
 		return "its lines are not those of its last event";
 	return is_new(a, row) && !s->born ? "the event that made it is missing" : NULL;
@@ -290,6 +294,7 @@ static void reservation_fold(struct subject *s, const struct feed_event *e, bool
 		s->why = step_is_wrong(s, e, born, lines);
 	s->born |= born;
 	s->state = (int)e->reservation->state;
+	s->expires_at = e->reservation->expires_at;
 	s->lines = lines;
 }
 
@@ -379,6 +384,7 @@ static void row_read(void *arg, const struct db_row *row)
 		                           .changed = db_int(row, 2),
 		                           .created_us = db_int(row, 3),
 		                           .number_us = (db_int(row, 4) >> 19) * 250,
+		                           .expires_at = in->is_movement ? 0 : time_parse(row->col[8]),
 		                           .there = true};
 		snprintf(in->row.id, sizeof(in->row.id), "%s", row->col[0]);
 	}

@@ -4,6 +4,7 @@
  * says which rows are old, and what it has seen was preceded only by what the second one sees too. The merge ends at
  * the first row that the first look did not know. */
 #include "jobs/event_walk.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
@@ -16,8 +17,8 @@ enum { PAGE_MIN = 1 << 16, PAGE_MAX = 1 << 18, ROWS_MAX = 1000 };
 
 struct page_row {
 	uint64_t event_no;
-	int64_t  stamp;
-	size_t   at, len; /* in the bytes of the page */
+	int64_t  stamp, at;
+	size_t   begin, len; /* in the bytes of the page */
 };
 
 struct source { /* a writer */
@@ -132,8 +133,9 @@ static void page_read(void *arg, const struct db_row *row)
 	struct source *s = arg;
 
 	s->rows = mem_reach(s->rows, s->count, &s->max, sizeof(*s->rows));
-	s->rows[s->count++] = (struct page_row){(uint64_t)db_int(row, 0), db_int(row, 1), s->bytes.len, row->len[2]};
-	text_bytes(&s->bytes, row->col[2], row->len[2]);
+	s->rows[s->count++] = (struct page_row){(uint64_t)db_int(row, 0), db_int(row, 1), time_parse(row->col[2]),
+	                                         s->bytes.len, row->len[3]};
+	text_bytes(&s->bytes, row->col[3], row->len[3]);
 }
 
 static enum db_result page_fill(struct event_walk *w, struct source *s)
@@ -199,8 +201,8 @@ static void numbers_name(struct event_walk *w)
 static bool row_decode(struct event_walk *w, const struct source *s)
 {
 	const struct page_row *page = &s->rows[s->next];
-	const struct event_row row = {(uint32_t)s->writer_id,   page->event_no, page->stamp, 0,
-	                              s->bytes.data + page->at, page->len};
+	const struct event_row row = {(uint32_t)s->writer_id,      page->event_no, page->stamp, page->at,
+	                              s->bytes.data + page->begin, page->len};
 	bool                   whole;
 
 	do {

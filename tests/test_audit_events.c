@@ -122,6 +122,22 @@ Test(audit_events, names_what_is_broken)
 	flow_end();
 }
 
+/* The state and the lines are the same without it. */
+Test(audit_events, a_missing_extension)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +10                -> 201",
+	     "reserve LONG A=1 ttl=600     -> 201",
+	     "reserve FIRST A=2            -> 201",
+	     "split   FIRST PART A=1       -> 201",
+	     "extend  LONG ttl=900         -> 200",
+	     "run     audit                -> 0",
+	     "sql     UPDATE writer SET event_no = event_no - 1",
+	     "run     audit                -> 1 '~order_id=LONG why=its time is not that of its last event'",
+	     "sql     UPDATE writer SET event_no = event_no + 1",
+	     "run     audit                -> 0");
+}
+
 /* What is older than the oldest event kept is left out, whatever it is; younger orders are not. */
 Test(audit_events, of_what_is_kept)
 {
@@ -202,7 +218,7 @@ Test(audit_events, is_overtaken)
 	           "receipt A +10 -> 201",
 	           "reserve R1 A=1 -> 201",
 	           "confirm R1     -> 200");
-	proxy_arm(proxy, BREACH_WAIT, "stamp, changes FROM event");
+	proxy_arm(proxy, BREACH_WAIT, "stamp, at, changes FROM event");
 	flow_step("start P audit");
 	cr_expect(proxy_struck(proxy));
 	sql_run("UPDATE writer SET floor_no = 2, floor_stamp = (SELECT stamp FROM event e WHERE e.event_no = 2 AND"
