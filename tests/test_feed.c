@@ -619,6 +619,7 @@ Test(feed, a_cursor_behind_each_event)
 Test(feed, a_look_tells_what_is_new)
 {
 	static const char *const changes[] = {"UPDATE event_log SET era = era + 1",
+	                                      "UPDATE writer SET ended = 1 WHERE writer_id = 3",
 	                                      "DELETE FROM writer WHERE writer_id = 3"};
 	bool                     news;
 
