@@ -28,8 +28,9 @@ struct requests {
 	struct loop        *loop; /* the loop of their operations */
 	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes */
 	struct connections *connections;
-	struct keys        *keys;  /* NULL: every call is let in */
-	struct limit       *limit; /* NULL: without keys */
+	struct keys        *keys;         /* NULL: every call is let in */
+	struct limit       *limit;        /* NULL: without keys */
+	const char         *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
 	bool                          draining;             /* true: every answer is the last of its connection */
@@ -59,7 +60,7 @@ struct request {
 	char                id[132];            /* X-Request-Id */
 	struct key         *key;                /* the caller's key; NULL: no key was needed */
 	bool                audited;            /* true: an admin key changes something, so the answer is logged */
-	struct query_string query; /* stands in the bytes of the request */
+	struct query_string query;              /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
 	/* ---- operations under way */

@@ -26,18 +26,17 @@ static const struct {
 /* ---- 401, 403, 429 */
 
 /* True: a page of another origin than this service, shown by a browser, made the request. The browser says so itself
- * (Fetch Metadata); an older one names the page's origin (RFC 6454). */
-static bool from_another_site(struct request *r)
+ * (Fetch Metadata), and names the page's origin (RFC 6454). Behind a unix socket a proxy may have changed the Host. */
+static bool from_another_origin(struct request *r)
 {
 	const char *site = request_header(r, HEADER_SEC_FETCH_SITE), *origin = request_header(r, HEADER_ORIGIN);
 	const char *host = request_header(r, HEADER_HOST);
+	bool        ours = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 
-	if (site)
-		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
-	if (!origin)
-		return false;
+	if (!ours || !origin || (site && !r->asked->tcp))
+		return !ours;
 	origin = strstr(origin, "://");
-	return !origin || !host || strcmp(origin + 3, host) != 0;
+	return !origin || !host || strcasecmp(origin + 3, host) != 0;
 }
 
 static bool refuse(struct request *r, enum outcome outcome, const char *detail)
@@ -49,16 +48,30 @@ static bool refuse(struct request *r, enum outcome outcome, const char *detail)
 	return false;
 }
 
-/* Judges the caller; false: already answered. Without keys every client that reaches the service may call, but no page
- * may change data through a person's browser. */
+/* Judges a caller without keys. Every client that reaches the service may call, but no page may change data through a
+ * person's browser, nor read by TCP: a page whose own name leads to this machine (DNS rebinding) is told by its Host,
+ * which a browser always sends. */
+static bool admit_anybody(struct request *r, bool changes)
+{
+	const char *host = request_header(r, HEADER_HOST), *site = request_header(r, HEADER_SEC_FETCH_SITE);
+
+	if (r->asked->tcp && host && !host_is_known(host, r->all->public_hosts))
+		return refuse(r, FORBIDDEN, "the Host is no address, localhost or name of --public-host");
+	if (changes && from_another_origin(r))
+		return refuse(r, FORBIDDEN, "a page of another origin changes nothing here");
+	if (r->asked->tcp && site && strcmp(site, "cross-site") == 0)
+		return refuse(r, FORBIDDEN, "a page of another site reads nothing here");
+	return true;
+}
+
+/* Judges the caller; false: already answered. */
 static bool admit(struct request *r, enum callers callers)
 {
 	bool         changes = callers != ANYBODY && callers != READERS;
 	enum outcome verdict;
 
 	if (!r->all->keys)
-		return !changes || !from_another_site(r) ||
-		       refuse(r, FORBIDDEN, "a page of another origin changes nothing here");
+		return callers == ANYBODY || admit_anybody(r, changes);
 	verdict = keys_verdict(r->all->keys, request_header(r, HEADER_AUTHORIZATION), callers, &r->key);
 	if (verdict != OUTCOME_OK)
 		return refuse(r, verdict, outcome_detail(verdict));

@@ -129,6 +129,7 @@ static int doors_open(struct serve *s)
 	struct service_options options = {.listen = &s->listen,
 	                                  .body_max = (size_t)option_count(OPTION_max_body, 0),
 	                                  .keys = s->keys,
+	                                  .public_hosts = option_text(OPTION_public_host),
 	                                  .tls = s->tls,
 	                                  .webhooks = &s->webhooks,
 	                                  .connections_max = (size_t)option_count(OPTION_max_connections, 0),
@@ -188,6 +189,13 @@ static bool tls_configure(struct serve *s)
 	return s->tls != NULL;
 }
 
+/* True: names of hosts, with commas between. */
+static bool names_valid(const char *names)
+{
+	return !names ||
+	       names[strspn(names, ",-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
 struct closing {
 	struct stop closed;
 	int64_t     until_ms;
@@ -231,6 +239,10 @@ static int serve_configure(struct serve *s)
 
 	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
 		say("--jobs knows expire, settle, reap and deliver");
+		return EXIT_CONFIG;
+	}
+	if (!names_valid(option_text(OPTION_public_host))) {
+		say("--public-host takes names, without a scheme and a port");
 		return EXIT_CONFIG;
 	}
 	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)

@@ -198,6 +198,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	s->requests = (struct requests){.engine = e,
 	                                .loop = loop_new(),
 	                                .keys = options->keys,
+	                                .public_hosts = options->public_hosts,
 	                                .webhooks = options->webhooks,
 	                                .body_max = options->body_max,
 	                                .ready = options->ready,

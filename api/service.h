@@ -15,7 +15,8 @@ struct service_options {
 	size_t                        body_max;
 	size_t                        connections_max, buffered_max; /* see connection.h for these four */
 	int64_t                       request_s, idle_s;
-	struct keys                  *keys;                 /* NULL: every call is let in */
+	struct keys                  *keys;                 /* NULL: every call is let in .. */
+	const char                   *public_hosts;         /* .. by TCP under these names, too; NULL: no more */
 	struct tls                   *tls;                  /* NULL: plain text */
 	const struct webhook_options *webhooks;             /* of calls about webhooks */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */

@@ -83,7 +83,9 @@ static void request_write(struct text *to, const struct call *call, const struct
 {
 	bool reads = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
 
-	text_format(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n", call->method, call->path.data, c->port);
+	text_format(to, "%s %s HTTP/1.1\r\n", call->method, call->path.data);
+	if (!call->has_host)
+		text_format(to, "Host: 127.0.0.1:%d\r\n", c->port);
 	if (c->bearer)
 		text_format(to, "Authorization: Bearer %s\r\n", c->bearer);
 	if (call->headers.len)

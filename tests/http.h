@@ -16,6 +16,7 @@ struct call {
 	struct text path;    /* with the query, sent as it stands */
 	struct text headers; /* complete lines, each with its CRLF */
 	struct text body;
+	bool        has_host; /* the step named a Host itself */
 	bool        has_type; /* the step named a Content-Type itself, perhaps none; otherwise JSON is said */
 	bool        raw_body; /* framing (Content-Length or Transfer-Encoding) is in `headers` already */
 };

@@ -83,8 +83,10 @@ void peer_ask(struct peer *p, const char *method, const char *path, const char *
 {
 	struct text t = {0};
 
-	text_format(&t, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-	            method, path, strlen(body));
+	text_format(
+		&t,
+		"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+		method, path, strlen(body));
 	text_add(&t, body);
 	peer_send(p, t.data, t.len);
 	text_fini(&t);

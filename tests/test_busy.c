@@ -79,8 +79,8 @@ Test(busy, more_bytes_than_may_be_buffered)
 	flow_begin();
 	flow_step("serve --lanes 1 --log-level debug --max-buffered 50000");
 	fd = attack_open(flow_port(0));
-	attack_say(fd,
-	           "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nX-Request-Id: large\r\nContent-Length: 70000\r\n\r\n");
+	attack_say(fd, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: large\r\nContent-Length: "
+	               "70000\r\n\r\n");
 	memset(body, ' ', sizeof(body));
 	attack_send(fd, body, sizeof(body));
 	attack_hear_answers(fd, 1, &heard);

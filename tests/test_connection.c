@@ -13,7 +13,7 @@
 
 enum { HUNDRED = 100, THOUSAND = 1000, MIB_KIB = 1024, DRIP_MS = 30000 };
 
-#define HEAD    " HTTP/1.1\r\nHost: x\r\n"
+#define HEAD    " HTTP/1.1\r\nHost: localhost\r\n"
 #define GET     "GET /livez" HEAD "\r\n"
 #define SLOW_S  2 /* --request-timeout of most tests */
 #define STOCKED "receipt A +1000000 -> 201"
@@ -72,7 +72,7 @@ Test(connection, slow_heads)
 	serve_with("--request-timeout 2");
 	open_all(fds, HUNDRED);
 	decent = decent_start(flow_port(0));
-	drip(fds, HUNDRED, "GET / HTTP/1.1\r\nHost: x\r\nA: ", "a");
+	drip(fds, HUNDRED, "GET / HTTP/1.1\r\nHost: localhost\r\nA: ", "a");
 	decent_finish(decent, "100 slow heads");
 	close_all(fds, HUNDRED);
 	flow_end();
@@ -412,7 +412,7 @@ static void reserve(struct text *to, const char *id)
 	snprintf(body, sizeof(body), "{\"order_id\":\"%s\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}", id);
 	text_reset(to);
 	text_format(to,
-	            "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	            "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	            "Content-Length: %zu\r\n\r\n%s",
 	            strlen(body), body);
 }

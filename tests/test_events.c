@@ -27,7 +27,7 @@ static int ask(int program, const char *query)
 	char head[3000];
 	int  fd = attack_open(flow_port(program));
 
-	snprintf(head, sizeof(head), "GET /v1/events?%s HTTP/1.1\r\nHost: x\r\n\r\n", query);
+	snprintf(head, sizeof(head), "GET /v1/events?%s HTTP/1.1\r\nHost: localhost\r\n\r\n", query);
 	cr_assert(attack_say(fd, head));
 	return fd;
 }

@@ -10,7 +10,7 @@
 
 enum { HEAR_MS = 10000, MIB = 1 << 20 };
 
-#define HOST  "Host: x\r\n"
+#define HOST  "Host: localhost\r\n"
 #define GET   "GET /livez HTTP/1.1\r\n" HOST
 #define POST  "POST /v1/availability HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
 #define ASKED "{\"skus\":[\"A\"]}"
@@ -70,7 +70,7 @@ Test(http_syntax, request_lines)
 	ENDS(1, 400, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a hello of TLS");
 	ENDS(1, 400,
 	     "GET /livez HTTP/1.1\n"
-	     "Host: x\n\n");
+	     "Host: localhost\n\n");
 	ENDS(1, 400, "\r\n" GET "\r\n");
 	ENDS(1, 400, "GET /v1/skus/A\0B HTTP/1.1\r\n" HOST "\r\n");
 	ENDS(1, 400, "GET /v1/skus/A\rB HTTP/1.1\r\n" HOST "\r\n");

@@ -332,7 +332,13 @@ Test(keys, without_keys_no_page_changes_anything)
 	     "raw POST /v1/availability " OTHER "{'skus':['A']} -> 200",
 	     "raw GET /livez " OTHER "-> 200",
 	     "raw POST /nowhere " OTHER "-> 404",
-	     "raw POST /v1/reservations/R1/confirm Sec-Fetch-Site:same-origin " OTHER "-> 200",
+	     "raw GET /v1/skus/A Sec-Fetch-Site:cross-site -> 403 forbidden",
+	     "raw POST /v1/availability Sec-Fetch-Site:cross-site {'skus':['A']} -> 403 forbidden",
+	     "raw GET /nowhere Sec-Fetch-Site:cross-site -> 403",
+	     "raw GET /v1/skus/A Sec-Fetch-Site:same-site -> 200",
+	     "raw GET /readyz Sec-Fetch-Site:cross-site -> 200",
+	     "raw POST /v1/reservations/R1/confirm Sec-Fetch-Site:same-origin " OTHER "-> 403",
+	     "raw POST /v1/reservations/R1/confirm Sec-Fetch-Site:same-origin -> 200",
 	     "raw POST /v1/reservations/R1/release Sec-Fetch-Site:none -> 200",
 	     /* a key is not something that a browser sends by itself */
 	     EVERYBODY,
@@ -340,6 +346,55 @@ Test(keys, without_keys_no_page_changes_anything)
 	     "raw POST /v1/reservations/R1/release " OTHER "-> 401",
 	     "key shop",
 	     "raw POST /v1/reservations/R1/release " OTHER "-> 200 released replayed");
+}
+
+#define CONFIRM "raw POST /v1/reservations/R1/confirm "
+
+/* A page whose name leads to this machine is of the same origin, as far as the browser knows: its Host tells. */
+Test(keys, without_keys_the_host_is_known)
+{
+	flow("receipt A +10                      -> 201",
+	     "reserve R1 A=1                     -> 201",
+	     "mark",
+	     "raw GET /v1/skus/A Host:evil.example -> 403 forbidden",
+	     "raw GET /nowhere Host:evil.example -> 403",
+	     CONFIRM "Host:evil.example Origin:http://evil.example -> 403 forbidden",
+	     CONFIRM "Host:evil.example:8080 Sec-Fetch-Site:same-origin Origin:http://evil.example:8080 -> 403",
+	     CONFIRM "Host: -> 403",
+	     CONFIRM "Host:localhost.evil.example -> 403",
+	     CONFIRM "Host:127.0.0.1.evil.example -> 403",
+	     CONFIRM "Host:127.0.0.1:8080.evil.example -> 403",
+	     CONFIRM "Host:127.0.0.1@evil.example -> 403",
+	     CONFIRM "Host:[::1].evil.example -> 403",
+	     CONFIRM "Host:[::1 -> 403",
+	     CONFIRM "Host:[127.0.0.1] -> 403",
+	     CONFIRM "Host:127.1 -> 403",
+	     CONFIRM "Host:localhost Origin:http://localhost:8080 -> 403",
+	     CONFIRM "Host:[::1] Origin:null -> 403",
+	     "unchanged",
+	     "raw GET /livez Host:evil.example   -> 200",
+	     "raw GET /readyz Host:evil.example  -> 200",
+	     "raw GET /v1/skus/A Host:LOCALHOST:1 -> 200",
+	     "raw GET /v1/skus/A Host:[::ffff:10.0.0.1]:8080 -> 200",
+	     "raw GET /v1/skus/A Host:10.0.0.1   -> 200",
+	     CONFIRM "Host:localhost:8080 Origin:http://LocalHost:8080 -> 200",
+	     CONFIRM "Host:[::1]:8080 Origin:http://[::1]:8080 -> 200 replayed",
+	     "raw GET /v1/skus/A Host:stock.example -> 403",
+	     "kill",
+	     "serve --public-host stock.example --public-host Other.example",
+	     CONFIRM "Host:stock.example Origin:https://stock.example Sec-Fetch-Site:same-origin -> 200 replayed",
+	     CONFIRM "Host:STOCK.example:443         -> 200 replayed",
+	     CONFIRM "Host:other.example             -> 200 replayed",
+	     CONFIRM "Host:stock.example.com         -> 403",
+	     CONFIRM "Host:stock                     -> 403",
+	     CONFIRM "Host:stock.example Origin:https://other.example -> 403",
+	     "raw GET /v1/skus/A                 -> 200",
+	     "run serve --public-host https://stock.example --listen 127.0.0.1:0 -> 78 '~without a scheme'",
+	     "run serve --public-host stock.example:443 --listen 127.0.0.1:0     -> 78 '~and a port'",
+	     EVERYBODY,
+	     "restart",
+	     "key shop",
+	     "raw GET /v1/skus/A Host:evil.example Sec-Fetch-Site:cross-site -> 200");
 }
 
 /* ---- who made it */

@@ -52,9 +52,10 @@ static pid_t served(void)
 	return pid;
 }
 
+/* Whatever the Host: a proxy has that from its client, or makes it up. */
 static void answers(void)
 {
-	static const char ask[] = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
+	static const char ask[] = "GET /v1/skus HTTP/1.1\r\nHost: a\r\n\r\n";
 	char              answer[1000] = "";
 	int               fd = connected();
 
@@ -150,7 +151,7 @@ static int tcp_connected(int port)
 
 static bool livez(int fd)
 {
-	static const char ask[] = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
+	static const char ask[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	char              answer[1000] = "";
 
 	return fd >= 0 && send(fd, ask, strlen(ask), MSG_NOSIGNAL) > 0 && recv(fd, answer, sizeof(answer) - 1, 0) > 0 &&

@@ -37,7 +37,7 @@ static void pressure(int port)
 	static char body[4 << 20];
 	int         fd = attack_open(port);
 
-	attack_say(fd, "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n");
+	attack_say(fd, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n");
 	memset(body, ' ', sizeof(body));
 	attack_send(fd, body, sizeof(body));
 	close(fd);

@@ -202,7 +202,7 @@ static void drip_one(struct drip *d)
 	len = snprintf(body, sizeof(body), "{\"order_id\":\"drip-%d\",\"lines\":[{\"sku\":\"L%d\",\"qty\":1}]}",
 	               d->count, d->count % d->skus);
 	sent = snprintf(request, sizeof(request),
-	                "POST /v1/reservations HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
+	                "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	                "Content-Length: %d\r\n\r\n%s",
 	                len, body);
 	d->count += write(c->fd, request, (size_t)sent) == sent;

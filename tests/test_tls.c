@@ -187,7 +187,7 @@ Test(tls, pipelined_requests)
 	begin();
 	cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
 	for (int i = 0; i < REQUESTS; i++)
-		text_add(&asks, "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
+		text_add(&asks, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	peer_send(&p, asks.data, asks.len);
 	while (came < REQUESTS && (n = SSL_read(p.ssl, text_room(&answers, 16384), 16384)) > 0) {
 		answers.len += (size_t)n;
@@ -234,7 +234,7 @@ Test(tls, long_bodies_and_answers)
 /* So that nobody takes the last answer for one that was cut off (RFC 9112, 9.8). */
 Test(tls, farewell)
 {
-	static const char *const last[] = {"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+	static const char *const last[] = {"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 	                                   "NO REQUEST\n and more of it"};
 	static const int         versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
 	char                     answer[4096];
@@ -269,8 +269,8 @@ Test(tls, half_close)
 
 		cr_assert(peer_open(&p, flow_port(0), &(struct wish){.version = versions[i]}));
 		for (int k = 0; k < REQUESTS; k++)
-			text_add(&bytes, k % 2 ? "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
-			                       : "GET /v1/skus HTTP/1.1\r\nHost: a\r\n\r\n");
+			text_add(&bytes, k % 2 ? "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+			                       : "GET /v1/skus HTTP/1.1\r\nHost: localhost\r\n\r\n");
 		peer_send(&p, bytes.data, bytes.len);
 		SSL_shutdown(p.ssl);
 		text_reset(&bytes);
@@ -337,7 +337,7 @@ Test(tls, readers_that_wait)
 
 Test(tls, plain_text_and_garbage)
 {
-	static const char plain[] = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
+	static const char plain[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	char              garbage[3000];
 	int               fd;
 	long              came;
@@ -401,7 +401,7 @@ Test(tls, clients_that_go)
 			cr_assert(send(p.fd, "\x16\x03\x01\x02\x00\x01", 6, 0) == 6);
 		} else {
 			cr_assert(peer_open(&p, flow_port(0), &(struct wish){0}));
-			peer_send(&p, "GET /openapi.yaml HTTP/1.1\r\nHost: a\r\n\r\n", i % 4 == 1 ? 11 : 40);
+			peer_send(&p, "GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n", i % 4 == 1 ? 11 : 40);
 		}
 		if (i % 8 > 3)
 			setsockopt(p.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));

@@ -454,6 +454,7 @@ static void raw_header(struct call *to, const char *word, size_t len)
 	bool type = strncasecmp(word, "Content-Type:", 13) == 0;
 
 	to->has_type = to->has_type || type;
+	to->has_host = to->has_host || strncasecmp(word, "Host:", 5) == 0;
 	to->raw_body = to->raw_body || strncasecmp(word, "Content-Length:", 15) == 0 ||
 	               strncasecmp(word, "Transfer-Encoding:", 18) == 0;
 	if (!type || len > strlen("Content-Type:")) /* `Content-Type:` alone: none is sent */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 enum {
 	CONNECTION_MAGIC = 0x48746e43,
@@ -48,6 +49,7 @@ struct connection {
 	size_t   unsent;            /* bytes of the answer when its time began */
 	size_t   moved;             /* bytes of a request since its time began */
 	bool     last;              /* the connection ends with the answer */
+	bool     tcp;               /* the client came by an address, not by a unix socket */
 	bool     serving;           /* requests are being taken out of the bytes that came */
 	void (*left)(void *arg);    /* told when the client leaves before the answer; NULL: nobody is */
 	void *left_arg;
@@ -182,7 +184,7 @@ static void http1_begin(struct connection *c)
 
 static void ask(struct connection *c, char *bytes)
 {
-	struct asked asked = {.from = handle_new(c), .http1 = &c->http1, .bytes = bytes};
+	struct asked asked = {.from = handle_new(c), .http1 = &c->http1, .bytes = bytes, .tcp = c->tcp};
 
 	asked.last = http1_is_last(&c->http1);
 	asked.method = bytes + c->http1.method.at;
@@ -427,8 +429,9 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct
 	struct connections              *cs = arg;
 	struct connection               *c = cs->oldest[FREE];
 
-	(void)listener, (void)address, (void)len;
+	(void)listener, (void)len;
 	assert(c);
+	c->tcp = address->sa_family != AF_UNIX;
 	stream_open(&c->stream, cs->base, fd, cs->options.tls, &calls, c);
 	http1_begin(c);
 	c->moved = 0;

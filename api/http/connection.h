@@ -36,6 +36,7 @@ struct asked {
 	const struct http1 *http1;
 	char               *bytes, *method, *target;
 	bool                last; /* the client wants the connection to end with the answer */
+	bool                tcp;  /* the client came by an address, not by a unix socket */
 };
 
 /* Options, zero-initialised but for given ones; copied. */

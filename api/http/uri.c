@@ -1,9 +1,45 @@
 /* uri.c - see uri.h. */
 #include "api/http/uri.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool is_address(const char *host, size_t len)
+{
+	unsigned char bytes[16];
+	char          text[64];
+	bool          is_6 = len > 1 && host[0] == '[' && host[len - 1] == ']';
+
+	if (len >= sizeof(text))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)len - 2 * is_6, host + is_6);
+	return inet_pton(is_6 ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
+static bool is_listed(const char *host, size_t len, const char *names)
+{
+	for (size_t n; *names; names += n + (names[n] == ',')) {
+		n = strcspn(names, ",");
+		if (n > 0 && n == len && strncasecmp(host, names, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool host_is_known(const char *host, const char *names)
+{
+	size_t      len = strcspn(host, *host == '[' ? "]" : ":");
+	const char *port;
+
+	len += host[len] == ']';
+	port = host + len;
+	if (*port && (*port != ':' || strspn(port + 1, "0123456789") != strlen(port + 1)))
+		return false;
+	return is_address(host, len) || is_listed(host, len, "localhost") || (names && is_listed(host, len, names));
+}
 
 void target_split(char *target, char **path, char **query)
 {

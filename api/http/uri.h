@@ -4,6 +4,9 @@
 
 #include "engine/base/text.h"
 
+/* True: `host`, the value of a Host (RFC 9110, 7.2) with its port if it has one, is an IP address, localhost or one of
+ * `names`, which commas divide; NULL: no more. */
+bool host_is_known(const char *host, const char *names);
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
 void target_split(char *target, char **path, char **query);

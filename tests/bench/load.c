@@ -34,7 +34,7 @@ void load_request(struct text *to, const char *method, const char *path, const c
 	text_add(to, method);
 	text_char(to, ' ');
 	text_add(to, path);
-	text_add(to, " HTTP/1.1\r\nHost: bench\r\n");
+	text_add(to, " HTTP/1.1\r\nHost: localhost\r\n");
 	if (len) {
 		text_add(to, "Content-Type: application/json\r\nContent-Length: ");
 		text_int(to, (int64_t)len);

@@ -15,8 +15,8 @@
 
 enum { READERS_S = 20, AHEAD = 400, FILES = READERS + AHEAD };
 
-#define READ    "GET /v1/events?after=now&wait_s=30 HTTP/1.1\r\nHost: x\r\n\r\n"
-#define METRICS "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+#define READ    "GET /v1/events?after=now&wait_s=30 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+#define METRICS "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #define RECEIPT "{\"movement_id\":\"READERS\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"READ\",\"qty\":1}]}"
 
 static int reader_open(const struct bench *b, const char *asks)
@@ -87,7 +87,7 @@ static void event_make(struct bench *b)
 	int         fd;
 
 	text_format(&asks,
-	            "POST /v1/movements HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	            "POST /v1/movements HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	            "Content-Length: %zu\r\n\r\n%s",
 	            strlen(RECEIPT), RECEIPT);
 	fd = reader_open(b, asks.data);
