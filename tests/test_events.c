@@ -5,6 +5,8 @@
 #include "engine/loop.h"
 #include "tests/attack.h"
 #include "tests/flow.h"
+#include "tests/keyring.h"
+#include "tests/proxy.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -22,14 +24,22 @@ enum {
 
 #define NOW "after=now&"
 
-static int ask(int program, const char *query)
+/* By the key of that name; NULL: none. */
+static int ask_by(const char *key, int program, const char *query)
 {
-	char head[3000];
+	char head[3000], bears[100] = "";
 	int  fd = attack_open(flow_port(program));
 
-	snprintf(head, sizeof(head), "GET /v1/events?%s HTTP/1.1\r\nHost: localhost\r\n\r\n", query);
+	if (key)
+		snprintf(bears, sizeof(bears), "Authorization: Bearer " BEARER "\r\n", key);
+	snprintf(head, sizeof(head), "GET /v1/events?%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", query, bears);
 	cr_assert(attack_say(fd, head));
 	return fd;
+}
+
+static int ask(int program, const char *query)
+{
+	return ask_by(NULL, program, query);
 }
 
 /* As many wait now. */
@@ -293,6 +303,105 @@ Test(events, many)
 	for (int i = 0; i < MANY; i++)
 		close(fds[i]);
 	flow_end();
+}
+
+/* Readers of one place differ in what they want: each is told that, and goes on behind it. */
+Test(events, each_has_its_own)
+{
+	int fds[4];
+
+	flow_begin();
+	flow_step("receipt A +10 -> 201");
+	fds[0] = ask(0, NOW "wait_s=30&limit=1");
+	fds[1] = ask(0, NOW "wait_s=30&limit=9&types=reservation.held");
+	fds[2] = ask(0, NOW "wait_s=30&types=reservation.confirmed");
+	fds[3] = ask(0, NOW "wait_s=30&limit=1&types=reservation.released");
+	waiting(4);
+	flow_step("batch R1 A=1 | R2 A=1 confirm=true -> 201 held | 201 confirmed");
+	hear(fds[0], "\"order_id\":\"R1\"");
+	hear(fds[1], "\"more\":false");
+	hear(fds[2], "\"type\":\"reservation.confirmed\"");
+	waiting(1);
+	flow_steps("events limit=2         -> items=movement.receipt,reservation.held more=true",
+	           "events next            -> items=reservation.held,reservation.confirmed more=false",
+	           "release R1             -> 200");
+	hear(fds[3], "\"type\":\"reservation.released\"");
+	for (size_t i = 0; i < LENGTH(fds); i++)
+		close(fds[i]);
+	flow_end();
+}
+
+/* The look that every page with an event takes before it is given. */
+#define PAGE_IS_KEPT "global_status"
+
+Test(events, one_page_for_all_at_a_place)
+{
+	static const char *const wants[] = {"&limit=1", "&limit=2", "&types=movement.receipt",
+	                                    "&limit=2&types=movement.receipt"};
+	struct proxy            *proxy;
+	int                      fds[LENGTH(wants)];
+	char                     query[100];
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_step("receipt A +10 -> 201");
+	for (size_t i = 0; i < LENGTH(wants); i++) {
+		snprintf(query, sizeof(query), NOW "wait_s=30%s", wants[i]);
+		fds[i] = ask(0, query);
+	}
+	waiting(LENGTH(wants));
+	proxy_arm(proxy, BREACH_WAIT, PAGE_IS_KEPT);
+	flow_step("receipt A +1 -> 201");
+	cr_expect(proxy_struck(proxy));
+	proxy_arm(proxy, BREACH_WAIT, PAGE_IS_KEPT); /* a second page would come when that is given up */
+	proxy_go_on(proxy);
+	for (size_t i = 0; i < LENGTH(wants); i++) {
+		cr_expect(answered(fds[i], SOON_MS));
+		hear(fds[i], RECEIPT);
+		close(fds[i]);
+	}
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* Many places that one key reads from hold up no other key. */
+Test(events, keys_take_turns)
+{
+	struct proxy *proxy;
+	char          query[100];
+	int           fds[5], other;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("keys many read | one read | a admin",
+	           "serve --lanes 1",
+	           "key a",
+	           "receipt A +10 -> 201");
+	proxy_arm(proxy, BREACH_WAIT, PAGE_IS_KEPT);
+	for (size_t i = 0; i < LENGTH(fds); i++) {
+		snprintf(query, sizeof(query), "after=2026-01-01T00:00:0%zuZ", i);
+		fds[i] = ask_by("many", 0, query);
+		if (i == 0)
+			cr_expect(proxy_struck(proxy));
+	}
+	usleep(300000);
+	other = ask_by("one", 0, "limit=1");
+	usleep(300000); /* all have come, and the first page is kept back */
+	for (int i = 0; i < 2; i++) {
+		proxy_arm(proxy, BREACH_WAIT, PAGE_IS_KEPT);
+		proxy_go_on(proxy);
+		cr_expect(proxy_struck(proxy));
+	}
+	hear(other, RECEIPT);
+	cr_expect_not(answered(fds[4], 0));
+	proxy_go_on(proxy);
+	for (size_t i = 0; i < LENGTH(fds); i++) {
+		hear(fds[i], RECEIPT);
+		close(fds[i]);
+	}
+	close(other);
+	flow_end();
+	proxy_close(proxy);
 }
 
 /* A client that comes when all places are taken gets the place of the reader that waits longest. */

@@ -1,21 +1,22 @@
-/* follow.c - see follow.h. Readers that ask from one place for as many events of the same types are a group: one page
- * is read and one text made for all of it.
+/* follow.c - see follow.h. Readers that ask from one place are a group: one page is read for all of it, and one text
+ * made for those who ask for as many events of the same types.
  *
- *   asks ─▶ due ─▶ its page is read ─┬─▶ events: answered
- *            ▲                       └─▶ none: the group waits ─┬─▶ a reader's time is over: an empty list
- *            └──── a look saw that something was written ───────┘
+ *   asks ─▶ due ─▶ its page is read ─┬─▶ events of these types: answered
+ *            ▲                       └─▶ none: it waits with the group ─┬─▶ its time is over: an empty list
+ *            └──── a look saw that something was written ───────────────┘
  *
- * The groups that wait stand at the end of the log as it was when their page was read. A page without a wanted event
- * moves them on to its own end. Answers go out in slices, so that a loop serves others in between. */
+ * The groups that wait stand at the end of the log as it was when their page was read. A page moves those for whom it
+ * has nothing on to its own end, so groups meet there, and a look costs a page, however many ask for whatever. Answers
+ * go out in slices, so that a loop serves others in between. */
 #include "engine/read/follow.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
-#include "engine/event_json.h"
 #include "engine/loop.h"
 #include "engine/read/feed.h"
+#include "engine/read/telling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +26,17 @@ enum {
 	LOOK_MS = 100,        /* between two looks at the log, while somebody waits */
 	SLICE_OPS = 256,      /* answers given together .. */
 	SLICE_MS = 5,         /* .. so long after the last ones */
-	PAGE_BYTES = 1 << 20, /* a page that has reached this size ends, and there is more */
 	CLOSED_US = 1000,     /* a closed queue does not wait */
 	QUIET_S = 5,          /* longest silence of the server: meanwhile nobody's wait ends */
 };
 
 struct group {
-	struct group       *next;
-	char               *after; /* the place, as of struct follow */
-	struct event_filter filter;
-	unsigned            limit;
-	bool                due;           /* its page is to be read */
-	bool                waits;         /* its readers wait at the end of the log */
-	struct op          *first, **last; /* the readers, the one that came first in front */
-	size_t              count;
+	struct group *next;
+	char         *after;         /* the place, as of struct follow */
+	bool          due;           /* its page is to be read */
+	bool          waits;         /* its readers wait at the end of the log */
+	struct op    *first, **last; /* the readers, the one that came first in front */
+	size_t        count;
 };
 
 struct follower {
@@ -51,6 +49,7 @@ struct follower {
 	struct group  *groups, **last;              /* the next one to be read in front */
 	struct outbox  told;                        /* answers that wait for their slice */
 	int64_t        look_ms, slice_ms, again_ms; /* clock_ms of the next look, the next slice, the next try */
+	uint32_t       key_id;                      /* of the reader in front of the group that was read last */
 	unsigned       failed, errors;              /* reads that failed since the last good one; of these DB_ERROR */
 	bool           news;                        /* the last look saw something */
 	_Atomic size_t waiting;                     /* readers of groups that wait */
@@ -60,15 +59,9 @@ struct follower {
 
 /* ---- readers and groups */
 
-static bool filter_same(const struct event_filter *a, const struct event_filter *b)
+static bool group_is_at(const struct group *g, const char *after)
 {
-	return a->all == b->all && (a->all || memcmp(a->wanted, b->wanted, sizeof(a->wanted)) == 0);
-}
-
-static bool group_fits(const struct group *g, const char *after, const struct event_filter *filter, unsigned limit)
-{
-	return g->limit == limit && !g->after == !after && (!after || strcmp(g->after, after) == 0) &&
-	       filter_same(&g->filter, filter);
+	return !g->after == !after && (!after || strcmp(g->after, after) == 0);
 }
 
 static void group_put(struct follower *f, struct group *g, struct op *op)
@@ -93,12 +86,12 @@ static struct op *group_take(struct follower *f, struct group *g, struct op **pl
 	return op;
 }
 
-static struct group *group_new(struct follower *f, const struct follow *asks)
+static struct group *group_new(struct follower *f, const char *after)
 {
 	struct group *g = mem_alloc(sizeof(*g));
 
-	*g = (struct group){.filter = asks->filter, .limit = asks->limit, .due = true};
-	g->after = mem_copy(asks->after);
+	*g = (struct group){.due = true};
+	g->after = mem_copy(after);
 	g->last = &g->first;
 	*f->last = g;
 	f->last = &g->next;
@@ -139,10 +132,10 @@ static void join(struct follower *f, struct op *op)
 	struct follow *asks = op->follow;
 	struct group  *g = f->groups;
 
-	while (g && !(group_fits(g, asks->after, &asks->filter, asks->limit) && (!g->waits || asks->wait_s > 0)))
+	while (g && !(group_is_at(g, asks->after) && (!g->waits || asks->wait_s > 0)))
 		g = g->next;
 	if (!g)
-		g = group_new(f, asks);
+		g = group_new(f, asks->after);
 	free(asks->after); /* ten thousand cursors are one */
 	asks->after = NULL;
 	group_put(f, g, op);
@@ -157,47 +150,24 @@ static void tell(struct follower *f, struct op *op, enum outcome outcome, struct
 	outbox_put(&f->told, op);
 }
 
-static void tell_all(struct follower *f, struct group *g, enum outcome outcome, struct text_shared *page)
+static void refuse_all(struct follower *f, struct group *g, enum outcome outcome)
 {
 	while (g->first)
-		tell(f, group_take(f, g, &g->first), outcome, page);
-	text_leave(page);
+		tell(f, group_take(f, g, &g->first), outcome, NULL);
 	group_free(f, g);
 }
 
-static void page_end(struct text *to, const char *cursor, bool more)
+/* Those for whom the page has nothing stay. */
+static void group_tell(struct follower *f, struct group *g, struct telling *t)
 {
-	text_format(to, "],\"next_cursor\":\"%s\",\"more\":%s}", cursor, more ? "true" : "false");
-}
+	for (struct op **place = &g->first, *op; (op = *place);) {
+		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit, g->waits);
 
-/* A large page is cut: it has to be held for every client that is slow to take it. */
-static struct text_shared *page_text(const struct feed_page *p)
-{
-	struct text_shared *page = text_shared_new();
-	struct text        *to = &page->text;
-	char               *cursor = NULL;
-	size_t              told = 0;
-
-	text_add(to, "{\"items\":[");
-	for (; told < p->count && to->len < PAGE_BYTES; told++) {
-		if (told > 0)
-			text_char(to, ',');
-		event_json(to, p->events[told]);
+		if (text)
+			tell(f, group_take(f, g, place), OUTCOME_OK, text);
+		else
+			place = &op->next;
 	}
-	if (told < p->count)
-		cursor = feed_cursor(p, told);
-	page_end(to, cursor ? cursor : p->cursor, cursor || p->more);
-	free(cursor);
-	return page;
-}
-
-static struct text_shared *page_empty(const struct group *g)
-{
-	struct text_shared *page = text_shared_new();
-
-	text_add(&page->text, "{\"items\":[");
-	page_end(&page->text, g->after, false);
-	return page;
 }
 
 static void slice_send(struct follower *f)
@@ -237,7 +207,7 @@ static bool group_sweep(struct follower *f, struct group *g)
 			continue;
 		}
 		if (g->waits && !page)
-			page = page_empty(g);
+			page = telling_none(g->after);
 		tell(f, group_take(f, g, place), OUTCOME_OK, page);
 	}
 	text_leave(page);
@@ -266,7 +236,7 @@ static void longest_tell(struct follower *f)
 		if (g->waits && (!longest || g->first->arrived_ms < longest->first->arrived_ms))
 			longest = g;
 	assert(longest);
-	page = page_empty(longest);
+	page = telling_none(longest->after);
 	op = group_take(f, longest, &longest->first);
 	op->follow->gives_way = true;
 	tell(f, op, OUTCOME_OK, page);
@@ -353,20 +323,51 @@ static void groups_merge(struct follower *f, struct group *g, struct group *from
 }
 
 /* The group has come to the end of the log: it waits there, with whoever does so already. */
-static void group_wait(struct follower *f, struct group *g, char *end)
+static void group_wait(struct follower *f, struct group *g)
 {
-	free(g->after);
-	g->after = end;
+	g->due = false;
 	if (!g->waits)
 		atomic_fetch_add(&f->waiting, g->count);
 	g->waits = true;
 	if (!group_sweep(f, g))
 		return;
 	for (struct group *other = f->groups; other; other = other->next)
-		if (other != g && other->waits && group_fits(other, end, &g->filter, g->limit)) {
+		if (other != g && other->waits && group_is_at(other, g->after)) {
 			groups_merge(f, other, g);
 			return;
 		}
+}
+
+/* What all its readers want together. */
+static enum db_result page_read(struct follower *f, const struct group *g, struct feed_page *page,
+                                enum outcome *outcome)
+{
+	struct event_filter filter = {0};
+	unsigned            limit = 0;
+
+	for (const struct op *op = g->first; op; op = op->next) {
+		const struct follow *asks = op->follow;
+
+		filter.all |= asks->filter.all;
+		for (size_t type = 0; type < EVENT_TYPES; type++)
+			filter.wanted[type] |= asks->filter.wanted[type];
+		limit = limit < asks->limit ? asks->limit : limit;
+	}
+	return feed_read(f->feed, f->db, g->after, &filter, limit, page, outcome);
+}
+
+static void page_tell(struct follower *f, struct group *g, const struct feed_page *page)
+{
+	struct telling *t = telling_new(page);
+
+	group_tell(f, g, t);
+	free(g->after);
+	g->after = mem_copy(telling_end(t));
+	if (!telling_more(t))
+		group_wait(f, g);
+	else if (g->count == 0)
+		group_free(f, g);
+	telling_free(t);
 }
 
 static void group_read(struct follower *f, struct group *g)
@@ -375,29 +376,37 @@ static void group_read(struct follower *f, struct group *g)
 	enum outcome     outcome = OUTCOME_OK;
 	enum db_result   result = DB_AWAY;
 
+	f->key_id = g->first->key_id;
 	if (connected(f))
-		result = feed_read(f->feed, f->db, g->after, &g->filter, g->limit, &page, &outcome);
-	if (!succeeded(f, result)) {
+		result = page_read(f, g, &page, &outcome);
+	if (!succeeded(f, result))
 		group_failed(f, g, result);
-	} else if (outcome != OUTCOME_OK) {
-		tell_all(f, g, outcome, NULL);
-	} else if (page.count > 0 || page.more) {
-		tell_all(f, g, OUTCOME_OK, page_text(&page));
-	} else {
-		g->due = false;
-		group_wait(f, g, page.cursor);
-		page.cursor = NULL;
-	}
+	else if (outcome != OUTCOME_OK)
+		refuse_all(f, g, outcome);
+	else
+		page_tell(f, g, &page);
 	feed_page_fini(&page);
 }
 
-/* Reads for the first group that is due, which goes to the end of the list. */
+/* The first group that is due; keys take turns, so that none holds up the others by many groups. */
+static struct group *group_next(const struct follower *f)
+{
+	struct group *first = NULL;
+
+	for (struct group *g = f->groups; g; g = g->next) {
+		if (g->due && g->first->key_id != f->key_id)
+			return g;
+		if (g->due && !first)
+			first = g;
+	}
+	return first;
+}
+
+/* Reads for the group whose turn it is, which goes to the end of the list. */
 static void read_next(struct follower *f)
 {
-	struct group *g = f->groups;
+	struct group *g = group_next(f);
 
-	while (g && !g->due)
-		g = g->next;
 	if (!g || clock_ms() < f->again_ms)
 		return;
 	group_unlink(f, g);

@@ -1,0 +1,21 @@
+/* telling.h - a page of the feed as it is told: JSON, made once for all readers who ask for as many events of the same
+ * types, however many they are. One thread; the texts may outlive it. */
+#ifndef TELLING_H
+#define TELLING_H
+
+#include "engine/read/feed.h"
+
+struct telling;
+/* The page outlives it. A large page is cut: it has to be held for every client that is slow to take it. */
+struct telling *telling_new(const struct feed_page *page);
+void            telling_free(struct telling *t);
+const char     *telling_end(const struct telling *t);  /* the cursor behind the page, where it is cut */
+bool            telling_more(const struct telling *t); /* there is more to read behind that */
+
+/* What the page has for such readers; owned by the telling. NULL: nothing, and they go on from its end: those who wait,
+ * and those for whom that is the end of the log. */
+struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool waits);
+/* The empty page at this cursor; the caller leaves it. */
+struct text_shared *telling_none(const char *cursor) MUST_CHECK;
+
+#endif
