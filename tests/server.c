@@ -53,9 +53,10 @@ static void server_run(const struct server *s, const char *const *options)
 	                               "--skip-name-resolve",
 	                               "--log-error=../mariadbd.log",
 	                               "--innodb-log-file-size=512M",
+	                               "--innodb-use-native-aio=OFF",
 	                               "--skip-networking",
 	                               "--tmpdir=../tmp"};
-	size_t      n = 9;
+	size_t      n = 10;
 
 	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);
 	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);

@@ -5,6 +5,7 @@
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "tests/proxy.h"
+#include "tests/server.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -411,6 +412,23 @@ Test(db, doctor)
 	db_close(one);
 	cr_expect(db_doctor(one, &findings) == 1);
 	text_fini(&findings);
+}
+
+Test(db_alone, doctor_on_late_writes, .timeout = 60)
+{
+	struct server s;
+	struct text   findings = {0};
+	struct db    *db;
+
+	server_make(&s, (const char *const[]){NULL});
+	server_start(&s, (const char *const[]){"--innodb-use-native-aio=ON", NULL});
+	db = server_connect(&s, "holdfast");
+	cr_expect(db_doctor(db, &findings) == 1);
+	cr_expect_str_eq(findings.data, "innodb_use_native_aio is on; it should be off, or a write of a killed server "
+	                                "lands on its successor's\n");
+	text_fini(&findings);
+	db_free(db);
+	server_remove(&s);
 }
 
 /* ---- without a server */

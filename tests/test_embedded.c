@@ -248,7 +248,8 @@ Test(embedded, is_made_started_and_stopped)
 	e = open_or_fail(true);
 	pid = server_pid();
 	cr_expect(ask(e, "SELECT @@innodb_flush_log_at_trx_commit = 1 AND @@innodb_doublewrite = 1 AND @@log_bin = 0"
-	                 " AND @@innodb_flush_method = 'O_DIRECT' AND @@global.tx_isolation = 'READ-COMMITTED'"
+	                 " AND @@innodb_flush_method = 'O_DIRECT' AND @@innodb_use_native_aio = 0"
+	                 " AND @@global.tx_isolation = 'READ-COMMITTED'"
 	                 " AND @@max_allowed_packet = 64 << 20 AND @@character_set_server = 'utf8mb4'"
 	                 " AND @@skip_networking = 1 AND @@max_connections = 300 AND DATABASE() = 'holdfast'") == 1);
 	cr_expect(getsid((pid_t)pid) != getsid(0));

@@ -22,6 +22,7 @@ enum column {
 	PREPARED,
 	IDLE,
 	INIT,
+	NATIVE_AIO,
 	SYSDATE,
 };
 
@@ -74,6 +75,9 @@ static void exam_row(void *arg, const struct db_row *row)
 	            row->col[IDLE], IDLE_S_MIN);
 	exam_expect(exam, !db_int(row, INIT),
 	            "init_connect is set; it should be empty, or only set what a session is told anyway");
+	exam_expect(exam, !db_int(row, NATIVE_AIO),
+	            "innodb_use_native_aio is on; it should be off, or a write of a killed server lands on its "
+	            "successor's");
 	exam_expect(exam, !db_int(row, SYSDATE),
 	            "the server runs with sysdate-is-now; it should not, or a hold that expires while it is waited for "
 	            "is confirmed");

@@ -29,6 +29,10 @@ enum { MAKE_MS = 120000, LOG_MAX = 16 << 20 };
  * load. */
 #define REDO "--innodb-log-file-size=512M"
 
+/* A process ends without its writes by io_uring: they reach the file later, over those of the next server. A write of
+ * its own threads holds its end up. */
+#define NO_LATE_WRITES "--innodb-use-native-aio=OFF"
+
 /* ---- the folder and its user */
 
 /* True: DIR is ours already, or holds nothing of anybody. A folder that we take over is shut to all others. */
@@ -391,7 +395,7 @@ static int64_t pool_mib(void)
 bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 {
 	char  program[PATH_MAX], datadir[sizeof(m->dir) + 32], pool[64];
-	char *argv[] = {program, "--no-defaults", datadir, pool, REDO,
+	char *argv[] = {program, "--no-defaults", datadir, pool, REDO, NO_LATE_WRITES,
 	                /* relative to where the server runs, the data directory: a socket address holds 107 bytes */
 	                "--socket=../mariadbd.sock", "--pid-file=../mariadbd.pid", "--log-error=../mariadbd.log",
 	                "--tmpdir=../tmp", "--skip-networking", "--skip-name-resolve", "--skip-log-bin",

@@ -111,7 +111,8 @@ class Database:
                 ['mariadbd', '--no-defaults', f'--datadir={self.folder}/db', f'--socket={self.socket}',
                  f'--pid-file={self.folder}/db.pid', f'--tmpdir={self.folder}', '--skip-networking',
                  '--skip-name-resolve', '--skip-log-bin', self.redo, '--innodb-buffer-pool-size=256M',
-                 '--innodb-flush-log-at-trx-commit=1', '--max-connections=300', '--performance-schema=OFF', *as_root()],
+                 '--innodb-flush-log-at-trx-commit=1', '--innodb-use-native-aio=OFF', '--max-connections=300',
+                 '--performance-schema=OFF', *as_root()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us,
                 env=self.clock and self.clock.environment())
         if self.clock:
