@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -414,6 +416,37 @@ Test(embedded, outlives_a_killed_user_and_is_adopted)
 	pid = server_pid();
 	embedded_close(e);
 	cr_expect(!alive(pid));
+}
+
+static void *last_write(void *arg)
+{
+	(void)arg;
+	pause_ms(1500);
+	_exit(0);
+}
+
+/* A killed server with a thread that is in a write still: a zombie, and not yet ended. */
+Test(embedded, starts_no_server_beside_one_that_is_ending)
+{
+	struct embedded *e = open_or_fail(true);
+	pthread_t        thread;
+	char             path[1100];
+	FILE            *file;
+	pid_t            pid;
+
+	embedded_close(e);
+	pid = fork();
+	if (pid == 0) {
+		pthread_create(&thread, NULL, last_write, NULL);
+		syscall(SYS_exit, 0); /* this thread alone */
+	}
+	snprintf(path, sizeof(path), "%s/mariadbd.pid", dir);
+	file = fopen(path, "w");
+	cr_assert(file && fprintf(file, "%d\n", (int)pid) > 0 && fclose(file) == 0);
+	cr_assert(gone_within(pid, 1000) && waitpid(pid, NULL, WNOHANG) == 0);
+	e = open_or_fail(true);
+	cr_expect(waitpid(pid, NULL, WNOHANG) != 0, "two servers at a time");
+	embedded_close(e);
 }
 
 Test(embedded, is_healed_by_one_of_two_users)

@@ -414,22 +414,42 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 	       process_run(m, "db", argv, true, why, why_size);
 }
 
+/* Reads a file of /proc/PID; an empty text where there is none. */
+static size_t pid_read(pid_t pid, const char *file, char *text, size_t size)
+{
+	char    path[64];
+	ssize_t len;
+	int     fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? 0 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len > 0 ? (size_t)len : 0;
+}
+
+/* Whether the threads of a killed process live on, each until its write is done. The first thread has ended, and the
+ * command line went with it. */
+static bool pid_ends(pid_t pid)
+{
+	char        stat[512];
+	const char *name_end;
+
+	pid_read(pid, "stat", stat, sizeof(stat));
+	name_end = strrchr(stat, ')');
+	return name_end && strncmp(name_end, ") Z", 3) == 0;
+}
+
 /* Whether this process is a mariadbd of our data directory. */
 static bool pid_serves(const struct mariadbd *m, pid_t pid)
 {
-	char        path[64], line[16384], datadir[sizeof(m->dir) + 32];
+	char        line[16384], datadir[sizeof(m->dir) + 32];
+	size_t      len = pid_read(pid, "cmdline", line, sizeof(line));
 	const char *name;
-	ssize_t     len;
-	int         fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	snprintf(datadir, sizeof(datadir), "--datadir=%s/db", m->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	line[len > 0 ? len : 0] = '\0';
 	name = strrchr(line, '/');
 	if (strcmp(name ? name + 1 : line, "mariadbd") != 0)
 		return false;
@@ -453,7 +473,7 @@ bool mariadbd_find(struct mariadbd *m)
 	/* First hold on to the process, then look at it: the number may be given to another at any time. */
 	m->pid = (pid_t)strtol(digits, NULL, 10);
 	m->pidfd = m->pid > 0 ? pidfd_open(m->pid, 0) : -1;
-	if (m->pidfd >= 0 && pid_serves(m, m->pid) && !mariadbd_ended(m, -1, 0))
+	if (m->pidfd >= 0 && (pid_serves(m, m->pid) || pid_ends(m->pid)) && !mariadbd_ended(m, -1, 0))
 		return true;
 	mariadbd_leave(m);
 	return false;

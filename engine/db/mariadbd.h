@@ -37,7 +37,7 @@ void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data directory is there */
 /* Makes the data directory where it is missing: whole, or not at all. About a second. */
 bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
-/* Finds the server that runs already, answering or not, whoever started it. */
+/* Finds the server that runs already, answering or not or about to end, whoever started it. */
 bool mariadbd_find(struct mariadbd *m) MUST_CHECK;
 /* Starts a server where none runs. That it runs does not mean that it answers yet. */
 bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
