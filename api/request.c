@@ -220,8 +220,9 @@ static void waiting_join(struct request *r)
 /* The death of a request. */
 static void request_free(struct request *r)
 {
-	assert(r->answered && r->ops_left == 0 && r->all->count > 0);
+	assert(r->answered && r->ops_left == 0 && r->all->count > 0 && r->all->ops_bytes >= r->ops_bytes);
 	r->all->count--;
+	r->all->ops_bytes -= r->ops_bytes;
 	for (size_t i = 0; i < r->ops_count; i++)
 		op_free(r->ops[i]);
 	free(r->ops);
@@ -264,38 +265,55 @@ static void request_op_done(void *arg, struct op *op)
 	request_answer(r);
 }
 
-/* The queue of these is full: none was begun. */
-static void ops_busy(struct request *r, struct op *first)
+/* Counts the bytes of the request's operations, and as many for their answers, which have the lines, too. False: others
+ * wait, and there is no room for more. */
+static bool ops_fit(struct request *r)
+{
+	for (size_t i = 0; i < r->ops_count; i++)
+		r->ops_bytes += r->ops[i] ? 2 * (size_t)r->ops[i]->size : 0;
+	r->all->ops_bytes += r->ops_bytes;
+	return r->all->ops_bytes <= r->all->ops_bytes_max || r->all->ops_bytes == r->ops_bytes;
+}
+
+/* There is no room for these, in their queue or, where they do not fit, at all: none was begun. */
+static void ops_busy(struct request *r, struct op *first, bool fit)
 {
 	for (struct op *op = first; op; op = op->next) {
+		enum busy_cause full = op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL;
+
 		op->outcome = BUSY;
 		op->ended = true;
 		r->ops_left--;
-		busy_count(op_answerer(op) == BY_LANE ? BUSY_QUEUE_FULL : BUSY_READER_FULL, op->id[0] ? op->id : r->id);
+		busy_count(fit ? full : BUSY_BUFFERS_FULL, op->id[0] ? op->id : r->id);
 		if (r->key)
 			limit_end(r->all->limit, r->key, op);
 	}
 }
 
-static void request_busy(struct request *r, struct op *first)
+static void request_busy(struct request *r, struct op *first, bool fit)
 {
-	ops_busy(r, first);
+	ops_busy(r, first, fit);
 	for (struct op *op = first; op; op = op->next)
 		metrics_refused(&r->all->metrics, BUSY);
 	reply_refused(r, BUSY, NULL, NULL);
 }
 
-/* Makes the request ready to wait for its operations. False: it has none, and is answered. */
+/* Makes the request ready to wait for its operations. False: it has none, or no room for them, and is answered. */
 static bool request_opened(struct request *r, struct op *first, void (*answer)(struct request *r))
 {
 	r->answer = answer;
 	json_free(r->body); /* nothing points into it any more */
 	r->body = NULL;
-	if (r->ops_left == 0)
+	if (!first) {
 		request_answer(r);
-	else if (r->key)
+		return false;
+	}
+	if (r->key)
 		limit_begin(r->key, first);
-	return first;
+	if (ops_fit(r))
+		return true;
+	request_busy(r, first, false);
+	return false;
 }
 
 static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
@@ -305,7 +323,7 @@ static void request_begin(struct request *r, struct op *first, void (*answer)(st
 	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
 		waiting_join(r);
 	else
-		request_busy(r, first);
+		request_busy(r, first, true);
 }
 
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
@@ -361,7 +379,7 @@ void request_start_each(struct request *r, void (*answer)(struct request *r))
 
 	if (!request_opened(r, first, answer))
 		return;
-	ops_busy(r, engine_start_each(r->all->engine, first, r->all->loop, request_op_done, r));
+	ops_busy(r, engine_start_each(r->all->engine, first, r->all->loop, request_op_done, r), true);
 	if (r->ops_left > 0)
 		waiting_join(r);
 	else

@@ -33,6 +33,7 @@ struct requests {
 	const char         *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
+	size_t                        ops_bytes_max;        /* of one request alone it may be more */
 	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
@@ -42,6 +43,7 @@ struct requests {
 	} waiting[FOLLOW_S_MAX + 1]; /* requests that wait for operations, by wait_s */
 	size_t         waiting_count;
 	size_t         count;       /* born and not dead */
+	size_t         ops_bytes;   /* bytes of their operations and of what these will answer */
 	struct text    head, extra; /* the answer being made: its head; its handler's headers */
 	char           date[40];    /* the Date header, made at the last tick (RFC 9110, 6.6.1) */
 	struct metrics metrics;
@@ -66,6 +68,7 @@ struct request {
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
+	size_t      ops_bytes; /* as counted in all->ops_bytes */
 	void (*answer)(struct request *r);
 	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
 	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */

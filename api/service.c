@@ -146,6 +146,7 @@ static struct connections *connections_new(struct service *s)
 	struct connection_options     with = {
 		    .connections_max = options->connections_max,
 		    .bytes_max = options->buffered_max,
+		    .others = &s->requests.ops_bytes,
 		    .request_ms = options->request_s * INT64_C(1000),
 		    .idle_ms = options->idle_s * INT64_C(1000),
 		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
@@ -201,6 +202,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	                                .public_hosts = options->public_hosts,
 	                                .webhooks = options->webhooks,
 	                                .body_max = options->body_max,
+	                                .ops_bytes_max = options->buffered_max / 2,
 	                                .ready = options->ready,
 	                                .ready_arg = options->arg};
 	s->requests.connections = connections_new(s);

@@ -35,11 +35,12 @@ static const struct {
 
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 {
-	size_t     size = kinds[kind].size;
-	struct op *op = mem_alloc(sizeof(*op) + lines_max * sizeof(struct line) + size + text_size);
+	size_t size = kinds[kind].size, whole = sizeof(struct op) + lines_max * sizeof(struct line) + size + text_size;
+	struct op *op = mem_alloc(whole);
 
 	op->magic = OP_MAGIC;
 	op->kind = kind;
+	op->size = (uint32_t)whole;
 	op->lines_max = (uint32_t)lines_max;
 	op->text = (char *)(op->lines + lines_max);
 	if (size > 0)

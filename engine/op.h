@@ -191,6 +191,7 @@ struct op {
 	uint32_t       lines_count, lines_max;
 	struct choice *choices; /* judged behind the plain lines, in the order of op_seal */
 	uint32_t       choices_count;
+	uint32_t       size; /* bytes of the operation's allocation */
 	char          *text; /* the place of the next text byte */
 	size_t         text_left;
 	struct line    lines[];

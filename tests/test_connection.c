@@ -2,7 +2,7 @@
  * goes on reserving: none of them costs it more than its turn, and all of them are closed in the end. */
 #include "engine/base/clock.h"
 #include "tests/attack.h"
-#include "tests/flow.h"
+#include "tests/trap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,6 +337,22 @@ Test(connection, more_bytes_than_there_is_room)
 	          attack_rss(flow_pid(0)) - before);
 	close_all(fds, CLIENTS);
 	free(spaces);
+	flow_end();
+}
+
+/* Operations that wait hold bytes, too: half of what there is, and a call that is alone as many as it needs. */
+Test(connection, more_operations_than_there_is_room)
+{
+	struct race *race;
+
+	serve_with("--lanes 1 --max-buffered 50000");
+	race = trap_race_of_waiters("80", "reserve R# A=1");
+	trap_raced(race, "*x 201 held | *x 503 busy Retry-After:*");
+	cr_expect_geq(trap_metric(0, "holdfast_busy_total{cause=\"buffers_full\"}"), 20);
+	cr_expect_geq(trap_number("SELECT COUNT(*) FROM reservation"), 20);
+	flow_step("race 8*10 reserve R# A=1 -> *x 201 held | *x 200 held replayed");
+	flow_repeat("batch LAST A=1", " | S# A=1", 199, " -> 201 held | ...");
+	flow_step("sku A -> reserved=280");
 	flow_end();
 }
 

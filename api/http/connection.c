@@ -113,6 +113,11 @@ static void move(struct connection *c, enum connection_state state)
 		stream_want(&c->stream, state != WAITING && state != WRITING);
 }
 
+static bool is_too_much(const struct connections *cs)
+{
+	return cs->bytes + *cs->options.others > cs->options.bytes_max;
+}
+
 /* Notes how much the connection holds, of requests and of answers. */
 static void hold(struct connection *c, size_t held, size_t unsent)
 {
@@ -120,7 +125,7 @@ static void hold(struct connection *c, size_t held, size_t unsent)
 	c->all->bytes += held + unsent - c->held - c->unsent;
 	c->held = held;
 	c->unsent = unsent;
-	if (c->all->bytes > c->all->options.bytes_max)
+	if (is_too_much(c->all))
 		event_active(c->all->attention, 0, 0);
 }
 
@@ -405,7 +410,7 @@ void connections_tick(struct connections *cs)
 /* Closes the connections that hold most, until the others are within the limit. */
 static void make_memory(struct connections *cs)
 {
-	while (cs->bytes > cs->options.bytes_max) {
+	while (cs->bytes > 0 && is_too_much(cs)) {
 		struct connection *most = NULL;
 
 		for (enum connection_state state = READING; state <= WAITING; state++)

@@ -42,9 +42,10 @@ struct asked {
 /* Options, zero-initialised but for given ones; copied. */
 struct connection_options {
 	size_t connections_max;
-	/* Bound on bytes of requests that came and of answers that were not taken, over all connections. Beyond it the
-	 * connections that hold most are closed. */
-	size_t bytes_max;
+	/* Bound on bytes of requests that came and of answers that were not taken, over all connections, and of
+	 * *others. Beyond it the connections that hold most are closed. */
+	size_t        bytes_max;
+	const size_t *others; /* bytes of requests that came and are not answered, as their owner counts them */
 	/* Time for a request to come, from its first byte, or from accept; and for an answer to be taken, from its
 	 * first byte. A MiB that gets through buys the same time again. */
 	int64_t request_ms;
