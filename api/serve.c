@@ -184,7 +184,9 @@ static bool tls_configure(struct serve *s)
 		return true;
 	if (cert && key)
 		s->tls = tls_open(cert, key, why, sizeof(why));
-	if (!s->tls)
+	if (s->tls)
+		option_file_judge(OPTION_tls_key, key);
+	else
 		say("%s", why);
 	return s->tls != NULL;
 }
@@ -328,6 +330,7 @@ int serve_run(const struct command *self, int argc, char **argv)
 	listen_end(&s.listen);
 	keys_free(s.keys);
 	tls_close(s.tls);
+	vault_fini(&s.webhooks.vault);
 	return status;
 }
 

@@ -87,7 +87,7 @@ static int workers_run(struct work *work, const struct webhook_options *webhooks
 
 int work_run(const struct command *self, int argc, char **argv)
 {
-	struct webhook_options webhooks;
+	struct webhook_options webhooks = {0};
 	struct work            work = {0};
 	char                  *kind = NULL;
 	int                    status = options_read(self, argc, argv, &kind, 1);
@@ -110,7 +110,9 @@ int work_run(const struct command *self, int argc, char **argv)
 	work.exec = option_text(OPTION_exec);
 	work.once = option_given(OPTION_once);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
-	return workers_run(&work, delivers ? &webhooks : NULL, (unsigned)option_count(OPTION_workers, 1));
+	status = workers_run(&work, delivers ? &webhooks : NULL, (unsigned)option_count(OPTION_workers, 1));
+	vault_fini(&webhooks.vault);
+	return status;
 }
 
 /* The output of `reap`. */

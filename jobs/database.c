@@ -9,35 +9,20 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { START_WAIT_MS = 30000 };
 
-/* A credential of systemd is shut to others by an ACL, which shows as the bits of the group. */
-static bool is_credential(const char *file)
-{
-	const char *vault = getenv("CREDENTIALS_DIRECTORY");
-
-	return vault && *vault && strncmp(file, vault, strlen(vault)) == 0;
-}
-
 static bool password_read(struct db_target *target, const char *file)
 {
-	struct stat st;
-	char        mode[8];
-	FILE       *in = fopen(file, "re");
-	bool        ok = in && fgets(target->password, sizeof(target->password), in);
+	FILE *in = fopen(file, "re");
+	bool  ok = in && fgets(target->password, sizeof(target->password), in);
 
-	if (ok && fstat(fileno(in), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) && !is_credential(file)) {
-		snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
-		log_event(LOG_WARN, "password_open", "file=%s mode=%s hint=\"others can read it: chmod 600\"", file,
-		          mode);
-	}
 	if (in)
 		fclose(in);
+	if (ok)
+		option_file_judge(OPTION_db_password_file, file);
 	target->password[strcspn(target->password, "\r\n")] = '\0';
 	return ok;
 }

@@ -51,21 +51,36 @@ struct deliverer {
 	int            status;
 };
 
+static bool keys_read(struct vault *v, const char *list, char *why, size_t why_size)
+{
+	char *files = mem_copy(list), *rest = files;
+	bool  ok = true;
+
+	for (char *file = strsep(&rest, ","); ok && file; file = strsep(&rest, ",")) {
+		ok = vault_read(v, file, why, why_size);
+		if (ok)
+			option_file_judge(OPTION_webhooks_key, file);
+	}
+	free(files);
+	return ok;
+}
+
 int webhook_options_read(struct webhook_options *o)
 {
 	struct address_ranges ranges = {0};
 	char                  why[400] = "";
 	const char           *allow = option_text(OPTION_webhooks_allow);
-	bool                  ok = vault_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why)) &&
-	          (!allow || address_ranges_add(&ranges, allow, why, sizeof(why)));
+	bool                  ok;
 
+	*o = (struct webhook_options){.allow = {allow}, .sender = {.allow = o->allow, .allow_count = allow != NULL}};
+	if (!keys_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why))) {
+		say("--webhooks-key: %s", why);
+		return EXIT_CONFIG;
+	}
+	ok = !allow || address_ranges_add(&ranges, allow, why, sizeof(why));
 	address_ranges_fini(&ranges);
-	o->allow[0] = allow;
-	o->sender = (struct sender_options){.allow = o->allow, .allow_count = allow != NULL};
 	if (!ok)
-		say("%s: %s",
-		    o->vault.has_key || !option_given(OPTION_webhooks_key) ? "--webhooks-allow" : "--webhooks-key",
-		    why);
+		say("--webhooks-allow: %s", why);
 	return ok ? EXIT_DONE : EXIT_CONFIG;
 }
 

@@ -17,11 +17,12 @@ bool vault_read(struct vault *v, const char *file, char *why, size_t why_size)
 {
 	char          line[LINE_BYTES] = "";
 	unsigned char bytes[LINE_BYTES];
-	FILE         *in = file ? fopen(file, "re") : NULL;
+	bool          ok;
+	FILE         *in;
 
-	*v = (struct vault){0};
-	if (!file)
-		return true;
+	if (v->count == VAULT_KEYS_MAX)
+		return why_write(why, why_size, "%s is one too many: %d at most", file, VAULT_KEYS_MAX);
+	in = fopen(file, "re");
 	if (!in)
 		return why_write(why, why_size, "cannot read %s: %s", file, strerror(errno));
 	if (!fgets(line, sizeof(line), in))
@@ -30,14 +31,19 @@ bool vault_read(struct vault *v, const char *file, char *why, size_t why_size)
 	line[strcspn(line, "\r\n")] = '\0';
 	/* 44 letters with one = at the end are 32 bytes. EVP_DecodeBlock counts what stands for the = as a byte, too.
 	 */
-	v->has_key = strlen(line) == KEY_LETTERS && line[KEY_LETTERS - 1] == '=' && line[KEY_LETTERS - 2] != '=' &&
-	             EVP_DecodeBlock(bytes, (unsigned char *)line, KEY_LETTERS) == VAULT_KEY_BYTES + 1;
-	if (v->has_key)
-		memcpy(v->key, bytes, VAULT_KEY_BYTES);
+	ok = strlen(line) == KEY_LETTERS && line[KEY_LETTERS - 1] == '=' && line[KEY_LETTERS - 2] != '=' &&
+	     EVP_DecodeBlock(bytes, (unsigned char *)line, KEY_LETTERS) == VAULT_KEY_BYTES + 1;
+	if (ok)
+		memcpy(v->keys[v->count++], bytes, VAULT_KEY_BYTES);
 	OPENSSL_cleanse(bytes, sizeof(bytes));
 	OPENSSL_cleanse(line, sizeof(line));
-	return v->has_key || why_write(why, why_size,
-	                               "the first line of %s is not 32 bytes in base64: openssl rand -base64 32", file);
+	return ok || why_write(why, why_size, "the first line of %s is not 32 bytes in base64: openssl rand -base64 32",
+	                       file);
+}
+
+void vault_fini(struct vault *v)
+{
+	OPENSSL_cleanse(v, sizeof(*v));
 }
 
 static EVP_CIPHER_CTX *cipher_new(void)
@@ -56,7 +62,7 @@ void vault_seal(const struct vault *v, const char *webhook_id, const char *secre
 	EVP_CIPHER_CTX *c;
 	bool            ok;
 
-	if (!v->has_key) {
+	if (v->count == 0) {
 		text_add(to, secret);
 		return;
 	}
@@ -64,7 +70,7 @@ void vault_seal(const struct vault *v, const char *webhook_id, const char *secre
 	c = cipher_new();
 	random_bytes(sealed, NONCE);
 	tag = sealed + NONCE + len;
-	ok = EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, v->key, sealed) == 1 &&
+	ok = EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, v->keys[0], sealed) == 1 &&
 	     EVP_EncryptUpdate(c, NULL, &n, (const unsigned char *)webhook_id, (int)strlen(webhook_id)) == 1 &&
 	     EVP_EncryptUpdate(c, sealed + NONCE, &n, (const unsigned char *)secret, len) == 1 &&
 	     EVP_EncryptFinal_ex(c, tag, &n) == 1 && EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, TAG, tag) == 1;
@@ -76,13 +82,13 @@ void vault_seal(const struct vault *v, const char *webhook_id, const char *secre
 }
 
 /* `sealed`: the nonce, the secret of len bytes, the tag. */
-static bool unseal(const struct vault *v, const char *webhook_id, unsigned char *sealed, int len, char *to)
+static bool unseal(const unsigned char *key, const char *webhook_id, unsigned char *sealed, int len, char *to)
 {
 	EVP_CIPHER_CTX *c = cipher_new();
 	int             n;
 	bool            ok;
 
-	ok = EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, v->key, sealed) == 1 &&
+	ok = EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key, sealed) == 1 &&
 	     EVP_DecryptUpdate(c, NULL, &n, (const unsigned char *)webhook_id, (int)strlen(webhook_id)) == 1 &&
 	     EVP_DecryptUpdate(c, (unsigned char *)to, &n, sealed + NONCE, len) == 1 &&
 	     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, TAG, sealed + NONCE + len) == 1 &&
@@ -98,15 +104,18 @@ bool vault_open(const struct vault *v, const char *webhook_id, const char *kept,
 	const char   *text = kept + strlen(SEALED);
 	size_t        letters;
 	int           len;
+	bool          open = false;
 
 	if (strncmp(kept, SEALED, strlen(SEALED)) != 0) {
 		snprintf(to, SECRET_SIZE, "%s", kept);
 		return true;
 	}
 	letters = strlen(text);
-	if (!v->has_key || letters < 4 || letters > sizeof(sealed))
+	if (letters < 4 || letters > sizeof(sealed))
 		return false;
 	len = EVP_DecodeBlock(sealed, (const unsigned char *)text, (int)letters) - NONCE - TAG;
 	len -= (text[letters - 1] == '=') + (text[letters - 2] == '=');
-	return len > 0 && len < SECRET_SIZE && unseal(v, webhook_id, sealed, len, to);
+	for (size_t i = 0; !open && len > 0 && len < SECRET_SIZE && i < v->count; i++)
+		open = unseal(v->keys[i], webhook_id, sealed, len, to);
+	return open;
 }

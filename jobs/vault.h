@@ -9,15 +9,16 @@
 #include "engine/base/text.h"
 #include "jobs/signature.h"
 
-enum { VAULT_KEY_BYTES = 32 };
+enum { VAULT_KEY_BYTES = 32, VAULT_KEYS_MAX = 4 };
 
 struct vault {
-	bool          has_key; /* false: secrets are kept in plain words */
-	unsigned char key[VAULT_KEY_BYTES];
+	size_t        count;                                 /* 0: secrets are kept in plain words */
+	unsigned char keys[VAULT_KEYS_MAX][VAULT_KEY_BYTES]; /* the first one seals, each of them opens */
 };
 
-/* Reads the key: the file's first line is 32 bytes in base64. file NULL: no key. false: `why` says what is wrong. */
+/* Reads a further key: the file's first line is 32 bytes in base64. false: `why` says what is wrong. */
 bool vault_read(struct vault *v, const char *file, char *why, size_t why_size) MUST_CHECK;
+void vault_fini(struct vault *v);
 /* Appends the text that is kept in the database. */
 void vault_seal(const struct vault *v, const char *webhook_id, const char *secret, struct text *to);
 /* false: the secret was sealed by another key or for another webhook, or there is no key here. */

@@ -144,7 +144,7 @@ Test(database_account, password_files)
 			setenv("CREDENTIALS_DIRECTORY", strcmp(vault, "here") == 0 ? scratch_dir() : vault, 1);
 		cr_assert(chmod(s.password, cases[i].mode) == 0);
 		cr_expect(said(&s, s.url, "stats", &t) == 0, "%s", t.data);
-		cr_expect((strstr(t.data, "event=password_open") != NULL) == cases[i].warns && !strstr(t.data, "of t_"),
+		cr_expect((strstr(t.data, "event=secret_open") != NULL) == cases[i].warns && !strstr(t.data, "of t_"),
 		          "%04o %s: %s", cases[i].mode, vault ? vault : "", t.data);
 	}
 	unsetenv("CREDENTIALS_DIRECTORY");

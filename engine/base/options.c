@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DIGITS_MAX = 15 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
@@ -371,4 +372,25 @@ bool option_given(enum option o)
 int64_t option_count(enum option o, int64_t standard)
 {
 	return option_text(o) ? strtoll(option_text(o), NULL, 10) : standard;
+}
+
+/* A credential of systemd is shut to others by an ACL, which shows as the bits of the group. */
+static bool is_credential(const char *file)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+
+	return folder && *folder && strncmp(file, folder, strlen(folder)) == 0;
+}
+
+void option_file_judge(enum option o, const char *file)
+{
+	struct stat st;
+	char        mode[8], flag[64];
+
+	if (stat(file, &st) != 0 || !(st.st_mode & (S_IRGRP | S_IROTH)) || !S_ISREG(st.st_mode) || is_credential(file))
+		return;
+	flag_name(flag, sizeof(flag), table[o].name);
+	snprintf(mode, sizeof(mode), "%04o", st.st_mode & 07777U);
+	log_event(LOG_WARN, "secret_open", "option=%s file=%s mode=%s hint=\"others can read it: chmod 600\"", flag,
+	          file, mode);
 }

@@ -52,5 +52,7 @@ void        options_forget(void);                        /* forgets all values; 
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);
+/* Warns where others than its owner can read a file of secrets that the option names. */
+void option_file_judge(enum option o, const char *file);
 
 #endif
