@@ -18,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CLAIMS: webhooks taken at a time, so that several deliverers get some each. A lease is renewed at a third of it. */
+/* CLAIMS: webhooks taken at first, so that several deliverers get some each; CLAIMS_MAX: in one statement, where there
+ * are many. A lease is renewed at a third of it. */
 enum {
 	CLAIM_MS = 500,
 	CLAIMS = 8,
+	CLAIMS_MAX = 128,
 	LOOK_MS = 100,
 	WATCH_MS = 500,
 	SAVE_MS = 1000,
@@ -38,11 +40,13 @@ struct deliverer {
 	struct db     *db;
 	struct past    past;
 	struct sender *sender;
-	struct feed   *feed;    /* for looks alone: each hook reads with one of its own */
+	struct feed   *feed;    /* of all hooks, so that what it has read ahead is there once */
 	int64_t        task_id; /* drawn by chance */
 	struct hook  **hooks;
 	size_t         count, max;
+	struct values  sealed;          /* secrets that do not open here, as they are kept; never none */
 	bool           claims;          /* the last claim has taken something */
+	int64_t        claims_max;      /* so many are taken the next time */
 	size_t         turn;            /* the hook that reads next */
 	struct text    body;            /* of the attempt that is being begun */
 	int64_t        leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
@@ -89,30 +93,32 @@ int webhook_options_read(struct webhook_options *o)
 /* What the hook has come to goes into its row. A row that is another's by now is left. */
 static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
 {
-	int64_t                    due_ms = now_ms;
-	struct window_event       *oldest = window_at(h->window, 0);
-	const struct window_event *failing = hook_failing(h, &due_ms);
-	char                       id[EVENT_ID_SIZE];
-	enum db_result             result;
+	int64_t               due_ms = now_ms, oldest_at = hook_oldest(h);
+	char                  id[EVENT_ID_SIZE];
+	const struct failing *failing = hook_failing(h, id, &due_ms);
+	struct text           ahead = {0};
+	enum db_result        result;
 
-	if (failing)
-		event_id(id, failing->event);
+	hook_ahead(h, &ahead);
 	result = txn_ask(d->db, WEBHOOK_SAVE,
 	                 &(struct fill){.webhook = h->webhook.webhook_id,
+	                                .mark = h->webhook.mark,
 	                                .task = d->task_id,
 	                                .version = h->webhook.version,
 	                                .state = h->state,
 	                                .lease_s = d->options.lease_s,
 	                                .cursor = window_place(h->window),
-	                                .behind = oldest != NULL,
-	                                .from_at = oldest ? oldest->event->at : 0,
+	                                .ahead = ahead.data,
+	                                .behind = oldest_at != TIME_NONE,
+	                                .from_at = oldest_at != TIME_NONE ? oldest_at : 0,
 	                                .status = h->last_status,
 	                                .error = *h->last_error ? h->last_error : NULL,
-	                                .failures = failing ? failing->failing.count : 0,
+	                                .failures = failing ? failing->count : 0,
 	                                .event = failing ? id : NULL,
-	                                .failing_ms = failing ? now_ms - failing->failing.since_ms : 0,
+	                                .failing_ms = failing ? now_ms - failing->since_ms : 0,
 	                                .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
 	                 NULL, NULL);
+	text_fini(&ahead);
 	if (result != DB_OK)
 		return result;
 	h->changed = false;
@@ -121,8 +127,8 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 		h->left = true;
 	if (db_changed(d->db) > 0 && h->state != WEBHOOK_ACTIVE)
 		log_event(LOG_WARN, "webhook_off", "webhook=%s reason=%s status=%d failures=%u why=%s",
-		          h->webhook.webhook_id, webhook_reason(h->state), h->last_status,
-		          failing ? failing->failing.count : 0, h->last_error);
+		          h->webhook.webhook_id, webhook_reason(h->state), h->last_status, failing ? failing->count : 0,
+		          h->last_error);
 	return DB_OK;
 }
 
@@ -139,34 +145,49 @@ static void row_add(void *arg, const struct db_row *row)
 	webhook_read(&in->list[in->count++], row);
 }
 
-static struct hook *hook_find(struct deliverer *d, const char *webhook_id)
+/* Of a row that was claimed anew, or is another one of the same id, what was known is void. */
+static bool is_of(const struct hook *h, const struct webhook *row)
 {
-	for (size_t i = 0; i < d->count; i++)
-		if (!d->hooks[i]->left && strcmp(d->hooks[i]->webhook.webhook_id, webhook_id) == 0)
-			return d->hooks[i];
-	return NULL;
+	return !h->left && h->webhook.mark == row->mark && h->webhook.version == row->version &&
+	       strcmp(h->webhook.webhook_id, row->webhook_id) == 0;
 }
 
 /* A webhook whose secret does not open here is for a process with another key. */
-static enum db_result row_pass(struct deliverer *d, const struct webhook *row)
+static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 {
 	log_event(LOG_ERROR, "webhook_sealed", "webhook=%s hint=\"--webhooks-key is not the key of its secret\"",
 	          row->webhook_id);
-	return txn_ask(d->db, WEBHOOK_PASS, &(struct fill){.webhook = row->webhook_id, .task = d->task_id}, NULL, NULL);
+	values_row(&d->sealed, V_TEXT(row->secrets[0]));
+	row->secrets[0] = NULL; /* the list has it */
+	return txn_ask(d->db, WEBHOOK_PASS,
+	               &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
 }
 
-/* A row with another version was claimed anew: what was known of it is void. */
+static void ahead_read(void *arg, const struct db_row *row)
+{
+	*(char **)arg = mem_copy(row->col[0]);
+}
+
 static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 {
-	struct hook *h = hook_find(d, row->webhook_id);
+	const struct vault *vault = &d->options.webhooks->vault;
+	struct hook        *h = NULL;
+	char               *ahead = NULL;
+	enum db_result      result = DB_OK;
 
-	if (h && h->webhook.version == row->version) {
-		hook_secrets(h, &d->options.webhooks->vault, row);
-		return DB_OK;
-	}
-	if (h)
-		h->left = true;
-	h = hook_new(row, &d->options.webhooks->vault, d->options.catalogue);
+	for (size_t i = 0; i < d->count; i++)
+		if (is_of(d->hooks[i], row)) {
+			d->hooks[i]->left = !hook_secrets(d->hooks[i], vault, row);
+			return d->hooks[i]->left ? row_pass(d, row) : DB_OK;
+		}
+	if (row->has_ahead)
+		result = txn_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
+		                 ahead_read, &ahead);
+	if (result == DB_OK)
+		h = hook_new(row, ahead, vault);
+	free(ahead);
+	if (result != DB_OK)
+		return result;
 	if (!h)
 		return row_pass(d, row);
 	d->hooks = mem_reach(d->hooks, d->count, &d->max, sizeof(struct hook *));
@@ -177,8 +198,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 static bool row_is_there(const struct rows *rows, const struct hook *h)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		if (rows->list[i].version == h->webhook.version &&
-		    strcmp(rows->list[i].webhook_id, h->webhook.webhook_id) == 0)
+		if (is_of(h, &rows->list[i]))
 			return true;
 	return false;
 }
@@ -200,15 +220,22 @@ static enum db_result rows_watch(struct deliverer *d)
 	return result;
 }
 
+/* Where a claim was full there may be more. */
 static enum db_result rows_claim(struct deliverer *d)
 {
-	enum db_result result =
-		txn_ask(d->db, WEBHOOK_CLAIM,
-	                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s, .limit = CLAIMS}, NULL, NULL);
+	enum db_result result = txn_ask(
+		d->db, WEBHOOK_CLAIM,
+		&(struct fill){
+			.task = d->task_id, .lease_s = d->options.lease_s, .rows = &d->sealed, .limit = d->claims_max},
+		NULL, NULL);
+	int64_t taken = result == DB_OK ? (int64_t)db_changed(d->db) : 0;
 
-	d->claims = result == DB_OK && db_changed(d->db) > 0;
+	d->claims = taken > 0;
 	if (d->claims)
 		d->watch_ms = 0;
+	if (taken == d->claims_max)
+		d->claim_ms = 0;
+	d->claims_max = taken < d->claims_max ? CLAIMS : 2 * taken < CLAIMS_MAX ? 2 * taken : CLAIMS_MAX;
 	return result;
 }
 
@@ -254,30 +281,65 @@ static enum db_result feed_watch(struct deliverer *d, int64_t now_ms)
 	return result;
 }
 
+/* Hooks whose place this database does not have are of another past: their rows, as they are in this one, are read
+ * anew.
+ */
+static enum db_result hooks_prove(struct deliverer *d)
+{
+	static const struct event_filter all = {.all = true};
+	enum db_result                   result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && i < d->count; i++) {
+		struct hook     *h = d->hooks[i];
+		struct feed_page page = {0};
+		enum outcome     outcome = OUTCOME_OK;
+
+		result = feed_read(d->feed, d->db, window_end(h->window), &all, 1, &page, &outcome);
+		h->left |= result == DB_OK && (outcome == CURSOR_EXPIRED || outcome == BAD_CURSOR);
+		feed_page_fini(&page);
+	}
+	d->watch_ms = 0;
+	return result;
+}
+
+/* Memory that the events of all hooks may still take. */
+static size_t bytes_left(const struct deliverer *d)
+{
+	size_t held = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		held += window_bytes(d->hooks[i]->window);
+	return held < HOOKS_BYTES ? HOOKS_BYTES - held : 0;
+}
+
 static enum db_result hook_read(struct deliverer *d, struct hook *h, unsigned wanted, int64_t now_ms)
 {
 	struct feed_page page = {0};
 	enum outcome     outcome = OUTCOME_OK;
-	enum db_result   result = feed_read(h->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
+	enum db_result   result = feed_read(d->feed, d->db, window_end(h->window), &h->filter, wanted, &page, &outcome);
 
 	if (result == DB_OK && outcome == OUTCOME_OK)
-		hook_take(h, &page, now_ms);
+		hook_take(h, &page, bytes_left(d), now_ms);
 	else if (result == DB_OK && outcome == EVENTS_OFF)
 		h->read_ms = now_ms + WATCH_MS;
-	else if (result == DB_OK)
+	else if (result == DB_OK && hook_is_fresh(h))
 		h->state = WEBHOOK_CURSOR_EXPIRED;
+	else if (result == DB_OK) /* its row may stand at a place that is there */
+		h->left = true;
 	else
 		h->read_ms = now_ms + FAILED_MS; /* the others go on */
 	feed_page_fini(&page);
-	return result;
+	return h->left ? hooks_prove(d) : result;
 }
 
 /* One page, for the next one in turn: meanwhile nothing is sent. */
 static enum db_result hooks_read(struct deliverer *d, int64_t now_ms)
 {
+	size_t bytes = bytes_left(d);
+
 	for (size_t i = 0; i < d->count; i++) {
 		struct hook *h = d->hooks[(d->turn + i) % d->count];
-		unsigned     wanted = h->state == WEBHOOK_ACTIVE ? hook_wants(h, now_ms) : 0;
+		unsigned     wanted = h->state == WEBHOOK_ACTIVE ? hook_wants(h, bytes, now_ms) : 0;
 
 		if (wanted == 0)
 			continue;
@@ -301,7 +363,7 @@ static enum db_result connect(struct deliverer *d)
 {
 	if (!db_connect(d->db))
 		return DB_AWAY;
-	if (past_check(&d->past, d->db, d->options.catalogue) != DB_OK)
+	if (past_check(&d->past, d->db, d->options.catalogue) != DB_OK || hooks_prove(d) != DB_OK)
 		db_close(d->db);
 	return db_connected(d->db) ? DB_OK : DB_AWAY;
 }
@@ -341,12 +403,13 @@ static void posted_take(struct deliverer *d, int wait_ms)
 /* Frees hooks that were left. True: a page can be read at once. */
 static bool hooks_clean(struct deliverer *d, int64_t now_ms)
 {
-	bool more = false;
+	size_t bytes = bytes_left(d);
+	bool   more = false;
 
 	for (size_t i = d->count; i-- > 0;) {
 		struct hook *h = d->hooks[i];
 
-		more |= h->state != WEBHOOK_ACTIVE ? !h->left : hook_wants(h, now_ms) > 0;
+		more |= h->state != WEBHOOK_ACTIVE ? !h->left : hook_wants(h, bytes, now_ms) > 0;
 		if (!h->left || h->flying > 0)
 			continue;
 		hook_free(h);
@@ -455,6 +518,8 @@ struct deliverer *deliverer_start(const struct deliver *options)
 	d->db = db_new(&options->target);
 	d->sender = sender_new(&options->webhooks->sender);
 	d->feed = feed_new(options->catalogue);
+	d->claims_max = CLAIMS;
+	values_row(&d->sealed, V_TEXT(""));
 	random_bytes(&d->task_id, sizeof(d->task_id));
 	d->task_id &= INT64_MAX;
 	d->since_ms = clock_ms();
@@ -475,6 +540,9 @@ int deliverer_join(struct deliverer *d)
 		hook_free(d->hooks[i]);
 	}
 	free(d->hooks);
+	for (size_t i = 1; i < d->sealed.count; i++)
+		free((char *)(uintptr_t)d->sealed.list[i].bytes);
+	values_fini(&d->sealed);
 	feed_free(d->feed);
 	text_fini(&d->body);
 	db_free(d->db);

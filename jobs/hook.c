@@ -8,34 +8,121 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* PROBES: failures in a row after which the whole webhook pauses. */
 enum { PROBES = 8, JITTER_PERCENT = 10, RETRY_MIN_MS = 1000 };
-#define HOUR_MS    INT64_C(3600000)
-#define GIVE_UP_MS (5 * 24 * HOUR_MS)
+#define HOUR_MS      INT64_C(3600000)
+#define GIVE_UP_MS   (5 * 24 * HOUR_MS)
+#define PAUSE_MAX_MS (27 * HOUR_MS) /* the longest of the schedule, and its chance */
 
-struct hook *hook_new(struct webhook *row, const struct vault *v, struct catalogue *c)
+struct hook_event {
+	char           id[EVENT_ID_SIZE]; /* empty: it was met */
+	struct failing failing;
+	bool           delivered;
+};
+
+/* ---- what is known of events */
+
+static void known_add(struct hook *h, const char *id, size_t len, const struct failing *failing, bool delivered)
+{
+	struct hook_event *k;
+
+	if (len == 0 || len >= EVENT_ID_SIZE)
+		return;
+	h->known = mem_reach(h->known, h->known_count, &h->known_max, sizeof(*h->known));
+	k = &h->known[h->known_count++];
+	*k = (struct hook_event){.failing = *failing, .delivered = delivered};
+	memcpy(k->id, id, len);
+}
+
+/* The row keeps the schedule of the oldest event that fails. */
+static void known_read(struct hook *h, const char *ahead, int64_t now_ms)
+{
+	const struct webhook *row = &h->webhook;
+	struct failing        failing = {0}, none = {0};
+
+	if (row->failures > 0)
+		failing = (struct failing){(unsigned)row->failures, now_ms - row->failing_ms, now_ms + row->retry_ms};
+	if (failing.due_ms > now_ms + PAUSE_MAX_MS)
+		failing.due_ms = now_ms + PAUSE_MAX_MS;
+	known_add(h, row->failed_event, strlen(row->failed_event), &failing, false);
+	known_add(h, row->skip_event, strlen(row->skip_event), &none, true);
+	for (size_t len; ahead && *ahead; ahead += len + (ahead[len] == ' ')) {
+		len = strcspn(ahead, " ");
+		known_add(h, ahead, len, &none, true);
+	}
+}
+
+/* An event that was read: what is known of it belongs to the window from now on. */
+static void known_meet(struct hook *h, struct window_event *e)
+{
+	char id[EVENT_ID_SIZE];
+
+	event_id(id, e->event);
+	for (size_t i = 0; i < h->known_count; i++) {
+		struct hook_event *k = &h->known[i];
+
+		if (strcmp(k->id, id) != 0)
+			continue;
+		*k->id = '\0';
+		e->failing = k->failing;
+		if (k->delivered)
+			window_delivered(h->window, e);
+		return;
+	}
+}
+
+/* Gives the events back to the feed, in which they stand: a receiver that is down takes no memory. */
+static void events_forget(struct hook *h)
+{
+	struct hook_event   *behind = h->known;
+	size_t               count = h->known_count;
+	struct window_event *e = window_after(h->window, NULL);
+	char                 id[EVENT_ID_SIZE];
+
+	if (!e)
+		return;
+	h->known = NULL;
+	h->known_count = h->known_max = 0;
+	h->oldest_at = e->event->at;
+	for (; e; e = window_after(h->window, e)) {
+		event_id(id, e->event);
+		if (e->state == EVENT_DELIVERED || e->failing.count > 0)
+			known_add(h, id, strlen(id), &e->failing, e->state == EVENT_DELIVERED);
+	}
+	for (size_t i = 0; i < count; i++)
+		known_add(h, behind[i].id, strlen(behind[i].id), &behind[i].failing, behind[i].delivered);
+	free(behind);
+	window_empty(h->window);
+	h->unread = true;
+}
+
+/* ---- the hook */
+
+struct hook *hook_new(struct webhook *row, const char *ahead, const struct vault *v)
 {
 	struct hook *h = mem_alloc(sizeof(*h));
 	int64_t      now_ms = clock_ms();
 
-	if (!vault_open(v, row->webhook_id, row->secret, h->secrets[0])) {
+	memcpy(h->webhook.webhook_id, row->webhook_id, sizeof(row->webhook_id));
+	if (!hook_secrets(h, v, row)) {
 		free(h);
 		return NULL;
 	}
+	memcpy(row->secrets, h->webhook.secrets, sizeof(row->secrets));
 	h->webhook = *row;
 	*row = (struct webhook){0};
 	row = &h->webhook;
-	hook_secrets(h, v, row);
 	if (!event_filter_read(row->types, &h->filter))
 		log_event(LOG_WARN, "webhook_types", "webhook=%s types=%s hint=\"unknown to this program\"",
 		          row->webhook_id, row->types);
 	h->window = window_new(row->parallel > 1 ? HOOK_WINDOW : HOOK_PAGE, row->place);
-	h->feed = feed_new(c);
-	h->kept = (struct failing){(unsigned)row->failures, now_ms - row->failing_ms, now_ms + row->retry_ms};
+	known_read(h, ahead, now_ms);
+	h->oldest_at = TIME_NONE;
 	h->state = WEBHOOK_ACTIVE;
 	h->last_status = row->last_status;
 	snprintf(h->last_error, sizeof(h->last_error), "%s", row->last_error ? row->last_error : "");
@@ -48,53 +135,89 @@ void hook_free(struct hook *h)
 {
 	assert(h->flying == 0);
 	window_free(h->window);
-	feed_free(h->feed);
 	webhook_fini(&h->webhook);
+	OPENSSL_cleanse(h->secrets, sizeof(h->secrets));
+	free(h->known);
 	free(h);
 }
 
-void hook_secrets(struct hook *h, const struct vault *v, const struct webhook *row)
+bool hook_secrets(struct hook *h, const struct vault *v, struct webhook *row)
 {
-	char secret[SECRET_SIZE];
+	char secret[SECRET_SIZE] = "";
 
-	if (vault_open(v, row->webhook_id, row->secret, secret))
-		memcpy(h->secrets[0], secret, sizeof(secret));
-	if (!row->secret_before || !vault_open(v, row->webhook_id, row->secret_before, h->secrets[1]))
-		h->secrets[1][0] = '\0';
+	for (int i = 0; i < SECRETS; i++) {
+		char *kept = row->secrets[i];
+
+		if (texts_equal(kept, h->webhook.secrets[i]))
+			continue;
+		*secret = '\0';
+		if (kept && !vault_open(v, row->webhook_id, kept, secret)) {
+			if (i == 0)
+				return false;
+			log_event(LOG_WARN, "webhook_sealed",
+			          "webhook=%s hint=\"a secret from before it was rotated does not sign: no "
+			          "--webhooks-key "
+			          "opens it\"",
+			          row->webhook_id);
+		}
+		memcpy(h->secrets[i], secret, sizeof(secret));
+		row->secrets[i] = h->webhook.secrets[i]; /* for webhook_fini */
+		h->webhook.secrets[i] = kept;
+	}
+	OPENSSL_cleanse(secret, sizeof(secret));
+	return true;
 }
 
 /* ---- reading */
 
-unsigned hook_wants(const struct hook *h, int64_t now_ms)
+/* Memory that further events may take. */
+static size_t bytes_left(const struct hook *h, size_t bytes)
 {
-	size_t room = window_room(h->window);
+	size_t held = window_bytes(h->window), left = held < HOOK_BYTES ? HOOK_BYTES - held : 0;
 
-	if (!h->unread || h->left || now_ms < h->read_ms || window_fresh(h->window) >= 2 * h->webhook.parallel)
-		return 0;
-	return room < HOOK_PAGE ? (unsigned)room : HOOK_PAGE;
+	return bytes < left ? bytes : left;
 }
 
-void hook_take(struct hook *h, struct feed_page *page, int64_t now_ms)
+unsigned hook_wants(const struct hook *h, size_t bytes, int64_t now_ms)
 {
-	size_t               first = (h->webhook.parallel > 1 ? HOOK_WINDOW : HOOK_PAGE) - window_room(h->window);
-	struct window_event *e;
-	char                 id[EVENT_ID_SIZE];
+	size_t room = window_room(h->window), wanted = h->receiver.count > 0 ? PROBES : HOOK_PAGE;
 
-	h->unread = page->more;
+	if (!h->unread || h->left || now_ms < h->read_ms || now_ms < h->receiver.due_ms ||
+	    window_fresh(h->window) >= 2 * h->webhook.parallel)
+		return 0;
+	bytes = bytes_left(h, bytes);
+	if (bytes < wanted * h->event_bytes)
+		wanted = bytes / h->event_bytes + (window_bytes(h->window) == 0);
+	return (unsigned)(room < wanted ? room : wanted);
+}
+
+void hook_take(struct hook *h, struct feed_page *page, size_t bytes, int64_t now_ms)
+{
+	size_t               held = window_bytes(h->window), room = window_room(h->window);
+	struct window_event *last = NULL, *next;
+
+	for (struct window_event *e = NULL; (e = window_after(h->window, e)) != NULL;)
+		last = e;
 	h->read_ms = now_ms;
 	h->changed |= strcmp(page->cursor, window_end(h->window)) != 0;
-	window_add(h->window, page);
-	if (!*h->webhook.failed_event && !*h->webhook.skip_event)
-		return;
-	for (size_t i = first; (e = window_at(h->window, i)) != NULL; i++) {
-		event_id(id, e->event);
-		if (strcmp(id, h->webhook.failed_event) == 0 && h->kept.count > 0)
-			e->failing = h->kept;
-		if (strcmp(id, h->webhook.skip_event) != 0)
-			continue;
-		window_delivered(h->window, e);
-		return;
+	h->unread = page->more;
+	h->unread |= !window_add(h->window, page, bytes_left(h, bytes));
+	room -= window_room(h->window);
+	if (room > 0)
+		h->event_bytes = (window_bytes(h->window) - held) / room;
+	for (struct window_event *e = window_after(h->window, last); e && h->known_count > 0; e = next) {
+		next = window_after(h->window, e);
+		known_meet(h, e);
 	}
+	if (!h->unread)
+		h->known_count = 0; /* what was not met is not there any more */
+	if (!h->unread || window_after(h->window, NULL))
+		h->oldest_at = TIME_NONE;
+}
+
+bool hook_is_fresh(const struct hook *h)
+{
+	return strcmp(window_end(h->window), h->webhook.place) == 0;
 }
 
 /* ---- attempts */
@@ -113,7 +236,8 @@ static void attempt_begin(struct hook *h, struct window_event *e, struct sender 
 	                              .id = id,
 	                              .body = body->data,
 	                              .len = body->len,
-	                              .secrets = {h->secrets[0], *h->secrets[1] ? h->secrets[1] : NULL},
+	                              .secrets = {h->secrets[0], *h->secrets[1] ? h->secrets[1] : NULL,
+	                                          *h->secrets[2] ? h->secrets[2] : NULL},
 	                              .arg = e});
 }
 
@@ -196,29 +320,64 @@ void hook_sent(const struct posted *p, int64_t now_ms)
 	h->last_status = p->status;
 	snprintf(h->last_error, sizeof(h->last_error), "%s", p->why);
 	h->changed = true;
+	if (h->flying == 0 && now_ms < h->receiver.due_ms)
+		events_forget(h);
 }
 
 /* ---- what there is */
 
-const struct window_event *hook_failing(struct hook *h, int64_t *due_ms)
+const struct failing *hook_failing(const struct hook *h, char id[EVENT_ID_SIZE], int64_t *due_ms)
 {
-	struct window_event *e;
+	const struct failing *f = NULL;
 
-	for (size_t i = 0; (e = window_at(h->window, i)) != NULL; i++)
+	for (struct window_event *e = NULL; !f && (e = window_after(h->window, e)) != NULL;)
 		if (e->state != EVENT_DELIVERED && e->failing.count > 0) {
-			*due_ms = e->failing.due_ms > h->receiver.due_ms ? e->failing.due_ms : h->receiver.due_ms;
-			return e;
+			event_id(id, e->event);
+			f = &e->failing;
 		}
-	return NULL;
+	for (size_t i = 0; !f && i < h->known_count; i++)
+		if (*h->known[i].id && h->known[i].failing.count > 0) {
+			memcpy(id, h->known[i].id, EVENT_ID_SIZE);
+			f = &h->known[i].failing;
+		}
+	if (f)
+		*due_ms = f->due_ms > h->receiver.due_ms ? f->due_ms : h->receiver.due_ms;
+	return f;
 }
 
-bool hook_rests(struct hook *h, int64_t now_ms)
+int64_t hook_oldest(const struct hook *h)
 {
-	struct window_event *e;
+	const struct window_event *e = window_after(h->window, NULL);
 
-	if (h->flying > 0 || hook_wants(h, now_ms) > 0)
+	return e ? e->event->at : h->oldest_at;
+}
+
+static void id_add(struct text *ids, const char *id)
+{
+	text_format(ids, "%s%s", ids->len ? " " : "", id);
+}
+
+void hook_ahead(const struct hook *h, struct text *ids)
+{
+	char id[EVENT_ID_SIZE];
+
+	for (struct window_event *e = NULL; (e = window_after(h->window, e)) != NULL;)
+		if (e->state == EVENT_DELIVERED) {
+			event_id(id, e->event);
+			id_add(ids, id);
+		}
+	for (size_t i = 0; i < h->known_count; i++)
+		if (*h->known[i].id && h->known[i].delivered)
+			id_add(ids, h->known[i].id);
+}
+
+bool hook_rests(const struct hook *h, int64_t now_ms)
+{
+	struct window_event *e = NULL;
+
+	if (h->flying > 0 || hook_wants(h, HOOK_BYTES, now_ms) > 0)
 		return false;
-	for (size_t i = 0; now_ms >= h->receiver.due_ms && (e = window_at(h->window, i)) != NULL; i++)
+	while (now_ms >= h->receiver.due_ms && (e = window_after(h->window, e)) != NULL)
 		if (e->state == EVENT_WAITS && e->blockers == 0 && e->failing.due_ms <= now_ms)
 			return false;
 	return true;

@@ -7,7 +7,6 @@
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 #include "jobs/address.h"
-#include "jobs/signature.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

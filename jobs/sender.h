@@ -8,7 +8,7 @@
 #ifndef SENDER_H
 #define SENDER_H
 
-#include "engine/base/base.h"
+#include "jobs/signature.h"
 
 struct sender;
 
@@ -26,7 +26,7 @@ struct post {
 	const char *url, *id; /* the id of the event, the same at each attempt */
 	const void *body;
 	size_t      len;
-	const char *secrets[2]; /* NULL: none; one at least */
+	const char *secrets[SECRETS]; /* NULL: none; one at least */
 	void       *arg;
 };
 

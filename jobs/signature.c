@@ -66,8 +66,8 @@ static void signature_add(struct text *to, const unsigned char *key, size_t key_
 	to->len += (size_t)EVP_EncodeBlock((unsigned char *)text_room(to, 2 * sizeof(mac)), mac, sizeof(mac));
 }
 
-bool signature_write(struct text *to, const char *const secrets[2], const char *id, int64_t timestamp, const void *body,
-                     size_t len)
+bool signature_write(struct text *to, const char *const secrets[SECRETS], const char *id, int64_t timestamp,
+                     const void *body, size_t len)
 {
 	size_t        before = to->len;
 	struct text   content = {0};
@@ -76,7 +76,7 @@ bool signature_write(struct text *to, const char *const secrets[2], const char *
 
 	text_format(&content, "%s.%lld.", id, (long long)timestamp);
 	text_bytes(&content, body, len);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < SECRETS; i++) {
 		if (!secrets[i])
 			continue;
 		n = key_read(key, secrets[i]);

@@ -4,7 +4,8 @@
 
 #include "engine/base/text.h"
 
-enum { SECRET_SIZE = 96 }; /* the longest secret and its NUL */
+/* SECRET_SIZE: the longest secret and its NUL. SECRETS: that sign beside each other, at most. */
+enum { SECRET_SIZE = 96, SECRETS = 3 };
 
 /* A new secret: whsec_ and 32 random bytes in base64. */
 void secret_make(char to[SECRET_SIZE]);
@@ -13,7 +14,7 @@ bool secret_valid(const char *secret) MUST_CHECK;
 
 /* Adds the value of webhook-signature: a v1 for each secret that is there, divided by one space. `timestamp` is in
  * whole seconds, of the attempt. False, and nothing is added: there is no secret, or one of them is none. */
-bool signature_write(struct text *to, const char *const secrets[2], const char *id, int64_t timestamp, const void *body,
-                     size_t len) MUST_CHECK;
+bool signature_write(struct text *to, const char *const secrets[SECRETS], const char *id, int64_t timestamp,
+                     const void *body, size_t len) MUST_CHECK;
 
 #endif

@@ -1,10 +1,12 @@
 /* webhook.c - see webhook.h. */
 #include "jobs/webhook.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/read/feed.h"
 
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +21,19 @@ const char *webhook_reason(enum webhook_state s)
 	return s == WEBHOOK_ACTIVE ? NULL : words[s];
 }
 
+static void secret_free(char *secret)
+{
+	if (secret)
+		OPENSSL_cleanse(secret, strlen(secret));
+	free(secret);
+}
+
 void webhook_fini(struct webhook *w)
 {
 	free(w->url);
 	free(w->types);
-	free(w->secret);
-	free(w->secret_before);
+	for (int i = 0; i < SECRETS; i++)
+		secret_free(w->secrets[i]);
 	free(w->place);
 	free(w->last_error);
 	*w = (struct webhook){0};
@@ -46,8 +55,7 @@ void webhook_read(struct webhook *w, const struct db_row *row)
 	                      .from_oldest = db_int(row, 3) != 0,
 	                      .parallel = (unsigned)db_int(row, 4),
 	                      .created_at = time_parse(row->col[5]),
-	                      .secret = mem_copy(row->col[6]),
-	                      .secret_before = mem_copy(row->col[7]),
+	                      .secrets = {mem_copy(row->col[6]), mem_copy(row->col[7]), mem_copy(row->col[22])},
 	                      .rotated_at = time_parse(row->col[8]),
 	                      .state = (enum webhook_state)db_int(row, 9),
 	                      .version = db_int(row, 10),
@@ -59,7 +67,9 @@ void webhook_read(struct webhook *w, const struct db_row *row)
 	                      .failing_since = time_parse(row->col[18]),
 	                      .retry_at = time_parse(row->col[19]),
 	                      .failing_ms = db_int(row, 20),
-	                      .retry_ms = db_int(row, 21)};
+	                      .retry_ms = db_int(row, 21),
+	                      .mark = db_int(row, 23),
+	                      .has_ahead = db_int(row, 24) != 0};
 	short_copy(w->webhook_id, sizeof(w->webhook_id), row->col[0]);
 	short_copy(w->skip_event, sizeof(w->skip_event), row->col[13]);
 	short_copy(w->failed_event, sizeof(w->failed_event), row->col[17]);
@@ -120,17 +130,14 @@ static enum db_result place_find(struct db *db, struct catalogue *c, const char 
 
 /* ---- making, deleting */
 
-static bool texts_equal(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : !a && !b;
-}
-
 /* True: `w` was made by this very call, whose answer was lost. */
 static bool has_secret(const struct vault *v, const struct webhook *w, const char *secret)
 {
 	char kept[SECRET_SIZE];
+	bool is = vault_open(v, w->webhook_id, w->secrets[0], kept) && strcmp(kept, secret) == 0;
 
-	return vault_open(v, w->webhook_id, w->secret, kept) && strcmp(kept, secret) == 0;
+	OPENSSL_cleanse(kept, sizeof(kept));
+	return is;
 }
 
 static enum outcome twin_outcome(const struct vault *v, const struct webhook *w, const struct webhook *asked,
@@ -147,15 +154,17 @@ static enum db_result webhook_insert(struct db *db, const struct vault *v, const
 {
 	struct values  rows = {0};
 	struct text    kept = {0};
+	int64_t        mark;
 	enum db_result result;
 
+	random_bytes(&mark, sizeof(mark));
 	vault_seal(v, asked->webhook_id, secret, &kept);
-	values_row(&rows, V_TEXT(asked->webhook_id), V_TEXT(asked->url), V_TEXT(asked->types),
+	values_row(&rows, V_TEXT(asked->webhook_id), V_INT(mark & INT64_MAX), V_TEXT(asked->url), V_TEXT(asked->types),
 	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place), V_CLOCK,
 	           V_CLOCK, V_CLOCK);
 	result = txn_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);
-	text_fini(&kept);
+	secret_free(kept.data);
 	return result;
 }
 
@@ -211,10 +220,13 @@ enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *we
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = place_choose(db, c, out, from, &place, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = txn_ask(
-			db, WEBHOOK_ENABLE,
-			&(struct fill){.webhook = webhook_id, .moves = place != NULL, .cursor = place, .skip = skip},
-			NULL, NULL);
+		result = txn_ask(db, WEBHOOK_ENABLE,
+		                 &(struct fill){.webhook = webhook_id,
+		                                .mark = out->mark,
+		                                .moves = place != NULL,
+		                                .cursor = place,
+		                                .skip = skip},
+		                 NULL, NULL);
 	free(place);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = webhook_find(db, webhook_id, out, outcome);
@@ -230,8 +242,11 @@ enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *
 	if (result != DB_OK || *outcome != OUTCOME_OK || has_secret(v, out, secret))
 		return result;
 	vault_seal(v, webhook_id, secret, &kept);
-	result = txn_ask(db, WEBHOOK_ROTATE, &(struct fill){.webhook = webhook_id, .secret = kept.data}, NULL, NULL);
-	text_fini(&kept);
+	result = txn_ask(db, WEBHOOK_ROTATE,
+	                 &(struct fill){.webhook = webhook_id, .mark = out->mark, .secret = kept.data}, NULL, NULL);
+	secret_free(kept.data);
+	if (result == DB_OK && db_changed(db) == 0)
+		return DB_RETRY; /* it is another one by now, or gone */
 	if (result == DB_OK)
 		result = webhook_find(db, webhook_id, out, outcome);
 	return result;

@@ -32,11 +32,12 @@ struct webhook {
 	bool               from_oldest;
 	unsigned           parallel; /* deliveries at once, 1 to PARALLEL_MAX */
 	int64_t            created_at;
-	char              *secret, *secret_before; /* as they are kept; before NULL: only one signs */
-	int64_t            rotated_at;             /* TIME_NONE: never */
+	char              *secrets[SECRETS]; /* as they are kept: the one in use, those before; NULL: does not sign */
+	int64_t            rotated_at;       /* TIME_NONE: never */
 	enum webhook_state state;
-	int64_t            version;
-	char              *place;                     /* the cursor behind all that was delivered */
+	int64_t            mark, version;             /* the row's own; of its claims */
+	char              *place;                     /* the cursor behind all that was delivered .. */
+	bool               has_ahead;                 /* .. but for some events behind it */
 	int64_t            age_ms;                    /* of the oldest event that is not delivered; 0: there is none */
 	char               skip_event[EVENT_ID_SIZE]; /* is passed over; empty: none */
 	int                last_status;               /* of the last attempt; 0: no answer; -1: there was no attempt */
@@ -44,7 +45,7 @@ struct webhook {
 	int64_t            failures;                  /* failed attempts in a row .. */
 	char               failed_event[EVENT_ID_SIZE]; /* .. of this event */
 	int64_t            failing_since, retry_at;     /* TIME_NONE: it does not fail */
-	int64_t            failing_ms, retry_ms;        /* how long ago, and how long to come, both from now */
+	int64_t            failing_ms, retry_ms; /* how long it was tried, and how long from now to the next try */
 };
 void webhook_fini(struct webhook *w);
 /* A row of a statement that selects {webhook_columns}; `w` is overwritten. */
@@ -65,7 +66,7 @@ enum db_result webhook_delete(struct db *db, const char *webhook_id) MUST_CHECK;
  * goes on; NULL: none. skip: the event that failed is passed over. *outcome: OUTCOME_OK, NO_WEBHOOK or EVENTS_OFF. */
 enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *webhook_id, const char *from, bool skip,
                               struct webhook *out, enum outcome *outcome) MUST_CHECK;
-/* `secret` signs from now on, and the one before signs beside it for a day. *outcome: OUTCOME_OK or NO_WEBHOOK. */
+/* `secret` signs from now on, and those before sign beside it, each for a day. *outcome: OUTCOME_OK or NO_WEBHOOK. */
 enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *webhook_id, const char *secret,
                               struct webhook *out, enum outcome *outcome) MUST_CHECK;
 

@@ -1,16 +1,19 @@
 -- Webhooks: what clients ask of them, and what a deliverer writes. A webhook is one row, found by its id; those that a
--- deliverer may take by index claim, its own ones by index task.
+-- deliverer may take by index claim, its own ones by index task. Who has read a row writes it with its mark, as a
+-- webhook that was deleted and made anew under its id is another one.
 
 -- piece: webhook_columns
--- The secret before signs for a day. The age is that of the oldest event that is not delivered, as far as a deliverer
--- who is there knows.
+-- A secret that was replaced signs for a day. The age is that of the oldest event that is not delivered, as far as a
+-- deliverer who is there knows. Failures last as long as somebody tries: behind the time of a try that nobody made,
+-- because no deliverer was there or the clock was moved, nothing counts.
 w.webhook_id, w.url, w.types, w.from_oldest, w.parallel, w.created_at, w.secret,
 IF(w.rotated_at > UTC_TIMESTAMP(3) - INTERVAL 1 DAY, w.secret_before, NULL), w.rotated_at, w.state, w.version, w.place,
 IF(w.behind = 0 AND w.due_at > UTC_TIMESTAMP(3), 0,
    GREATEST(0, TIMESTAMPDIFF(MICROSECOND, w.waits_since, UTC_TIMESTAMP(3)) DIV 1000)),
 w.skip_event, w.last_status, w.last_error, w.failures, w.failed_event, w.failing_since, w.retry_at,
-GREATEST(0, TIMESTAMPDIFF(MICROSECOND, w.failing_since, UTC_TIMESTAMP(3)) DIV 1000),
-TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), w.retry_at) DIV 1000
+GREATEST(0, TIMESTAMPDIFF(MICROSECOND, w.failing_since, LEAST(w.retry_at, UTC_TIMESTAMP(3))) DIV 1000),
+TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), w.retry_at) DIV 1000,
+IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark, w.ahead IS NOT NULL
 
 -- name: webhook_find
 SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id = {webhook};
@@ -19,9 +22,9 @@ SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id = {webhook};
 SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id > {after_code} ORDER BY w.webhook_id LIMIT {limit};
 
 -- name: webhook_insert
--- Rows: (webhook_id, url, types, from_oldest, parallel, secret, place, now, now, now), one.
-INSERT INTO webhook (webhook_id, url, types, from_oldest, parallel, secret, place, created_at, due_at, waits_since)
-VALUES {rows};
+-- Rows: (webhook_id, mark, url, types, from_oldest, parallel, secret, place, now, now, now), one.
+INSERT INTO webhook
+  (webhook_id, mark, url, types, from_oldest, parallel, secret, place, created_at, due_at, waits_since) VALUES {rows};
 
 -- name: webhook_delete
 DELETE FROM webhook WHERE webhook_id = {webhook};
@@ -29,26 +32,36 @@ DELETE FROM webhook WHERE webhook_id = {webhook};
 -- name: webhook_enable
 -- Takes the webhook from whoever serves it. {moves}: its place is {cursor} from now on. {skip}: the event that failed
 -- is passed over; asked twice it is the same event. A webhook that is well and stays where it is changes nothing: what
--- was delivered ahead of its place would go out again.
+-- is being delivered would go out again.
 UPDATE webhook
    SET skip_event = IF({skip}, COALESCE(failed_event, skip_event), IF({moves}, NULL, skip_event)),
-       place = IF({moves}, {cursor}, place), waits_since = IF({moves}, UTC_TIMESTAMP(3), waits_since),
+       place = IF({moves}, {cursor}, place), ahead = IF({moves}, NULL, ahead),
+       waits_since = IF({moves}, UTC_TIMESTAMP(3), waits_since),
        state = {active}, due_at = UTC_TIMESTAMP(3), task_id = NULL, version = version + 1,
        failures = 0, failed_event = NULL, failing_since = NULL, retry_at = NULL
- WHERE webhook_id = {webhook} AND (state <> {active} OR failures > 0 OR {moves});
+ WHERE webhook_id = {webhook} AND mark = {mark} AND (state <> {active} OR failures > 0 OR {moves});
 
 -- name: webhook_rotate
-UPDATE webhook SET secret_before = secret, secret = {secret}, rotated_at = UTC_TIMESTAMP(3)
- WHERE webhook_id = {webhook};
+-- The oldest of the secrets that sign keeps its day, however often the call comes: it may be the one in use.
+UPDATE webhook
+   SET secret_oldest = IF(oldest_until > UTC_TIMESTAMP(3), secret_oldest, secret_before),
+       oldest_until = IF(oldest_until > UTC_TIMESTAMP(3), oldest_until, rotated_at + INTERVAL 1 DAY),
+       secret_before = secret, secret = {secret}, rotated_at = UTC_TIMESTAMP(3)
+ WHERE webhook_id = {webhook} AND mark = {mark};
 
 -- name: webhook_claim
--- Takes up to {limit} webhooks that nobody serves, or whose deliverer went silent, for {task}.
+-- Takes up to {limit} webhooks that nobody serves, or whose deliverer went silent, for {task}, which renews its own
+-- ones, and does not open the secrets {list}. A lease is an hour at most: a later end was given by a clock ahead.
 UPDATE webhook FORCE INDEX (claim)
    SET task_id = {task}, version = version + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND
- WHERE state = {active} AND due_at <= UTC_TIMESTAMP(3) LIMIT {limit};
+ WHERE state = {active} AND (due_at <= UTC_TIMESTAMP(3) OR due_at > UTC_TIMESTAMP(3) + INTERVAL 2 HOUR)
+   AND (task_id IS NULL OR task_id <> {task}) AND secret NOT IN ({list}) LIMIT {limit};
 
 -- name: webhook_mine
 SELECT {webhook_columns} FROM webhook w FORCE INDEX (task) WHERE w.task_id = {task} AND w.state = {active};
+
+-- name: webhook_ahead
+SELECT ahead FROM webhook WHERE webhook_id = {webhook} AND mark = {mark};
 
 -- name: webhook_renew
 -- Renews the lease of all that {task} has. Where nothing waits, this was a look.
@@ -63,14 +76,15 @@ UPDATE webhook FORCE INDEX (task) SET due_at = UTC_TIMESTAMP(3), task_id = NULL
 -- name: webhook_save
 -- What a deliverer knows. One row, or the webhook is another's by now, or was enabled or deleted.
 UPDATE webhook
-   SET state = {state}, place = {cursor}, behind = {behind}, waits_since = IF({behind}, {from_at}, UTC_TIMESTAMP(3)),
+   SET state = {state}, place = {cursor}, ahead = {ahead}, behind = {behind},
+       waits_since = IF({behind}, {from_at}, UTC_TIMESTAMP(3)),
        due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, last_status = NULLIF({status}, -1), last_error = {error},
        failures = {failures}, failed_event = {event},
        failing_since = IF({failures}, UTC_TIMESTAMP(3) - INTERVAL {failing_ms} * 1000 MICROSECOND, NULL),
        retry_at = IF({failures}, UTC_TIMESTAMP(3) + INTERVAL {pause_ms} * 1000 MICROSECOND, NULL)
- WHERE webhook_id = {webhook} AND task_id = {task} AND version = {version} AND state = {active};
+ WHERE webhook_id = {webhook} AND mark = {mark} AND task_id = {task} AND version = {version} AND state = {active};
 
 -- name: webhook_pass
 -- Leaves the webhook to another deliverer.
-UPDATE webhook SET task_id = NULL, due_at = UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
- WHERE webhook_id = {webhook} AND task_id = {task};
+UPDATE webhook SET task_id = NULL, due_at = UTC_TIMESTAMP(3)
+ WHERE webhook_id = {webhook} AND mark = {mark} AND task_id = {task};

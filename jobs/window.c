@@ -1,6 +1,6 @@
-/* window.c - see window.h. Events stand in a ring, by their number. Each of an event's subjects is a tie, which stands
- * in a table by the hash of its name until the event is delivered; of one name the ties form a chain, in the order of
- * the events. Two names of one hash only wait for each other. */
+/* window.c - see window.h. Events stand in the pages that they came with. Each of an event's subjects is a tie, which
+ * stands in a table by the hash of its name until the event is delivered; of one name the ties form a chain, in the
+ * order of the events. Two names of one hash only wait for each other. */
 #include "jobs/window.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
@@ -18,24 +18,24 @@ struct tie {
 };
 
 struct page {
-	struct feed_page page;
-	uint64_t         first; /* number of its first event */
-	struct page     *next;
+	struct feed_page    page;
+	uint64_t            first; /* number of its first event */
+	struct page        *next;
+	struct window_event events[];
 };
 
 struct window {
-	struct page        *oldest, *newest; /* pages that are not passed yet */
-	uint64_t            head, tail;      /* numbers of the oldest event, and of the one behind the newest */
-	size_t              fresh;
-	char               *place, *end;
-	struct tie         *table[TABLE]; /* the newest first */
-	size_t              max;
-	struct window_event ring[];
+	struct page *oldest, *newest; /* pages that are not passed yet */
+	uint64_t     head, tail;      /* numbers of the oldest event, and of the one behind the newest */
+	size_t       fresh, bytes;
+	char        *place, *end;
+	struct tie  *table[TABLE]; /* the newest first */
+	size_t       max;
 };
 
 struct window *window_new(size_t max, const char *place)
 {
-	struct window *w = mem_alloc(sizeof(*w) + max * sizeof(*w->ring));
+	struct window *w = mem_alloc(sizeof(*w));
 
 	w->max = max;
 	w->place = mem_copy(place);
@@ -45,18 +45,24 @@ struct window *window_new(size_t max, const char *place)
 
 static void page_free(struct page *p)
 {
+	for (size_t i = 0; i < p->page.count; i++)
+		free(p->events[i].ties);
 	feed_page_fini(&p->page);
 	free(p);
 }
 
-void window_free(struct window *w)
+static void pages_free(struct window *w)
 {
-	for (uint64_t n = w->head; n < w->tail; n++)
-		free(w->ring[n % w->max].ties);
 	for (struct page *p = w->oldest, *next; p; p = next) {
 		next = p->next;
 		page_free(p);
 	}
+	w->oldest = w->newest = NULL;
+}
+
+void window_free(struct window *w)
+{
+	pages_free(w);
 	free(w->place);
 	free(w->end);
 	free(w);
@@ -150,25 +156,83 @@ static void pages_pass(struct window *w)
 		w->newest = NULL;
 }
 
-void window_add(struct window *w, struct feed_page *page)
+static size_t lines_bytes(size_t lines)
 {
-	struct page *p = mem_alloc(sizeof(*p));
+	return lines * sizeof(struct line);
+}
+
+static size_t event_bytes(const struct feed_event *e)
+{
+	size_t bytes = sizeof(struct window_event) + sizeof(*e) + e->units_count * sizeof(*e->units);
+
+	if (e->reservation)
+		bytes += sizeof(*e->reservation) + lines_bytes(e->reservation->lines_count);
+	if (e->movement)
+		bytes += sizeof(*e->movement) + lines_bytes(e->movement->lines_count);
+	return bytes;
+}
+
+/* The number and the time of the event stay. */
+static void event_shed(struct window *w, struct window_event *e)
+{
+	reservation_free(e->event->reservation);
+	movement_free(e->event->movement);
+	free(e->event->units);
+	e->event->reservation = NULL;
+	e->event->movement = NULL;
+	e->event->units = NULL;
+	e->event->units_count = 0;
+	w->bytes -= e->bytes;
+	e->bytes = event_bytes(e->event);
+	w->bytes += e->bytes;
+}
+
+/* Leaves out what does not fit in. */
+static bool page_cut(struct feed_page *page, size_t bytes)
+{
+	size_t count = 0;
+	char  *cursor;
+
+	for (; count < page->count; count++) {
+		size_t more = event_bytes(page->events[count]);
+
+		if (count > 0 && more > bytes)
+			break;
+		bytes -= more < bytes ? more : bytes;
+	}
+	if (count == page->count)
+		return false;
+	cursor = feed_cursor(page, count);
+	while (page->count > count)
+		feed_event_free(page->events[--page->count]);
+	place_set(&page->cursor, cursor);
+	return true;
+}
+
+bool window_add(struct window *w, struct feed_page *page, size_t bytes)
+{
+	bool         cut = page_cut(page, bytes);
+	struct page *p = mem_alloc(sizeof(*p) + page->count * sizeof(*p->events));
 
 	assert(page->count <= window_room(w));
 	p->page = *page;
 	p->first = w->tail;
 	*page = (struct feed_page){0};
 	for (size_t i = 0; i < p->page.count; i++) {
-		struct window_event *e = &w->ring[w->tail++ % w->max];
+		struct window_event *e = &p->events[i];
 
-		*e = (struct window_event){.event = p->page.events[i], .fresh = true};
+		*e = (struct window_event){.event = p->page.events[i], .fresh = true, .page = p};
+		e->bytes = event_bytes(e->event);
+		w->bytes += e->bytes;
 		ties_make(w, e);
 	}
+	w->tail += p->page.count;
 	w->fresh += p->page.count;
 	place_set(&w->end, mem_copy(p->page.cursor));
 	*(w->newest ? &w->newest->next : &w->oldest) = p;
 	w->newest = p;
 	pages_pass(w);
+	return !cut;
 }
 
 static void event_leaves(struct window *w, struct window_event *e, int state)
@@ -183,9 +247,22 @@ void window_delivered(struct window *w, struct window_event *e)
 	assert(e->state != EVENT_DELIVERED);
 	event_leaves(w, e, EVENT_DELIVERED);
 	ties_cut(w, e);
-	while (w->head < w->tail && w->ring[w->head % w->max].state == EVENT_DELIVERED)
+	event_shed(w, e);
+	while ((e = window_after(w, NULL)) && e->state == EVENT_DELIVERED) {
+		w->bytes -= e->bytes;
 		w->head++;
-	pages_pass(w);
+		pages_pass(w);
+	}
+}
+
+void window_empty(struct window *w)
+{
+	window_place(w);
+	pages_free(w);
+	memset(w->table, 0, sizeof(w->table));
+	place_set(&w->end, mem_copy(w->place));
+	w->head = w->tail = 0;
+	w->fresh = w->bytes = 0;
 }
 
 /* ---- what there is */
@@ -200,16 +277,24 @@ size_t window_fresh(const struct window *w)
 	return w->fresh;
 }
 
-struct window_event *window_at(struct window *w, size_t i)
+size_t window_bytes(const struct window *w)
 {
-	return i < w->tail - w->head ? &w->ring[(w->head + i) % w->max] : NULL;
+	return w->bytes;
+}
+
+struct window_event *window_after(const struct window *w, const struct window_event *e)
+{
+	struct page *p = e ? e->page : w->oldest;
+	size_t       i = e ? (size_t)(e - p->events) + 1 : p ? (size_t)(w->head - p->first) : 0;
+
+	for (; p && i == p->page.count; i = 0)
+		p = p->next;
+	return p ? &p->events[i] : NULL;
 }
 
 struct window_event *window_next(struct window *w, bool in_order, int64_t now_ms, int64_t *due_ms)
 {
-	for (uint64_t n = w->head; n < w->tail; n++) {
-		struct window_event *e = &w->ring[n % w->max];
-
+	for (struct window_event *e = NULL; (e = window_after(w, e)) != NULL;) {
 		if (e->state == EVENT_WAITS && e->blockers == 0) {
 			if (e->failing.due_ms <= now_ms) {
 				event_leaves(w, e, EVENT_FLIES);

@@ -4,11 +4,13 @@
 #include "jobs/signature.h"
 #include "tests/flow.h"
 #include "tests/inbox.h"
+#include "tests/steps.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ALLOW   "--webhooks-allow 127.0.0.0/8"
@@ -72,9 +74,9 @@ static void expect_only(const char *path, int status, size_t count)
 	             inbox_count(path, status), count, path, status);
 }
 
-static void expect_signed(const struct received *in, const char *first, const char *second)
+static void expect_signed(const struct received *in, const char *first, const char *second, const char *third)
 {
-	const char *const secrets[2] = {first, second};
+	const char *const secrets[SECRETS] = {first, second, third};
 	struct text       is = {0};
 
 	cr_assert(signature_write(&is, secrets, in->id, atoll(in->timestamp), in->body, in->len));
@@ -104,7 +106,7 @@ Test(deliver, every_event_in_order)
 		cr_expect_str_eq(received_member(&in, "type"), i % 2 ? "reservation.confirmed" : "reservation.held");
 		cr_expect_str_eq(received_member(&in, "id"), in.id);
 		cr_expect(!strchr(in.id, '.'));
-		expect_signed(&in, secret, NULL);
+		expect_signed(&in, secret, NULL, NULL);
 	}
 	flow_steps("wait raw GET /v1/webhooks/W  -> state=active failures=0 last_status=200 cursor_age_s=0",
 	           "signal D TERM",
@@ -135,27 +137,41 @@ Test(deliver, from_the_oldest_and_only_some_types)
 	flow_end();
 }
 
-/* Signed with both for a day. */
+/* Signed with all that were told in a day, and with the one in use before, however often that was. */
 Test(deliver, rotated)
 {
-	char            first[SECRET_SIZE] = "", second[SECRET_SIZE] = "rotate";
+	char            secrets[4][SECRET_SIZE] = {"", "rotate", "rotate", "rotate"};
 	struct received in;
 
 	begin();
-	webhook_secret("W", first);
+	webhook_secret("W", secrets[0]);
 	flow_step(DELIVER);
-	webhook_secret("W", second);
+	webhook_secret("W", secrets[1]);
 	usleep(2000000); /* within a second, and a busy machine's other one */
 	flow_step("reserve R1 A=1 -> 201");
 	expect_came("/W", 200, 1);
 	in = inbox_get("/W", 0);
-	expect_signed(&in, second, first);
-	flow_step("tick 86401");
+	expect_signed(&in, secrets[1], secrets[0], NULL);
+	flow_step("tick 3600");
+	webhook_secret("W", secrets[2]);
+	webhook_secret("W", secrets[3]);
 	usleep(2000000);
 	flow_step("reserve R2 A=1 -> 201");
 	expect_came("/W", 200, 2);
 	in = inbox_get("/W", 1);
-	expect_signed(&in, second, NULL);
+	expect_signed(&in, secrets[3], secrets[2], secrets[0]);
+	flow_step("tick 83000");
+	usleep(2000000);
+	flow_step("reserve R3 A=1 -> 201");
+	expect_came("/W", 200, 3);
+	in = inbox_get("/W", 2);
+	expect_signed(&in, secrets[3], secrets[2], NULL);
+	flow_step("tick 3600");
+	usleep(2000000);
+	flow_step("reserve R4 A=1 -> 201");
+	expect_came("/W", 200, 4);
+	in = inbox_get("/W", 3);
+	expect_signed(&in, secrets[3], NULL, NULL);
 	flow_end();
 }
 
@@ -243,11 +259,48 @@ Test(deliver, the_schedule_survives_a_restart)
 	flow_steps("wait raw GET /v1/webhooks/W -> failures=3 state=active",
 	           "signal D TERM",
 	           "end D -> 0",
-	           "tick 432000");
+	           "sql UPDATE webhook SET failing_since = failing_since - INTERVAL 5 DAY -> ",
+	           "tick 2000");
 	inbox_answers("/W", (struct manner){.status = 502, .times = 1});
 	flow_steps(DELIVER,
 	           "wait raw GET /v1/webhooks/W -> state=off reason=failed failures=4 last_status=502");
 	flow_steps("raw POST /v1/webhooks/W/enable -> state=active failures=0");
+	expect_came("/W", 200, 1);
+	flow_end();
+}
+
+/* Days that nobody has tried are no failures: nobody was there, or the clock was moved. Who serves the webhook keeps
+ * its pause, too. */
+Test(deliver, a_clock_that_is_moved_switches_nothing_off)
+{
+	begin();
+	webhook("W", "");
+	inbox_answers("/W", (struct manner){.status = 500});
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/W", 500, 1);
+	flow_steps("wait raw GET /v1/webhooks/W -> failures=1",
+	           "tick 700000");
+	expect_only("/W", 0, 1);
+	expect_came("/W", 500, 2);
+	flow_steps("wait raw GET /v1/webhooks/W -> failures=2 state=active",
+	           "signal D KILL",
+	           "end D -> 137",
+	           "tick 700000",
+	           DELIVER);
+	expect_came("/W", 500, 3);
+	flow_step("wait raw GET /v1/webhooks/W -> failures=3 state=active");
+	flow_end();
+}
+
+/* A lease lasts an hour at most. */
+Test(deliver, a_lease_of_a_clock_that_was_ahead_is_none)
+{
+	begin();
+	webhook("W", "");
+	flow_steps("reserve R1 A=1 -> 201",
+	           "sql UPDATE webhook SET task_id = 7, due_at = UTC_TIMESTAMP(3) + INTERVAL 8 DAY -> ",
+	           DELIVER);
 	expect_came("/W", 200, 1);
 	flow_end();
 }
@@ -373,6 +426,30 @@ Test(deliver, parallel_is_a_thousand_ahead_at_most)
 	flow_end();
 }
 
+/* What was delivered ahead of one that is not taken stays delivered. */
+Test(deliver, parallel_and_given_back)
+{
+	begin();
+	webhook("W", ",'parallel':8,'types':['reservation.held']");
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
+	flow_step("reserve FIRST A=1 -> 201");
+	flow_step(DELIVER);
+	expect_came("/W", 500, 1);
+	flow_repeat("batch", " R# A=1 |", 299, " R299 A=1 -> 201 | ...");
+	expect_came("/W", 200, 300);
+	inbox_answers("/W", (struct manner){.status = 500, .times = 1});
+	flow_steps("signal D TERM",
+	           "end D -> 0",
+	           DELIVER);
+	expect_came("/W", 500, 2);
+	flow_steps("wait sql SELECT failures, LENGTH(ahead) > 2000 FROM webhook -> 2,1",
+	           "raw POST /v1/webhooks/W/enable -> 200 failures=0");
+	expect_only("/W", 200, 301);
+	expect_only("/W", 0, 303);
+	flow_step("wait sql SELECT failures, ISNULL(ahead) FROM webhook -> 0,1");
+	flow_end();
+}
+
 Test(deliver, one_that_hangs_holds_up_nobody)
 {
 	begin();
@@ -453,6 +530,19 @@ Test(deliver, two_deliverers_serve_each_webhook_once)
 	flow_end();
 }
 
+/* Eight at a time, twice a second, would take 25 s. */
+Test(deliver, all_webhooks_are_claimed_at_once)
+{
+	begin();
+	webhook("W", "");
+	flow_steps("sql INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, place,"
+	           " waits_since) SELECT CONCAT('W', seq), url, 0, 1, created_at, secret, due_at, place, waits_since"
+	           " FROM webhook, seq_1_to_399 -> ",
+	           DELIVER,
+	           "wait:12 sql SELECT COUNT(*) FROM webhook WHERE task_id IS NOT NULL -> 400");
+	flow_end();
+}
+
 Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
 {
 	begin();
@@ -468,28 +558,116 @@ Test(deliver, deleted_and_switched_off_ones_stop_within_a_second)
 	flow_end();
 }
 
-/* Whoever has another key, or none, leaves the webhook to others. */
+/* The copy has the deliverer's own number in the row: nothing else tells that what is remembered is void. */
+Test(deliver, restored_under_it)
+{
+	begin();
+	webhook("W", "");
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/W", 200, 1);
+	flow_steps("wait sql SELECT last_status FROM webhook -> 200",
+	           "sql CREATE TABLE copy_event AS SELECT * FROM event -> ",
+	           "sql CREATE TABLE copy_writer AS SELECT * FROM writer -> ",
+	           "sql CREATE TABLE copy_webhook AS SELECT * FROM webhook -> ",
+	           "reserve R2 A=1 -> 201");
+	expect_came("/W", 200, 2);
+	flow_steps("wait sql SELECT w.place = c.place FROM webhook w JOIN copy_webhook c -> 0",
+	           "sql BEGIN NOT ATOMIC DELETE FROM event; INSERT INTO event SELECT * FROM copy_event;"
+	           " DELETE FROM writer; INSERT INTO writer SELECT * FROM copy_writer;"
+	           " UPDATE webhook w JOIN copy_webhook c SET w.place = c.place; END -> ",
+	           "cut",
+	           "reserve R3 A=1 -> 201");
+	expect_only("/W", 200, 3);
+	flow_steps("wait raw GET /v1/webhooks/W -> state=active failures=0",
+	           BY_HAND);
+	flow_end();
+}
+
+/* The new one has an address, types, a secret and a place of its own. */
+Test(deliver, deleted_and_made_anew_under_its_id)
+{
+	char            secret[SECRET_SIZE] = "";
+	struct received in;
+
+	begin();
+	flow_step("raw POST /v1/webhooks {'webhook_id':'W','url':'http://127.0.0.1:%d/OLD'} -> 201", port);
+	flow_steps(DELIVER,
+	           "reserve R1 A=1 -> 201");
+	expect_came("/OLD", 200, 1);
+	flow_step("raw DELETE /v1/webhooks/W -> 204");
+	webhook_secret("W", secret);
+	flow_steps("wait sql SELECT COUNT(*) FROM webhook WHERE task_id IS NULL -> 0",
+	           "reserve R2 A=1 -> 201");
+	expect_only("/W", 200, 1);
+	in = inbox_get("/W", 0);
+	cr_expect_str_eq(received_member(&in, "data.order_id"), "R2");
+	expect_signed(&in, secret, NULL, NULL);
+	expect_only("/OLD", 0, 1);
+	flow_end();
+}
+
+static void key_write(char path[300], const char *name, const char *key)
+{
+	FILE *file;
+
+	snprintf(path, 300, "%s/%s.%s", scratch_dir(), flow_scratch()->name, name);
+	file = fopen(path, "we");
+	cr_assert(file && fputs(key, file) >= 0 && fclose(file) == 0 && chmod(path, 0600) == 0);
+}
+
+/* Whoever has another key, or none, leaves the webhook to others, at once and for good. */
 Test(deliver, sealed_for_another)
 {
-	char  key[300];
-	FILE *file;
+	char key[300];
 
 	port = inbox_open();
 	flow_begin();
-	snprintf(key, sizeof(key), "%s/%s.vault", scratch_dir(), flow_scratch()->name);
-	file = fopen(key, "we");
-	cr_assert(file && fputs("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", file) >= 0 && fclose(file) == 0);
+	key_write(key, "vault", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
 	flow_step("serve --lanes 1 " ALLOW " --webhooks-key %s", key);
 	flow_step("receipt A +10 -> 201");
 	webhook("W", "");
 	flow_steps("reserve R1 A=1 -> 201",
-	           DELIVER);
-	expect_only("/W", 0, 0);
-	flow_steps("signal D TERM",
-	           "end D -> 0 ~event=webhook_sealed",
-	           "tick 61");
+	           DELIVER,
+	           "wait sql SELECT version > 0, IFNULL(task_id, 0), due_at <= UTC_TIMESTAMP(3) FROM webhook -> 1,0,1");
 	flow_step("start E work deliver " ALLOW " --webhooks-key %s", key);
 	expect_came("/W", 200, 1);
+	flow_steps("reserve R2 A=1 -> 201",
+	           "signal D TERM",
+	           "end D -> 0 ~event=webhook_sealed");
+	expect_only("/W", 200, 2);
 	unlink(key);
+	flow_end();
+}
+
+/* The first key seals, each of them opens. */
+Test(deliver, the_key_is_changed)
+{
+	char old[300], new[300];
+
+	port = inbox_open();
+	flow_begin();
+	key_write(old, "old", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+	key_write(new, "new", "HxECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+	flow_step("serve --lanes 1 " ALLOW " --webhooks-key %s", old);
+	flow_step("receipt A +10 -> 201");
+	webhook("V", "");
+	webhook("W", "");
+	flow_step("serve --lanes 1 " ALLOW " --webhooks-key %s --webhooks-key %s", new, old);
+	flow_step("start D work deliver " ALLOW " --webhooks-key %s,%s", new, old);
+	flow_steps("reserve R1 A=1 -> 201",
+	           "raw POST /v1/webhooks/W/rotate -> 200");
+	expect_came("/V", 200, 1);
+	expect_came("/W", 200, 1);
+	flow_steps("signal D TERM",
+	           "end D -> 0");
+	flow_step("start E work deliver " ALLOW " --webhooks-key %s", new);
+	flow_step("reserve R2 A=1 -> 201");
+	expect_came("/W", 200, 2);
+	expect_only("/V", 200, 1);
+	flow_steps("signal E TERM",
+	           "end E -> 0 ~event=webhook_sealed '~webhook=W hint' '~webhook=V hint'");
+	unlink(old);
+	unlink(new);
 	flow_end();
 }

@@ -88,7 +88,7 @@ static struct sender *sender_to_loopback(int timeout_ms)
 
 Test(sender, sends_what_standard_webhooks_asks_for)
 {
-	static const char *const secrets[] = {SECRET, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="};
+	static const char *const secrets[SECRETS] = {SECRET, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="};
 	static struct receiver   r = {.answer = RECEIVER_GOOD};
 	struct sender           *s = sender_to_loopback(0);
 	struct post              p = {.id = "7-63f1c2a9b1e00-0", .body = BODY, .len = strlen(BODY), .arg = &r};
@@ -345,7 +345,7 @@ Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 	shutdown(r.fd, SHUT_RDWR);
 	close(r.fd);
 	done = deliver(s, url);
-	cr_expect(strstr(done.why, "connect"), "%s", done.why);
+	cr_expect(!done.delivered && strncmp(done.why, "refused: ", 9) != 0, "%s", done.why);
 	text_fini(&r.last);
 	sender_free(s);
 }

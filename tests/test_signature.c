@@ -95,7 +95,7 @@ Test(signature, is_that_of_standardwebhooks)
 	while ((len = getline(&line, &room, file)) > 0) {
 		char       *rest = line, *secret = part(&rest), *id = part(&rest), *time = part(&rest);
 		char       *signature = part(&rest);
-		const char *secrets[2] = {strsep(&secret, ","), secret};
+		const char *secrets[SECRETS] = {strsep(&secret, ","), secret};
 
 		line[len - 1] = '\0';
 		text_reset(&said);
@@ -113,7 +113,7 @@ Test(signature, is_that_of_standardwebhooks)
 static void line_write(FILE *to, int n)
 {
 	char        first[SECRET_SIZE], second[SECRET_SIZE], body[3000];
-	const char *secrets[2] = {first, n % 2 ? second : NULL};
+	const char *secrets[SECRETS] = {first, n % 2 ? second : NULL};
 	struct text said = {0};
 	uint16_t    chance;
 
@@ -154,11 +154,11 @@ Test(signature, needs_a_secret)
 			   "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 	text_add(&said, "before");
-	cr_expect_not(signature_write(&said, (const char *const[2]){NULL, NULL}, "1-1-1", 1, "{}", 2));
-	cr_expect_not(signature_write(&said, (const char *const[2]){good, "whsec_"}, "1-1-1", 1, "{}", 2));
-	cr_expect_not(signature_write(&said, (const char *const[2]){"none", good}, "1-1-1", 1, "{}", 2));
+	cr_expect_not(signature_write(&said, (const char *const[SECRETS]){NULL, NULL}, "1-1-1", 1, "{}", 2));
+	cr_expect_not(signature_write(&said, (const char *const[SECRETS]){good, "whsec_"}, "1-1-1", 1, "{}", 2));
+	cr_expect_not(signature_write(&said, (const char *const[SECRETS]){"none", good}, "1-1-1", 1, "{}", 2));
 	cr_expect_str_eq(said.data, "before");
-	cr_expect(signature_write(&said, (const char *const[2]){NULL, good}, "1-1-1", 1, "{}", 2));
+	cr_expect(signature_write(&said, (const char *const[SECRETS]){NULL, good}, "1-1-1", 1, "{}", 2));
 	cr_expect_eq(said.len, strlen("before") + strlen("v1,") + 44);
 	text_fini(&said);
 }

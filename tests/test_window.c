@@ -19,7 +19,7 @@ static struct feed_event *of_order(const char *order_id, const char *cause)
 }
 
 /* Events of these orders, divided by spaces; A<B is one of A that B has caused. */
-static void add(struct window *w, const char *orders, const char *cursor)
+static struct feed_page page_of(const char *orders, const char *cursor)
 {
 	struct feed_page page = {.cursor = mem_copy(cursor)};
 	char            *rest = strdupa(orders);
@@ -32,7 +32,14 @@ static void add(struct window *w, const char *orders, const char *cursor)
 		page.events = mem_reach(page.events, page.count, &page.max, sizeof(struct feed_event *));
 		page.events[page.count++] = of_order(order, cause ? cause : "");
 	}
-	window_add(w, &page);
+	return page;
+}
+
+static void add(struct window *w, const char *orders, const char *cursor)
+{
+	struct feed_page page = page_of(orders, cursor);
+
+	cr_expect(window_add(w, &page, SIZE_MAX));
 }
 
 /* The order of the next event; "-": none may go. */
@@ -108,7 +115,7 @@ Test(window, passed_over)
 
 	add(w, "A A A", "one");
 	cr_expect_str_eq(next(w, &first), "A");
-	window_delivered(w, window_at(w, 1));
+	window_delivered(w, window_after(w, window_after(w, NULL)));
 	cr_expect_str_eq(next(w, &e), "-");
 	window_delivered(w, first);
 	cr_expect_eq(window_room(w), 9);
@@ -160,5 +167,36 @@ Test(window, a_failure_has_its_time)
 	cr_expect_null(window_next(w, true, 49, &due_ms));
 	cr_expect_eq(due_ms, 50);
 	cr_expect_eq(window_next(w, true, 50, &due_ms), a);
+	window_free(w);
+}
+
+/* What is left out, or forgotten, is behind the window's end and read again. */
+Test(window, holds_some_bytes_and_forgets)
+{
+	struct window       *w = window_new(10, "before");
+	struct feed_page     page = page_of("A B C", "one");
+	struct window_event *a;
+	size_t               bytes;
+
+	add(w, "A", "zero");
+	bytes = window_bytes(w);
+	cr_expect_gt(bytes, sizeof(struct reservation));
+	cr_expect_not(window_add(w, &page, 2 * bytes));
+	cr_expect_eq(window_bytes(w), 3 * bytes);
+	cr_expect_eq(window_room(w), 7, "A, A and B");
+	cr_expect_str_neq(window_end(w), "one");
+	page = page_of("D", "two");
+	cr_expect(window_add(w, &page, 0), "one always fits");
+	window_delivered(w, window_after(w, window_after(w, NULL)));
+	cr_expect(window_bytes(w) < 4 * bytes && window_bytes(w) > 3 * bytes, "its number stays");
+	window_delivered(w, window_after(w, NULL));
+	cr_expect_eq(window_bytes(w), 2 * bytes);
+	window_empty(w);
+	cr_expect_eq(window_bytes(w), 0);
+	cr_expect_eq(window_room(w), 10);
+	cr_expect_str_eq(window_end(w), window_place(w));
+	cr_expect_null(window_after(w, NULL));
+	add(w, "A", "zero");
+	cr_expect_str_eq(next(w, &a), "A", "nothing that was forgotten holds it up");
 	window_free(w);
 }

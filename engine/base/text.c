@@ -77,6 +77,11 @@ void text_hex(struct text *t, const void *data, size_t len)
 	t->len += 2 * len;
 }
 
+bool texts_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
 int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -20,7 +20,8 @@ void  text_add(struct text *t, const char *string);
 void  text_char(struct text *t, char c);
 void  text_int(struct text *t, int64_t n);
 void  text_hex(struct text *t, const void *data, size_t len);
-int   hex_digit(char c); /* the digit's value; -1: none */
+int   hex_digit(char c);                         /* the digit's value; -1: none */
+bool  texts_equal(const char *a, const char *b); /* NULL equals NULL alone */
 void  text_format(struct text *t, const char *format, ...) PRINTF(2, 3);
 
 /* A text with several owners, on any threads. Its maker is the first; nobody changes it once there is a second. */

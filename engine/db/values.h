@@ -8,7 +8,7 @@
 
 #include "engine/base/text.h"
 
-enum { VALUES_COLUMNS_MAX = 10 };
+enum { VALUES_COLUMNS_MAX = 11 };
 enum value_type { VALUE_INT, VALUE_BYTES, VALUE_NULL, VALUE_NOW, VALUE_CLOCK };
 struct value {
 	enum value_type type;
