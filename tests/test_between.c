@@ -124,6 +124,7 @@ Test(between, whatever_becomes_of_what_is_split)
 	late(LOSE, "split R3 S3 A=1", "@2 reserve N3 A=5 replaces=R3 -> 201", "1x 409 released");
 	late(LOSE, "split R4 S4 A=1 then=confirm", "@2 confirm R4 -> 200", "1x 201 confirmed");
 	late(LOSE, "split R5 S5 A=1 then=release", SHIFT("R5", "-"), "1x 409 expired");
+	flow_step(SHIFT("R5", "+"));
 	flow_steps("sku A -> available=67 reserved=33",
 	           "get S0 -> confirmed A=1 attempts=0");
 	late(LOSE, "split R4 T4 A=1", "@2 claim settle W -> 201", "1x 201 confirmed");
