@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 200 };
@@ -30,7 +31,8 @@ struct events {
 	struct catalogue   *catalogue;
 	struct past         past;
 	struct feed        *feed;
-	bool                away;   /* the database was away at the last try */
+	bool                away;    /* the database was away at the last try */
+	int                 trouble; /* errno of stdout; EPIPE: it is closed */
 	char               *cursor; /* behind what was written; at first --after */
 	bool                began;  /* the cursor is one that the feed gave */
 };
@@ -61,41 +63,54 @@ static void lines_fini(struct lines *l)
 	free(l->ends);
 }
 
-/* A pipe that is ready takes PIPE_BUF bytes without waiting (pipe(7)). false: it is closed, or full when all is to end.
- */
-static bool bytes_write(struct stop *stop, const char *at, size_t len)
+/* A pipe that is ready takes PIPE_BUF bytes without waiting (pipe(7)). Returns how many bytes were taken: less than all
+ * where stdout takes no more, or is full when all is to end. */
+static size_t bytes_write(struct events *e, const char *from, size_t len)
 {
-	while (len > 0) {
+	size_t done = 0;
+
+	while (done < len && !e->trouble) {
 		struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
 		int           ready = poll(&out, 1, LOOK_MS);
 		ssize_t       n = 0;
 
 		if (ready > 0)
-			n = write(STDOUT_FILENO, at, len < PIPE_BUF ? len : PIPE_BUF);
+			n = write(STDOUT_FILENO, from + done, len - done < PIPE_BUF ? len - done : PIPE_BUF);
 		if ((n < 0 || ready < 0) && errno != EINTR && errno != EAGAIN)
-			return false;
-		if (ready == 0 && stop_wait(stop, 0))
-			return false;
-		n = n > 0 ? n : 0;
-		at += n;
-		len -= (size_t)n;
+			e->trouble = errno;
+		if (ready == 0 && stop_wait(e->stop, 0))
+			break;
+		done += n > 0 ? (size_t)n : 0;
 	}
-	return true;
+	return done;
+}
+
+/* The beginning of a line that was not taken whole is taken back from a file, whose next writer begins a line. */
+static void half_line_end(size_t half)
+{
+	struct stat st;
+	off_t       end = lseek(STDOUT_FILENO, 0, SEEK_CUR), begin = end - (off_t)half;
+
+	if (half > 0 && !(fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == end &&
+	                  ftruncate(STDOUT_FILENO, begin) == 0 && lseek(STDOUT_FILENO, begin, SEEK_SET) == begin))
+		say("the last %zu bytes that stdout has taken are half a line", half);
 }
 
 /* Returns how many lines were written whole. */
 static size_t lines_write(struct events *e, const struct lines *l)
 {
-	size_t done = 0, at = 0, many;
+	size_t done = 0, at = 0, want = 0, many;
 
-	while (done < l->count && !stop_wait(e->stop, 0)) {
+	while (done < l->count && at == want && !stop_wait(e->stop, 0)) {
 		for (many = 1; done + many < l->count && l->ends[done + many] - at <= PIPE_BUF; many++)
 			continue;
-		if (!bytes_write(e->stop, l->text.data + at, l->ends[done + many - 1] - at))
-			break;
-		done += many;
-		at = l->ends[done - 1];
+		want = l->ends[done + many - 1];
+		at += bytes_write(e, l->text.data + at, want - at);
+		while (done < l->count && l->ends[done] <= at)
+			done++;
 	}
+	if (at < want && e->trouble != EPIPE)
+		half_line_end(at - (done ? l->ends[done - 1] : 0));
 	return done;
 }
 
@@ -135,13 +150,21 @@ static bool events_write(struct events *e, const struct feed_page *page)
 	return whole;
 }
 
+/* False: all is to end, or nobody reads stdout any more. */
+static bool events_rest(struct events *e)
+{
+	struct pollfd out = {STDOUT_FILENO, 0, 0};
+
+	return !stop_wait(e->stop, LOOK_MS) && (poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP)));
+}
+
 /* Waits until there may be something new. True: there may be; false: all is to end. */
 static bool events_wait(struct events *e)
 {
 	bool news = false;
 
 	while (!news) {
-		if (stop_wait(e->stop, LOOK_MS))
+		if (!events_rest(e))
 			return false;
 		news = !events_connect(e) || feed_look(e->feed, e->db, &news) != DB_OK || news;
 	}
@@ -173,7 +196,7 @@ static int events_follow(struct events *e)
 
 		if (result != DB_OK) {
 			status = events_failed(e);
-			more = status == EXIT_DONE && !stop_wait(e->stop, LOOK_MS);
+			more = status == EXIT_DONE && events_rest(e);
 		} else if (outcome != OUTCOME_OK) {
 			say("%s: %s", outcome_code(outcome), outcome_detail(outcome));
 			status = EXIT_TROUBLE;
@@ -184,7 +207,10 @@ static int events_follow(struct events *e)
 		}
 		feed_page_fini(&page);
 	}
-	return status;
+	if (!e->trouble || e->trouble == EPIPE)
+		return status;
+	say("stdout takes no more: %s", strerror(e->trouble));
+	return EXIT_TROUBLE;
 }
 
 /* ---- the command */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -311,5 +312,58 @@ Test(events_command, a_pipe_that_is_closed)
 		usleep(100000);
 	after_cursor("--types stock.back", options, sizeof(options));
 	cr_expect_eq(events(options), 0);
+	flow_end();
+}
+
+/* How many lines there are; all of them whole. */
+static int lines_whole(void)
+{
+	const char *all = file_read(0);
+	int         lines = 0;
+
+	cr_expect(!*all || all[strlen(all) - 1] == '\n', "half a line: %s", all + strlen(all) - 20);
+	for (const char *at = all; (at = strchr(at, '\n')); at++)
+		lines++;
+	return lines;
+}
+
+/* A file that takes no more has whole lines alone, and the cursor stands behind them. */
+Test(events_command, a_file_that_is_full)
+{
+	const struct rlimit small = {8 << 10, RLIM_INFINITY}, large = {RLIM_INFINITY, RLIM_INFINITY};
+	char                options[4200];
+	int                 lines;
+	pid_t               pid;
+
+	begin();
+	cr_expect_eq(events_end(events_begin("", ">/dev/full")), 0, "there is nothing to write");
+	for (int i = 0; i < 20; i++)
+		change(EVENT_OUT, i, 10);
+	cr_expect_eq(events_end(events_begin("", ">/dev/full")), 1);
+	cr_expect(strstr(file_read(1), "stdout takes no more: No space left on device\n"), "%s", file_read(1));
+	after_cursor("", options, sizeof(options));
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	pid = events_begin(options, NULL);
+	setrlimit(RLIMIT_FSIZE, &large);
+	cr_expect_eq(events_end(pid), 1);
+	lines = lines_whole();
+	cr_expect(lines > 10 && lines < 200 && strncmp(units(), "0 1 2 ", 6) == 0, "%d lines", lines);
+	cr_expect(strstr(file_read(1), "stdout takes no more: File too large\n"), "%s", file_read(1));
+	after_cursor("", options, sizeof(options));
+	cr_expect_eq(events(options), 0);
+	cr_expect_eq(lines_whole(), 200 - lines);
+	flow_end();
+}
+
+/* Nothing is written any more, and the pipe is closed all the same. */
+Test(events_command, a_pipe_that_is_closed_in_the_quiet)
+{
+	begin();
+	change(EVENT_OUT, 1, 1);
+	cr_expect_eq(events_end(events_begin("--follow", "| head -n 1 >/dev/null")), 0);
+	for (int i = 0; i < 50 && !*file_read(1); i++)
+		usleep(100000);
+	cr_expect_gt(strlen(cursor()), 10);
 	flow_end();
 }
