@@ -39,32 +39,44 @@ END
 (days = 0 OR (at < UTC_TIMESTAMP(3) - INTERVAL days DAY
               AND (stamp < {clock_stamp} - days * 86400000000 OR stamp > {clock_stamp} + 3600000000)))
 
+-- piece: is_ahead
+-- A clock that was ahead has made the row: how old it is, the rows behind it say.
+at > UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
+
 -- name: keep_page
--- Writers whose oldest event may go: one look by primary key for each.
+-- Writers whose oldest event may go, or does not say so by itself: one look by primary key for each.
 SELECT w.writer_id
   FROM (SELECT keep_days AS days FROM event_log WHERE one = 1) l
   STRAIGHT_JOIN writer w
  WHERE w.floor_no < w.event_no
-   AND COALESCE((SELECT {is_old} FROM event e FORCE INDEX (PRIMARY)
+   AND COALESCE((SELECT {is_old} OR {is_ahead} FROM event e FORCE INDEX (PRIMARY)
                   WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no ORDER BY e.event_no LIMIT 1), days = 0);
 
 -- name: keep_piece
 -- Removes up to {limit} of the oldest events of {writer} and moves its floor. The last one that may go is looked for by
--- halves, from the end on: a row that is missing is like the next one. event_no is read before keep_days: where that is
--- 0, all these are of before the log was switched off. The writer's row, which its owner needs for every transaction,
--- is locked last, for the time of a COMMIT. One row: the number of events that are gone.
+-- halves, from the end on. A row that is missing is like the next one; a row of a clock that was ahead like one further
+-- on, which is looked for in growing steps, and where there is none, as old as the writer's last sign. event_no is read
+-- before keep_days: where that is 0, all these are of before the log was switched off. The writer's row, which its owner
+-- needs for every transaction, is locked last, for the time of a COMMIT. One row: the number of events that are gone.
 BEGIN NOT ATOMIC
-  DECLARE low, gone, mid, above, last BIGINT UNSIGNED;
+  DECLARE low, gone, mid, above, last, newest, seen, step BIGINT UNSIGNED;
+  DECLARE sign_at DATETIME(3);
   DECLARE days INT;
+  DECLARE goes TINYINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
-  SELECT floor_no, LEAST(event_no, floor_no + {limit}) INTO low, mid FROM writer FORCE INDEX (PRIMARY)
-   WHERE writer_id = {writer};
+  SELECT floor_no, event_no, LEAST(event_no, floor_no + {limit}), batch_at INTO low, newest, mid, sign_at
+    FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
   SELECT keep_days INTO days FROM event_log WHERE one = 1;
   SET gone = low, above = mid + 1;
   WHILE above - gone > 1 DO
-    IF COALESCE((SELECT {is_old} FROM event FORCE INDEX (PRIMARY)
-                  WHERE writer_id = {writer} AND event_no >= mid ORDER BY event_no LIMIT 1), days = 0) THEN
+    SET goes = NULL, seen = mid, step = 1;
+    WHILE goes IS NULL AND seen <= newest DO
+      SET goes = (SELECT IF({is_ahead}, NULL, {is_old}) FROM event FORCE INDEX (PRIMARY)
+                   WHERE writer_id = {writer} AND event_no >= seen ORDER BY event_no LIMIT 1);
+      SET seen = seen + step, step = 2 * step;
+    END WHILE;
+    IF COALESCE(goes, days = 0 OR sign_at < UTC_TIMESTAMP(3) - INTERVAL days DAY) THEN
       SET gone = mid;
     ELSE
       SET above = mid;

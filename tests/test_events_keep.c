@@ -252,6 +252,36 @@ Test(events_keep, clocks_that_were_wrong)
 	scratch_close(&s);
 }
 
+static void age_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 2);
+}
+
+#define AHEAD "UPDATE event SET at = at + INTERVAL 400 DAY, stamp = stamp + 34560000000000 WHERE "
+
+/* Events of a clock that was ahead go with those behind them, and the last ones by the writer's last sign. */
+Test(events_keep, clocks_that_were_ahead)
+{
+	int64_t age_ms = 0;
+
+	tables_open();
+	writer_make(1, 1000, 60);
+	sql(AHEAD "event_no <= 100");
+	cr_expect_eq(txn_ask(s.db, EVENT_FIGURES, NULL, age_read, &age_ms), DB_OK);
+	cr_expect(age_ms >= 959000 && age_ms < 1100000, "%lld", (long long)age_ms);
+	writer_make(2, 5000, WEEK_S + 60);
+	sql(AHEAD "writer_id = 2 AND (event_no <= 1700 OR event_no BETWEEN 2000 AND 2100)");
+	writer_make(3, 20, 60);
+	sql(AHEAD "writer_id = 3");
+	sql("UPDATE writer SET ended = 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 8 DAY WHERE writer_id = 3");
+	writer_make(4, 20, 60);
+	sql(AHEAD "writer_id = 4");
+	cr_expect_eq(pass(60000), 5020);
+	cr_expect_eq(number("SELECT COUNT(*) FROM event WHERE writer_id IN (1, 4)"), 1020, "these are young");
+	cr_expect_eq(number(NO_ROW_LIES_WRONG), 0);
+	scratch_close(&s);
+}
+
 /* A writer whose row is locked is left to the next pass; the others are not. */
 Test(events_keep, passes_over_a_locked_writer)
 {

@@ -21,11 +21,15 @@ SELECT webhook_id, IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
 
 -- name: event_figures
 -- Rows and bytes of the log of events, and the age in ms of the oldest: one look by primary key for each writer, a
--- handful of rows, and what InnoDB knows of the table.
+-- handful of rows, and what InnoDB knows of the table. A row that a clock has made that was ahead has no age: the first
+-- one behind it has, of a thousand.
 SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
        (SELECT data_length FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'event'),
-       GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, e.at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM writer w LEFT JOIN event e FORCE INDEX (PRIMARY) ON e.writer_id = w.writer_id AND e.event_no = w.floor_no + 1;
+       GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, (
+         SELECT e.at FROM event e FORCE INDEX (PRIMARY)
+          WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no AND e.event_no <= w.floor_no + 1000
+            AND e.at <= UTC_TIMESTAMP(3) + INTERVAL 1 HOUR ORDER BY e.event_no LIMIT 1), UTC_TIMESTAMP(3)) DIV 1000), 0))
+  FROM writer w;
 
 -- name: counters_leave
 -- Rows: (name, increase).
