@@ -56,8 +56,9 @@ SELECT w.writer_id
 -- Removes up to {limit} of the oldest events of {writer} and moves its floor. The last one that may go is looked for by
 -- halves, from the end on. A row that is missing is like the next one; a row of a clock that was ahead like one further
 -- on, which is looked for in growing steps, and where there is none, as old as the writer's last sign. event_no is read
--- before keep_days: where that is 0, all these are of before the log was switched off. The writer's row, which its owner
--- needs for every transaction, is locked last, for the time of a COMMIT. One row: the number of events that are gone.
+-- before keep_days: where that is 0, all these are of before the log was switched off. The writer's row, which its
+-- owner needs for every transaction, is locked last, for the time of a COMMIT. One row: the number of events that are
+-- gone.
 BEGIN NOT ATOMIC
   DECLARE low, gone, mid, above, last, newest, seen, step BIGINT UNSIGNED;
   DECLARE sign_at DATETIME(3);
