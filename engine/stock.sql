@@ -85,14 +85,33 @@ SELECT COUNT(*) FROM (
   SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
    GROUP BY sku_id HAVING SUM(available + reserved) > {total_max}) totals;
 
+-- piece: guard
+-- What is left of a slot is not negative, or the slot stays as it is. Every row is locked, so absolute values are
+-- right.
+HAVING rest >= 0 FOR UPDATE
+    ON DUPLICATE KEY UPDATE available = VALUES(available), reserved = VALUES(reserved)
+
 -- name: stock_deduct (prepared)
--- The guard. Units leave `available` of one slot, and some of them are reserved. A slot with too little stays as it is,
--- and the count tells: 2 for each slot that has changed, 1 for a slot that was not there. Run once for each sku and
--- location, in bulk: nothing is planned, which takes 18 % less CPU for orders of three lines than an UPDATE. Values:
--- (sku, location, slot, take, hold).
-INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES (?, ?, ?, ?, ?)
-    ON DUPLICATE KEY UPDATE reserved = IF(available >= VALUES(available), reserved + VALUES(reserved), reserved),
-                            available = IF(available >= VALUES(available), available - VALUES(available), available);
+-- The guard, INSERT INTO stock_slot .. SELECT .. HAVING: units leave `available` of one slot, and some of them are
+-- reserved. The count tells: 2 for the slot, 0 where it has too little or is not there. Values: (take, hold, sku,
+-- location, slot).
+INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
+  SELECT s.sku_id, s.location_id, s.slot, s.available - ? AS rest, s.reserved + ?
+    FROM stock_slot s FORCE INDEX (PRIMARY)
+   WHERE s.sku_id = ? AND s.location_id = ? AND s.slot = ?
+  {guard};
+
+-- name: stock_deduct_many (prepared)
+-- The guard over several slots, in one execution because INSERT .. SELECT cannot be run in bulk. The count is 2 for
+-- each slot that has changed. Value: [[take,hold,sku,location,slot],..], a slot once, sorted by (sku, location, slot).
+INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
+  SELECT s.sku_id, s.location_id, s.slot, s.available - want.take AS rest, s.reserved + want.hold
+    FROM JSON_TABLE(?, '$[*]' COLUMNS (take BIGINT PATH '$[0]', hold BIGINT PATH '$[1]',
+                                       sku_id INT UNSIGNED PATH '$[2]', location_id INT UNSIGNED PATH '$[3]',
+                                       slot SMALLINT UNSIGNED PATH '$[4]')) want
+    STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
+      ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot
+  {guard};
 
 -- name: stock_give_back
 -- Promised units return to available, in the slots that the lines name; those of a replaced order may only leave one
@@ -102,10 +121,6 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES (
 -- name: stock_settle
 -- Promised units leave the stock, from the slots that the lines name. Rows: (sku, location, slot, 0, units).
 {slot_rows} reserved = reserved - VALUES(reserved);
-
--- name: stock_take_slots
--- Units leave named slots that this transaction has locked and read. Rows: (sku, location, slot, units, 0).
-{slot_rows} available = available - VALUES(available);
 
 -- name: stock_gather
 -- Moves the needed units, and a share of the rest, from the other slots into the own one, beginning with the slot after
@@ -128,8 +143,9 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
                                                   OVER (PARTITION BY s.sku_id, s.location_id) AS mine
                             FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
                               ON s.sku_id = want.sku_id AND s.location_id = want.location_id
-                             FOR UPDATE) c) d) e
-   WHERE mine AND total >= need AND (take > 0 OR slot = {slot})
+                             FOR UPDATE) c
+           HAVING mine AND total >= need) d) e
+   WHERE take > 0 OR slot = {slot}
   ON DUPLICATE KEY UPDATE available = VALUES(available);
 
 -- name: movement_find

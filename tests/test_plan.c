@@ -111,6 +111,8 @@ static const struct plan {
 	{STOCK_LOCK, "(1,1,1),(2,1,1)", SORTS_OWN_ROWS},
 	{STOCK_OVER_LIMIT, "1,2", NO_SORT},
 	{STOCK_GATHER, "(1,1,30),(2,1,30)", SORTS_OWN_ROWS},
+	{STOCK_DEDUCT, "", NO_SORT},
+	{STOCK_DEDUCT_MANY, "", NO_SORT},
 	{MOVEMENT_FIND, "A,B", NO_SORT},
 	{SKU_LIST, "", NO_SORT},
 	{MOVEMENT_LIST, "", NO_SORT},
@@ -205,7 +207,8 @@ static void plan_read(void *arg, const struct db_row *row)
 {
 	struct explained *e = arg;
 	const char       *name = statements[e->plan->statement].name, *table = row->col[2], *type = row->col[3];
-	bool              stored = table && table[0] != '<' && type;
+	bool              made = row->columns > 9 && row->col[9] && strstr(row->col[9], "Table function");
+	bool              stored = table && table[0] != '<' && type && !made;
 
 	e->rows++;
 	cr_expect(!stored || (strcmp(type, "ALL") != 0 && strcmp(type, "index") != 0), "%s scans %s %s", name, table,
@@ -498,19 +501,31 @@ static void in_transaction(enum statement name, const char *rows_text)
 	text_fini(&sql);
 }
 
-/* Rows of (sku, location, slot, take, hold). */
-static void deduct(const char *rows)
+/* Rows of (take, hold, sku, location, slot). */
+static void deduct_by(enum statement name, const char *rows)
 {
+	const char   *sql = statements[name].text;
 	struct values v = {0};
+	struct text   json = {0};
 
 	rows_parse(&v, rows);
+	if (name == STOCK_DEDUCT_MANY) {
+		values_json(&v, &json);
+		values_reset(&v);
+		values_row(&v, V_BYTES(json.data, json.len));
+	}
 	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	run(s.db, "START TRANSACTION");
-	cr_assert(db_prepare(s.db, statements[STOCK_DEDUCT].text) == DB_OK &&
-	                  db_send_values(s.db, statements[STOCK_DEDUCT].text, &v) == DB_OK &&
+	cr_assert(db_prepare(s.db, sql) == DB_OK && db_send_values(s.db, sql, &v) == DB_OK &&
 	                  db_answer(s.db, NULL, NULL) == DB_OK,
 	          "%s", db_error(s.db));
 	values_fini(&v);
+	text_fini(&json);
+}
+
+static void deduct(const char *rows)
+{
+	deduct_by(strstr(rows, "),(") ? STOCK_DEDUCT_MANY : STOCK_DEDUCT, rows);
 }
 
 /* By our transaction. */
@@ -525,7 +540,7 @@ Test(plan, a_deduction_locks_its_own_slots_only)
 
 	fill_tables();
 	other = scratch_connection(&s);
-	deduct("(1,1,1,2,2),(2,1,1,3,3)");
+	deduct("(2,2,1,1,1),(3,3,2,1,1)");
 	cr_expect_eq(db_changed(s.db), 4, "two for each row");
 	cr_expect_eq(free_rows(other, "sku_id = 1"), 3);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
@@ -546,7 +561,7 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 
 	fill_tables();
 	other = scratch_connection(&s);
-	deduct("(1,1,1,3,3)");
+	deduct("(3,3,1,1,1)");
 	cr_expect_eq(db_changed(s.db), 2);
 	cr_expect_eq(free_rows(other, "TRUE"), 11);
 	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
@@ -557,7 +572,7 @@ Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
 	for (int take = 9; take < 13; take++) { /* again and again: the plan is made once */
 		char row[40];
 
-		snprintf(row, sizeof(row), "(1,1,1,%d,%d)", take, take);
+		snprintf(row, sizeof(row), "(%d,%d,1,1,1)", take, take);
 		deduct(row);
 		cr_expect_eq(db_changed(s.db), take > 10 ? 0 : 2, "%d of the 10 in the own slot", take);
 		cr_expect_eq(free_rows(other, "sku_id <> 1 OR slot <> 1"), 11);
@@ -574,17 +589,52 @@ Test(plan, a_deduction_on_a_nearly_empty_table_locks_its_own_slot_only)
 	fill_tables();
 	run(s.db, "DELETE FROM stock_slot WHERE sku_id > 1 OR slot > 2");
 	other = scratch_connection(&s);
-	deduct("(1,1,1,2,2)");
+	deduct("(2,2,1,1,1)");
 	cr_expect_eq(free_rows(other, "TRUE"), 2);
 	run(s.db, "ROLLBACK");
-	deduct("(1,1,1,11,11)");
+	deduct("(11,11,1,1,1)");
 	cr_expect_eq(db_changed(s.db), 0, "too little in the own slot changes nothing, whatever the others have");
 	cr_expect_eq(free_rows(other, "slot <> 1"), 2);
 	run(s.db, "ROLLBACK");
-	deduct("(3,1,1,2,2)");
-	cr_expect_eq(db_changed(s.db), 1, "a slot that is not there is not taken for one that has enough");
+	deduct("(2,2,3,1,1)");
+	cr_expect_eq(db_changed(s.db), 0, "a slot that is not there is not taken for one that has enough");
 	run(s.db, "ROLLBACK");
 	db_free(other);
+	scratch_close(&s);
+}
+
+/* Rows of (take, hold, sku, location, slot), and the count. What is refused stays as it is, what is not there is not
+ * made: sums of available and reserved over all slots, 120 and 60 before. */
+static const struct {
+	const char *rows;
+	int         changed, available, reserved;
+} guarded[] = {
+	{"(10,4,1,1,1)", 2, 110, 64},
+	{"(11,0,1,1,1)", 0, 120, 60},
+	{"(9,9,1,1,9)", 0, 120, 60},
+	{"(10,10,1,1,1),(10,10,2,1,1)", 4, 100, 80},
+	{"(10,10,1,1,1),(11,11,2,1,1)", 2, 110, 70},
+	{"(11,11,1,1,1),(1,0,2,1,1),(1,1,3,1,3)", 4, 118, 61},
+	{"(1,1,1,1,1),(1,1,1,1,9),(1,1,9,1,1)", 2, 119, 61},
+};
+
+/* Either form of the guard, whatever the number of slots. */
+Test(plan, the_guard_refuses)
+{
+	static const enum statement forms[] = {STOCK_DEDUCT, STOCK_DEDUCT_MANY};
+
+	fill_tables();
+	for (size_t i = 0; i < LENGTH(guarded); i++)
+		for (size_t k = strstr(guarded[i].rows, "),(") ? 1 : 0; k < LENGTH(forms); k++) {
+			deduct_by(forms[k], guarded[i].rows);
+			cr_expect_eq(db_changed(s.db), guarded[i].changed, "%s", guarded[i].rows);
+			cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"),
+			             guarded[i].available, "%s", guarded[i].rows);
+			cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), guarded[i].reserved,
+			             "%s", guarded[i].rows);
+			cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM stock_slot"), 12);
+			run(s.db, "ROLLBACK");
+		}
 	scratch_close(&s);
 }
 

@@ -61,12 +61,13 @@ Test(txn, changes_what_it_expects_or_nothing)
 Test(txn, ends_at_its_first_trouble)
 {
 	enum txn_verdict verdict;
-	struct values    rows = {0};
+	struct values    rows = {0}, taken = {0};
 	struct txn       t = {0};
 
 	values_row(&rows, V_INT(1), V_INT(1), V_INT(0), V_INT(99), V_INT(0));
+	values_row(&taken, V_INT(1), V_INT(1), V_INT(0), V_INT(0), V_INT(99));
 	txn_begin(&t, s.db);
-	txn_run(&t, STOCK_TAKE_SLOTS, &(struct fill){.rows = &rows}); /* more than there is: a CHECK */
+	txn_run(&t, STOCK_SETTLE, &(struct fill){.rows = &taken}); /* more than there is: a CHECK */
 	txn_run(&t, STOCK_ADD, &(struct fill){.rows = &rows});
 	cr_expect_eq(txn_commit(&t, &verdict), DB_ERROR);
 	cr_expect(db_refused_row(s.db));
@@ -77,6 +78,7 @@ Test(txn, ends_at_its_first_trouble)
 	cr_expect(txn_commit(&t, &verdict) == DB_OK && verdict == TXN_LIMIT, "the first verdict stands");
 	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"), 20);
 	values_fini(&rows);
+	values_fini(&taken);
 }
 
 Test(txn, is_not_sent_where_it_is_too_large)

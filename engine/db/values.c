@@ -70,3 +70,13 @@ void values_write(const struct values *v, struct text *sql, bool parentheses)
 			text_char(sql, ')');
 	}
 }
+
+void values_json(const struct values *v, struct text *json)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		assert(v->list[i].type == VALUE_INT);
+		text_add(json, i == 0 ? "[[" : i % v->columns == 0 ? "],[" : ",");
+		text_int(json, v->list[i].number);
+	}
+	text_add(json, "]]");
+}

@@ -38,5 +38,7 @@ void values_fini(struct values *v);
 void values_add(struct values *v, const struct value *row, size_t columns);
 /* Appends (1,x'6162'),(2,NULL) or, of one column, 1,2 where the rows are not to be in parentheses. */
 void values_write(const struct values *v, struct text *sql, bool parentheses);
+/* Appends [[1,2],[3,4]]; numbers only. */
+void values_json(const struct values *v, struct text *json);
 
 #endif

@@ -452,6 +452,7 @@ void lane_close(struct lane *l)
 	txn_fini(&l->txn);
 	values_fini(&l->fence.values);
 	values_fini(&l->rows);
+	text_fini(&l->wanted);
 	text_fini(&l->changes);
 	free(l);
 }

@@ -53,6 +53,7 @@ struct lane {
 	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
 	struct values rows;    /* rows of a statement */
+	struct text   wanted;  /* rows of a deduction, as JSON */
 	struct text   changes; /* bytes of an event row */
 };
 

@@ -125,21 +125,33 @@ static void adds_write(struct lane *l)
 	values_fini(&skus);
 }
 
+void stock_deduct(struct lane *l)
+{
+	const size_t   slots = l->rows.rows;
+	enum statement name = STOCK_DEDUCT;
+
+	if (slots > 1) {
+		name = STOCK_DEDUCT_MANY;
+		text_reset(&l->wanted);
+		values_json(&l->rows, &l->wanted);
+		values_reset(&l->rows);
+		values_row(&l->rows, V_BYTES(l->wanted.data, l->wanted.len));
+	}
+	txn_run(&l->txn, name, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, 2 * slots, TXN_SHORT);
+}
+
 static void takes_write(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
-		if (p->take == 0)
-			continue;
-		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot), V_INT(p->take),
-		           V_INT(p->hold));
+		if (p->take > 0)
+			values_row(&l->rows, V_INT(p->take), V_INT(p->hold), V_INT(p->sku_id), V_INT(p->location_id),
+			           V_INT(l->slot));
 	}
-	if (l->rows.count == 0)
-		return;
-	txn_run(&l->txn, STOCK_DEDUCT, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, 2 * l->rows.rows, TXN_SHORT);
+	stock_deduct(l);
 }
 
 void stock_write(struct lane *l, bool gather)

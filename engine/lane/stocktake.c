@@ -5,6 +5,7 @@
 #include "engine/lane/changes.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/movement.h"
+#include "engine/lane/stock.h"
 
 #include <stdlib.h>
 
@@ -96,11 +97,6 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 	return out;
 }
 
-static void slot_change_row(struct lane *l, const struct slot_row *r, int64_t units)
-{
-	values_row(&l->rows, V_INT(r->sku_id), V_INT(r->location_id), V_INT(r->slot), V_INT(units), V_INT(0));
-}
-
 /* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
@@ -108,11 +104,10 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 	int64_t left = -line->granted;
 
 	if (left <= 0) {
-		struct slot_row own = {sku_id(line->sku), line->location->location_id, (uint16_t)l->slot, 0, 0, 0};
-
 		movement_line_row(lines, op, line, l->slot, line->granted);
 		if (left < 0)
-			slot_change_row(l, &own, -left);
+			values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id),
+			           V_INT(l->slot), V_INT(-left), V_INT(0));
 		return;
 	}
 	for (size_t i = 0; i < s->count && left > 0; i++) {
@@ -140,11 +135,10 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	values_reset(&l->rows);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].change < 0)
-			slot_change_row(l, &s->list[i], -s->list[i].change);
-	if (l->rows.count > 0) {
-		txn_run(&l->txn, STOCK_TAKE_SLOTS, &(struct fill){.rows = &l->rows});
-		txn_expect(&l->txn, 2 * l->rows.rows, TXN_SHORT);
-	}
+			values_row(&l->rows, V_INT(-s->list[i].change), V_INT(0), V_INT(s->list[i].sku_id),
+			           V_INT(s->list[i].location_id), V_INT(s->list[i].slot));
+	if (l->rows.count > 0)
+		stock_deduct(l);
 	values_reset(&l->rows);
 	movement_row(&l->rows, op);
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
