@@ -28,7 +28,8 @@ SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
        GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, (
          SELECT e.at FROM event e FORCE INDEX (PRIMARY)
           WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no AND e.event_no <= w.floor_no + 1000
-            AND e.at <= UTC_TIMESTAMP(3) + INTERVAL 1 HOUR ORDER BY e.event_no LIMIT 1), UTC_TIMESTAMP(3)) DIV 1000), 0))
+            AND e.at <= UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
+          ORDER BY e.event_no LIMIT 1), UTC_TIMESTAMP(3)) DIV 1000), 0))
   FROM writer w;
 
 -- name: counters_leave
