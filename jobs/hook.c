@@ -155,9 +155,7 @@ bool hook_secrets(struct hook *h, const struct vault *v, struct webhook *row)
 			if (i == 0)
 				return false;
 			log_event(LOG_WARN, "webhook_sealed",
-			          "webhook=%s hint=\"a secret from before it was rotated does not sign: no "
-			          "--webhooks-key "
-			          "opens it\"",
+			          "webhook=%s hint=\"no --webhooks-key opens a secret from before it was rotated\"",
 			          row->webhook_id);
 		}
 		memcpy(h->secrets[i], secret, sizeof(secret));

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WAIT_MS = 15000 };
@@ -470,6 +471,10 @@ Test(tls, files_that_are_wrong)
 	refused(cert_file, cert_file, "is no PEM private key without a passphrase that can be used");
 	refused(cert_file, "/dev/null", "is no PEM private key without a passphrase that can be used");
 	refused(cert_file, other, "does not belong to --tls-cert");
+	cr_assert(chmod(key_file, 0644) == 0);
+	flow_step("run serve --lanes 2 --listen 127.0.0.1:0 --tls-cert %s --tls-key %s --webhooks-key /nowhere"
+	          " -> 78 ~event=secret_open ~option=--tls-key",
+	          cert_file, key_file);
 	flow_end();
 }
 
