@@ -264,6 +264,20 @@ static bool judge_text(struct judge *j, const char *word)
 	return found || refuse(j, "the text has no %s", word);
 }
 
+/* A member that is not there; of what is no JSON, and behind a ~, a text. */
+static bool judge_absent(struct judge *j, const char *word)
+{
+	struct text plain = {0};
+	bool        found;
+
+	if (*word != '~' && j->root)
+		return !path_find(j->row ? j->row : j->root, word) || refuse(j, "%s is there", word);
+	plain_text(j->answer, &plain);
+	found = strstr(plain.data, word + (*word == '~')) != NULL;
+	text_fini(&plain);
+	return !found || refuse(j, "%s is there", word);
+}
+
 static bool is_state(const char *word)
 {
 	static const char *const states[] = {"held",   "confirmed", "settled", "released", "expired",
@@ -326,7 +340,7 @@ static bool judge_word(struct judge *j, const char *word)
 	if (*word == '~' || (equals && !j->root))
 		return judge_text(j, word);
 	if (*word == '!')
-		return !path_find(j->row ? j->row : j->root, word + 1) || refuse(j, "%s is there", word + 1);
+		return judge_absent(j, word + 1);
 	return equals ? judge_balance(j, word) : judge_bare(j, word);
 }
 

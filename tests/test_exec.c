@@ -337,6 +337,30 @@ Test(exec, takes_up_what_was_reaped)
 	flow_end();
 }
 
+/* Two of them are settled under the task itself by then, one answered and one not: none of them is lost. */
+Test(exec, takes_up_no_order_that_its_old_task_has_settled)
+{
+	flow_begin();
+	flow_orders("R", 8);
+	exec_that_notes("0.4");
+	flow_steps("start W work settle --once --lease 3",
+	           "wait task 1 -> open");
+	usleep(600000);
+	flow_steps("signal W STOP",
+	           "complete 1 R0 R7 -> completed=2",
+	           "tick 100",
+	           "run reap --max-attempts 1 -> 0 '~6 orders freed'",
+	           "signal W CONT",
+	           "end W  -> 0 ~event=task_taken_up !orders_lost !exec_killed",
+	           "task 1 -> reaped completed=2",
+	           "task 2 -> done claimed=6 completed=6",
+	           "sql SELECT COUNT(*) FROM reservation WHERE state = 3 AND attempts = 1 -> 8",
+	           LEFT "8",
+	           MOVED "1");
+	notes_are(8, 8);
+	flow_end();
+}
+
 /* Somebody else has begun some of them: what the program may be at work on is not its own any more, so it is ended. */
 Test(exec, gives_up_what_others_have)
 {

@@ -1,7 +1,10 @@
 /* test_reap.c - the command reap: orders of workers that have died or gone silent are freed. */
-#include "tests/flow.h"
+#include "engine/base/clock.h"
+#include "engine/catalogue.h"
+#include "jobs/reap.h"
 #include "tests/proxy.h"
 #include "tests/steps.h"
+#include "tests/trap.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -125,6 +128,28 @@ Test(reap, many_reapers_at_once)
 	flow_end();
 }
 
+/* More than go into one transaction. The first are freed, and then all are buried. */
+Test(reap, reap_of_a_large_task)
+{
+	flow_begin();
+	flow_orders("R", 2500);
+	flow_steps("claim settle w limit=2500 lease=1 -> 201 orders=2500",
+	           "tick 2",
+	           "run reap --dry-run -> 0 '~task 1 of w (settle): 2500 orders would be freed'",
+	           "run reap           -> 0 '~task 1 of w (settle): 2500 orders freed'",
+	           "task 1             -> reaped claimed=2500 completed=0",
+	           "sql SELECT state, COUNT(*), MIN(attempts), MAX(attempts), COUNT(task_id),"
+	           " COUNT(DISTINCT last_error)"
+	           " FROM reservation GROUP BY state -> 2,2500,1,1,0,1",
+	           "tick 3",
+	           "claim settle v limit=2500 lease=1 -> 201 task_id=2 orders=2500",
+	           "tick 2",
+	           "run reap --max-attempts 2 -> 0 '~task 2 of v (settle): 2500 orders freed'",
+	           STATES "6,2500",
+	           "sku A -> available=0 reserved=2500");
+	flow_end();
+}
+
 /* Marked, and then the reaper died; or a worker's return was cut in half. */
 Test(reap, reap_finishes_what_another_began)
 {
@@ -207,4 +232,48 @@ Test(reap, reaper_frees_after_its_grace)
 	           "end X         -> 0 ~event=leases_prolonged");
 	flow_end();
 	proxy_close(proxy);
+}
+
+/* ---- clocks that are set right bit by bit */
+
+static void orders_add(void *arg, const struct task *task, int64_t orders)
+{
+	(void)task;
+	*(int64_t *)arg += orders;
+}
+
+/* Claims an order, and gives the number of orders that a reaper frees whose last pass was an hour ago, when the lease
+ * ran out in between. Since that pass the database's clock has gained so much. */
+static int64_t freed_by_a_clock_that_gained(struct db *db, struct catalogue *c, int64_t gained_ms)
+{
+	enum { HOUR_MS = 3600000 };
+	struct reaper reaper = {.pause_ms = HOUR_MS, .attempts_max = 8};
+	int64_t       freed = 0;
+
+	flow_steps("claim settle w limit=1 lease=1 -> 201 orders=1",
+	           "tick  2");
+	reaper.looked_ms = reaper.ended_ms = clock_ms() - HOUR_MS;
+	reaper.looked_at = trap_number("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000") -
+	                   HOUR_MS - gained_ms;
+	cr_assert_eq(task_reap(db, c, &reaper, orders_add, &freed), DB_OK);
+	return freed;
+}
+
+/* A clock that goes wrong by less than a hundredth has not jumped, however long the reaper's pause is. */
+Test(reap, reaper_bears_a_clock_that_is_slewed)
+{
+	struct catalogue *c = catalogue_new();
+	struct db        *db;
+
+	flow_begin();
+	db = scratch_connection(flow_scratch());
+	flow_orders("R", 4);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 0), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 36000), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, c, -36000), 1);
+	cr_expect_eq(freed_by_a_clock_that_gained(db, c, 38000), 0);
+	flow_step("task 4 -> open lease_until=~30");
+	db_free(db);
+	catalogue_free(c);
+	flow_end();
 }
