@@ -73,7 +73,8 @@ Test(split, refused)
 	     "reserve R3 A=2 confirm=true    -> 201 confirmed",
 	     "work    settle",
 	     "split   R3 S2 A=1              -> 409 settled",
-	     "sku     A                      -> reserved=3");
+	     "sku     A                      -> reserved=3",
+	     "release S1                     -> released"); /* its events have the time from before the tick */
 }
 
 Test(split, bad_bodies)
