@@ -206,7 +206,7 @@ enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spot
 	return result;
 }
 
-/* ---- all that were told */
+/* ---- all that may have crossed */
 
 struct listed {
 	struct spots *spots;
@@ -220,21 +220,35 @@ static void listed_read(void *arg, const struct db_row *row)
 	in->sku_id = db_int(row, 0);
 	in->location_id = db_int(row, 1);
 	in->count++;
-	spots_touch(in->spots, (uint32_t)in->sku_id, (uint32_t)in->location_id, INT64_MAX);
+	if (db_int(row, 2))
+		spots_touch(in->spots, (uint32_t)in->sku_id, (uint32_t)in->location_id, INT64_MAX);
 }
 
-enum db_result levels_list(struct db *db, struct spots *spots)
+/* Page by page, and the lease is renewed behind each: a large shop has thousands. */
+static enum db_result list_read(struct db *db, struct watch_claim *claim, enum statement name, struct spots *spots)
 {
-	struct listed  in = {.spots = spots};
-	enum db_result result;
+	const struct fill keep = {.task = claim->task_id, .fence = claim->fence, .lease_s = claim->lease_s};
+	struct listed     in = {.spots = spots};
+	enum db_result    result;
 
 	do {
 		in.count = 0;
-		result = txn_ask(db, LEVEL_LIST,
+		result = txn_ask(db, name,
 		                 &(struct fill){.sku = in.sku_id, .location = in.location_id, .limit = PAGE},
 		                 listed_read, &in);
-	} while (result == DB_OK && in.count == PAGE);
+		if (result == DB_OK)
+			result = txn_ask(db, WATCH_KEEP, &keep, NULL, NULL);
+		if (result == DB_OK && db_changed(db) == 0)
+			claim->fence = 0;
+	} while (result == DB_OK && claim->fence && in.count == PAGE);
 	return result;
+}
+
+enum db_result levels_list(struct db *db, struct watch_claim *claim, struct spots *spots)
+{
+	enum db_result result = list_read(db, claim, LEVEL_LIST, spots);
+
+	return result == DB_OK && claim->fence ? list_read(db, claim, LEVEL_LIST_OUT, spots) : result;
 }
 
 /* ---- every change of stock */

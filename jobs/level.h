@@ -23,8 +23,9 @@ struct watch_claim {
  * where that is another one than before; the rest stays in the list. Any other result than DB_OK: what was not told
  * stays, too. The claim's fence is 0 where it was lost. */
 enum db_result levels_look(struct db *db, struct watch_claim *claim, struct spots *spots) MUST_CHECK;
-/* Every spot whose level was ever told goes into the list. */
-enum db_result levels_list(struct db *db, struct spots *spots) MUST_CHECK;
+/* Every spot whose level was ever told, or that has nothing left, goes into the list. The claim's fence is 0 where it
+ * was lost. */
+enum db_result levels_list(struct db *db, struct watch_claim *claim, struct spots *spots) MUST_CHECK;
 /* Tells the units of these skus, sorted, each once. */
 enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const uint32_t *skus,
                                  size_t count) MUST_CHECK;

@@ -23,9 +23,15 @@ SELECT want.sku_id, want.location_id,
 
 -- name: level_list
 -- A page of the spots whose level was told, behind ({sku}, {location}).
-SELECT sku_id, location_id FROM level FORCE INDEX (PRIMARY)
+SELECT sku_id, location_id, 1 FROM level FORCE INDEX (PRIMARY)
  WHERE sku_id > {sku} OR (sku_id = {sku} AND location_id > {location})
  ORDER BY sku_id, location_id LIMIT {limit};
+
+-- name: level_list_out
+-- A page of all spots behind ({sku}, {location}), with 1 where nothing is left.
+SELECT sku_id, location_id, SUM(available) <= 0 FROM stock_slot FORCE INDEX (PRIMARY)
+ WHERE sku_id > {sku} OR (sku_id = {sku} AND location_id > {location})
+ GROUP BY sku_id, location_id ORDER BY sku_id, location_id LIMIT {limit};
 
 -- name: units_look
 -- The units of the skus {list}, over all locations.
@@ -42,8 +48,10 @@ UPDATE level_watch SET task_id = {task}, fence = fence + 1, {watch_lease}
                     OR lease_until > UTC_TIMESTAMP(3) + INTERVAL 2 * {lease_s} SECOND) LIMIT 1;
 
 -- name: watch_read
--- The watcher's own row: its fence, its place, and whether somebody wants to hear of every change of stock.
-SELECT fence, place, stock_until > UTC_TIMESTAMP(3) FROM level_watch WHERE one = 1 AND task_id = {task};
+-- The watcher's own row: its fence, its place, whether somebody wants to hear of every change of stock, and whether
+-- somebody did within the last hour.
+SELECT fence, place, stock_until > UTC_TIMESTAMP(3), stock_until > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
+  FROM level_watch WHERE one = 1 AND task_id = {task};
 
 -- name: watch_keep
 -- Renews the lease. {place}: what was looked at, NULL: as before; {looked}: nothing is left. One row, or somebody else

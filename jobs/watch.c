@@ -3,7 +3,7 @@
  * level that is told already is not told again.
  *
  * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher
- * goes on from now, and looks at every spot whose level was ever told. */
+ * goes on from now, and looks at every spot whose level was ever told or that has nothing left. */
 #include "jobs/watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
@@ -51,7 +51,8 @@ struct watch {
 	size_t             batch;   /* of touched_read */
 	bool               anew;    /* every spot whose level was told is to be looked at */
 	struct spots       spots;
-	bool               stock_wanted; /* by some service */
+	bool               stock_wanted; /* by some service .. */
+	bool               stock_heard;  /* .. or was within the last hour: that service may be back soon */
 	bool               failed;       /* the last turn did, and the log says so */
 	struct skus {
 		uint32_t *list;
@@ -135,10 +136,16 @@ static void claim_forget(struct watch *w)
 	place_set(w, NULL);
 }
 
-/* All that was read is looked at and told. */
+/* All that was read is looked at .. */
+static bool is_looked(const struct watch *w)
+{
+	return !w->anew && w->spots.pending == 0;
+}
+
+/* .. and told. While a service that wants every change may be back, whoever takes over has to hear of these, too. */
 static bool is_settled(const struct watch *w)
 {
-	return !w->anew && w->spots.pending == 0 && w->skus.count == 0;
+	return is_looked(w) && w->skus.count == 0;
 }
 
 static void row_read(void *arg, const struct db_row *row)
@@ -149,6 +156,7 @@ static void row_read(void *arg, const struct db_row *row)
 		place_set(w, mem_copy(row->col[1]));
 	w->claim.fence = db_int(row, 0);
 	w->stock_wanted = db_int(row, 2) != 0;
+	w->stock_heard = db_int(row, 3) != 0;
 }
 
 /* The first look comes after a second: whoever watched before may have told a sku just now. */
@@ -179,7 +187,7 @@ static enum db_result claim_keep(struct watch *w)
 	                                               .fence = w->claim.fence,
 	                                               .lease_s = LEASE_S,
 	                                               .place = saves ? w->place : NULL,
-	                                               .looked = is_settled(w) && !w->more},
+	                                               .looked = is_looked(w) && !w->more},
 	                                NULL, NULL);
 
 	if (result != DB_OK)
@@ -190,7 +198,7 @@ static enum db_result claim_keep(struct watch *w)
 		result = txn_ask(w->db, WATCH_READ, &(struct fill){.task = w->claim.task_id}, row_read, w);
 	else
 		claim_forget(w);
-	if (!w->stock_wanted)
+	if (!w->stock_heard)
 		w->skus.count = w->skus.sorted = 0;
 	return result;
 }
@@ -208,7 +216,7 @@ static void line_heard(void *arg, const struct event_touch *t)
 
 	if (t->taken != 0)
 		spots_touch(&w->spots, t->sku_id, t->location_id, t->taken);
-	if (w->stock_wanted)
+	if (w->stock_heard)
 		sku_add(&w->skus, t->sku_id);
 }
 
@@ -259,12 +267,13 @@ static enum db_result look(struct watch *w, bool *rests)
 		return result;
 	}
 	if (w->anew && w->place)
-		result = levels_list(w->db, &w->spots);
+		result = levels_list(w->db, &w->claim, &w->spots);
 	w->anew &= !w->place || result != DB_OK;
-	if (result == DB_OK && w->spots.pending > 0)
+	if (result == DB_OK && w->claim.fence && w->spots.pending > 0)
 		result = levels_look(w->db, &w->claim, &w->spots);
 	counter_add(COUNT_LEVELS, w->claim.told - told);
-	if (result == DB_OK && w->claim.fence && w->skus.count > 0 && is_due(&w->stock_ms, STOCK_MS))
+	if (result == DB_OK && w->claim.fence && w->stock_wanted && w->skus.count > 0 &&
+	    is_due(&w->stock_ms, STOCK_MS))
 		result = stock_tell(w);
 	return result;
 }

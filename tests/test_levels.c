@@ -234,7 +234,7 @@ Test(levels, what_happened_meanwhile)
 
 /* ---- the log */
 
-/* What was kept is removed; a level that was told is told again when it has changed. */
+/* What was kept is removed; what has changed meanwhile is told, whether its level was told before or not. */
 Test(levels, the_log_off_and_on)
 {
 	flow(WATCHED,
@@ -249,9 +249,12 @@ Test(levels, the_log_off_and_on)
 	     "sql SELECT level FROM level        -> 3",
 	     "sql SELECT COUNT(*) FROM event     -> 0",
 	     "second --events-keep 7",
-	     "wait:9 @2 " TOLD "                 -> items=stock.back items[0].data.sku=A",
+	     "wait:9 @2 " TOLD "                 -> items=stock.back,stock.out items[0].data.sku=A items[1].data.sku=B",
 	     "reserve R3 C=1                     -> 201",
-	     "wait " TOLD "                      -> items=stock.back,stock.out items[1].data.sku=C");
+	     "wait " TOLD "                      -> items=stock.back,stock.out,stock.out items[2].data.sku=C",
+	     "release R2                         -> 200",
+	     "wait " TOLD "                      -> items=stock.back,stock.out,stock.out,stock.back"
+	     " items[3].data.sku=B");
 }
 
 /* A place in the log that is none any more. */
@@ -321,6 +324,27 @@ Test(levels, stock_changed_is_not_too_often)
 	     /* available 393, reserved 7, on_hand 400: twice each, seven bits a byte */
 	     "sql SELECT RIGHT(HEX(changes), 10) FROM event WHERE ORD(SUBSTR(changes, 2, 1)) = 67 ORDER BY stamp DESC"
 	     " LIMIT 1 -> 92060EA006");
+}
+
+/* The last change is told whoever wants it was away for a moment, or the clock has made a step. */
+Test(levels, stock_changed_while_the_wish_was_over)
+{
+#define WISH(seconds) "sql UPDATE level_watch SET stock_until = UTC_TIMESTAMP(3) + INTERVAL " #seconds " SECOND -> "
+	flow(WATCHED,
+	     WISH(60),
+	     "sql DO SLEEP(3)",
+	     "receipt A +9                         -> 201",
+	     "wait " STOCK "                       -> items=stock.changed",
+	     WISH(-1),
+	     "sql DO SLEEP(3)",
+	     "receipt A +3 Z +1                    -> 201",
+	     "reserve R1 Z=1                       -> 201",
+	     SEEN_Z,
+	     "sql DO SLEEP(3)",
+	     STOCK "                               -> items=stock.changed",
+	     WISH(60),
+	     "wait:9 " STOCK "                     -> items=stock.changed,stock.changed"
+	     " items[1].data.items[0].sku=A items[1].data.items[0].available=12");
 }
 
 /* The wish of one service is followed by another that watches, and ends with it. */
