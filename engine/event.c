@@ -42,8 +42,7 @@ enum event_type event_of_movement(enum movement_kind k)
 	                                          [STOCKTAKE] = EVENT_COUNT,
 	                                          [SETTLEMENT] = EVENT_SETTLEMENT};
 
-	assert(k < KINDS && of[k]);
-	return of[k];
+	return k < KINDS ? of[k] : 0;
 }
 
 enum event_type event_type_find(const char *word)
@@ -133,10 +132,10 @@ static void put_string_if(struct text *to, const char *s)
 		put_string(to, s);
 }
 
-/* An odd number counts from the row's time. */
+/* An odd number counts from the row's time. A time before 1970, which a row has by damage alone, is told as 1973. */
 static void put_time(struct text *to, int64_t ms)
 {
-	assert(ms >= 0);
+	ms = ms < 0 ? EVENT_TIME_MAX : ms;
 	put(to, (uint64_t)ms << 1 | (ms < EVENT_TIME_MAX));
 }
 
@@ -265,8 +264,6 @@ void event_stock(struct text *to, const struct event_units *list, size_t count)
 }
 
 /* ---- reading */
-
-#define TIME_LAST INT64_C(253402300799999) /* the last ms of the year 9999 */
 
 struct in {
 	struct catalogue    *catalogue;

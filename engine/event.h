@@ -18,7 +18,7 @@ enum event_type {
 };
 const char      *event_type_name(enum event_type t); /* NULL: no such type */
 enum event_type  event_type_find(const char *word);  /* 0: no such type */
-enum event_type  event_of_movement(enum movement_kind k);
+enum event_type  event_of_movement(enum movement_kind k); /* 0: no such kind */
 enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
 bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
 

@@ -9,27 +9,23 @@
 const char *reservation_state_name(enum reservation_state s)
 {
 	static const char *const names[STATES] = {
-		"",
 #define X(name, number, word) [number] = word,
 #include "engine/reservation_states.def"
 #undef X
 	};
 
-	assert(s < STATES);
-	return names[s];
+	return s > 0 && s < STATES ? names[s] : "unknown";
 }
 
 const char *movement_kind_name(enum movement_kind k)
 {
 	static const char *const names[KINDS] = {
-		"",
 #define X(name, number, word) [number] = word,
 #include "engine/movement_kinds.def"
 #undef X
 	};
 
-	assert(k < KINDS);
-	return names[k];
+	return k > 0 && k < KINDS ? names[k] : "unknown";
 }
 
 enum reservation_state reservation_reads(const struct reservation *r)

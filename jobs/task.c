@@ -20,7 +20,7 @@ static const struct {
 
 const char *task_kind_name(enum task_kind k)
 {
-	return kinds[k].word;
+	return k > 0 && k < TASK_KINDS ? kinds[k].word : "unknown";
 }
 
 enum task_kind task_kind_find(const char *word)
@@ -33,25 +33,23 @@ enum task_kind task_kind_find(const char *word)
 
 enum statement task_kind_complete(enum task_kind k)
 {
-	return kinds[k].complete;
+	return kinds[k < TASK_KINDS ? k : TASK_NO_KIND].complete;
 }
 
 enum reservation_state task_kind_from(enum task_kind k)
 {
-	return kinds[k].from;
+	return kinds[k < TASK_KINDS ? k : TASK_NO_KIND].from;
 }
 
 const char *task_state_name(enum task_state s)
 {
 	static const char *const names[TASK_STATES] = {
-		"",
 #define X(name, number, word) [number] = word,
 #include "jobs/task_states.def"
 #undef X
 	};
 
-	assert(s < TASK_STATES);
-	return names[s];
+	return s > 0 && s < TASK_STATES ? names[s] : "unknown";
 }
 
 void task_answer_fini(struct task_answer *a)
@@ -214,7 +212,8 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 	struct txn                t = {0};
 	enum txn_verdict          verdict = TXN_DONE;
 	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
-	const struct fill         fill = {.rows = &rows, .task = (int64_t)task_id, .state = kinds[a->task.kind].from};
+	const struct fill         fill = {
+		        .rows = &rows, .task = (int64_t)task_id, .state = task_kind_from(a->task.kind)};
 
 	a->lease_lost = a->task.state == TASK_REAPED;
 	if (result == DB_OK && a->task.state == TASK_OPEN) {

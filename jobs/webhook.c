@@ -7,6 +7,7 @@
 #include "engine/read/feed.h"
 
 #include <openssl/crypto.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ const char *webhook_reason(enum webhook_state s)
 #undef X
 	};
 
-	return s == WEBHOOK_ACTIVE ? NULL : words[s];
+	if (s == WEBHOOK_ACTIVE)
+		return NULL;
+	return s > 0 && s < WEBHOOK_STATES ? words[s] : "unknown";
 }
 
 static void secret_free(char *secret)
@@ -39,12 +42,10 @@ void webhook_fini(struct webhook *w)
 	*w = (struct webhook){0};
 }
 
+/* What is longer than any id is cut. */
 static void short_copy(char *to, size_t size, const char *text)
 {
-	size_t len = text ? strlen(text) : 0;
-
-	assert(len < size);
-	memcpy(to, text ? text : "", len + 1);
+	snprintf(to, size, "%s", text ? text : "");
 }
 
 /* The columns in the order of {webhook_columns}. */

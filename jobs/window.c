@@ -73,12 +73,8 @@ void window_free(struct window *w)
 static void tie_add(struct window *w, struct window_event *e, char kind, const char *name)
 {
 	struct tie *tie = &e->ties[e->ties_count++], **bucket, *before;
-	char        text[1 + ID_MAX + 1] = {kind};
-	size_t      len = strlen(name);
 
-	assert(len <= ID_MAX);
-	memcpy(text + 1, name, len);
-	*tie = (struct tie){.name = hash_bytes(text, 1 + len), .of = e};
+	*tie = (struct tie){.name = hash_bytes(name, strlen(name)) + (unsigned char)kind, .of = e};
 	bucket = &w->table[tie->name % TABLE];
 	for (before = *bucket; before && before->name != tie->name; before = before->next)
 		continue;

@@ -101,12 +101,13 @@ static char *digits_write(char *to, int n, int width)
 
 void time_write(struct text *t, int64_t ms)
 {
-	int   in_day = (int)(ms / 1000 % 86400), year, month, day;
+	int   in_day, year, month, day;
 	char *to = text_room(t, 24), *at;
 
-	assert(ms >= 0);
 	if (!to)
 		return;
+	ms = ms < 0 ? 0 : ms > TIME_LAST ? TIME_LAST : ms;
+	in_day = (int)(ms / 1000 % 86400);
 	civil_from_days(ms / 86400000, &year, &month, &day);
 	at = digits_write(to, year, 4);
 	*at++ = '-';

@@ -1,0 +1,49 @@
+/* test_damaged.c - rows that this version of the program has not written: what it cannot know is shown as the nearest
+ * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
+#include "tests/flow.h"
+
+/* What is written into a row, and a step that reads it. */
+static const struct damage {
+	const char *statement, *step;
+} rows[] = {
+	{"UPDATE reservation SET state = 99", "get O -> 200 state=unknown"},
+	{"UPDATE reservation SET state = 0", "get O -> 200 state=unknown"},
+	{"UPDATE reservation SET state = 255", "run stats -> 0 ~held"},
+	{"UPDATE reservation SET state = 7", "raw GET /v1/reservations?sku=A -> 200"},
+	{"UPDATE reservation SET created_at = '1960-01-01'", "get O -> 200 ~1970-01-01T00:00:00.000Z"},
+	{"UPDATE reservation SET expires_at = '9999-12-31 23:59:59.999'", "get O -> 200"},
+	{"UPDATE movement SET kind = 99", "movement M -> 200 kind=unknown"},
+	{"UPDATE movement SET kind = 0", "movement M -> 200 kind=unknown"},
+	{"UPDATE movement SET kind = 99", "run audit -> 1 ~M"},
+	{"UPDATE movement SET created_at = '1960-01-01'", "movement M -> 200 ~1970-01-01T00:00:00.000Z"},
+	{"UPDATE event SET at = '1960-01-01'", "events -> 200 ~1970-01-01T00:00:00.000Z"},
+	{"UPDATE webhook SET state = 0", "raw GET /v1/webhooks/W -> 200 state=off reason=unknown"},
+	{"UPDATE webhook SET state = 5", "raw GET /v1/webhooks/W -> 200 state=off reason=unknown"},
+	{"UPDATE webhook SET state = 12", "raw GET /v1/webhooks -> 200 items=1"},
+	{"UPDATE webhook SET state = 255", "raw GET /v1/webhooks/W -> 200 state=off reason=unknown"},
+	{"UPDATE webhook SET created_at = '1960-01-01'", "raw GET /v1/webhooks/W -> 200 ~1970-01-01T00:00:00.000Z"},
+	{"UPDATE webhook SET failures = 1, failing_since = NULL", "raw GET /v1/webhooks/W -> 200 failures=1"},
+	{"UPDATE webhook SET skip_event = REPEAT('x', 48), failed_event = REPEAT('x', 48)",
+         "raw GET /v1/webhooks/W -> 200 webhook_id=W"},
+};
+
+Test(damaged, rows_are_shown, .timeout = 60)
+{
+	flow_begin();
+	flow_steps("receipt M A +10 -> 201",
+	           "reserve O A=1 ttl=600 -> 201",
+	           "raw POST /v1/webhooks {'webhook_id':'W','url':'https://shop.example/hook'} -> 201",
+	           "sql CREATE TEMPORARY TABLE r AS SELECT * FROM reservation",
+	           "sql CREATE TEMPORARY TABLE m AS SELECT * FROM movement",
+	           "sql CREATE TEMPORARY TABLE e AS SELECT * FROM event",
+	           "sql CREATE TEMPORARY TABLE w AS SELECT * FROM webhook");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		flow_step("sql %s", rows[i].statement);
+		flow_step("%s", rows[i].step);
+		flow_steps("sql REPLACE INTO reservation SELECT * FROM r",
+		           "sql REPLACE INTO movement SELECT * FROM m",
+		           "sql REPLACE INTO event SELECT * FROM e",
+		           "sql REPLACE INTO webhook SELECT * FROM w");
+	}
+	flow_end();
+}
