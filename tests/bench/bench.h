@@ -27,6 +27,7 @@
 enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
 enum { READERS = 10000 }; /* of the feed, that wait */
 enum { PACED = 64 };      /* connections of the rows at half speed */
+enum { LEAVE_S = 30 };    /* of the time for the run, to end it */
 
 /* Latencies of one contender, all kept: a few bytes each, and the percentiles are exact. */
 struct samples {
@@ -160,7 +161,7 @@ void bench_hush(void); /* what fails from now on is our own doing */
 
 /* ---- turns.c */
 void    section_run(struct bench *b, struct section *s);
-int64_t bench_until_us(const struct bench *b, double share); /* when that share of the time for the run has passed */
+int64_t bench_until_us(const struct bench *b, double share); /* that share of the run's time */
 
 /* ---- process.c. A child ends with us, and is ended before us. */
 bool    child_start(struct child *c, char *const *argv) MUST_CHECK; /* its output goes to LOG */

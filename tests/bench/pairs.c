@@ -86,6 +86,7 @@ static bool settled_all(struct bench *b)
 	{                                               \
 		[COST_CPU] = 1.08, [COST_TRIPS] = 1.005 \
 	} /* trips: 1.00, as it is printed */
+/* Those that matter most come first: the last ones are left out where no time is left. */
 static const struct row rows[] = {
 	{"single calls", 64, &load_reserve, 0, NULL, asked_run, NULL, {0}, false},
 	{"single calls", 256, &load_reserve, 0, NULL, asked_run, NULL, EVENTS_MOST, false},
@@ -258,24 +259,28 @@ static bool side_end(struct side *s, const struct row *r)
 	return right;
 }
 
-/* Neighbours change places from pair to pair, so that neither is always the first. Returns how many pairs there were.
- */
-static int pairs_measure(const struct row *r, int64_t orders, int pairs)
+static bool time_is_left(void)
 {
-	int64_t until_us = bench_until_us(&sides[NEW].bench, 0.78);
+	return clock_us() < bench_until_us(&sides[NEW].bench, 0.78);
+}
 
-	for (int i = 0; i < pairs; i++)
+/* Neighbours change places from pair to pair, so that neither is always the first. *measured: how many pairs there
+ * were, fewer than asked for where no time is left. False: something was wrong. */
+static bool pairs_measure(const struct row *r, int64_t orders, int pairs, int *measured)
+{
+	for (*measured = 0; *measured < pairs; ++*measured)
 		for (int k = 0; k < SIDES; k++) {
-			struct side *s = &sides[(i + k) % SIDES];
+			struct side *s = &sides[(*measured + k) % SIDES];
 
-			if (clock_us() > until_us) {
-				say("bench: no time is left for more pairs of %s", r->name);
-				return i;
+			if (!time_is_left()) {
+				say("bench: no time is left: %s, %d connections, stops after %d of %d pairs", r->name,
+				    r->connections, *measured, pairs);
+				return true;
 			}
-			if (!side_round(s, r, orders, s->costs[r - rows][i]))
-				return i;
+			if (!side_round(s, r, orders, s->costs[r - rows][*measured]))
+				return false;
 		}
-	return pairs;
+	return true;
 }
 
 static bool sides_fresh(void)
@@ -293,15 +298,19 @@ static int row_measure(const struct row *r, int pairs)
 {
 	int64_t orders = r->per_s ? r->per_s * sides[OLD].bench.seconds : INT64_MAX;
 	int     measured = 0;
-	bool    ended = true;
+	bool    begun, right;
 
+	if (!time_is_left()) {
+		say("bench: no time is left: %s, %d connections, is left out", r->name, r->connections);
+		return 0;
+	}
 	ledger_fini(r->load->ledger); /* another section's */
 	orders = sides_fresh() ? side_begin(&sides[OLD], r, orders) : 0;
-	if (orders > 0 && side_begin(&sides[NEW], r, orders))
-		measured = pairs_measure(r, orders, pairs);
+	begun = orders > 0 && side_begin(&sides[NEW], r, orders);
+	right = begun && pairs_measure(r, orders, pairs, &measured);
 	for (int i = 0; i < SIDES; i++)
-		ended = measured > 0 && side_end(&sides[i], r) && ended;
-	if (measured < pairs || !ended)
+		right = begun && side_end(&sides[i], r) && right;
+	if (!right)
 		bench_wrong("%s: %d of %d pairs", r->name, measured, pairs);
 	return measured;
 }

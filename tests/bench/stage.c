@@ -28,7 +28,7 @@
 enum { SEATS = 3 }; /* one for all, one for the old program, one for the new */
 
 /* Seconds. LEAVE is what the way out may take after the alarm: then everything is killed. */
-enum { LEAVE_S = 30, START_S = 60, DRAIN_S = 15, AUDIT_S = 600 };
+enum { START_S = 60, DRAIN_S = 15, AUDIT_S = 600 };
 
 static struct {
 	pthread_mutex_t lock;   /* of everything below that is not the semaphore */

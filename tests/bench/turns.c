@@ -12,7 +12,7 @@
 
 int64_t bench_until_us(const struct bench *b, double share)
 {
-	return b->begun_us + (int64_t)(share * (double)b->minutes * 60e6);
+	return b->begun_us + (int64_t)(share * ((double)b->minutes * 60 - LEAVE_S) * 1e6);
 }
 
 static double own_cpu(void)
