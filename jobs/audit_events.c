@@ -202,8 +202,8 @@ static const char *reservation_differs(const struct events_audit *a, const struc
 		return "its state is not that of its last event";
 	if (s->last > row->changed || (s->last < row->changed && ends_with_event(row->state)))
 		return s->last > row->changed ? "its last event is newer than its row" : "its last change has no event";
-	if (s->state == HELD && s->expires_at != row->expires_at)
-		return "its time is not that of its last event";
+	if (s->state == HELD && s->expires_at < row->expires_at) /* an extension is missing */
+		return "it is held longer than its last event says";
 	if (!s->cut && s->lines != row->lines)
 		return "its lines are not those of its last event";
 	return is_new(a, row) && !s->born ? "the event that made it is missing" : NULL;

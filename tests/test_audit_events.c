@@ -133,7 +133,7 @@ Test(audit_events, a_missing_extension)
 	     "extend  LONG ttl=900         -> 200",
 	     "run     audit                -> 0",
 	     "sql     UPDATE writer SET event_no = event_no - 1",
-	     "run     audit                -> 1 '~order_id=LONG why=its time is not that of its last event'",
+	     "run     audit                -> 1 '~order_id=LONG why=it is held longer than its last event says'",
 	     "sql     UPDATE writer SET event_no = event_no + 1",
 	     "run     audit                -> 0");
 }
