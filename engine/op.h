@@ -187,6 +187,7 @@ struct op {
 	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */
+	uint64_t            turn;          /* its place in the order in which its lane took operations from the queue */
 	/* ---- */
 	uint32_t       lines_count, lines_max;
 	struct choice *choices; /* judged behind the plain lines, in the order of op_seal */

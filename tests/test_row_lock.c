@@ -99,6 +99,40 @@ Test(row_lock, reservation_holds_up_itself_alone)
 	flow_end();
 }
 
+/* What follows a parked operation and names its order is judged behind it, also while the lanes are still wary. */
+Test(row_lock, call_keeps_its_order)
+{
+	static const struct {
+		const char *locks, *call, *told;
+	} rows[] = {
+		{SLOTS_OF("A"), "batch D1 A=1 | D2 B=1 replaces=D1",
+	         "1x 200 results[0].status=201 results[1].status=201"},
+		{SLOTS_OF("A"), "batch E1 A=1 | E1 B=1",
+	         "1x 200 results[0].status=201 results[1].code=order_id_reused"},
+		{SLOTS_OF("A"), "batch F1 A=1 | F1 A=1 | F2 B=1 replaces=F1",
+	         "1x 200 results[0].status=201 results[1].status=200 results[2].status=201"},
+		{"SELECT 1 FROM reservation WHERE order_id = 'R1' FOR UPDATE", "releases R1 R2 R1",
+	         "1x 200 !results[0].replayed !results[1].replayed results[2].replayed=true"},
+		{"SELECT 1 FROM reservation WHERE order_id = 'R3' FOR UPDATE", "confirmations R3 R3 R4",
+	         "1x 200 !results[0].replayed results[1].replayed=true !results[2].replayed"},
+	};
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100 B +100              -> 201",
+	           "batch R1 B=1 | R2 B=1 | R3 B=1 | R4 B=1 -> 201 | ...");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct race *race;
+
+		trap_lock("%s", rows[i].locks);
+		race = flow_race("1", rows[i].call);
+		usleep(2500000); /* longer than a lane waits */
+		trap_unlock();
+		trap_raced(race, rows[i].told);
+	}
+	flow_end();
+}
+
 /* An expired hold that somebody has locked cannot be swept now; no lane waits for it time and again. */
 Test(row_lock, expired_hold_holds_up_its_sku_alone)
 {

@@ -28,8 +28,9 @@ struct intake {
 	uint16_t   ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
 	struct op *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t     pending_count;
-	struct op *parked;    /* waiting for a row that somebody outside holds */
+	struct op *parked;    /* waiting for a row that somebody outside holds; the last that arrived comes first */
 	int64_t    parked_ms; /* earliest time at which a parked operation is tried again */
+	uint64_t   turns;     /* operations taken from the queue so far */
 	size_t     last;      /* operations that the last batch has answered */
 };
 
@@ -112,7 +113,8 @@ static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int
 
 static void op_park(struct lane *l, struct op *op, bool twin)
 {
-	int64_t now_ms = clock_ms(), locked_ms;
+	struct op **at = &l->intake->parked;
+	int64_t     now_ms = clock_ms(), locked_ms;
 
 	if (op->busy_since_ms == 0) {
 		op->busy_since_ms = now_ms;
@@ -130,13 +132,29 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
 	if (!l->intake->parked || op->again_ms < l->intake->parked_ms)
 		l->intake->parked_ms = op->again_ms;
-	op->next = l->intake->parked;
-	l->intake->parked = op;
+	while (*at && (*at)->turn > op->turn)
+		at = &(*at)->next;
+	op->next = *at;
+	*at = op;
 }
 
 void batch_park(struct lane *l, struct op *op)
 {
 	op_park(l, op, false);
+}
+
+/* Puts a parked operation among the pending ones, behind those that arrived before it. */
+static void parked_unpark(struct lane *l, struct op *op)
+{
+	struct op **at = &l->intake->pending;
+
+	while (*at && (*at)->turn < op->turn)
+		at = &(*at)->next;
+	op->next = *at;
+	*at = op;
+	if (!op->next)
+		l->intake->pending_last = &op->next;
+	l->intake->pending_count++;
 }
 
 /* Returns each parked operation in its own time, whatever else is parked. */
@@ -153,7 +171,7 @@ static void parked_return(struct lane *l)
 
 		if (op->again_ms <= now_ms) {
 			*last = op->next;
-			pending_prepend(l, &op, 1);
+			parked_unpark(l, op);
 			continue;
 		}
 		if (op->again_ms < l->intake->parked_ms)
@@ -192,6 +210,22 @@ static bool batch_names(struct lane *l, const struct op *op)
 {
 	return *id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) != 0 ||
 	       (op->other_id && *id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) != 0);
+}
+
+static bool op_names(const struct op *op, bool movement, const char *id)
+{
+	return ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0) ||
+	       (op->other_id && !movement && strcmp(op->other_id, id) == 0);
+}
+
+/* True: a parked operation that arrived earlier names an order of this one, which has to wait behind it. */
+static bool parked_names(const struct lane *l, const struct op *op)
+{
+	for (const struct op *p = l->intake->parked; p; p = p->next)
+		if (p->turn < op->turn && (op_names(p, op->kind == OP_MOVE, op->id) ||
+		                           (op->other_id && op_names(p, false, op->other_id))))
+			return true;
+	return false;
 }
 
 /* Enters the ids of operation number `at` of the batch. */
@@ -327,7 +361,7 @@ static bool by_itself(const struct op *op)
 
 /* Two operations that name one order, as their own or as the one they replace or split, do not meet in a batch: the
  * second ends the batch, so that it is judged after the first and before any that came later. A parked second ends
- * nothing: it stays parked until the first has had its turn. */
+ * nothing: it stays parked until the first has had its turn. Behind a parked first, the second is parked, too. */
 static void batch_fill(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -343,15 +377,15 @@ static void batch_fill(struct lane *l)
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
 	for (; op; op = next) {
-		bool twin = batch_names(l, op);
+		bool twin = batch_names(l, op), behind = parked_names(l, op);
 
 		next = op->next;
-		full = full || (twin && !op->busy_since_ms) || b->count >= l->limit ||
+		full = full || (twin && !behind && !op->busy_since_ms) || b->count >= l->limit ||
 		       batch_has_its_share(l, waiting) ||
 		       (b->count > 0 && (by_itself(op) || by_itself(b->ops[0]) ||
 		                         lines + op->lines_count > BATCH_LINES || bytes + op_bytes(op) > BATCH_BYTES));
-		if (twin && op->busy_since_ms) {
-			op_park(l, op, true);
+		if (behind || (twin && op->busy_since_ms)) {
+			op_park(l, op, !behind);
 		} else if (full) {
 			pending_append(l, op);
 		} else if (is_wanted(l, op)) {
@@ -380,8 +414,10 @@ bool batch_take(struct lane *l)
 		usleep(PARKED_MS * 1000); /* a closed queue does not wait */
 	if (room > 0)
 		count = queue_take(&l->queue, taken, room, wait_ms);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		taken[i]->turn = l->intake->turns++;
 		pending_append(l, taken[i]);
+	}
 	parked_return(l);
 	batch_fill(l);
 	if (l->batch.count == 0 || l->last_failed)
