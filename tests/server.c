@@ -60,11 +60,13 @@ static void server_run(const struct server *s, const char *const *options)
 
 	snprintf(data, sizeof(data), "--datadir=%s/var/db", s->dir);
 	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);
-	for (; *options && n < WORDS_MAX - 1; options++)
+	for (; *options && n < WORDS_MAX - 2; options++)
 		argv[n++] = *options;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (stat(strchr(data, '=') + 1, &st) != 0)
 		_exit(126);
+	if (st.st_uid == 0)
+		argv[n] = "--user=root";
 	if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
 		_exit(126);
 	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);

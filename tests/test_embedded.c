@@ -253,6 +253,7 @@ Test(embedded, is_made_started_and_stopped)
 	                 " AND @@innodb_flush_method = 'O_DIRECT' AND @@innodb_use_native_aio = 0"
 	                 " AND @@global.tx_isolation = 'READ-COMMITTED'"
 	                 " AND @@max_allowed_packet = 64 << 20 AND @@character_set_server = 'utf8mb4'"
+	                 " AND @@secure_file_priv LIKE '%/var/tmp/'"
 	                 " AND @@skip_networking = 1 AND @@max_connections = 300 AND DATABASE() = 'holdfast'") == 1);
 	cr_expect(getsid((pid_t)pid) != getsid(0));
 	cr_expect(stat(dir, &st) == 0 && (st.st_mode & 07777) == 0700 && st.st_uid == owner_of(pid));
@@ -350,12 +351,51 @@ Test(embedded, runs_as_root_with_one_warning_where_its_user_is_shut_out)
 	pause_ms(200);
 	cr_expect(answers_within(e, 5000));
 	embedded_close(e);
+	embedded_close(open_or_fail(false)); /* a command's result comes without a warning */
 	cr_assert_not_null(log = fopen(path, "r"));
 	text[fread(text, 1, sizeof(text) - 1, log)] = '\0';
 	fclose(log);
 	for (at = text; (at = strstr(at, "event=server_as_root")) != NULL; at++)
 		warnings++;
 	cr_expect(warnings == 1, "%s", text);
+}
+
+/* The folder is that of a user, who may put anything there before root starts the server again. */
+Test(embedded, makes_nothing_in_a_users_folder_root)
+{
+	const uid_t      user = 65534;
+	char             db[1100], old[1100], kept[1100], lock[1100];
+	struct embedded *e;
+
+	if (geteuid() != 0) {
+		home_remove();
+		cr_skip_test("needs root");
+	}
+	cr_assert(mkdir(dir, 0700) == 0 && chown(dir, user, user) == 0);
+	snprintf(db, sizeof(db), "%s/db", dir);
+	snprintf(old, sizeof(old), "%s/db.old", dir);
+	snprintf(kept, sizeof(kept), "%s/db.new.1", dir);
+	snprintf(lock, sizeof(lock), "%s/users.lock", dir);
+	cr_assert(mknod(lock, S_IFREG | 0600, 0) == 0 && chown(lock, user, user) == 0);
+	cr_assert(mkdir(kept, 0700) == 0 && mkdir(strcat(kept, "/roots"), 0700) == 0);
+	cr_assert(mkdir(strcat(kept, "/kept"), 0700) == 0);
+	e = open_or_fail(false);
+	cr_expect(owner_of(server_pid()) == user, "run by %u", owner_of(server_pid()));
+	cr_expect(access(kept, F_OK) == 0, "what the user may not remove was removed");
+	embedded_close(e);
+
+	cr_assert(rename(db, old) == 0 && symlink("../pub", db) == 0);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_CONFIG, "a link");
+	cr_expect_not_null(strstr(why, "/db is no folder of uid 65534"), "%s", why);
+	cr_assert(unlink(db) == 0 && mkdir(db, 0777) == 0);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_CONFIG, "a folder of root");
+	cr_assert(rmdir(db) == 0 && rename(old, db) == 0 && chmod(home, 0700) == 0);
+	cr_expect(embedded_open(&e, dir, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_CONFIG, "its user is shut out");
+	cr_expect_not_null(strstr(why, "a folder above is shut"), "%s", why);
+	cr_assert(chmod(home, 0755) == 0 && chmod(dir, 0) == 0);
+	e = open_or_fail(false);
+	cr_expect(owner_of(server_pid()) == user, "run by %u", owner_of(server_pid()));
+	embedded_close(e);
 }
 
 Test(embedded, refuses_a_folder_with_other_files)

@@ -193,6 +193,9 @@ static bool server_open(struct embedded *e, char *why, size_t why_size)
 		          e->server.dir, OPEN_MS / 1000);
 	else
 		ok = database_there(e, why, why_size) && server_up(e, &found, OPEN_MS, why, why_size);
+	if (ok && e->server.why_root)
+		log_event(e->use == EMBEDDED_SERVE ? LOG_WARN : LOG_DEBUG, "server_as_root", "dir=\"%s\" why=\"%s\"",
+		          e->server.dir, e->server.why_root);
 	if (ok)
 		log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
 		          (long)e->server.pid, clock_ms() - began, e->server.dir);
@@ -271,6 +274,7 @@ static bool watch_start(struct embedded *e, char *why, size_t why_size)
 int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size)
 {
 	struct embedded *e = mem_alloc(sizeof(*e));
+	int              status = EXIT_UNAVAILABLE;
 	bool             none;
 
 	*out = NULL;
@@ -279,7 +283,8 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 	e->none = use == EMBEDDED_FIND && !mariadbd_is_home(dir);
 	if (e->wake < 0)
 		why_write(why, why_size, "cannot make an eventfd: %s", strerror(errno));
-	else if (!e->none && mariadbd_init(&e->server, dir, why, why_size)) {
+	else if (!e->none && (status = mariadbd_init(&e->server, dir, why, why_size)) == EXIT_DONE) {
+		status = EXIT_UNAVAILABLE;
 		e->target = (struct db_target){.user = "root", .database = "holdfast"};
 		snprintf(e->target.socket, sizeof(e->target.socket), "%s/mariadbd.sock", e->server.dir);
 		if ((use != EMBEDDED_SERVE || serve_lock(e, why, why_size)) && users_lock(e, why, why_size) &&
@@ -293,7 +298,7 @@ int embedded_open(struct embedded **out, const char *dir, enum embedded_use use,
 	embedded_close(e);
 	if (none)
 		why_write(why, why_size, "there is no database in %s; `serve`, `migrate` and `import` make one", dir);
-	return none ? EXIT_CONFIG : EXIT_UNAVAILABLE;
+	return none ? EXIT_CONFIG : status;
 }
 
 bool embedded_is_served(const char *dir, char *why, size_t why_size)

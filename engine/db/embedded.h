@@ -24,8 +24,8 @@ enum embedded_use {
 /* Starts or adopts the server, waits (60 s at most) until it answers, and creates the database `holdfast` where it is
  * missing. Afterwards a thread watches the server and starts it again at once when it dies.
  *
- * EXIT_DONE; EXIT_CONFIG: no database is to be found; EXIT_UNAVAILABLE: every other failure. `why` holds one clear line
- * of the failure. */
+ * EXIT_DONE; EXIT_CONFIG: no database is to be found, or DIR cannot be trusted (mariadbd_init); EXIT_UNAVAILABLE: every
+ * other failure. `why` holds one clear line of the failure. */
 int embedded_open(struct embedded **out, const char *dir, enum embedded_use use, char *why, size_t why_size) MUST_CHECK;
 /* True: a `serve` runs on DIR, and `why` says so. The call changes nothing. */
 bool                    embedded_is_served(const char *dir, char *why, size_t why_size) MUST_CHECK;

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -75,29 +74,37 @@ static bool user_enters(const struct mariadbd *m)
 	return pid > 0 && status == 0;
 }
 
-/* The user of a root's server: the owner of the data directory; mysql or, where only the server's program is installed,
- * holdfast for a new one; root where that cannot be. */
-static void user_choose(struct mariadbd *m)
+/* The user of a root's server: the owner of the folder, or of the data in a folder of root's. New data in a folder of
+ * root's belong to mysql or, where only the server's program is installed, to holdfast; to root where neither can be.
+ * Whoever owns the folder may have put anything into it, so nothing in a stranger's folder makes the server root's. */
+static int user_choose(struct mariadbd *m, const struct stat *home, char *why, size_t why_size)
 {
 	const struct passwd *mysql = getpwnam("mysql"), *user = mysql ? mysql : getpwnam("holdfast");
 	struct stat          data;
-	bool                 made = fstatat(m->dir_fd, "db", &data, 0) == 0;
+	bool                 made = fstatat(m->dir_fd, "db", &data, AT_SYMLINK_NOFOLLOW) == 0;
+	const struct stat   *owner = home->st_uid != 0 ? home : made ? &data : NULL;
 
-	m->uid = made ? data.st_uid : user ? user->pw_uid : 0;
-	m->gid = made ? data.st_gid : user ? user->pw_gid : 0;
-	if (m->uid == 0) {
-		m->why_root = made ? "the data directory belongs to root"
-		                   : "there is no user mysql or holdfast: adduser --system --group holdfast";
-	} else if (fchown(m->dir_fd, m->uid, m->gid) != 0) {
-		m->why_root = "the folder cannot be given to another user";
-		m->uid = m->gid = 0;
-	} else if (!user_enters(m)) {
-		m->why_root = "the server's own user cannot enter the folder: one above is shut to it";
-		m->uid = m->gid = 0;
-		/* The data directory is root's for good: from now on it holds files of root. */
-		if (made && fchownat(m->dir_fd, "db", 0, 0, 0) != 0)
-			log_event(LOG_WARN, "data_not_owned", "dir=\"%s\" errno=%d", m->dir, errno);
+	if (made && (!S_ISDIR(data.st_mode) || data.st_uid != owner->st_uid)) {
+		why_write(why, why_size, "%s/db is no folder of uid %u, to whom %s belongs: look who put it there",
+		          m->dir, (unsigned)owner->st_uid, m->dir);
+		return EXIT_CONFIG;
 	}
+	m->uid = owner ? owner->st_uid : user ? user->pw_uid : 0;
+	m->gid = owner ? owner->st_gid : user ? user->pw_gid : 0;
+	if (m->uid == 0) {
+		m->why_root = made ? "the data belong to root: stop it, then chown -R mysql: the folder"
+		                   : "there is no user mysql or holdfast: stop it, adduser --system --group holdfast, then"
+		                     " chown -R holdfast: the folder";
+	} else if (fchown(m->dir_fd, m->uid, m->gid) != 0 || fchmod(m->dir_fd, 0700) != 0 || !user_enters(m)) {
+		if (owner) {
+			why_write(why, why_size, "uid %u, to whom %s belongs, cannot enter it: a folder above is shut",
+			          (unsigned)m->uid, m->dir);
+			return EXIT_CONFIG;
+		}
+		m->why_root = "the user mysql or holdfast cannot enter the folder: one above is shut to it";
+		m->uid = m->gid = 0;
+	}
+	return EXIT_DONE;
 }
 
 bool mariadbd_is_home(const char *dir)
@@ -108,38 +115,49 @@ bool mariadbd_is_home(const char *dir)
 	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size)
+/* Opens DIR and looks whose it is. */
+static bool folder_open(struct mariadbd *m, const char *dir, struct stat *st, char *why, size_t why_size)
 {
-	char        path[PATH_MAX];
-	struct stat st;
-	int         lock;
+	char path[PATH_MAX];
 
 	*m = MARIADBD_NONE;
 	m->uid = geteuid();
 	m->gid = getegid();
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
 		return why_write(why, why_size, "cannot make the folder %s: %s", dir, strerror(errno));
-	if (!realpath(dir, path) || stat(path, &st) != 0)
+	if (!realpath(dir, path))
 		return why_write(why, why_size, "cannot open the folder %s: %s", dir, strerror(errno));
 	if (strlen(path) >= sizeof(m->dir))
 		return why_write(why, why_size, "the path %.60s.. has %zu bytes; MariaDB can work with %zu", path,
 		                 strlen(path), sizeof(m->dir) - 1);
-	if (m->uid != 0 && st.st_uid != m->uid)
-		return why_write(why, why_size, "%s belongs to another user (uid %u): run this as that user or as root",
-		                 path, (unsigned)st.st_uid);
 	memcpy(m->dir, path, strlen(path) + 1);
 	m->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (m->dir_fd < 0)
+	if (m->dir_fd < 0 || fstat(m->dir_fd, st) != 0)
 		return why_write(why, why_size, "cannot open the folder %s: %s", path, strerror(errno));
-	if (!folder_free(m))
-		return why_write(why, why_size, "%s holds other files: give the database a folder of its own", path);
+	if (m->uid != 0 && st->st_uid != m->uid)
+		return why_write(why, why_size, "%s belongs to another user (uid %u): run this as that user or as root",
+		                 path, (unsigned)st->st_uid);
+	return folder_free(m) ||
+	       why_write(why, why_size, "%s holds other files: give the database a folder of its own", path);
+}
+
+int mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size)
+{
+	struct stat home;
+	int         lock, status = EXIT_DONE;
+
+	if (!folder_open(m, dir, &home, why, why_size))
+		return EXIT_UNAVAILABLE;
 	if (m->uid == 0)
-		user_choose(m);
+		status = user_choose(m, &home, why, why_size);
+	if (status != EXIT_DONE)
+		return status;
 	lock = mariadbd_file(m, "users.lock"); /* the first file: by this file folder_free recognises our folder */
-	if (lock < 0 || close(lock) != 0 || fchmod(m->dir_fd, 0700) != 0 ||
-	    (geteuid() == 0 && fchown(m->dir_fd, m->uid, m->gid) != 0))
-		return why_write(why, why_size, "cannot take over the folder %s: %s", path, strerror(errno));
-	return true;
+	if (lock >= 0 && close(lock) == 0 && fchmod(m->dir_fd, 0700) == 0 &&
+	    (geteuid() != 0 || fchown(m->dir_fd, m->uid, m->gid) == 0))
+		return EXIT_DONE;
+	why_write(why, why_size, "cannot take over the folder %s: %s", m->dir, strerror(errno));
+	return EXIT_UNAVAILABLE;
 }
 
 void mariadbd_fini(struct mariadbd *m)
@@ -241,7 +259,7 @@ static _Noreturn void child_run(const struct mariadbd *m, int home, char *const 
 static bool process_run(struct mariadbd *m, const char *home, char *const argv[], bool server, char *why,
                         size_t why_size)
 {
-	int      home_fd = openat(m->dir_fd, home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int      home_fd = openat(m->dir_fd, home, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	sigset_t all, before;
 
 	if (home_fd < 0)
@@ -275,26 +293,21 @@ static bool process_reap(struct mariadbd *m, char *how, size_t how_size)
 
 /* ---- the data directory */
 
-static int leftover_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	remove(path);
-	return 0;
-}
-
 /* Removes the leftovers of a mariadbd_make that was killed. If its mariadb-install-db still runs, that fails now, and
- * may leave something to the next time. */
-static void leftovers_remove(const struct mariadbd *m)
+ * may leave something to the next time. The server's user removes them, who can do no harm by what stands there. */
+static void leftovers_remove(struct mariadbd *m)
 {
+	char           program[PATH_MAX], why[256], how[64];
 	DIR           *dir = opendir(m->dir);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
-		char path[sizeof(m->dir) + sizeof(entry->d_name)];
+		char *argv[] = {program, "-rf", "--", entry->d_name, NULL};
 
-		snprintf(path, sizeof(path), "%s/%s", m->dir, entry->d_name);
-		if (strncmp(entry->d_name, "db.new.", 7) == 0)
-			nftw(path, leftover_remove, 16, FTW_DEPTH | FTW_PHYS);
+		if (strncmp(entry->d_name, "db.new.", 7) == 0 &&
+		    program_find("rm", program, sizeof(program), why, sizeof(why)) &&
+		    process_run(m, ".", argv, false, why, sizeof(why)) && mariadbd_ended(m, -1, MAKE_MS))
+			mariadbd_reap(m, how, sizeof(how));
 	}
 	if (dir)
 		closedir(dir);
@@ -355,6 +368,7 @@ bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 {
 	char        path[sizeof(m->dir) + 32];
 	const char *name;
+	int         made;
 
 	leftovers_remove(m);
 	if (mariadbd_is_made(m))
@@ -363,7 +377,8 @@ bool mariadbd_make(struct mariadbd *m, char *why, size_t why_size)
 	if (!mkdtemp(path))
 		return why_write(why, why_size, "cannot make %s: %s", path, strerror(errno));
 	name = strrchr(path, '/') + 1;
-	if (geteuid() == 0 && fchownat(m->dir_fd, name, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) != 0)
+	made = openat(m->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || (geteuid() == 0 && fchown(made, m->uid, m->gid) != 0) || close(made) != 0)
 		return why_write(why, why_size, "cannot give %s to its user: %s", path, strerror(errno));
 	log_begin(m);
 	if (!install_run(m, name, why, why_size)) {
@@ -398,7 +413,7 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 	char *argv[] = {program, "--no-defaults", datadir, pool, REDO, NO_LATE_WRITES,
 	                /* relative to where the server runs, the data directory: a socket address holds 107 bytes */
 	                "--socket=../mariadbd.sock", "--pid-file=../mariadbd.pid", "--log-error=../mariadbd.log",
-	                "--tmpdir=../tmp", "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
+	                "--tmpdir=../tmp", "--secure-file-priv=../tmp", "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
 	                "--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
 	                "--loose-innodb-flush-method=O_DIRECT", "--transaction-isolation=READ-COMMITTED",
 	                "--character-set-server=utf8mb4", "--max-allowed-packet=64M", "--max-connections=300",
@@ -406,9 +421,6 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 
 	snprintf(datadir, sizeof(datadir), "--datadir=%s/db", m->dir);
 	snprintf(pool, sizeof(pool), "--innodb-buffer-pool-size=%" PRId64 "M", pool_mib());
-	if (m->why_root)
-		log_event(LOG_WARN, "server_as_root", "dir=\"%s\" why=\"%s\"", m->dir, m->why_root);
-	m->why_root = NULL;
 	log_begin(m);
 	return program_find("mariadbd", program, sizeof(program), why, why_size) &&
 	       process_run(m, "db", argv, true, why, why_size);

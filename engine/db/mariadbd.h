@@ -17,11 +17,10 @@ struct mariadbd {
 	int         dir_fd;
 	uid_t       uid; /* the server's user */
 	gid_t       gid;
-	const char *why_root; /* the reason why the server runs as root against our wish; NULL: it does not, or the
-	                         reason was told */
-	pid_t pid;            /* process of the server that runs, as far as we know */
-	int   pidfd;          /* readable when it has ended; -1: none runs */
-	off_t log_start;      /* where the server's part of the log begins */
+	const char *why_root;  /* the reason why the server runs as root against our wish; NULL: it does not */
+	pid_t       pid;       /* process of the server that runs, as far as we know */
+	int         pidfd;     /* readable when it has ended; -1: none runs */
+	off_t       log_start; /* where the server's part of the log begins */
 };
 
 /* The initial value: no folder open and no server known. mariadbd_fini takes it. */
@@ -30,8 +29,9 @@ struct mariadbd {
 /* False: DIR is no private server's folder, for certain. Touches nothing. */
 bool mariadbd_is_home(const char *dir) MUST_CHECK;
 /* Makes DIR where it is missing, opens it, shuts it to others and decides who the server's user is. A folder that holds
- * something else is refused. */
-bool mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
+ * something else is refused. EXIT_DONE; EXIT_CONFIG: what stands in DIR is not its owner's, or DIR is shut to its
+ * owner; EXIT_UNAVAILABLE. */
+int  mariadbd_init(struct mariadbd *m, const char *dir, char *why, size_t why_size) MUST_CHECK;
 void mariadbd_fini(struct mariadbd *m); /* the server, if any, runs on */
 
 bool mariadbd_is_made(const struct mariadbd *m) MUST_CHECK; /* the data directory is there */
