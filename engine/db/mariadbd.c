@@ -93,8 +93,8 @@ static int user_choose(struct mariadbd *m, const struct stat *home, char *why, s
 	m->gid = owner ? owner->st_gid : user ? user->pw_gid : 0;
 	if (m->uid == 0) {
 		m->why_root = made ? "the data belong to root: stop it, then chown -R mysql: the folder"
-		                   : "there is no user mysql or holdfast: stop it, adduser --system --group holdfast, then"
-		                     " chown -R holdfast: the folder";
+		                   : "there is no user mysql or holdfast: stop it, adduser --system --group"
+		                     " holdfast, then chown -R holdfast: the folder";
 	} else if (fchown(m->dir_fd, m->uid, m->gid) != 0 || fchmod(m->dir_fd, 0700) != 0 || !user_enters(m)) {
 		if (owner) {
 			why_write(why, why_size, "uid %u, to whom %s belongs, cannot enter it: a folder above is shut",
