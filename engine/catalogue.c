@@ -1,5 +1,5 @@
-/* catalogue.c - see catalogue.h. Skus stand in a hash table by code and an array by number; locations are few and stand
- * in an array. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
+/* catalogue.c - see catalogue.h. Skus stand in hash tables by code and by number, locations in one by number: they are
+ * few. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
 #include "engine/catalogue.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -12,18 +12,24 @@
 #include <string.h>
 
 struct sku {
+	uint32_t sku_id;
+	uint32_t next; /* number of the next in its bucket; 0: none */
 	union {
 		struct total  only; /* the totals of the only location: nearly every sku has one */
 		struct total *more; /* the totals of several locations, owned by the entry */
 	} total;
 	int64_t  read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
 	uint32_t totals;  /* number of locations */
-	uint32_t sku_id;
-	uint32_t next; /* number of the next in its bucket; 0: none */
 	uint32_t hash;
 	char     code[];
 };
 #define NEVER INT64_MIN
+
+/* Entries by their numbers, in a table at most half full: a number is no index, and costs what an entry costs. */
+struct numbered {
+	void **list; /* NULL: free; else its first member is its number */
+	size_t size, count;
+};
 
 struct block {
 	struct block *next;
@@ -35,11 +41,7 @@ struct catalogue {
 	pthread_rwlock_t  lock;
 	uint32_t         *buckets; /* numbers of skus, 0: none */
 	size_t            buckets_count;
-	struct sku      **by_id; /* NULL where the number is not known */
-	size_t            by_id_count;
-	size_t            skus;
-	struct location **locations; /* indexed by number, as by_id */
-	size_t            locations_count;
+	struct numbered   skus, locations;
 	uint32_t          newest_sku, newest_location; /* the largest numbers; 0: none */
 	_Atomic unsigned  past;
 	struct block     *blocks; /* blocks of all entries, forgotten ones too */
@@ -68,11 +70,14 @@ struct catalogue *catalogue_new(void)
 
 static void totals_drop(struct catalogue *c)
 {
-	for (size_t i = 0; i < c->by_id_count; i++)
-		if (c->by_id[i] && c->by_id[i]->totals > 1) {
-			free(c->by_id[i]->total.more);
-			c->by_id[i]->totals = 0;
+	for (size_t i = 0; i < c->skus.size; i++) {
+		struct sku *s = c->skus.list[i];
+
+		if (s && s->totals > 1) {
+			free(s->total.more);
+			s->totals = 0;
 		}
+	}
 }
 
 void catalogue_free(struct catalogue *c)
@@ -83,8 +88,8 @@ void catalogue_free(struct catalogue *c)
 		free(b);
 	}
 	free(c->buckets);
-	free(c->by_id);
-	free(c->locations);
+	free(c->skus.list);
+	free(c->locations.list);
 	pthread_rwlock_destroy(&c->lock);
 	free(c);
 }
@@ -102,21 +107,47 @@ static void *block_cut(struct catalogue *c, size_t size)
 	return c->blocks->bytes + c->blocks->used - size;
 }
 
-/* Makes `array` long enough for the index `last`; new places are NULL. */
-static void *array_reach(void *array, size_t *count, size_t last)
-{
-	void **places = array;
-	size_t want = *count ? *count : 64;
+/* ---- by number */
 
-	if (last < *count)
-		return places;
-	while (want <= last)
-		want *= 2;
-	places = mem_resize(places, want * sizeof(*places));
-	memset(places + *count, 0, (want - *count) * sizeof(*places));
-	*count = want;
-	return places;
+/* The place of the entry of this number, or the free one where it would stand. */
+static void **numbered_place(const struct numbered *n, uint32_t number)
+{
+	size_t at = (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (n->size - 1);
+
+	while (n->list[at] && *(const uint32_t *)n->list[at] != number)
+		at = (at + 1) & (n->size - 1);
+	return &n->list[at];
 }
+
+static void *numbered_find(const struct numbered *n, uint32_t number)
+{
+	return n->size > 0 ? *numbered_place(n, number) : NULL;
+}
+
+static void numbered_add(struct numbered *n, void *entry)
+{
+	struct numbered old = *n;
+
+	if (2 * (n->count + 1) > n->size) {
+		n->size = n->size ? 2 * n->size : 64;
+		n->list = mem_alloc(n->size * sizeof(*n->list));
+		for (size_t i = 0; i < old.size; i++)
+			if (old.list[i])
+				*numbered_place(n, *(const uint32_t *)old.list[i]) = old.list[i];
+		free(old.list);
+	}
+	*numbered_place(n, *(const uint32_t *)entry) = entry;
+	n->count++;
+}
+
+static void numbered_clear(struct numbered *n)
+{
+	if (n->size > 0)
+		memset(n->list, 0, n->size * sizeof(*n->list));
+	n->count = 0;
+}
+
+/* ---- by code */
 
 static bool code_is(const char *code, const char *bytes, size_t len)
 {
@@ -125,9 +156,10 @@ static bool code_is(const char *code, const char *bytes, size_t len)
 
 static struct sku *bucket_find(struct catalogue *c, const char *code, size_t len, uint32_t hash)
 {
-	for (uint32_t id = c->buckets[hash & (c->buckets_count - 1)]; id; id = c->by_id[id]->next) {
-		struct sku *s = c->by_id[id];
+	struct sku *s;
 
+	for (uint32_t id = c->buckets[hash & (c->buckets_count - 1)]; id; id = s->next) {
+		s = numbered_find(&c->skus, id);
 		if (s->hash == hash && code_is(s->code, code, len))
 			return s;
 	}
@@ -147,9 +179,9 @@ static void buckets_double(struct catalogue *c)
 	free(c->buckets);
 	c->buckets_count *= 2;
 	c->buckets = mem_alloc(c->buckets_count * sizeof(*c->buckets));
-	for (size_t i = 0; i < c->by_id_count; i++)
-		if (c->by_id[i])
-			bucket_add(c, c->by_id[i]);
+	for (size_t i = 0; i < c->skus.size; i++)
+		if (c->skus.list[i])
+			bucket_add(c, c->skus.list[i]);
 }
 
 struct sku *catalogue_sku(struct catalogue *c, const char *code)
@@ -169,16 +201,19 @@ struct sku *catalogue_sku_by_id(struct catalogue *c, uint32_t id)
 	struct sku *s;
 
 	pthread_rwlock_rdlock(&c->lock);
-	s = id < c->by_id_count ? c->by_id[id] : NULL;
+	s = numbered_find(&c->skus, id);
 	pthread_rwlock_unlock(&c->lock);
 	return s;
 }
 
 static struct location *location_find(struct catalogue *c, const char *code, size_t len)
 {
-	for (size_t i = 0; i < c->locations_count; i++)
-		if (c->locations[i] && code_is(c->locations[i]->code, code, len))
-			return c->locations[i];
+	for (size_t i = 0; i < c->locations.size; i++) {
+		struct location *l = c->locations.list[i];
+
+		if (l && code_is(l->code, code, len))
+			return l;
+	}
 	return NULL;
 }
 
@@ -197,7 +232,7 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 	const struct location *found;
 
 	pthread_rwlock_rdlock(&c->lock);
-	found = id < c->locations_count ? c->locations[id] : NULL;
+	found = numbered_find(&c->locations, id);
 	pthread_rwlock_unlock(&c->lock);
 	return found;
 }
@@ -208,11 +243,8 @@ static void forget(struct catalogue *c)
 {
 	totals_drop(c);
 	memset(c->buckets, 0, c->buckets_count * sizeof(*c->buckets));
-	if (c->by_id_count > 0)
-		memset(c->by_id, 0, c->by_id_count * sizeof(*c->by_id));
-	if (c->locations_count > 0)
-		memset(c->locations, 0, c->locations_count * sizeof(*c->locations));
-	c->skus = 0;
+	numbered_clear(&c->skus);
+	numbered_clear(&c->locations);
 	c->newest_sku = c->newest_location = 0;
 	atomic_fetch_add(&c->past, 1);
 	log_event(LOG_WARN, "another_past",
@@ -227,10 +259,9 @@ static struct sku *sku_add(struct catalogue *c, uint32_t id, const char *code, s
 	*s = (struct sku){.sku_id = id, .hash = hash, .read_ms = NEVER};
 	memcpy(s->code, code, len);
 	s->code[len] = '\0';
-	c->by_id = array_reach(c->by_id, &c->by_id_count, id);
-	if (c->skus++ >= c->buckets_count)
+	if (c->skus.count >= c->buckets_count)
 		buckets_double(c);
-	c->by_id[id] = s;
+	numbered_add(&c->skus, s);
 	bucket_add(c, s);
 	c->newest_sku = id > c->newest_sku ? id : c->newest_sku;
 	return s;
@@ -243,7 +274,7 @@ struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *co
 
 	pthread_rwlock_wrlock(&c->lock);
 	s = bucket_find(c, code, len, hash);
-	known = id < c->by_id_count ? c->by_id[id] : NULL;
+	known = numbered_find(&c->skus, id);
 	if (s != known) {
 		forget(c);
 		s = NULL;
@@ -261,8 +292,7 @@ static struct location *location_add(struct catalogue *c, uint32_t id, const cha
 	l->location_id = id;
 	memcpy(l->code, code, len);
 	l->code[len] = '\0';
-	c->locations = array_reach(c->locations, &c->locations_count, id);
-	c->locations[id] = l;
+	numbered_add(&c->locations, l);
 	c->newest_location = id > c->newest_location ? id : c->newest_location;
 	return l;
 }
@@ -274,7 +304,7 @@ const struct location *catalogue_location_enter(struct catalogue *c, uint32_t id
 	assert(len <= LOCATION_MAX);
 	pthread_rwlock_wrlock(&c->lock);
 	l = location_find(c, code, len);
-	if (l != (id < c->locations_count ? c->locations[id] : NULL)) {
+	if (l != numbered_find(&c->locations, id)) {
 		forget(c);
 		l = NULL;
 	}
@@ -303,9 +333,9 @@ void catalogue_newest(struct catalogue *c, struct newest *out)
 	out->sku_id = c->newest_sku;
 	out->location_id = c->newest_location;
 	if (out->sku_id)
-		memcpy(out->sku, c->by_id[out->sku_id]->code, strlen(c->by_id[out->sku_id]->code));
+		strcpy(out->sku, sku_code(numbered_find(&c->skus, out->sku_id)));
 	if (out->location_id)
-		memcpy(out->location, c->locations[out->location_id]->code, sizeof(out->location));
+		strcpy(out->location, ((struct location *)numbered_find(&c->locations, out->location_id))->code);
 	pthread_rwlock_unlock(&c->lock);
 }
 
@@ -314,7 +344,7 @@ size_t catalogue_skus(struct catalogue *c)
 	size_t n;
 
 	pthread_rwlock_rdlock(&c->lock);
-	n = c->skus;
+	n = c->skus.count;
 	pthread_rwlock_unlock(&c->lock);
 	return n;
 }

@@ -518,6 +518,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_
 	in.wrong = get(&in) != VERSION;
 	for (uint32_t place = 0; in.at < in.end && !in.wrong; place++) {
 		struct feed_event *e = mem_alloc(sizeof(*e));
+		size_t             lacks = skus->rows + locations->rows;
 
 		e->writer_id = row->writer_id;
 		e->event_no = row->event_no;
@@ -531,6 +532,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_
 			feed_event_free(e);
 			break;
 		}
+		e->nameless = skus->rows + locations->rows > lacks;
 		*list = mem_reach(*list, *count, max, sizeof(**list));
 		(*list)[(*count)++] = e;
 	}

@@ -85,6 +85,7 @@ struct feed_event {
 	uint64_t        task_id;           /* the cause: a task; 0: none .. */
 	char            cause[ID_MAX + 1]; /* .. or another order, or a word; empty: none */
 	bool            cut;               /* lines were left out */
+	bool            nameless;          /* it has a number that the catalogue lacks */
 	/* lines have codes, qty and granted, no slot */
 	struct reservation *reservation;
 	struct movement    *movement; /* without its number */

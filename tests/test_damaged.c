@@ -2,6 +2,9 @@
  * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
 #include "tests/flow.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* What is written into a row, and a step that reads it. */
 static const struct damage {
 	const char *statement, *step;
@@ -45,5 +48,57 @@ Test(damaged, rows_are_shown, .timeout = 60)
 		           "sql REPLACE INTO event SELECT * FROM e",
 		           "sql REPLACE INTO webhook SELECT * FROM w");
 	}
+	flow_end();
+}
+
+Test(damaged, an_event_that_names_nothing_is_passed)
+{
+	static const char word[] = "event=event_damaged writer=";
+	struct text       said = {0};
+	const char       *first;
+
+	flow_begin();
+	flow_steps("receipt M A +10 -> 201",
+	           "reserve O A=1 ttl=600 -> 201",
+	           "sql CREATE TEMPORARY TABLE e AS SELECT * FROM event",
+	           "sql UPDATE event SET changes = x'010100000252310101C1EE6D01FFFFFFFF0F0106' ORDER BY stamp LIMIT 1",
+	           "events -> 200 items=reservation.held",
+	           "receipt N A +1 -> 201",
+	           "events -> 200 items=reservation.held,movement.receipt",
+	           "run audit -> 1 ~M",
+	           "sql REPLACE INTO event SELECT * FROM e");
+	flow_said(&said);
+	first = strstr(said.data, word);
+	cr_assert(first);
+	cr_expect_not(strstr(first + 1, word), "it is said once");
+	text_fini(&said);
+	flow_end();
+}
+
+/* Pages of memory that the program holds. */
+static long pages_held(void)
+{
+	char  path[40];
+	long  pages = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", flow_pid(0));
+	file = fopen(path, "r");
+	cr_assert(file && fscanf(file, "%*d %ld", &pages) == 1 && fclose(file) == 0);
+	return pages;
+}
+
+Test(damaged, a_large_number_takes_no_memory)
+{
+	long before;
+
+	flow_begin();
+	flow_step("receipt M A +10 -> 201");
+	before = pages_held();
+	flow_steps("sql INSERT INTO sku VALUES (60000000, 'BIG', UTC_TIMESTAMP(3))",
+	           "receipt N BIG +1 -> 201",
+	           "sku BIG -> 200 available=1",
+	           "reserve O BIG=1 ttl=600 -> 201");
+	cr_expect(pages_held() < before + (100 << 20) / 4096);
 	flow_end();
 }

@@ -5,6 +5,7 @@
 #include "engine/db/txn.h"
 #include "engine/read/feed_merge.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ struct look {
 	struct feed_merge          merge;
 	size_t                     events, bytes;   /* looked at */
 	struct values              skus, locations; /* numbers without a name */
+	bool                       asked;           /* for the names: what has none by now is damaged */
 	enum db_result             result;
 };
 
@@ -118,6 +120,33 @@ char *feed_cursor(const struct feed_page *p, size_t count)
 	return text;
 }
 
+/* ---- damaged rows */
+
+void feed_damaged(uint32_t writer_id, uint64_t event_no)
+{
+	enum { KNOWN = 64 };
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct {
+		uint32_t writer_id;
+		uint64_t event_no;
+	} known[KNOWN]; /* the last ones named */
+	static unsigned next;
+	bool            named = false;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < KNOWN; i++)
+		named |= known[i].writer_id == writer_id && known[i].event_no == event_no;
+	if (!named) {
+		known[next].writer_id = writer_id;
+		known[next].event_no = event_no;
+		next = (next + 1) % KNOWN;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!named)
+		log_event(LOG_ERROR, "event_damaged", "writer=%u event_no=%llu", writer_id,
+		          (unsigned long long)event_no);
+}
+
 /* ---- the page */
 
 static bool is_full(const struct look *l)
@@ -141,13 +170,14 @@ static void row_pass(struct look *l, const struct feed_row *r)
 	struct feed_event    **list = NULL;
 	size_t                 count = 0, max = 0;
 	uint32_t               begun = row_begun(&p->begin, r), passed = begun;
+	bool                   whole;
 
-	if (!event_decode(l->feed->catalogue, &raw, &list, &count, &max, &l->skus, &l->locations))
-		log_event(LOG_ERROR, "event_damaged", "writer=%u event_no=%llu", r->writer_id,
-		          (unsigned long long)r->event_no);
+	whole = event_decode(l->feed->catalogue, &raw, &list, &count, &max, &l->skus, &l->locations);
 	for (size_t i = 0; i < count; i++) {
-		bool wanted = i >= begun && event_is_wanted(l->filter, list[i]->type);
+		bool damaged = l->asked && list[i]->nameless;
+		bool wanted = i >= begun && event_is_wanted(l->filter, list[i]->type) && !damaged;
 
+		whole &= !damaged;
 		if (wanted && p->count == l->limit)
 			step.part = passed;
 		if (!wanted || p->count == l->limit) {
@@ -159,6 +189,8 @@ static void row_pass(struct look *l, const struct feed_row *r)
 		p->events[p->count++] = list[i];
 	}
 	free(list);
+	if (!whole)
+		feed_damaged(r->writer_id, r->event_no);
 	l->events += count;
 	l->bytes += r->len;
 	step.events = p->count;
@@ -244,8 +276,11 @@ static void codes_fill(struct look *l)
 	page_refill(l);
 	if (l->skus.count + l->locations.count == 0)
 		return;
-	l->result = catalogue_past(c) == l->feed->past ? DB_ERROR : DB_RETRY;
-	log_event(LOG_ERROR, "event_names_nothing", "skus=%zu locations=%zu", l->skus.count, l->locations.count);
+	l->asked = true;
+	if (catalogue_past(c) == l->feed->past)
+		page_refill(l);
+	if (catalogue_past(c) != l->feed->past)
+		l->result = DB_RETRY;
 }
 
 static const char *key_name(const struct feed *f, uint32_t key_id)

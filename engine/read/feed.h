@@ -40,6 +40,9 @@ enum db_result feed_read(struct feed *f, struct db *db, const char *after, const
 /* The cursor behind the first `count` events of the page (0: where the page began); the caller frees it. */
 char *feed_cursor(const struct feed_page *p, size_t count) MUST_CHECK;
 
+/* Names a row that cannot be read, or names what is not there, in the log: once a process, of the last ones. */
+void feed_damaged(uint32_t writer_id, uint64_t event_no);
+
 /* A look that is cheap: has anything been written since the last look of this feed? True at the first one. */
 enum db_result feed_look(struct feed *f, struct db *db, bool *news) MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* touched.c - see touched.h. */
 #include "engine/read/touched.h"
-#include "engine/base/log.h"
 #include "engine/db/txn.h"
+#include "engine/read/feed.h"
 #include "engine/read/feed_merge.h"
 
 #include <stdlib.h>
@@ -35,8 +35,7 @@ static void rows_read(struct look *l, struct feed_place *place, struct touched *
 		const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
 
 		if (!event_touches(&raw, line_heard, l))
-			log_event(LOG_ERROR, "event_damaged", "writer=%u event_no=%llu", r->writer_id,
-			          (unsigned long long)r->event_no);
+			feed_damaged(r->writer_id, r->event_no);
 		feed_place_pass(place, r->writer, r->event_no, r->stamp, 0);
 		out->stamp = r->stamp > out->stamp ? r->stamp : out->stamp;
 		rows++;
