@@ -413,8 +413,8 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 	char *argv[] = {program, "--no-defaults", datadir, pool, REDO, NO_LATE_WRITES,
 	                /* relative to where the server runs, the data directory: a socket address holds 107 bytes */
 	                "--socket=../mariadbd.sock", "--pid-file=../mariadbd.pid", "--log-error=../mariadbd.log",
-	                "--tmpdir=../tmp", "--secure-file-priv=../tmp", "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
-	                "--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
+	                "--tmpdir=../tmp", "--secure-file-priv=../tmp", "--skip-networking", "--skip-name-resolve",
+	                "--skip-log-bin", "--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
 	                "--loose-innodb-flush-method=O_DIRECT", "--transaction-isolation=READ-COMMITTED",
 	                "--character-set-server=utf8mb4", "--max-allowed-packet=64M", "--max-connections=300",
 	                "--performance-schema=OFF", "--local-infile=OFF", m->uid == 0 ? "--user=root" : NULL, NULL};
