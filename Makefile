@@ -13,6 +13,14 @@ AWK     ?= awk
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -I$(B)/gen -isystem /usr/include/mariadb -MMD -MP
+# Hardening, as far as the compiler takes it; FORTIFY wants an optimizer, and a sanitizer has checks of its own.
+ifeq ($(findstring -fsanitize,$(CFLAGS)),)
+HARD := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero
+HARD := $(foreach f,$(HARD),$(shell $(CC) -Werror $(f) -c -x c -o /dev/null /dev/null 2> /dev/null && echo $(f))) \
+        $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+override CFLAGS  += $(HARD)
+override LDFLAGS += -pie -Wl,-z,relro,-z,now
+endif
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)

@@ -185,7 +185,7 @@ static bool tls_configure(struct serve *s)
 	if (cert && key)
 		s->tls = tls_open(cert, key, why, sizeof(why));
 	if (s->tls)
-		option_file_judge(OPTION_tls_key, key);
+		option_secret_read(OPTION_tls_key, key);
 	else
 		say("%s", why);
 	return s->tls != NULL;

@@ -22,7 +22,7 @@ static bool password_read(struct db_target *target, const char *file)
 	if (in)
 		fclose(in);
 	if (ok)
-		option_file_judge(OPTION_db_password_file, file);
+		option_secret_read(OPTION_db_password_file, file);
 	target->password[strcspn(target->password, "\r\n")] = '\0';
 	return ok;
 }

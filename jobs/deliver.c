@@ -63,7 +63,7 @@ static bool keys_read(struct vault *v, const char *list, char *why, size_t why_s
 	for (char *file = strsep(&rest, ","); ok && file; file = strsep(&rest, ",")) {
 		ok = vault_read(v, file, why, why_size);
 		if (ok)
-			option_file_judge(OPTION_webhooks_key, file);
+			option_secret_read(OPTION_webhooks_key, file);
 	}
 	free(files);
 	return ok;

@@ -147,6 +147,8 @@ static bool program_start(struct exec *x)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+	/* A library marks its sockets only after it has opened them: another worker's may be open to the program. */
+	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);

@@ -1,10 +1,12 @@
 /* test_exec.c - work --exec: programs that do the work, what they print, how they end, and trouble with the database
  * meanwhile: an order that a program has answered for is not given to it again. */
+#include "tests/program.h"
 #include "tests/proxy.h"
 #include "tests/steps.h"
 #include "tests/trap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -478,6 +480,25 @@ Test(exec, tells_what_is_lost)
 	           "wait task 2 -> open",
 	           "give-back 2 -> 200",
 	           "end W       -> 0 '~event=orders_lost task=2 lost=2 lease_lost=1'");
+	flow_end();
+}
+
+/* Descriptor 9 stands for a connection that a library has not marked yet. */
+Test(exec, inherits_no_descriptor)
+{
+	const char *bin = getenv(PROGRAM_BIN);
+	char        line[1000];
+
+	flow_begin();
+	flow_steps("receipt A +1   -> 201",
+	           "reserve R1 A=1 -> 201",
+	           "confirm R1     -> 200");
+	snprintf(line, sizeof(line),
+	         "exec 9</dev/null; exec %s work settle --once --db '%s' --log-level error"
+	         " --exec 'cat > /dev/null; [ -e /proc/$$/fd/9 ] || echo R1 done'",
+	         bin ? bin : "build/holdfast", flow_scratch()->url);
+	cr_expect_eq(system(line), 0);
+	flow_steps("get R1 -> settled");
 	flow_end();
 }
 

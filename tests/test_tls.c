@@ -100,6 +100,24 @@ static bool log_has(const char *text)
 	return has;
 }
 
+/* ---- what is kept */
+
+Test(tls, leaves_no_core)
+{
+	char  line[200];
+	FILE *limits;
+	bool  none = false;
+
+	begin();
+	snprintf(line, sizeof(line), "/proc/%d/limits", flow_pid(0));
+	cr_assert_not_null(limits = fopen(line, "r"));
+	while (fgets(line, sizeof(line), limits))
+		none |= strncmp(line, "Max core file size        0                    0 ", 49) == 0;
+	fclose(limits);
+	cr_expect(none, "a core would hold the key");
+	end();
+}
+
 /* ---- what is spoken */
 
 Test(tls, versions_ciphers_protocols)

@@ -68,6 +68,10 @@ for file in bin/holdfast lib/systemd/system/holdfast.service share/doc/holdfast/
 	[ -s "$root/usr/$file" ] || wrong "make install forgets $file"
 done
 "$root/usr/bin/holdfast" --version > /dev/null || wrong 'what is installed does not run'
+{ readelf -dW "$root/usr/bin/holdfast"; nm -D "$root/usr/bin/holdfast"; } > "$root/log"
+for guard in 'BIND_NOW' 'Flags:.*PIE' '__stack_chk_fail' '_chk@'; do
+	grep -q -- "$guard" "$root/log" || wrong "what is installed is not hardened: $guard"
+done
 if command -v systemd-analyze > /dev/null; then
 	sed -i "s|/usr/bin/|$root&|" "$root/usr/lib/systemd/system/holdfast.service"
 	hits=$(systemd-analyze verify "$root/usr/lib/systemd/system/holdfast.service" 2>&1 | grep holdfast.service)

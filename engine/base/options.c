@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum { DIGITS_MAX = 15 };
@@ -382,11 +383,13 @@ static bool is_credential(const char *file)
 	return folder && *folder && strncmp(file, folder, strlen(folder)) == 0;
 }
 
-void option_file_judge(enum option o, const char *file)
+void option_secret_read(enum option o, const char *file)
 {
-	struct stat st;
-	char        mode[8], flag[64];
+	static const struct rlimit none = {0, 0};
+	struct stat                st;
+	char                       mode[8], flag[64];
 
+	(void)setrlimit(RLIMIT_CORE, &none);
 	if (stat(file, &st) != 0 || !(st.st_mode & (S_IRGRP | S_IROTH)) || !S_ISREG(st.st_mode) || is_credential(file))
 		return;
 	flag_name(flag, sizeof(flag), table[o].name);

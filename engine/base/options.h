@@ -52,7 +52,8 @@ void        options_forget(void);                        /* forgets all values; 
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);
-/* Warns where others than its owner can read a file of secrets that the option names. */
-void option_file_judge(enum option o, const char *file);
+/* The option names a file of secrets: where others than its owner can read it, a warning says so. The process leaves no
+ * core from now on. */
+void option_secret_read(enum option o, const char *file);
 
 #endif
