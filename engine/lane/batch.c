@@ -21,6 +21,7 @@ enum {
 	APART_MS = 400, /* .. longest pause of an operation that is tried by itself */
 	SPREAD_MS = 13, /* from one lane's looks to the next one's: at one time they would see each other's */
 	IDS = 1 << 12,
+	PARKED_IDS = 1 << 16, /* places for the ids of parked operations: few of thousands share one */
 };
 
 struct intake {
@@ -28,9 +29,12 @@ struct intake {
 	uint16_t   ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
 	struct op *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
 	size_t     pending_count;
-	struct op *parked;    /* waiting for a row that somebody outside holds; the last that arrived comes first */
+	struct op *parked;    /* waiting for a row that somebody outside holds */
 	int64_t    parked_ms; /* earliest time at which a parked operation is tried again */
-	uint64_t   turns;     /* operations taken from the queue so far */
+	uint16_t   parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name such a one */
+	struct op **returned;              /* memory of parked_return */
+	size_t      returned_max;
+	uint64_t    turns;                 /* operations taken from the queue so far */
 	size_t     last;      /* operations that the last batch has answered */
 };
 
@@ -45,6 +49,7 @@ void batch_open(struct lane *l)
 
 void batch_close(struct lane *l)
 {
+	free(l->intake->returned);
 	free(l->intake);
 }
 
@@ -111,10 +116,21 @@ static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int
 	return PARKED_MS - (now_ms + SPREAD_MS * l->slot) % PARKED_MS;
 }
 
+static uint16_t *parked_id(struct lane *l, uint64_t hash)
+{
+	return &l->intake->parked_ids[hash % PARKED_IDS];
+}
+
+static void parked_count(struct lane *l, const struct op *op, int by)
+{
+	*parked_id(l, op->id_hash) += (uint16_t)by;
+	if (op->other_id)
+		*parked_id(l, op_id_hash(false, op->other_id)) += (uint16_t)by;
+}
+
 static void op_park(struct lane *l, struct op *op, bool twin)
 {
-	struct op **at = &l->intake->parked;
-	int64_t     now_ms = clock_ms(), locked_ms;
+	int64_t now_ms = clock_ms(), locked_ms;
 
 	if (op->busy_since_ms == 0) {
 		op->busy_since_ms = now_ms;
@@ -132,10 +148,9 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 	op->again_ms = now_ms + park_ms(l, op, twin, now_ms);
 	if (!l->intake->parked || op->again_ms < l->intake->parked_ms)
 		l->intake->parked_ms = op->again_ms;
-	while (*at && (*at)->turn > op->turn)
-		at = &(*at)->next;
-	op->next = *at;
-	*at = op;
+	op->next = l->intake->parked;
+	l->intake->parked = op;
+	parked_count(l, op, 1);
 }
 
 void batch_park(struct lane *l, struct op *op)
@@ -143,41 +158,58 @@ void batch_park(struct lane *l, struct op *op)
 	op_park(l, op, false);
 }
 
-/* Puts a parked operation among the pending ones, behind those that arrived before it. */
-static void parked_unpark(struct lane *l, struct op *op)
+static int turn_order(const void *a, const void *b)
 {
-	struct op **at = &l->intake->pending;
+	const struct op *x = *(struct op *const *)a, *y = *(struct op *const *)b;
 
-	while (*at && (*at)->turn < op->turn)
-		at = &(*at)->next;
-	op->next = *at;
-	*at = op;
-	if (!op->next)
-		l->intake->pending_last = &op->next;
-	l->intake->pending_count++;
+	return x->turn < y->turn ? -1 : 1;
+}
+
+/* Puts the first `count` of `returned` among the pending ones, each behind those that arrived before it. */
+static void pending_merge(struct lane *l, size_t count)
+{
+	struct op **at = &l->intake->pending, **returned = l->intake->returned;
+
+	if (count > 0)
+		qsort(returned, count, sizeof(*returned), turn_order);
+	for (size_t i = 0; i < count; i++) {
+		while (*at && (*at)->turn < returned[i]->turn)
+			at = &(*at)->next;
+		returned[i]->next = *at;
+		*at = returned[i];
+		at = &returned[i]->next;
+	}
+	if (count > 0 && !*at)
+		l->intake->pending_last = at;
+	l->intake->pending_count += count;
 }
 
 /* Returns each parked operation in its own time, whatever else is parked. */
 static void parked_return(struct lane *l)
 {
-	int64_t     now_ms = clock_ms();
-	struct op **last = &l->intake->parked;
+	struct intake *in = l->intake;
+	int64_t        now_ms = clock_ms();
+	struct op    **last = &in->parked;
+	size_t         count = 0;
 
-	if (!l->intake->parked || now_ms < l->intake->parked_ms)
+	if (!in->parked || now_ms < in->parked_ms)
 		return;
-	l->intake->parked_ms = INT64_MAX;
+	in->parked_ms = INT64_MAX;
 	while (*last) {
 		struct op *op = *last;
 
 		if (op->again_ms <= now_ms) {
 			*last = op->next;
-			parked_unpark(l, op);
+			parked_count(l, op, -1);
+			in->returned = mem_reach(in->returned, count, &in->returned_max, sizeof(*in->returned));
+			in->returned[count++] = op;
 			continue;
 		}
-		if (op->again_ms < l->intake->parked_ms)
-			l->intake->parked_ms = op->again_ms;
+		if (op->again_ms < in->parked_ms)
+			in->parked_ms = op->again_ms;
 		last = &op->next;
 	}
+	pending_merge(l, count);
 }
 
 static int parked_wait_ms(const struct lane *l)
@@ -219,8 +251,11 @@ static bool op_names(const struct op *op, bool movement, const char *id)
 }
 
 /* True: a parked operation that arrived earlier names an order of this one, which has to wait behind it. */
-static bool parked_names(const struct lane *l, const struct op *op)
+static bool parked_names(struct lane *l, const struct op *op)
 {
+	if (*parked_id(l, op->id_hash) == 0 &&
+	    (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
+		return false;
 	for (const struct op *p = l->intake->parked; p; p = p->next)
 		if (p->turn < op->turn && (op_names(p, op->kind == OP_MOVE, op->id) ||
 		                           (op->other_id && op_names(p, false, op->other_id))))
