@@ -110,11 +110,11 @@ static struct text_shared *kind_text(const struct telling *t, const struct kind 
 
 struct text_shared *telling_text(struct telling *t, const struct event_filter *filter, unsigned limit, bool waits)
 {
-	struct kind *k = t->kinds;
+	struct kind *k;
 
-	for (; k < t->kinds + t->kinds_count; k++)
-		if (k->limit == limit && memcmp(&k->filter, filter, sizeof(*filter)) == 0)
-			return k->text;
+	for (size_t i = 0; i < t->kinds_count; i++)
+		if (t->kinds[i].limit == limit && memcmp(&t->kinds[i].filter, filter, sizeof(*filter)) == 0)
+			return t->kinds[i].text;
 	t->kinds = mem_reach(t->kinds, t->kinds_count, &t->kinds_max, sizeof(*t->kinds));
 	k = &t->kinds[t->kinds_count++];
 	*k = (struct kind){*filter, limit, NULL};
