@@ -166,10 +166,18 @@ static struct sku *bucket_find(struct catalogue *c, const char *code, size_t len
 	return NULL;
 }
 
+/* What has no number or no code, by damage alone, stands in no bucket: 0 ends one, and no code belongs to several. */
+static bool is_named(uint32_t id, size_t len)
+{
+	return id > 0 && len > 0;
+}
+
 static void bucket_add(struct catalogue *c, struct sku *s)
 {
 	uint32_t *bucket = &c->buckets[s->hash & (c->buckets_count - 1)];
 
+	if (!is_named(s->sku_id, strlen(s->code)))
+		return;
 	s->next = *bucket;
 	*bucket = s->sku_id;
 }
@@ -273,8 +281,8 @@ struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *co
 	struct sku *s, *known;
 
 	pthread_rwlock_wrlock(&c->lock);
-	s = bucket_find(c, code, len, hash);
 	known = numbered_find(&c->skus, id);
+	s = is_named(id, len) ? bucket_find(c, code, len, hash) : known;
 	if (s != known) {
 		forget(c);
 		s = NULL;
@@ -299,12 +307,13 @@ static struct location *location_add(struct catalogue *c, uint32_t id, const cha
 
 const struct location *catalogue_location_enter(struct catalogue *c, uint32_t id, const char *code, size_t len)
 {
-	struct location *l;
+	struct location *l, *known;
 
 	assert(len <= LOCATION_MAX);
 	pthread_rwlock_wrlock(&c->lock);
-	l = location_find(c, code, len);
-	if (l != numbered_find(&c->locations, id)) {
+	known = numbered_find(&c->locations, id);
+	l = is_named(id, len) ? location_find(c, code, len) : known;
+	if (l != known) {
 		forget(c);
 		l = NULL;
 	}

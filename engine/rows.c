@@ -129,6 +129,12 @@ static bool code_is(const struct db_row *row, unsigned column, const char *code)
 	       (strlen(code) == row->len[column] && memcmp(code, row->col[column], row->len[column]) == 0);
 }
 
+/* "" where the number is of nothing. */
+static const char *code_of(const struct db_row *row, unsigned column)
+{
+	return row->col[column] ? row->col[column] : "";
+}
+
 /* Reads the columns sku_id, code, location_id, code, slot, qty from `first` on. */
 static void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
 {
@@ -136,10 +142,10 @@ static void line_read(struct catalogue *c, struct line *line, const struct db_ro
 
 	line->sku = catalogue_sku_by_id(c, sku_id);
 	if (!line->sku || !code_is(row, first + 1, sku_code(line->sku)))
-		line->sku = catalogue_sku_enter(c, sku_id, row->col[first + 1], row->len[first + 1]);
+		line->sku = catalogue_sku_enter(c, sku_id, code_of(row, first + 1), row->len[first + 1]);
 	line->location = catalogue_location_by_id(c, location_id);
 	if (!line->location || !code_is(row, first + 3, line->location->code))
-		line->location = catalogue_location_enter(c, location_id, row->col[first + 3], row->len[first + 3]);
+		line->location = catalogue_location_enter(c, location_id, code_of(row, first + 3), row->len[first + 3]);
 	line->sku_code = sku_code(line->sku);
 	line->location_code = line->location->code;
 	line->slot = (uint16_t)db_int(row, first + 4);

@@ -354,7 +354,7 @@ static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_
 		if (result == DB_OK && a->task.state == TASK_OPEN) {
 			result = open.count > 0 ? list_complete(&parts, open.list, open.count, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
-			a->lease_lost = a->task.state == TASK_REAPED;
+			a->lease_lost = task_is_lost(&a->task);
 		}
 		reservations_free(open.list, open.count);
 		if (result == DB_OK && verdict != TXN_DONE)
@@ -556,7 +556,7 @@ enum db_result task_fail(struct db *db, struct catalogue *c, uint64_t task_id, c
 		if (result == DB_OK && a->task.state == TASK_OPEN)
 			result = open.count > 0 ? fail_write(db, &open, orders, count, attempts_max, a, &verdict)
 			                        : nothing_write(db, &a->task, &verdict);
-		a->lease_lost = a->task.state == TASK_REAPED || a->task.state == TASK_RETURNED;
+		a->lease_lost = task_is_lost(&a->task) || a->task.state == TASK_RETURNED;
 		if (result == DB_OK && verdict != TXN_DONE)
 			result = DB_RETRY;
 		if (result == DB_OK && a->task.task_id && !a->lease_lost)

@@ -52,6 +52,11 @@ const char *task_state_name(enum task_state s)
 	return s > 0 && s < TASK_STATES ? names[s] : "unknown";
 }
 
+bool task_is_lost(const struct task *t)
+{
+	return t->state == TASK_REAPED || t->state < TASK_OPEN || t->state >= TASK_STATES;
+}
+
 void task_answer_fini(struct task_answer *a)
 {
 	free(a->lost_orders);
@@ -81,6 +86,8 @@ static void task_row(void *arg, const struct db_row *row)
 	                   .created_at = time_parse(row->col[8]),
 	                   .overdue = db_int(row, 9) != 0};
 	memcpy(t->worker, row->col[2], row->len[2]);
+	if (t->kind == TASK_NO_KIND || t->kind >= TASK_KINDS)
+		t->state = TASK_NO_STATE;
 }
 
 static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
@@ -193,7 +200,7 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	rows_keep(&done, orders, count);
 	rows_keep(open, orders, count);
 	a->completed = (int64_t)done.count;
-	a->lease_lost = a->task.state == TASK_REAPED;
+	a->lease_lost = task_is_lost(&a->task);
 	for (size_t i = 0; result == DB_OK && !a->lease_lost && i < count; i++)
 		if (!task_rows_find(&done, orders[i].order_id) && !task_rows_find(open, orders[i].order_id))
 			task_lost_add(a, orders[i].order_id);
@@ -215,7 +222,7 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 	const struct fill         fill = {
 		        .rows = &rows, .task = (int64_t)task_id, .state = task_kind_from(a->task.kind)};
 
-	a->lease_lost = a->task.state == TASK_REAPED;
+	a->lease_lost = task_is_lost(&a->task);
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
 		txn_begin(&t, db);
 		txn_enter(&t, reservations_as_read(&rows, open.list, open.count), false);

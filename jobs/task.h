@@ -22,6 +22,7 @@ enum task_kind {
 	TASK_KINDS
 };
 enum task_state {
+	TASK_NO_STATE, /* also of a task of an unknown kind */
 #define X(name, number, word) name = number,
 #include "jobs/task_states.def"
 #undef X
@@ -32,6 +33,9 @@ enum task_kind         task_kind_find(const char *word); /* TASK_NO_KIND: no suc
 enum reservation_state task_kind_from(enum task_kind k); /* the state of reservations that a task of the kind claims */
 enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);
+struct task;
+/* True: it was reaped, or this version does not know its kind or its state. Its worker changes nothing. */
+bool task_is_lost(const struct task *t);
 
 /* The words of a reaper on an order: with the name of the worker. */
 #define LEASE_RAN_OUT "the lease of worker %s ran out"

@@ -171,7 +171,8 @@ UPDATE reservation FORCE INDEX (PRIMARY)
 UPDATE claimed_task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
 
 -- name: task_heartbeat
-UPDATE claimed_task SET lease_until = @t + INTERVAL {lease_s} SECOND WHERE task_id = {task} AND state = {open};
+UPDATE claimed_task SET lease_until = @t + INTERVAL {lease_s} SECOND
+ WHERE task_id = {task} AND state = {open} AND kind IN ({settle}, {expire});
 
 -- name: task_clock
 SELECT UTC_TIMESTAMP(3);
@@ -253,7 +254,8 @@ UPDATE claimed_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
 -- which are few, in the order of the index.
 SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
   FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN claimed_task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
- WHERE r.state = {state} AND r.task_id > {after_id} AND k.state <> {open} AND k.kind = {kind}
+ WHERE r.state = {state} AND r.task_id > {after_id} AND k.state IN ({done}, {returned}, {reaped})
+   AND k.kind = {kind}
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
 -- name: buried_page

@@ -51,6 +51,72 @@ Test(damaged, rows_are_shown, .timeout = 60)
 	flow_end();
 }
 
+/* What would change a reservation in an unknown state does nothing, and says so. */
+Test(damaged, an_unknown_state_is_left_alone)
+{
+	struct text said = {0};
+
+	flow_begin();
+	flow_steps("receipt A +10 -> 201",
+	           "reserve O A=2 ttl=60 -> 201",
+	           "reserve R A=1 ttl=60 -> 201",
+	           "sql UPDATE reservation SET state = 99 WHERE order_id = 'O'",
+	           "mark",
+	           "confirm O -> 503 busy",
+	           "confirm O reacquire -> 503 busy",
+	           "release O -> 503 busy",
+	           "extend O ttl=60 -> 503 busy",
+	           "kick O -> 503 busy",
+	           "split O P A=1 -> 503 busy",
+	           "split O P A=1 then=release -> 503 busy",
+	           "reserve N A=3 replaces=O -> 503 busy",
+	           "reserve O A=2 ttl=60 -> 200 replayed state=unknown",
+	           "unchanged",
+	           "confirmations O R -> 503 busy | 200 confirmed",
+	           "tick 61",
+	           "work expire",
+	           "get O -> 200 state=unknown",
+	           "sku A -> 200 available=7 reserved=3",
+	           "events -> 200 items=movement.receipt,reservation.held,reservation.held,reservation.confirmed",
+	           "sql UPDATE reservation SET state = 1 WHERE order_id = 'O'");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "event=state_unknown order_id=O state=99"));
+	text_fini(&said);
+	flow_end();
+}
+
+/* The columns of a task, one of which is not known: nobody changes the task or its order. */
+Test(damaged, an_unknown_task_is_left_alone)
+{
+	static const char *const columns[] = {"kind = 99", "kind = 0", "state = 99", "state = 0"};
+
+	flow_begin();
+	flow_steps("receipt A +10 -> 201",
+	           "reserve O A=2 confirm=true -> 201",
+	           "claim settle w lease=5 -> 201",
+	           "tick 60",
+	           "sql CREATE TEMPORARY TABLE t AS SELECT * FROM claimed_task");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		flow_step("sql UPDATE claimed_task SET %s", columns[i]);
+		flow_steps("mark",
+		           "task 1 -> 200 ~unknown",
+		           "heartbeat 1 -> 409 lease_lost",
+		           "complete 1 O -> 409 lease_lost",
+		           "complete 1 -> 409 lease_lost",
+		           "fail 1 O=bury:E -> 409 lease_lost",
+		           "give-back 1 -> 409 lease_lost",
+		           "run reap",
+		           "work settle",
+		           "unchanged",
+		           "sql REPLACE INTO claimed_task SELECT * FROM t");
+	}
+	flow_steps("run reap",
+	           "tick 60",
+	           "work settle",
+	           "get O -> 200 settled");
+	flow_end();
+}
+
 Test(damaged, an_event_that_names_nothing_is_passed)
 {
 	static const char word[] = "event=event_damaged writer=";

@@ -45,6 +45,8 @@ static void balance_hold(struct balance *p, int64_t qty)
 	p->hold += qty;
 }
 
+/* The state, told as a refusal. An operation does nothing to a state that this version does not know, and is told to
+ * come again: another version may know it. */
 static enum outcome state_outcome(enum reservation_state s)
 {
 	static const enum outcome outcomes[STATES] = {
@@ -52,7 +54,7 @@ static enum outcome state_outcome(enum reservation_state s)
 		[RELEASED] = IS_RELEASED, [EXPIRED] = IS_EXPIRED,     [BURIED] = IS_BURIED,
 	};
 
-	return outcomes[s];
+	return s > 0 && s < STATES ? outcomes[s] : BUSY;
 }
 
 /* The stored line of the same sku and location; NULL: there is none. Codes are compared: the line of an operation may
@@ -301,10 +303,12 @@ static enum outcome confirm_decide(struct batch *b, struct op *op)
 		return OUTCOME_OK;
 	case EXPIRED:
 		return op->change.reacquire ? reacquire_decide(b, op) : IS_EXPIRED;
-	case RELEASED:
-		return IS_RELEASED;
+	case CONFIRMED:
+	case SETTLED:
+	case BURIED:
+		return OUTCOME_REPLAYED;
 	default:
-		return OUTCOME_REPLAYED; /* confirmed, settled, buried */
+		return state_outcome(f->state); /* released */
 	}
 }
 
@@ -318,12 +322,12 @@ static enum outcome release_decide(struct batch *b, struct op *op)
 	switch (reservation_reads(f)) {
 	case RELEASED:
 		return OUTCOME_REPLAYED;
-	case SETTLED:
-		return IS_SETTLED;
-	case EXPIRED:
-		return IS_EXPIRED;
+	case HELD:
+	case CONFIRMED:
+	case BURIED:
+		return OUTCOME_OK;
 	default:
-		return OUTCOME_OK; /* HELD, CONFIRMED or BURIED */
+		return state_outcome(reservation_reads(f)); /* settled, expired */
 	}
 }
 

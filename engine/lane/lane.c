@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/lane/balance.h"
 #include "engine/lane/batch.h"
@@ -248,6 +249,15 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 
 /* ---- what comes of a round */
 
+/* An operation that would change a reservation whose state this version does not know. */
+static void unknown_tell(const struct op *op)
+{
+	const struct reservation *r = op_changes(op);
+
+	busy_count(BUSY_UNKNOWN_STATE, op->id);
+	log_event(LOG_ERROR, "state_unknown", "order_id=%s state=%d", r->order_id, (int)r->state);
+}
+
 static void batch_answer(struct lane *l, int64_t now)
 {
 	balances_learn(l);
@@ -257,6 +267,8 @@ static void batch_answer(struct lane *l, int64_t now)
 
 		if (op->writes || op->outcome == OUTCOME_REPLAYED)
 			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
+		if (op->outcome == BUSY)
+			unknown_tell(op);
 		if (op->kind == OP_MOVE)
 			movement_answer(op, now);
 		else
