@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 1, RECORDS_MAX = 20000 }; /* a row has a record for each order of a claim, and few more */
 
 static const struct {
 	const char      *word;
@@ -516,7 +516,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_
 	                .locations = locations};
 
 	in.wrong = get(&in) != VERSION;
-	for (uint32_t place = 0; in.at < in.end && !in.wrong; place++) {
+	for (uint32_t place = 0; place < RECORDS_MAX && in.at < in.end && !in.wrong; place++) {
 		struct feed_event *e = mem_alloc(sizeof(*e));
 		size_t             lacks = skus->rows + locations->rows;
 
@@ -536,7 +536,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_
 		*list = mem_reach(*list, *count, max, sizeof(**list));
 		(*list)[(*count)++] = e;
 	}
-	return !in.wrong;
+	return !in.wrong && in.at == in.end;
 }
 
 /* ---- lines alone */

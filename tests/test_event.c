@@ -411,6 +411,22 @@ Test(event, values_that_no_column_can_hold)
 
 /* ---- which types */
 
+/* A row of the largest transaction has its records; one of nothing but short records ends where they grow too many. */
+Test(event, records_are_bounded)
+{
+	struct events log = events_new();
+
+	for (size_t i = 0; i < 20000; i++)
+		event_stock(&log.row, NULL, 0);
+	cr_expect(events_read(&log) && log.count == 20000);
+	for (size_t i = 0; i < log.count; i++)
+		feed_event_free(log.events[i]);
+	log.count = 0;
+	event_stock(&log.row, NULL, 0);
+	cr_expect(!events_read(&log) && log.count == 20000);
+	events_free(&log);
+}
+
 Test(event, types)
 {
 	for (unsigned t = 0; t < EVENT_TYPES + 2; t++) {
