@@ -20,6 +20,9 @@ enum { LONG_S = 3600 };
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
 #define REAPED     "sql SELECT COUNT(*) > 0 FROM claimed_task WHERE state = 4 -> " /* none: the drill is of nothing */
+/* A program that names no order until its worker is gone: one kill at least finds a claim, however slow the machine. */
+#define HANGS   "exec while echo; do sleep 0.05; done"
+#define CLAIMED "wait sql SELECT COUNT(*) > 0 FROM claimed_task WHERE state = 1 -> 1"
 
 static int rounds(void)
 {
@@ -168,10 +171,14 @@ Test(worker_process, kill, .timeout = LONG_S)
 		}
 		snprintf(name, sizeof(name), "K%d-", i);
 		flow_orders(name, 150);
-		flow_steps(i % 2 ? "exec " LOOP("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
-		           : "exec");
+		flow_steps(i == 0  ? HANGS
+		           : i % 2 ? "exec " LOOP("case $id in *7) echo $id bury seven;; *) echo $id done;; esac")
+		                   : "exec");
 		flow_step("start W work settle --batch 7 --workers 2 --lease 1 --max-attempts 50");
-		pause_ms(10 + chance(120));
+		if (i == 0)
+			flow_steps(CLAIMED);
+		else
+			pause_ms(10 + chance(120));
 		flow_steps("signal W KILL",
 		           "end W -> 137");
 	}
@@ -203,7 +210,12 @@ Test(worker_process, two_reapers_and_four_workers, .timeout = LONG_S)
 
 	flow_begin();
 	flow_orders("R", n);
-	flow_steps("start X reap --every 1",
+	flow_steps(HANGS,
+	           "start W0 work settle --batch 7 --lease 1",
+	           CLAIMED,
+	           "signal W0 KILL",
+	           "end W0 -> 137",
+	           "start X reap --every 1",
 	           "start Y reap --every 1");
 	for (int w = 0; w < 4; w++) {
 		flow_steps(w % 2 ? "exec " LOOP("echo $id done") : "exec");
