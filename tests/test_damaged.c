@@ -1,6 +1,8 @@
 /* test_damaged.c - rows that this version of the program has not written: what it cannot know is shown as the nearest
  * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
 #include "tests/flow.h"
+#include "tests/http.h"
+#include "tests/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -167,4 +169,188 @@ Test(damaged, a_large_number_takes_no_memory)
 	           "reserve O BIG=1 ttl=600 -> 201");
 	cr_expect(pages_held() < before + (100 << 20) / 4096);
 	flow_end();
+}
+
+/* ---- every column */
+
+/* What stands in a column instead, as far as its type takes it. */
+static const char *const hostile[] = {
+	"0",    "-1", "99", "255", "18446744073709551615", "'1960-01-01'", "'9999-12-31 23:59:59.999'",
+	"NULL", "''", "REPEAT('x', 5000)",
+};
+
+/* Calls that read or change rows; # is another number each time. */
+static const struct {
+	const char *method, *path, *body;
+} calls[] = {
+	{"GET", "/v1/reservations/held", ""},
+	{"GET", "/v1/reservations/buried", ""},
+	{"GET", "/v1/reservations/part", ""},
+	{"GET", "/v1/reservations?limit=100", ""},
+	{"GET", "/v1/reservations?state=held&sku=A", ""},
+	{"GET", "/v1/skus?limit=100", ""},
+	{"GET", "/v1/skus/A", ""},
+	{"POST", "/v1/availability", "{\"skus\":[\"A\",\"B\"]}"},
+	{"GET", "/v1/skus/A/movements", ""},
+	{"GET", "/v1/movements/M", ""},
+	{"GET", "/v1/events?limit=1000", ""},
+	{"GET", "/v1/events?limit=1000&types=movement.receipt", ""},
+	{"GET", "/v1/tasks", ""},
+	{"GET", "/v1/tasks/2", ""},
+	{"GET", "/v1/webhooks", ""},
+	{"GET", "/v1/webhooks/W", ""},
+	{"GET", "/readyz", ""},
+	{"GET", "/metrics", ""},
+	{"POST", "/v1/reservations", "{\"order_id\":\"n#\",\"ttl_s\":600,\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
+	{"POST", "/v1/reservations/n#/confirm", ""},
+	{"POST", "/v1/reservations/n#/release", ""},
+	{"POST", "/v1/reservations",
+         "{\"order_id\":\"r#\",\"ttl_s\":600,\"replaces\":\"held\",\"lines\":[{\"sku\":\"B\",\"qty\":99999}]}"},
+	{"POST", "/v1/reservations/buried/kick", ""},
+	{"POST", "/v1/reservations/held/extend", "{\"ttl_s\":600}"},
+	{"POST", "/v1/reservations/held/split", "{\"order_id\":\"s#\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
+	{"POST", "/v1/movements", "{\"kind\":\"receipt\",\"lines\":[{\"sku\":\"A\",\"qty\":1}]}"},
+	{"POST", "/v1/tasks", "{\"kind\":\"settle\",\"worker\":\"w\",\"limit\":1,\"lease_s\":30}"},
+	{"POST", "/v1/tasks/2/heartbeat", "{\"lease_s\":30}"},
+	{"POST", "/v1/tasks/2/complete", "{\"order_ids\":[\"claimed\"]}"},
+	{"POST", "/v1/tasks/2/return", ""},
+	{"POST", "/v1/reservations/held/confirm", "{\"reacquire\":true}"},
+	{"POST", "/v1/reservations/held/release", ""},
+};
+
+static void number_put(struct text *to, const char *words, int number)
+{
+	for (; words && *words; words++)
+		if (*words == '#')
+			text_format(to, "%d", number);
+		else
+			text_char(to, *words);
+}
+
+/* All calls, each of which gets an answer. */
+static void calls_make(struct client *client, const char *why)
+{
+	static int number;
+
+	number++;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct text   path = {0}, body = {0};
+		struct answer a = {0};
+
+		number_put(&path, calls[i].path, number);
+		number_put(&body, calls[i].body, number);
+		client_ask(client, calls[i].method, path.data, body.data ? body.data : "", &a);
+		cr_assert(a.status > 0, "%s %s got no answer: %s", calls[i].method, path.data, why);
+		answer_fini(&a);
+		text_fini(&path);
+		text_fini(&body);
+	}
+}
+
+/* Tables and, where the question has a second column, their columns. */
+struct names {
+	char   list[300][2][64];
+	size_t count;
+};
+
+static void name_read(void *arg, const struct db_row *row)
+{
+	struct names *names = arg;
+
+	cr_assert(names->count < sizeof(names->list) / sizeof(names->list[0]));
+	for (unsigned i = 0; i < row->columns; i++)
+		snprintf(names->list[names->count][i], sizeof(names->list[0][i]), "%s", row->col[i]);
+	names->count++;
+}
+
+static void PRINTF(3, 4) sql(void (*each)(void *arg, const struct db_row *row), void *arg, const char *format, ...)
+{
+	struct db *db = flow_scratch()->db;
+	char       statement[600];
+	va_list    ap;
+
+	va_start(ap, format);
+	vsnprintf(statement, sizeof(statement), format, ap);
+	va_end(ap);
+	cr_assert(db_text(db, statement, each, arg) == DB_OK, "%s: %s", statement, db_error(db));
+}
+
+/* Writes each value into the column of all rows at once, as far as the rules of the table let it. */
+static void column_damage(struct client *client, const char *table, const char *column)
+{
+	char why[200];
+
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		snprintf(why, sizeof(why), "%s.%s = %s", table, column, hostile[i]);
+		sql(NULL, NULL, "UPDATE IGNORE %s SET %s = %s", table, column, hostile[i]);
+		if (db_changed(flow_scratch()->db) > 0)
+			calls_make(client, why);
+	}
+	cr_assert(program_run("/dev/null", flow_scratch()->url, "audit") < 128, "audit: %s.%s", table, column);
+}
+
+/* Brings back what was; the log and the writers, which go on, only where they were damaged or (NULL) at the end. */
+static void tables_restore(const struct names *tables, const char *damaged)
+{
+	sql(NULL, NULL, "START TRANSACTION");
+	for (size_t i = 0; i < tables->count; i++) {
+		const char *table = tables->list[i][0];
+
+		bool        goes_on = strcmp(table, "writer") == 0 || strcmp(table, "event") == 0;
+
+		if (goes_on && damaged && strcmp(table, damaged) != 0)
+			continue;
+		sql(NULL, NULL, "DELETE FROM %s", table);
+		sql(NULL, NULL, "INSERT INTO %s SELECT * FROM was_%s", table, table);
+	}
+	sql(NULL, NULL, "COMMIT");
+}
+
+/* Every other column, beginning with this one. The writers' own are the fence: without them each call waits 10 s for
+ * its 503. */
+static void columns_damage(size_t first)
+{
+	static struct names columns, tables;
+	struct client       client;
+
+	flow_begin();
+	flow_steps("serve --lanes 2 --jobs=expire,reap,deliver --webhooks-allow 127.0.0.0/8",
+	           "receipt M A +1000 A@paris +1000 B +1000 reason=R -> 201",
+	           "reserve gone A=1 ttl=600 -> 201",
+	           "reserve held A=5 A@paris=5 ttl=600 reference=R replaces=gone -> 201",
+	           "split held part A=1 -> 201",
+	           "reserve some A=1 B=5000 ttl=600 mode=best_effort -> 201",
+	           "reserve buried A=1 confirm=true -> 201",
+	           "claim settle w -> 201 ~buried",
+	           "fail 1 buried=bury:E -> 200",
+	           "reserve claimed A=1 confirm=true -> 201",
+	           "claim settle w lease=3600 -> 201 ~claimed",
+	           "raw POST /v1/webhooks {'webhook_id':'W','url':'http://127.0.0.1:1/','from':'oldest'} -> 201");
+	client_open(&client, flow_port(0));
+	sql(name_read, &columns,
+	    "SELECT table_name, column_name FROM information_schema.columns"
+	    " WHERE table_schema = DATABASE() AND table_name <> 'writer' ORDER BY table_name, ordinal_position");
+	sql(name_read, &tables,
+	    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
+	sql(NULL, NULL, "SET sql_mode = ''");
+	for (size_t i = 0; i < tables.count; i++)
+		sql(NULL, NULL, "CREATE TEMPORARY TABLE was_%s AS SELECT * FROM %s", tables.list[i][0],
+		    tables.list[i][0]);
+	for (size_t i = first; i < columns.count; i += 2) {
+		column_damage(&client, columns.list[i][0], columns.list[i][1]);
+		tables_restore(&tables, columns.list[i][0]);
+	}
+	client_close(&client);
+	tables_restore(&tables, NULL);
+	flow_end();
+}
+
+Test(damaged, every_even_column, .timeout = 90)
+{
+	columns_damage(0);
+}
+
+Test(damaged, every_odd_column, .timeout = 90)
+{
+	columns_damage(1);
 }
