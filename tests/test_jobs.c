@@ -4,6 +4,7 @@
 #include "tests/trap.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 Test(jobs, settle_once)
@@ -212,18 +213,29 @@ Test(jobs, sigterm_while_idle)
 	flow_end();
 }
 
+/* Waits until both programs have left their byte: a signal that comes before them gives the orders back. */
+static void programs_run(const char *path)
+{
+	struct stat st = {0};
+
+	for (int i = 0; i < 600 && (stat(path, &st) != 0 || st.st_size < 2); i++)
+		usleep(50000);
+	cr_assert_eq(st.st_size, 2, "the programs did not begin");
+}
+
 Test(jobs, second_signal_ends_at_once)
 {
-	char gate[300], path[300];
+	char gate[300], path[300], on[300];
 
 	flow_begin();
 	flow_orders("R", 10);
 	snprintf(gate, sizeof(gate), "%s/%s.gate", scratch_dir(), flow_scratch()->name);
 	snprintf(path, sizeof(path), "%s/%s.late", scratch_dir(), flow_scratch()->name);
-	flow_step("exec (" GATE " echo late > %s) & sleep 60", gate, path);
-	flow_steps("start W work settle --batch 5 --workers 2 --lease 25",
-	           "wait task 2                   -> open",
-	           "signal W TERM");
+	snprintf(on, sizeof(on), "%s/%s.on", scratch_dir(), flow_scratch()->name);
+	flow_step("exec echo >> %s; (" GATE " echo late > %s) & sleep 60", on, gate, path);
+	flow_step("start W work settle --batch 5 --workers 2 --lease 25");
+	programs_run(on);
+	flow_step("signal W TERM");
 	usleep(200000);
 	flow_steps("signal W TERM",
 	           "end W        -> 143");
