@@ -59,6 +59,12 @@ void op_forget(struct op *op)
 {
 	struct query *q = kinds[op->kind].by == BY_READER && kinds[op->kind].size > 0 ? op->query : NULL;
 
+	reservation_free(op->reservation);
+	op->reservation = NULL;
+	if (op->kind == OP_GET_MOVEMENT) {
+		movement_free(op->move.movement);
+		op->move.movement = NULL;
+	}
 	if (!q)
 		return;
 	for (size_t i = 0; q->reservations && i < q->items; i++)
@@ -78,7 +84,6 @@ void op_free(struct op *op)
 		return;
 	assert(op->magic == OP_MAGIC);
 	op->magic = 0;
-	reservation_free(op->reservation);
 	reservation_free(op->found);
 	reservation_free(op->other);
 	op_forget(op);

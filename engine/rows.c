@@ -129,6 +129,13 @@ static bool code_is(const struct db_row *row, unsigned column, const char *code)
 	       (strlen(code) == row->len[column] && memcmp(code, row->col[column], row->len[column]) == 0);
 }
 
+int64_t qty_read(const struct db_row *row, unsigned column)
+{
+	int64_t units = db_int(row, column);
+
+	return units > QTY_MAX ? QTY_MAX : units < -QTY_MAX ? -QTY_MAX : units;
+}
+
 /* "" where the number is of nothing. */
 static const char *code_of(const struct db_row *row, unsigned column)
 {
@@ -149,7 +156,7 @@ static void line_read(struct catalogue *c, struct line *line, const struct db_ro
 	line->sku_code = sku_code(line->sku);
 	line->location_code = line->location->code;
 	line->slot = (uint16_t)db_int(row, first + 4);
-	line->qty = line->granted = db_int(row, first + 5);
+	line->qty = line->granted = qty_read(row, first + 5);
 }
 
 int line_order(const void *a, const void *b)

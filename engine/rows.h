@@ -40,6 +40,8 @@ struct line {
 int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
 void    lines_sort(struct line *lines, size_t count);
 int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
+/* A column of units; what a damaged row has beyond QTY_MAX is cut. */
+int64_t qty_read(const struct db_row *row, unsigned column);
 
 struct reservation {
 #define X(declaration, member, read, column) declaration;

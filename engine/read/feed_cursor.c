@@ -54,7 +54,7 @@ void feed_place_pass(struct feed_place *p, size_t at, uint64_t event_no, int64_t
 	struct feed_writer *w = &p->writers[at];
 
 	if (stamp >= feed_place_behind(p, w->writer_id)) { /* a row that was committed late moves no merge back */
-		p->stamp = stamp;
+		p->stamp = stamp < INT64_MAX ? stamp : INT64_MAX - 1; /* damaged */
 		p->writer_id = w->writer_id;
 		p->event_no = event_no;
 	}

@@ -29,7 +29,7 @@ static void total_read(void *arg, const struct db_row *row)
 	in->list[in->count++] = (struct total_row){
 		(uint32_t)db_int(row, 0),
 		{catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
-	         db_int(row, 3), db_int(row, 4)}};
+	         qty_read(row, 3), qty_read(row, 4)}};
 }
 
 static int total_order(const void *a, const void *b)
