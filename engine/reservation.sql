@@ -31,8 +31,12 @@ state = {held} AND expires_at > SYSDATE(3)
 -- there because an UPDATE with one row alone would be a walk over all rows.
 (reservation_id, changed) IN ((0, 0), {rows})
 
--- piece: made_confirmed
+-- piece: made_due
 state = {confirmed}, changed = @s, task_id = NULL, attempts = 0, due_at = @t
+
+-- piece: made_confirmed
+-- What kept a hold from expiring is no error of the order.
+{made_due}, confirmed_at = @t, last_error = NULL
 
 -- name: reservation_find
 -- Reservations by order_id, with their lines, and the clock by which `held` is read. A reader that gets {limit} lines
@@ -76,18 +80,18 @@ SELECT reservation_id, line_no, granted FROM reservation_short FORCE INDEX (PRIM
 INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES (?, ?, ?, ?, ?);
 
 -- name: reservation_confirm
-UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND {is_kept};
 
 -- name: reservation_confirm_late
 -- Revives a hold that is past its time and not swept yet; its units are still its own.
-UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND state = {held};
 
 -- name: reservation_reacquire
 -- Revives a hold that expired and was swept; stock_deduct of the same transaction holds its units anew, in the own
 -- slot.
-UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}, confirmed_at = @t
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed}
  WHERE {as_read} AND state = {expired};
 
 -- name: reservation_line_move
@@ -158,7 +162,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
  WHERE {as_read} AND {is_kept};
 
 -- name: reservation_kick
-UPDATE reservation FORCE INDEX (PRIMARY) SET {made_confirmed} WHERE {as_read} AND state = {buried};
+UPDATE reservation FORCE INDEX (PRIMARY) SET {made_due} WHERE {as_read} AND state = {buried};
 
 -- name: reservation_settle
 -- The first write of a settlement is its fence: rows that are no longer this task's are missing from the count.

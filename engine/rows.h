@@ -50,6 +50,8 @@ struct reservation {
 	size_t      lines_count;
 	struct line lines[];
 };
+/* The last_error of an order that a worker put off, which charges no attempt. */
+#define ERROR_LOCKED "locked by somebody else"
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 bool                   reservation_is_live(enum reservation_state reads); /* true: its units are promised */

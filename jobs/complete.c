@@ -121,8 +121,10 @@ static void rows_run(struct txn *t, enum statement name, const struct task *task
 	if (count > 0) {
 		reservations_as_read(&rows, list, count);
 		txn_run(t, name,
-		        &(struct fill){
-				.rows = &rows, .task = (int64_t)task->task_id, .state = task_kind_from(task->kind)});
+		        &(struct fill){.rows = &rows,
+		                       .task = (int64_t)task->task_id,
+		                       .state = task_kind_from(task->kind),
+		                       .error = ERROR_LOCKED});
 		txn_expect(t, count, TXN_MOVED);
 	}
 	values_fini(&rows);

@@ -157,7 +157,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attem
 -- failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, task_id = IF({state} = {held}, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
-       last_error = 'locked by somebody else'
+       last_error = {error}
  WHERE {its_orders};
 
 -- name: task_give_back_held

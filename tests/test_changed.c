@@ -266,7 +266,7 @@ Test(changed, worker_puts_off_what_it_has_read)
 {
 	writer_try(&(const struct writer){"a worker whose order is locked",
 	                                  {CONFIRMED3},
-	                                  "last_error = 'locked",
+	                                  "INTERVAL 10 SECOND",
 	                                  "start W work settle --once",
 	                                  "0 ~event=orders_put_off",
 	                                  {"get R1 -> confirmed A=2 attempts=0 last_error=*", STATES "2,2"}},

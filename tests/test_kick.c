@@ -29,6 +29,48 @@ Test(kick, by_a_call)
 	     "raw POST /v1/reservations/R1/kick {'x':1} -> 400 invalid_request field=x");
 }
 
+/* An error is told of holds that failed to expire, and of orders that were put off, too: nobody has buried those. */
+Test(kick, of_what_was_never_buried)
+{
+	struct db *stranger;
+
+	flow_begin();
+	flow_steps("receipt  A +10              -> 201",
+	           "reserve  H1 A=1 ttl=60      -> 201",
+	           "reserve  H2 A=1 ttl=60      -> 201",
+	           "reserve  H3 A=1 ttl=60      -> 201",
+	           "tick     61",
+	           "claim    expire w1          -> 201 orders=3",
+	           "fail     1 H1=retry H2=retry H3=retry -> retried=3",
+	           "get      H1                 -> expired last_error=*",
+	           "confirm  H1 reacquire       -> 200 confirmed reacquired attempts=0 !last_error",
+	           "events types=reservation.confirmed -> items=reservation.confirmed"
+	           "                               reservation.confirmed data.order_id=H1 !data.last_error",
+	           "get      H1                 -> confirmed !last_error",
+	           "kick     H1                 -> 409 confirmed",
+	           "confirm  H1                 -> 200 confirmed replayed",
+	           "reserve  R1 A=8             -> 201",
+	           "release  R1                 -> 200",
+	           "get      H2                 -> expired last_error=*",
+	           "confirm  H2 reacquire       -> 200 confirmed reacquired !last_error",
+	           "kick     H2                 -> 409 confirmed",
+	           "claim    settle w1          -> 201 task_id=2 orders=2",
+	           "fail     2 H1=bury:e        -> buried=1",
+	           "kick     H1                 -> 200 confirmed last_error=e !replayed",
+	           "kick     H1                 -> 200 confirmed last_error=e replayed",
+	           "complete 2                  -> completed=1");
+	stranger = scratch_connection(flow_scratch());
+	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "UPDATE stock_slot SET reserved = reserved + 1", NULL, NULL), DB_OK);
+	flow_steps("start    W work settle --once",
+	           "wait:60 get H1              -> confirmed attempts=0 '~last_error:locked by somebody else'");
+	db_free(stranger);
+	flow_steps("end      W                  -> 0 ~event=orders_put_off",
+	           "kick     H1                 -> 409 confirmed");
+	flow_end();
+}
+
 Test(kick, by_the_command)
 {
 	flow_begin();

@@ -348,7 +348,8 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	(void)b;
 	if (!f)
 		return NO_ORDER;
-	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error)
+	if (f->state == CONFIRMED && f->attempts == 0 && !f->task_id && f->last_error &&
+	    strcmp(f->last_error, ERROR_LOCKED) != 0)
 		return OUTCOME_REPLAYED; /* kicked already, and not claimed since */
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }

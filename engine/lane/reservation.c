@@ -422,6 +422,7 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 	switch (op->kind) {
 	case OP_CONFIRM:
 		r->confirmed_at = now;
+		r->last_error = NULL;
 		/* fallthrough */
 	case OP_KICK:
 		r->state = CONFIRMED;
@@ -450,6 +451,11 @@ void reservation_answer(struct op *op, int64_t now)
 	}
 	op->reservation = op->found; /* NULL where there is none */
 	op->found = NULL;
-	if (op->writes)
+	if (op->writes) {
+		char *error = op->reservation->last_error;
+
 		reservation_changed(op->reservation, op, now);
+		if (!op->reservation->last_error)
+			free(error);
+	}
 }
