@@ -98,11 +98,28 @@ static void accept_one(struct proxy *p)
 	side_close(&client);
 }
 
-/* BREACH_LATE takes the server's side of the pair along. */
-static void statement_keep(struct proxy *p, struct pair *pair, size_t len)
+/* Where the packet begins that holds the byte `at`: three bytes of length and one of a number stand before each. */
+static size_t packet_of(const char *chunk, size_t at)
 {
+	const unsigned char *byte = (const unsigned char *)chunk;
+	size_t               start = 0, next = 0;
+
+	while (next <= at) {
+		start = next;
+		next += 4 + (byte[start] | (size_t)byte[start + 1] << 8 | (size_t)byte[start + 2] << 16);
+	}
+	return start;
+}
+
+/* What the client sent before it gets through, however much of it came along with the statement. BREACH_LATE takes the
+ * server's side of the pair along. */
+static void statement_keep(struct proxy *p, struct pair *pair, const char *hit, size_t len)
+{
+	size_t start = packet_of(p->chunk, (size_t)(hit - p->chunk));
+
+	send_all(pair->server, p->chunk, start);
 	text_reset(&p->late);
-	text_bytes(&p->late, p->chunk, len);
+	text_bytes(&p->late, p->chunk + start, len - start);
 	*(p->breach == BREACH_LATE ? &p->late_server : &p->waiting_server) = pair->server;
 	pair->server = p->breach == BREACH_LATE ? -1 : pair->server;
 }
@@ -133,7 +150,7 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 		else
 			p->armed = 0;
 		if (p->breach == BREACH_LATE || p->breach == BREACH_WAIT)
-			statement_keep(p, pair, len);
+			statement_keep(p, pair, hit, len);
 		else
 			send_all(pair->server, p->chunk, len);
 		p->shut = p->breach == BREACH_TORN;
