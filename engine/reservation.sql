@@ -1,10 +1,11 @@
 -- Reservations: reads and changes.
 --
 -- Rows are locked by primary key, whatever the length of the list. C decides on rows that were read without a lock. The
--- state that the decision relied on, and `changed` as it was read, stand in the WHERE, and the count is checked: a
--- change that came between is seen, also where lines changed and the state did not. {rows} of a change are
--- (reservation_id, changed). SYSDATE, not UTC_TIMESTAMP: the clock of a statement stands still while the statement
--- waits for a lock. @t: the time of the transaction, @s its stamp.
+-- state that the decision relied on, and `changed` and `attempts` as they were read, stand in the WHERE, and the count
+-- is checked: a change that came between is seen, also where lines changed and the state did not, and so is a claim,
+-- which moves `attempts` alone. {rows} of a change are (reservation_id, changed, attempts). SYSDATE, not UTC_TIMESTAMP:
+-- the clock of a statement stands still while the statement waits for a lock. @t: the time of the transaction, @s its
+-- stamp.
 
 -- The columns of a reservation stand in reservation.def: {reservation_columns}.
 
@@ -27,9 +28,9 @@ state = {held} AND expires_at <= SYSDATE(3)
 state = {held} AND expires_at > SYSDATE(3)
 
 -- piece: as_read
--- The rows of a change, none of which was changed since it was read: a range of the primary key. The row of nobody is
--- there because an UPDATE with one row alone would be a walk over all rows.
-(reservation_id, changed) IN ((0, 0), {rows})
+-- The rows of a change, none of which was changed or claimed since it was read: a range of the primary key. The row of
+-- nobody is there because an UPDATE with one row alone would be a walk over all rows.
+(reservation_id, changed, attempts) IN ((0, 0, 0), {rows})
 
 -- piece: made_due
 state = {confirmed}, changed = @s, task_id = NULL, attempts = 0, due_at = @t

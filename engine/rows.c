@@ -221,7 +221,7 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 
 	for (size_t i = 0; i < count; i++) {
 		if (rows)
-			values_row(rows, V_INT(list[i]->reservation_id), V_INT(list[i]->changed));
+			values_row(rows, V_INT(list[i]->reservation_id), V_INT(list[i]->changed), V_INT(list[i]->attempts));
 		last = list[i]->changed > last ? list[i]->changed : last;
 	}
 	return last + 1;

@@ -58,7 +58,7 @@ bool                   reservation_is_live(enum reservation_state reads); /* tru
 struct reservation    *reservation_copy(const struct reservation *r);
 void                   reservation_free(struct reservation *r); /* NULL is fine */
 void                   reservations_free(struct reservation **list, size_t count);
-/* For a transaction that changes them: adds their rows (id, changed) to `rows` (may be NULL); returns the least stamp
+/* For a transaction that changes them: adds their rows (id, changed, attempts) to `rows` (may be NULL); returns the least stamp
  * that it may have. */
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
 /* True: a task has one of these holds, as they were read. */

@@ -190,11 +190,11 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-/* A task's number, or a reservation's with its `changed`. */
+/* A task's number, or a reservation as it was read. */
 static void ahead_read(void *arg, const struct db_row *row)
 {
 	if (row->columns > 1)
-		values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
+		values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)), V_INT(db_int(row, 2)));
 	else
 		values_row(arg, V_INT(db_int(row, 0)));
 }

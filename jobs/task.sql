@@ -218,7 +218,7 @@ UPDATE claimed_task FORCE INDEX (PRIMARY)
 -- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives: a
 -- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a
 -- tenth. The farthest of each, {limit} at most: an order as near as a pause may be is due soon.
-SELECT reservation_id, changed FROM (
+SELECT reservation_id, changed, attempts FROM (
   (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
     WHERE state = {confirmed} AND task_id IS NULL AND due_at > {soon}
     ORDER BY due_at DESC LIMIT {limit})

@@ -42,7 +42,7 @@ static void late(const char *statement, const char *step, const char *between, c
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
 #define BURY    "last_error = failed.error"
-#define LOSE    "INTO task_lost"
+#define SPLIT   "changed = @s, task_id = NULL, due_at"
 #define ROWS    "AND r.task_id = "
 /* The clock, for one order: the stopped program may have rows locked that `tick` shifts. */
 #define SHIFT(id, by)                                                                                        \
@@ -70,7 +70,12 @@ Test(between, release)
 	late(RELEASE, "release S1", "@2 confirm S1 -> 200", "1x 200 released");
 	flow_step("reserve R2 A=4 confirm=true -> 201");
 	late(RELEASE, "release R2", "@2 split R2 S2 A=3 then=release -> 201", "1x 200 released A=1");
-	flow_step("sku A -> available=100 reserved=0");
+	flow_step("reserve R3 A=4 confirm=true -> 201");
+	late(RELEASE, "release R3", "@2 claim settle W -> 201", "1x 200 released attempts=1");
+	flow_steps("get R3 -> released attempts=1",
+	           "raw GET /v1/events?types=reservation.released -> 200 items[4].data.order_id=R3 items[4].data.attempts=1",
+	           "complete 1 -> lost=1 lost_orders[0]=R3",
+	           "sku A -> available=100 reserved=0");
 	end();
 }
 
@@ -104,11 +109,11 @@ Test(between, another_split)
 {
 	begin();
 	flow_step("reserve R1 A=9 -> 201");
-	late(LOSE, "split R1 S1 A=3", "@2 split R1 S2 A=2 -> 201", "1x 201 held A=3");
+	late(SPLIT, "split R1 S1 A=3", "@2 split R1 S2 A=2 -> 201", "1x 201 held A=3");
 	flow_step("get R1 -> held A=4");
-	late(LOSE, "split R1 S3 A=3", "@2 split R1 S4 A=2 -> 201", "1x 422 not_in_order A requested=3 in_order=2");
-	late(LOSE, "split R1 S3 A=1", "@2 split R1 S3 A=1 -> 201", "1x 200 held replayed A=1");
-	late(LOSE, "split S1 S5 A=2", "@2 split S1 S6 A=1 -> 201", "1x 422 nothing_left");
+	late(SPLIT, "split R1 S3 A=3", "@2 split R1 S4 A=2 -> 201", "1x 422 not_in_order A requested=3 in_order=2");
+	late(SPLIT, "split R1 S3 A=1", "@2 split R1 S3 A=1 -> 201", "1x 200 held replayed A=1");
+	late(SPLIT, "split S1 S5 A=2", "@2 split S1 S6 A=1 -> 201", "1x 422 nothing_left");
 	flow_step("sku A -> available=91 reserved=9");
 	end();
 }
@@ -118,19 +123,19 @@ Test(between, whatever_becomes_of_what_is_split)
 {
 	begin();
 	flow_steps("race 1*9 reserve R# A=4 ttl=60 -> 9x 201");
-	late(LOSE, "split R0 S0 A=1", "@2 confirm R0 -> 200", "1x 201 confirmed A=1 confirmed_at=*");
-	late(LOSE, "split R1 S1 A=1", "@2 release R1 -> 200", "1x 409 released");
-	late(LOSE, "split R2 S2 A=1", "@2 extend R2 ttl=6000 -> 200", "1x 201 held expires_at=~6000");
-	late(LOSE, "split R3 S3 A=1", "@2 reserve N3 A=5 replaces=R3 -> 201", "1x 409 released");
-	late(LOSE, "split R4 S4 A=1 then=confirm", "@2 confirm R4 -> 200", "1x 201 confirmed");
-	late(LOSE, "split R5 S5 A=1 then=release", SHIFT("R5", "-"), "1x 409 expired");
+	late(SPLIT, "split R0 S0 A=1", "@2 confirm R0 -> 200", "1x 201 confirmed A=1 confirmed_at=*");
+	late(SPLIT, "split R1 S1 A=1", "@2 release R1 -> 200", "1x 409 released");
+	late(SPLIT, "split R2 S2 A=1", "@2 extend R2 ttl=6000 -> 200", "1x 201 held expires_at=~6000");
+	late(SPLIT, "split R3 S3 A=1", "@2 reserve N3 A=5 replaces=R3 -> 201", "1x 409 released");
+	late(SPLIT, "split R4 S4 A=1 then=confirm", "@2 confirm R4 -> 200", "1x 201 confirmed");
+	late(SPLIT, "split R5 S5 A=1 then=release", SHIFT("R5", "-"), "1x 409 expired");
 	flow_step(SHIFT("R5", "+"));
 	flow_steps("sku A -> available=67 reserved=33",
 	           "get S0 -> confirmed A=1 attempts=0");
-	late(LOSE, "split R4 T4 A=1", "@2 claim settle W -> 201", "1x 201 confirmed");
+	late(SPLIT, "split R4 T4 A=1", "@2 claim settle W -> 201", "1x 201 confirmed");
 	flow_step("complete 1 -> lost=1 lost_orders[0]=R4");
 	flow_step("reserve R9 A=4 confirm=true -> 201");
-	late(LOSE, "split R9 S9 A=1", "work settle", "1x 409 settled");
+	late(SPLIT, "split R9 S9 A=1", "work settle", "1x 409 settled");
 	end();
 }
 
@@ -217,7 +222,7 @@ Test(between, claim_of_what_has_expired)
 	flow_steps("receipt B +4 -> 201",
 	           "reserve R1 A=4 ttl=60 -> 201",
 	           "tick 61");
-	late(LOSE, "confirm R1 reacquire", "@2 claim expire W -> 201 orders=R1", "1x 200 confirmed reacquired");
+	late(CONFIRM, "confirm R1 reacquire", "@2 claim expire W -> 201 orders=R1", "1x 200 confirmed reacquired");
 	flow_steps("reserve R2 B=4 ttl=60 -> 201",
 	           "tick 61");
 	late(SWEEP, "reserve R3 B=2", "@2 claim expire W -> 201 orders=R2", "1x 201 held");
@@ -225,8 +230,9 @@ Test(between, claim_of_what_has_expired)
 	           "complete 2 -> completed=0 lost=1 lost_orders[0]=R2",
 	           "reserve R4 A=4 ttl=60 -> 201",
 	           "tick 61");
-	late(CONFIRM, "confirm R4 reacquire", "@2 claim expire W -> 204", "1x 200 confirmed reacquired");
-	flow_steps(OPEN "0",
+	late(CONFIRM, "confirm R4 reacquire", "@2 claim expire W -> 201 orders=R4", "1x 200 confirmed reacquired");
+	flow_steps("complete 3 -> completed=0 lost=1 lost_orders[0]=R4",
+	           OPEN "0",
 	           "get R2 -> expired");
 	end();
 }

@@ -85,11 +85,12 @@ static void rows_parse(struct values *rows, const char *text)
 
 enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a few thousand at most */
 
-/* (reservation_id, changed) */
-#define AS_READ_FROM_4                                                                                 \
-	"(4,0),(5,0),(6,0),(7,0),(8,0),(9,0),(10,0),(11,0),(12,0),(13,0),(14,0),(15,0),(16,0),(17,0)," \
-	"(18,0),(19,0),(20,0),(21,0),(22,0),(23,0),(24,0),(25,0)"
-#define AS_READ_25 "(1,0),(2,0),(3,0)," AS_READ_FROM_4
+/* (reservation_id, changed, attempts) */
+#define AS_READ_FROM_4 \
+	"(4,0,0),(5,0,0),(6,0,0),(7,0,0),(8,0,0),(9,0,0),(10,0,0),(11,0,0),(12,0,0)," \
+	"(13,0,0),(14,0,0),(15,0,0),(16,0,0),(17,0,0),(18,0,0),(19,0,0),(20,0,0),(21,0,0)," \
+	"(22,0,0),(23,0,0),(24,0,0),(25,0,0)"
+#define AS_READ_25 "(1,0,0),(2,0,0),(3,0,0)," AS_READ_FROM_4
 
 /* (writer_id, event_no) */
 #define EVENTS_30                                                                                          \
@@ -129,22 +130,22 @@ static const struct plan {
 	{LANE_ENTER, "", NO_SORT},
 	{RESERVATION_FIND, "A,B", NO_SORT},
 	{RESERVATION_BY_ID, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
-	{RESERVATION_CONFIRM, "(1,0)", NO_SORT},
+	{RESERVATION_CONFIRM, "(1,0,0)", NO_SORT},
 	{RESERVATION_CONFIRM, AS_READ_25, NO_SORT},
-	{RESERVATION_CONFIRM_LATE, "(1,0)", NO_SORT},
-	{RESERVATION_CONFIRM_LATE, "(1,0),(2,0),(3,0)", NO_SORT},
-	{RESERVATION_REACQUIRE, "(1,0)", NO_SORT},
-	{RESERVATION_REACQUIRE, "(1,0),(2,0),(3,0)", NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0,0)", NO_SORT},
+	{RESERVATION_CONFIRM_LATE, "(1,0,0),(2,0,0),(3,0,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0,0)", NO_SORT},
+	{RESERVATION_REACQUIRE, "(1,0,0),(2,0,0),(3,0,0)", NO_SORT},
 	{RESERVATION_LINE_MOVE, "1,2,3", NO_SORT},
-	{RESERVATION_RELEASE_HELD, "(1,0)", NO_SORT},
-	{RESERVATION_RELEASE_HELD, "(1,0),(2,0),(3,0)", NO_SORT},
-	{RESERVATION_RELEASE_FROM, "(1,0)", NO_SORT},
-	{RESERVATION_RELEASE_FROM, "(1,0),(2,0),(3,0)", NO_SORT},
-	{RESERVATION_EXTEND, "(1,0)", NO_SORT},
-	{RESERVATION_EXTEND, "(1,0),(2,0)", NO_SORT},
-	{RESERVATION_KICK, "(1,0)", NO_SORT},
-	{RESERVATION_KICK, "(1,0),(2,0),(3,0)", NO_SORT},
-	{RESERVATION_EXPIRE, "(1,0)", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0,0)", NO_SORT},
+	{RESERVATION_RELEASE_HELD, "(1,0,0),(2,0,0),(3,0,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0,0)", NO_SORT},
+	{RESERVATION_RELEASE_FROM, "(1,0,0),(2,0,0),(3,0,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0,0)", NO_SORT},
+	{RESERVATION_EXTEND, "(1,0,0),(2,0,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0,0)", NO_SORT},
+	{RESERVATION_KICK, "(1,0,0),(2,0,0),(3,0,0)", NO_SORT},
+	{RESERVATION_EXPIRE, "(1,0,0)", NO_SORT},
 	{RESERVATION_EXPIRE, AS_READ_25, NO_SORT},
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{RESERVATION_GLIMPSE, "A,B", NO_SORT},
@@ -645,14 +646,14 @@ Test(plan, changes_of_state_lock_their_rows_only)
 	fill_tables();
 	other = scratch_connection(&s);
 	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
-	in_transaction(RESERVATION_EXPIRE, "(1,0),(2,0),(3,1)," AS_READ_FROM_4);
+	in_transaction(RESERVATION_EXPIRE, "(1,0,0),(2,0,0),(3,1,0)," AS_READ_FROM_4);
 	cr_expect_eq(db_changed(s.db), 24, "the third was changed by somebody else");
 	cr_expect_eq(scratch_number(other,
 	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
 	                            "SKIP LOCKED) x"),
 	             176);
 	run(s.db, "ROLLBACK");
-	in_transaction(RESERVATION_EXPIRE, "(7,0)");
+	in_transaction(RESERVATION_EXPIRE, "(7,0,0)");
 	cr_expect_eq(db_changed(s.db), 1);
 	cr_expect_eq(rows_locked(), 1);
 	run(s.db, "ROLLBACK");

@@ -1,7 +1,7 @@
 /* reservation.c - see reservation.h.
  *
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE: the
- * state, and `changed`, the stamp of the last change, which vouches for the lines too. */
+ * state, `changed`, the stamp of the last change, which vouches for the lines too, and `attempts`, which a claim moves. */
 #include "engine/lane/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -185,7 +185,7 @@ static void lines_move(struct lane *l, const struct transition *change)
 
 static void change_write(struct lane *l, const struct transition *change)
 {
-	bool claimed = change->late; /* a claim may have come since the look-up, too */
+	bool claimed = false;
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)

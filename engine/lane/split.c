@@ -49,13 +49,18 @@ static void lines_leave(struct lane *l, bool whole)
 
 void splits_change(struct lane *l)
 {
+	bool claimed = false;
+
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (splits(l->batch.ops[i]))
+		if (splits(l->batch.ops[i])) {
 			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
+			claimed |= reservations_claimed(&l->batch.ops[i]->other, 1);
+		}
 	if (l->rows.count == 0)
 		return;
-	txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
+	if (claimed)
+		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, SPLIT_FIRST, &(struct fill){.rows = &l->rows});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	lines_leave(l, false);
