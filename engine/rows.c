@@ -33,6 +33,13 @@ enum reservation_state reservation_reads(const struct reservation *r)
 	return r->state == HELD && r->expires_at <= r->read_at ? EXPIRED : r->state;
 }
 
+bool reservation_just_ended(const struct reservation *r)
+{
+	enum { COMMITTED_MS = 10000 }; /* longer than a transaction lasts that waits for locks */
+
+	return r->state == HELD && r->expires_at <= r->read_at && r->read_at - r->expires_at < COMMITTED_MS;
+}
+
 bool reservation_is_live(enum reservation_state reads)
 {
 	return reads == HELD || reads == CONFIRMED || reads == BURIED;
@@ -221,7 +228,8 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 
 	for (size_t i = 0; i < count; i++) {
 		if (rows)
-			values_row(rows, V_INT(list[i]->reservation_id), V_INT(list[i]->changed), V_INT(list[i]->attempts));
+			values_row(rows, V_INT(list[i]->reservation_id), V_INT(list[i]->changed),
+			           V_INT(list[i]->attempts));
 		last = list[i]->changed > last ? list[i]->changed : last;
 	}
 	return last + 1;

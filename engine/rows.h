@@ -54,12 +54,14 @@ struct reservation {
 #define ERROR_LOCKED "locked by somebody else"
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
+/* True: it reads EXPIRED, and not for long: a change of just before its end may still be committing. */
+bool                   reservation_just_ended(const struct reservation *r);
 bool                   reservation_is_live(enum reservation_state reads); /* true: its units are promised */
 struct reservation    *reservation_copy(const struct reservation *r);
 void                   reservation_free(struct reservation *r); /* NULL is fine */
 void                   reservations_free(struct reservation **list, size_t count);
-/* For a transaction that changes them: adds their rows (id, changed, attempts) to `rows` (may be NULL); returns the least stamp
- * that it may have. */
+/* For a transaction that changes them: adds their rows (id, changed, attempts) to `rows` (may be NULL); returns the
+ * least stamp that it may have. */
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
 /* True: a task has one of these holds, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);

@@ -4,6 +4,9 @@
 #include "tests/steps.h"
 #include "tests/trap.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 static struct proxy *proxy;
 
 static void begin(void)
@@ -73,7 +76,8 @@ Test(between, release)
 	flow_step("reserve R3 A=4 confirm=true -> 201");
 	late(RELEASE, "release R3", "@2 claim settle W -> 201", "1x 200 released attempts=1");
 	flow_steps("get R3 -> released attempts=1",
-	           "raw GET /v1/events?types=reservation.released -> 200 items[4].data.order_id=R3 items[4].data.attempts=1",
+	           "raw GET /v1/events?types=reservation.released -> 200 items[4].data.order_id=R3"
+	           " items[4].data.attempts=1",
 	           "complete 1 -> lost=1 lost_orders[0]=R3",
 	           "sku A -> available=100 reserved=0");
 	end();
@@ -273,5 +277,48 @@ Test(between, looks_at_a_replaced_order)
 	flow_step("@2 split R1 S1 B=2 then=release -> 201 released");
 	proxy_go_on(proxy);
 	trap_raced(race, "1x 201 B=5 short[0].requested=6 short[0].available=5");
+	end();
+}
+
+/* Changes of just before the end of a hold, committed behind it. Meanwhile the hold is told as it stood, and whoever
+ * wants to change it waits. A lock alone keeps no hold from its end. */
+Test(between, end_of_a_hold)
+{
+	static const struct {
+		const char *step, *made, *other, *then;
+	} ends[] = {
+		{"extend R0 ttl=60", "1x 200 held expires_at=~60", "confirm R0", "200 confirmed"},
+		{"confirm R1", "1x 200 confirmed", "extend R1 ttl=60", "409 confirmed"},
+		{"release R2", "1x 200 released", "confirm R2", "409 released"},
+		{"reserve N3 A=4 replaces=R3", "1x 201 held", "split R3 S3 A=1", "409 released"},
+	};
+	struct race *race, *other;
+	char         steps[100], then[100];
+
+	begin();
+	for (size_t i = 0; i < LENGTH(ends); i++) {
+		flow_step("reserve R%zu A=4 ttl=2 -> 201", i);
+		proxy_arm_lane(proxy, BREACH_WAIT, "COMMIT");
+		race = flow_race("1", ends[i].step);
+		cr_expect(proxy_struck(proxy));
+		usleep(2100000);
+		snprintf(steps, sizeof(steps), "get R%zu || %s", i, ends[i].other);
+		snprintf(then, sizeof(then), "1x 200 held | 1x %s", ends[i].then);
+		other = flow_race("2", steps);
+		usleep(300000);
+		proxy_go_on(proxy);
+		trap_raced(race, ends[i].made);
+		trap_raced(other, then);
+	}
+	flow_steps("reserve R8 A=4 ttl=1 -> 201",
+	           "reserve R9 A=4 ttl=1 -> 201");
+	usleep(1100000);
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'R8' FOR UPDATE");
+	flow_steps("get R8 -> expired",
+	           "get R9 -> expired",
+	           "raw GET /v1/reservations?state=expired -> 200 items=2",
+	           "confirm R9 -> 409 expired");
+	trap_unlock();
+	flow_step("confirm R8 -> 409 expired");
 	end();
 }

@@ -108,7 +108,7 @@ static const struct writer lanes[] = {
          {"get PART -> held A=1", "sku A -> available=7 reserved=3"}},
 	{"a confirmation that comes late",
          {LAPSED3},
-         "INTO task_lost",
+         CHANGED,
          "confirm R1 reacquire",
          "1x 200 confirmed A=2",
          {"get PART -> expired", "sku A -> available=7 reserved=3"}},

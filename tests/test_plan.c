@@ -33,10 +33,9 @@ static void fill_tables(void)
 	          "(3,'C',UTC_TIMESTAMP())");
 	run(s.db, "INSERT INTO location (location_id, code) VALUES (1,'main'),(2,'paris')");
 	run(s.db, "INSERT INTO stock_slot SELECT k.sku_id, 1, x.seq, 10, 5 FROM sku k, seq_0_to_3 x");
-	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id, "
-	          "attempts,"
-	          " created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6, UTC_TIMESTAMP(3) + INTERVAL CAST(seq "
-	          "AS SIGNED) - 100 SECOND,"
+	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id,"
+	          " attempts, created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6,"
+	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
 	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
 	          "UTC_TIMESTAMP(3)"
 	          " FROM seq_1_to_200");

@@ -4,10 +4,6 @@
 -- Sets the lock wait of the lane's connection in seconds; 0: no wait at all.
 SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 
--- name: glimpse
--- The next transaction also reads uncommitted rows.
-SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
-
 -- name: past_read
 -- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
 -- One row.

@@ -1,7 +1,8 @@
 /* reservation.c - see reservation.h.
  *
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE: the
- * state, `changed`, the stamp of the last change, which vouches for the lines too, and `attempts`, which a claim moves. */
+ * state, `changed`, the stamp of the last change, which vouches for the lines too, and `attempts`, which a claim moves.
+ */
 #include "engine/lane/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -80,7 +81,7 @@ static size_t rows_read(const struct reservation_reader *in)
 
 /* Cuts the batch by the lines that it reads: at most twice the lines that it may write. Orders of 1,000 lines are
  * looked up a few at a time, and the rest of them is not read to be put back. */
-enum db_result reservations_look_up(struct lane *l)
+static enum db_result reservations_find(struct lane *l)
 {
 	enum { ROWS = 2 * BATCH_LINES };
 
@@ -106,6 +107,32 @@ enum db_result reservations_look_up(struct lane *l)
 		assert(asked > 1); /* a reservation has 1,000 lines at most */
 		l->lookups_max = asked / 2;
 	}
+}
+
+/* Marks a hold that was looked up just now and has just ended for another look; its row goes into l->rows. */
+static void hold_doubt(struct lane *l, struct op *op, const struct reservation *r)
+{
+	if (!r || op->lookup_seq != l->batch.read_seq || !reservation_just_ended(r))
+		return;
+	op->lookup_due = true;
+	values_row(&l->rows, V_INT(r->reservation_id));
+}
+
+/* A hold that has just ended is looked at twice, the second time when whoever changes its row has committed: from then
+ * on nobody finds its time not passed (`is_kept`). */
+enum db_result reservations_look_up(struct lane *l)
+{
+	enum db_result result = reservations_find(l);
+
+	values_reset(&l->rows);
+	for (size_t i = 0; result == DB_OK && i < l->batch.count; i++) {
+		hold_doubt(l, l->batch.ops[i], l->batch.ops[i]->found);
+		hold_doubt(l, l->batch.ops[i], l->batch.ops[i]->other);
+	}
+	if (l->rows.count == 0)
+		return result;
+	result = lane_ask(l, RESERVATION_LOCK, &(struct fill){.rows = &l->rows}, NULL, NULL);
+	return result == DB_OK ? reservations_find(l) : result;
 }
 
 static void short_read(void *arg, const struct db_row *row)

@@ -5,6 +5,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/read/cursor.h"
+#include "engine/read/ended.h"
 #include "engine/read/totals.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 		values_row(&ids, V_TEXT(ops[i]->id));
 	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
 	reservations_join(&in);
+	if (result == DB_OK)
+		result = ended_look(db, &in);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
 		ops[i]->outcome = NO_ORDER;
 		for (size_t k = 0; k < in.count && ops[i]->outcome == NO_ORDER; k++)
@@ -253,6 +256,8 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 		values_row(&ids, V_INT(keys->list[i].id));
 	result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
 	reservations_join(&in);
+	if (result == DB_OK)
+		result = ended_look(db, &in);
 	op->query->reservations = mem_alloc(keys->count * sizeof(*op->query->reservations));
 	for (size_t i = 0; i < keys->count; i++)
 		for (size_t k = 0; k < in.count; k++)
