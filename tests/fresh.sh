@@ -50,10 +50,11 @@ make_root() {
 	alone mmdebstrap --variant=minbase --include=git,make --aptopt="$home/apt" "$suite" "$root" "${sources[@]}" &&
 		chmod 1777 "$root/dev/shm" && checkout_for root
 }
+home_of() { chroot "$root" getent passwd "$1" | cut -d: -f6; }
 checkout_for() {    # USER
 	local to
 	[ "$1" = root ] || chroot "$root" useradd -m "$1" || return
-	to=$root$(chroot "$root" getent passwd "$1" | cut -d: -f6)/holdfast
+	to=$root$(home_of "$1")/holdfast
 	mkdir "$to" && git archive HEAD | tar -x -C "$to" && chroot "$root" chown -R "$1:" "${to#"$root"}"
 }
 # The README's first command and first calls, then Ctrl-C. A port that is free stands for 8080.
@@ -76,7 +77,7 @@ newcomer() {
 packages() {
 	local said=() asked=()
 	mapfile -t said < <(sed -nE 's/^0 upgraded, ([0-9]+) newly .*/\1/p; s/^Need to get ([0-9.]+) MB .*/\1/p
-		s/^After this operation, ([0-9.]+) MB .*/\1/p' "$root/root/holdfast/run.log"
+		s/^After this operation, ([0-9.]+) MB .*/\1/p' "$root$(home_of root)/holdfast/run.log"
 		sed -nE 's/^Need to get ([0-9.]+) MB .*/\1/p' "$home/test")
 	mapfile -t asked < <(tr '\n' ' ' < README.md |
 		grep -oE 'needs [0-9]+ packages for `make run` \([^)]* MB on disk\) and [0-9]+ MB more' | grep -oE '[0-9]+')

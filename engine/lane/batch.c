@@ -35,7 +35,7 @@ struct intake {
 	struct op **returned;              /* memory of parked_return */
 	size_t      returned_max;
 	uint64_t    turns;                 /* operations taken from the queue so far */
-	size_t     last;      /* operations that the last batch has answered */
+	size_t      last;                  /* operations that the last batch has answered */
 };
 
 void batch_open(struct lane *l)
