@@ -24,7 +24,7 @@ endif
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
 
 GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
-PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c schema/*.c))
+PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
@@ -141,10 +141,10 @@ $(B)/obj/%.o: %.c $(GEN)
 	$(compile)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
-WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def))
+WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def))
 EMBED = -f engine/db/words.awk -f schema/embed.awk
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
-                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql))
+                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql))
 $(B)/gen/schema.h:     FROM = $(EMBED) $(sort $(wildcard schema/[0-9]*.sql))
 $(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) schema/invariants.sql
 $(B)/gen/openapi.h:    FROM = $(EMBED) api/openapi.yaml

@@ -1,13 +1,13 @@
 /* main.c - the table of commands, nothing else. */
-#include "api/key_command.h"
-#include "api/serve.h"
 #include "engine/base/log.h"
-#include "jobs/audit.h"
-#include "jobs/commands.h"
-#include "jobs/events.h"
-#include "jobs/import.h"
-#include "jobs/stats.h"
-#include "jobs/tune.h"
+#include "jobs/commands/audit.h"
+#include "jobs/commands/commands.h"
+#include "jobs/commands/events.h"
+#include "jobs/commands/import.h"
+#include "jobs/commands/key_command.h"
+#include "jobs/commands/serve.h"
+#include "jobs/commands/stats.h"
+#include "jobs/commands/tune.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef JOBS_H
 #define JOBS_H
 
-#include "jobs/deliver.h"
+#include "jobs/webhooks/deliver.h"
 
 #define JOBS_ALL "expire,settle,reap,deliver"
 

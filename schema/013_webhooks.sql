@@ -3,11 +3,11 @@
 -- grows with each claim and each `enable`, and stands in every write of a deliverer: who lost the row changes nothing.
 
 -- url, types (NULL: all), from_oldest, parallel: as asked for. secret, secret_before: plain words, or sealed by the key
--- of --webhooks-key; the one before signs for a day from rotated_at on. state: jobs/webhook_states.def. place: the
--- cursor behind all that was delivered; events that lie behind the oldest undelivered one may be delivered, too.
--- waits_since: the time of the oldest undelivered event that is known; with behind 0 there is none, and it is the time
--- of the last look. failures: failed tries in a row, of failed_event from failing_since on, which is tried again at
--- retry_at. last_status: of the last answer (0: there was none), with last_error. skip_event: is passed over.
+-- of --webhooks-key; the one before signs for a day from rotated_at on. state: webhook_states.def of jobs/webhooks.
+-- place: the cursor behind all that was delivered; events that lie behind the oldest undelivered one may be delivered,
+-- too. waits_since: the time of the oldest undelivered event that is known; with behind 0 there is none, and it is the
+-- time of the last look. failures: failed tries in a row, of failed_event from failing_since on, which is tried again
+-- at retry_at. last_status: of the last answer (0: there was none), with last_error. skip_event: is passed over.
 CREATE TABLE IF NOT EXISTS webhook (
   webhook_id    VARBINARY(64) NOT NULL,
   url           VARBINARY(2000) NOT NULL,

@@ -1,6 +1,6 @@
 -- Invariants, which hold at any time, also under load. Each block is one SELECT, which reads one snapshot, and returns
--- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (jobs/audit.c); they
--- share nothing with the engine.
+-- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (audit.c of
+-- jobs/commands); they share nothing with the engine.
 --
 -- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
 -- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing

@@ -1,8 +1,8 @@
 /* scratch.c - see scratch.h. */
+#include "tests/scratch.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
-#include "jobs/audit_events.h"
-#include "tests/scratch.h"
+#include "jobs/commands/audit_events.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

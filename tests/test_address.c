@@ -1,6 +1,6 @@
 /* test_address.c - which addresses are refused: every range at its edges, IPv4 inside IPv6, the machine's own, what is
  * allowed, and ranges that are none. */
-#include "jobs/address.h"
+#include "jobs/webhooks/address.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

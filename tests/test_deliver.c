@@ -1,7 +1,7 @@
 /* test_deliver.c - what webhooks get: every event, in its order, signed, as long as it takes; and what happens to
  * receivers that fail, hang or are gone, and to deliverers that die. */
 #include "engine/base/clock.h"
-#include "jobs/signature.h"
+#include "jobs/webhooks/signature.h"
 #include "tests/attack.h"
 #include "tests/flow.h"
 #include "tests/inbox.h"

@@ -1,7 +1,7 @@
 /* test_levels.c - levels: what is sold out and what is back is told, once, by whichever service watches; and every
  * change of stock, where somebody wants to hear of it. */
 #include "engine/base/memory.h"
-#include "jobs/level.h"
+#include "jobs/levels/level.h"
 #include "tests/events.h"
 #include "tests/flow.h"
 

@@ -2,8 +2,8 @@
  * where a delivery may go, by whatever name; what is sent. */
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
-#include "jobs/sender.h"
-#include "jobs/signature.h"
+#include "jobs/webhooks/sender.h"
+#include "jobs/webhooks/signature.h"
 #include "tests/cert.h"
 #include "tests/receiver.h"
 #include "tests/scratch.h"

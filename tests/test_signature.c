@@ -2,7 +2,7 @@
  * standardwebhooks has made (tests/contract/signatures.mjs), and Python's own HMAC over signatures made now. */
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
-#include "jobs/signature.h"
+#include "jobs/webhooks/signature.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* test_window.c - which events of a webhook may go at once, and where its cursor is kept. Without a database. */
 #include "engine/base/memory.h"
-#include "jobs/window.h"
+#include "jobs/webhooks/window.h"
 #include "tests/flow.h"
 
 #include <stdlib.h>

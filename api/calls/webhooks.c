@@ -1,14 +1,14 @@
-/* webhooks.c - see webhooks.h. jobs/webhook.c does the work itself, on the background reader's connection. A struct
- * webhook_call carries the questions of a call and their answers, and belongs to an operation. A secret leaves the
- * service in the answer of the call that made it, and nowhere else. */
+/* webhooks.c - see webhooks.h. jobs/webhooks/webhook.c does the work itself, on the background reader's connection. A
+ * struct webhook_call carries the questions of a call and their answers, and belongs to an operation. A secret leaves
+ * the service in the answer of the call that made it, and nowhere else. */
 #include "api/calls/webhooks.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
-#include "jobs/deliver.h"
-#include "jobs/webhook.h"
+#include "jobs/webhooks/deliver.h"
+#include "jobs/webhooks/webhook.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>

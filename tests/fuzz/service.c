@@ -1,10 +1,10 @@
 /* service.c - see service.h. */
-#include "engine/base/log.h"
-#include "service.h"
 #include "api/http/listen.h"
 #include "api/service.h"
+#include "engine/base/log.h"
 #include "engine/engine.h"
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
+#include "service.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *
  * The log may turn out to be another one (it was off, purged, or the database is in another past). Then the watcher
  * goes on from now, and looks at every spot whose level was ever told or that has nothing left. */
-#include "jobs/watch.h"
+#include "jobs/levels/watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/hash.h"
@@ -14,7 +14,7 @@
 #include "engine/db/writer.h"
 #include "engine/read/feed.h"
 #include "engine/read/touched.h"
-#include "jobs/level.h"
+#include "jobs/levels/level.h"
 #include "jobs/stop.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* deliver.c - see deliver.h. One loop: claims, looks after its rows, reads one page for one webhook, begins attempts,
  * and lets the sender work until one has ended or something is due. */
-#include "jobs/deliver.h"
+#include "jobs/webhooks/deliver.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
@@ -10,9 +10,9 @@
 #include "engine/past.h"
 #include "engine/read/census.h"
 #include "engine/read/feed.h"
-#include "jobs/address.h"
-#include "jobs/hook.h"
-#include "jobs/webhook.h"
+#include "jobs/webhooks/address.h"
+#include "jobs/webhooks/hook.h"
+#include "jobs/webhooks/webhook.h"
 
 #include <pthread.h>
 #include <stdlib.h>

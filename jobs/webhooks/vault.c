@@ -1,5 +1,5 @@
 /* vault.c - see vault.h. A sealed secret is kept as SEALED and, in base64, the nonce, the secret and the tag. */
-#include "jobs/vault.h"
+#include "jobs/webhooks/vault.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"

@@ -1,7 +1,7 @@
 /* window.c - see window.h. Events stand in the pages that they came with. Each of an event's subjects is a tie, which
  * stands in a table by the hash of its name until the event is delivered; of one name the ties form a chain, in the
  * order of the events. Two names of one hash only wait for each other. */
-#include "jobs/window.h"
+#include "jobs/webhooks/window.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 

@@ -1,7 +1,7 @@
 /* hook.c - see hook.h. Each event has a schedule of its own, so that one that the receiver does not take holds up only
  * those that wait for it. Where attempts fail one after the other, whatever their events are, the whole webhook
  * pauses by the same schedule: a receiver that is down is not tried with a thousand events. */
-#include "jobs/hook.h"
+#include "jobs/webhooks/hook.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/hash.h"

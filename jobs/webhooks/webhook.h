@@ -13,11 +13,11 @@
 #include "engine/db/db.h"
 #include "engine/event_json.h"
 #include "engine/outcome.h"
-#include "jobs/vault.h"
+#include "jobs/webhooks/vault.h"
 
 enum webhook_state {
 #define X(name, number, word) name = number,
-#include "jobs/webhook_states.def"
+#include "jobs/webhooks/webhook_states.def"
 #undef X
 	WEBHOOK_STATES
 };

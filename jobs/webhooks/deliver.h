@@ -9,9 +9,9 @@
 
 #include "engine/catalogue.h"
 #include "engine/db/url.h"
-#include "jobs/sender.h"
 #include "jobs/stop.h"
-#include "jobs/vault.h"
+#include "jobs/webhooks/sender.h"
+#include "jobs/webhooks/vault.h"
 
 /* What this process knows of webhooks, whether it takes calls about them or delivers. */
 struct webhook_options {

@@ -7,7 +7,7 @@
 #define VAULT_H
 
 #include "engine/base/text.h"
-#include "jobs/signature.h"
+#include "jobs/webhooks/signature.h"
 
 enum { VAULT_KEY_BYTES = 32, VAULT_KEYS_MAX = 4 };
 

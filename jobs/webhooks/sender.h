@@ -8,7 +8,7 @@
 #ifndef SENDER_H
 #define SENDER_H
 
-#include "jobs/signature.h"
+#include "jobs/webhooks/signature.h"
 
 struct sender;
 

@@ -1,5 +1,5 @@
 /* delivery.c - see delivery.h. */
-#include "jobs/delivery.h"
+#include "jobs/commands/delivery.h"
 #include "engine/base/codes.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"

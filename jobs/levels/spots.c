@@ -1,5 +1,5 @@
 /* spots.c - see spots.h. A hash table with open addresses, from which nothing is removed but all at once. */
-#include "jobs/spots.h"
+#include "jobs/levels/spots.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>

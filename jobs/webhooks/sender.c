@@ -1,12 +1,12 @@
 /* sender.c - see sender.h. An attempt has a transfer, an easy handle of libcurl with what it needs around. Transfers
  * are used again, and the connections belong to the multi handle. Nothing blocks: names are resolved in threads of
  * libcurl, and QUICK_EXIT leaves a resolver that hangs behind, instead of waiting for it. */
-#include "jobs/sender.h"
+#include "jobs/webhooks/sender.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
-#include "jobs/address.h"
+#include "jobs/webhooks/address.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

@@ -3,13 +3,13 @@
  *
  * Nothing of the database is held while a page is written, however slowly the other end of a pipe reads. The cursor
  * stands behind the last line that stdout has taken. */
-#include "jobs/events.h"
+#include "jobs/commands/events.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/event_json.h"
 #include "engine/past.h"
 #include "engine/read/feed.h"
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
 #include "jobs/stop.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them backwards.
  */
-#include "api/serve.h"
+#include "jobs/commands/serve.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/keys.h"
@@ -11,11 +11,11 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/engine.h"
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/keeping.h"
+#include "jobs/levels/watch.h"
 #include "jobs/stop.h"
-#include "jobs/watch.h"
 #include "schema/migrate.h"
 
 #include <signal.h>

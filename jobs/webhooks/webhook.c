@@ -1,5 +1,5 @@
 /* webhook.c - see webhook.h. */
-#include "jobs/webhook.h"
+#include "jobs/webhooks/webhook.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
@@ -15,7 +15,7 @@ const char *webhook_reason(enum webhook_state s)
 {
 	static const char *const words[] = {
 #define X(name, number, word) [name] = word,
-#include "jobs/webhook_states.def"
+#include "jobs/webhooks/webhook_states.def"
 #undef X
 	};
 

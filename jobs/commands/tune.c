@@ -5,7 +5,7 @@
  * NAME_tune, on the same server. Tune makes the database where its account may, and otherwise uses one that an
  * administrator has made. At the end it goes again, also after a signal; the next tune removes what a killed one left.
  */
-#include "jobs/tune.h"
+#include "jobs/commands/tune.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
@@ -13,7 +13,7 @@
 #include "engine/db/txn.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 

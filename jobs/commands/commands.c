@@ -1,5 +1,5 @@
 /* commands.c - the commands work, reap, kick and purge: options in, one run, a few lines out. */
-#include "jobs/commands.h"
+#include "jobs/commands/commands.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -8,9 +8,9 @@
 #include "engine/db/txn.h"
 #include "engine/event.h"
 #include "jobs/claim.h"
-#include "jobs/database.h"
-#include "jobs/deliver.h"
+#include "jobs/commands/database.h"
 #include "jobs/keeping.h"
+#include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
 #include <signal.h>

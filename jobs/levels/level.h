@@ -5,7 +5,7 @@
 
 #include "engine/db/db.h"
 #include "engine/event.h"
-#include "jobs/spots.h"
+#include "jobs/levels/spots.h"
 
 enum level { LEVEL_ABOVE = 1, LEVEL_LOW = 2, LEVEL_OUT = 3 };
 /* low below 0: there is no threshold. */

@@ -3,13 +3,13 @@
  * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to
  * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
  * one delivery. */
-#include "jobs/import.h"
+#include "jobs/commands/import.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
-#include "jobs/database.h"
-#include "jobs/delivery.h"
+#include "jobs/commands/database.h"
+#include "jobs/commands/delivery.h"
 
 #include <poll.h>
 #include <stdio.h>

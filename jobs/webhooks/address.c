@@ -1,6 +1,6 @@
 /* address.c - see address.h. All addresses are compared as 16 bytes; IPv4 stands in them as RFC 4291 2.5.5.2 maps it.
  */
-#include "jobs/address.h"
+#include "jobs/webhooks/address.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 

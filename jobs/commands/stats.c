@@ -1,9 +1,9 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
-#include "jobs/stats.h"
+#include "jobs/commands/stats.h"
 #include "engine/base/json.h"
 #include "engine/db/txn.h"
 #include "engine/read/census.h"
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
 #include "jobs/reap.h"
 
 #include <stdio.h>

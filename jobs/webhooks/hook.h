@@ -3,9 +3,9 @@
 #ifndef HOOK_H
 #define HOOK_H
 
-#include "jobs/sender.h"
-#include "jobs/webhook.h"
-#include "jobs/window.h"
+#include "jobs/webhooks/sender.h"
+#include "jobs/webhooks/webhook.h"
+#include "jobs/webhooks/window.h"
 
 /* HOOK_WINDOW: events that are held, with `parallel`; HOOK_PAGE: without it, and in one read. HOOK_BYTES: memory of the
  * events of one webhook. HOOKS_BYTES: of all webhooks of a deliverer; beyond it each holds one event. */

@@ -8,7 +8,7 @@
  * have no index by sku (every order would pay for it). The statement takes 1.0 s with 200,000 live reservations of two
  * lines among 1,000,000, 4 s with all of them live. The database makes the sums; memory here does not grow with the
  * data. The last invariant is no statement: audit_events.c. */
-#include "jobs/audit.h"
+#include "jobs/commands/audit.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
@@ -16,8 +16,8 @@
 #include "engine/base/memory.h"
 #include "engine/catalogue.h"
 #include "engine/db/txn.h"
-#include "jobs/audit_events.h"
-#include "jobs/database.h"
+#include "jobs/commands/audit_events.h"
+#include "jobs/commands/database.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* key_command.c - see key_command.h. The key itself is printed once and kept nowhere. */
-#include "api/key_command.h"
+#include "jobs/commands/key_command.h"
 #include "api/keyfile.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"

@@ -1,5 +1,5 @@
 /* signature.c - see signature.h. */
-#include "jobs/signature.h"
+#include "jobs/webhooks/signature.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 

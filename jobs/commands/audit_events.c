@@ -8,7 +8,7 @@
  * walks the log on. So the log has every change that the row has, and up to the stamp of the row's last change the two
  * must agree. A row that was changed since is left to the next look. What differs twice is a finding: a snapshot may be
  * torn, and have a row without its lines. */
-#include "jobs/audit_events.h"
+#include "jobs/commands/audit_events.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"

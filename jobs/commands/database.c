@@ -1,5 +1,5 @@
 /* database.c - see database.h. A command waits for its database, and refuses one whose schema is not its own. */
-#include "jobs/database.h"
+#include "jobs/commands/database.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/options.h"

@@ -1,5 +1,5 @@
 /* level.c - see level.h. */
-#include "jobs/level.h"
+#include "jobs/levels/level.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
