@@ -4,7 +4,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
 #include "engine/lane/state.h"
-#include "engine/read/follow.h"
+#include "engine/log/follow.h"
 #include "engine/read/reader.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* shares.c - see shares.h. */
 #include "engine/shares.h"
 #include "engine/base/memory.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "engine/base/hash.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/retry.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 #include "engine/shares.h"
 
 #include <stdlib.h>

@@ -7,10 +7,10 @@
 #include "engine/db/checks.h"
 #include "engine/db/txn.h"
 #include "engine/db/writer.h"
+#include "engine/log/keeping.h"
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
-#include "jobs/keeping.h"
 #include "jobs/reap.h"
 
 #include <stdio.h>

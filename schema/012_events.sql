@@ -44,7 +44,7 @@ ALTER TABLE writer
   ADD COLUMN IF NOT EXISTS ended TINYINT UNSIGNED NOT NULL DEFAULT 0;
 
 -- A row for each transaction that has changed something. stamp: that of the transaction, in microseconds; grows with
--- event_no, and merges the writers into one order. at: the time of the transaction. changes: engine/event.h.
+-- event_no, and merges the writers into one order. at: the time of the transaction. changes: engine/log/event.h.
 CREATE TABLE IF NOT EXISTS event (
   writer_id INT UNSIGNED NOT NULL,
   event_no  BIGINT UNSIGNED NOT NULL,

@@ -1,7 +1,7 @@
 /* events.c - see events.h. */
-#include "events.h"
 #include "engine/base/clock.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
+#include "events.h"
 
 #include <stdlib.h>
 #include <string.h>

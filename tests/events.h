@@ -1,9 +1,9 @@
-/* events.h - a row of the log of events in memory, for tests: written with the calls of engine/event.h, read, told. No
- * database. */
+/* events.h - a row of the log of events in memory, for tests: written with the calls of engine/log/event.h, read, told.
+ * No database. */
 #ifndef TESTS_EVENTS_H
 #define TESTS_EVENTS_H
 
-#include "engine/event.h"
+#include "engine/log/event.h"
 
 #define AT INT64_C(1795000000123) /* the time of every row: 2026-11-18T11:06:40.123Z */
 enum { LONG = 10, QUOTES = 11 };  /* numbers of long codes; 1 is A, 2 is B, 300 is C */

@@ -1,8 +1,8 @@
 /* test_audit_events.c - the audit of events: what is damaged, in the log or in the tables, is named; a whole database
  * passes, whatever was removed, and while it is worked on. */
 #include "engine/db/txn.h"
+#include "engine/log/keeping.h"
 #include "jobs/commands/audit_events.h"
-#include "jobs/keeping.h"
 #include "tests/flow.h"
 #include "tests/proxy.h"
 #include "tests/steps.h"

@@ -2,7 +2,7 @@
  * database. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "events.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* test_event_json.c - the JSON of events, which never gets too long. No database. */
 #include "engine/base/json.h"
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "events.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* test_events_command.c - the command events: lines of JSON for pipes, the cursor at the end, following. Rows of the
  * log are written by SQL: each is of one change, stock.out or stock.back of the sku A. */
-#include "engine/event.h"
+#include "engine/log/event.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 #include "tests/trap.h"

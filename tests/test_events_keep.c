@@ -2,7 +2,7 @@
 #include "engine/base/clock.h"
 #include "engine/db/txn.h"
 #include "engine/db/writer.h"
-#include "jobs/keeping.h"
+#include "engine/log/keeping.h"
 #include "schema/migrate.h"
 #include "tests/flow.h"
 

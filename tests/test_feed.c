@@ -2,7 +2,7 @@
  * log are written here as a transaction writes them. An event shows as WRITER.STAMP.PLACE. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/read/feed.h"
+#include "engine/log/feed.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
 

@@ -1,7 +1,7 @@
 /* test_feed_cursor.c - the text of a place in the log: read back as it was written, one for each place, short. */
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/read/feed_cursor.h"
+#include "engine/log/feed_cursor.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* test_feed_merge.c - the rows of all writers in one snapshot: each comes once, whatever commits late, whoever reads,
  * and wherever a statement or a connection breaks off. */
 #include "engine/base/memory.h"
-#include "engine/read/feed_merge.h"
-#include "engine/read/touched.h"
+#include "engine/log/feed_merge.h"
+#include "engine/log/touched.h"
 #include "schema/migrate.h"
 #include "tests/scratch.h"
 

@@ -4,8 +4,8 @@
  * HOLDFAST_TRIAL_S: for how long; `make fault` takes a minute. */
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
+#include "engine/log/feed.h"
 #include "engine/past.h"
-#include "engine/read/feed.h"
 #include "tests/flow.h"
 #include "tests/server.h"
 

@@ -1,7 +1,7 @@
 /* test_log.c - the log of events as the steps of a flow leave it: each change is told once, by whom, why, and as GET
  * says it right after. */
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "tests/flow.h"
 
 #include <stdio.h>

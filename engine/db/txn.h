@@ -75,8 +75,8 @@ bool txn_goes_on(const struct txn *t); /* nothing is known to have gone wrong so
  * writer, which is taken up where there is none, and makes the stamp @s, no less than stamp_min. `logs`: txn_log
  * follows. TXN_FENCED: somebody else has the writer. */
 void txn_enter(struct txn *t, int64_t stamp_min, bool logs);
-/* The event row of a transaction without a fence (engine/event.h), behind all other rows but the task's. The count of
- * `changes` is counted when the transaction is committed. */
+/* The event row of a transaction without a fence (engine/log/event.h), behind all other rows but the task's. The count
+ * of `changes` is counted when the transaction is committed. */
 void txn_log(struct txn *t, const struct text *changes);
 /* Runs a step. @t is the transaction's time. `fill` may be NULL. The rows of a prepared statement (fenced transactions
  * only) go to its question marks. */

@@ -2,9 +2,9 @@
 #include "engine/lane/changes.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/event.h"
 #include "engine/lane/reservation.h"
 #include "engine/lane/split.h"
+#include "engine/log/event.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "engine/lane/state.h"
 
-/* Writes l->changes, the bytes of the event row (engine/event.h), for all operations that write. Times count from that
- * of the transaction. Before lane_log. */
+/* Writes l->changes, the bytes of the event row (engine/log/event.h), for all operations that write. Times count from
+ * that of the transaction. Before lane_log. */
 void changes_write(struct lane *l);
 /* The same for holds that expire. */
 void changes_expire(struct text *changes, struct reservation *const *list, size_t count);

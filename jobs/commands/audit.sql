@@ -19,7 +19,7 @@ SELECT MAX(id), COUNT(*) FROM (
   SELECT task_id AS id FROM claimed_task FORCE INDEX (PRIMARY)
    WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit}) page;
 
--- Events against the tables: jobs/event_walk.c and jobs/commands/audit_events.c.
+-- Events against the tables: engine/log/event_walk.c and jobs/commands/audit_events.c.
 
 -- name: walk_log
 -- One row: whether events are written, the era, and the stamp after which every change has its event.

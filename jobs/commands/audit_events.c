@@ -14,7 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
-#include "jobs/event_walk.h"
+#include "engine/log/event_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

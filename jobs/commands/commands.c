@@ -6,10 +6,10 @@
 #include "engine/db/checks.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
+#include "engine/log/keeping.h"
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
-#include "jobs/keeping.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 

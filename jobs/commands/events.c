@@ -6,9 +6,9 @@
 #include "jobs/commands/events.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
+#include "engine/log/feed.h"
 #include "engine/past.h"
-#include "engine/read/feed.h"
 #include "jobs/commands/database.h"
 #include "jobs/stop.h"
 

@@ -4,7 +4,7 @@
 #define LEVEL_H
 
 #include "engine/db/db.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 #include "jobs/levels/spots.h"
 
 enum level { LEVEL_ABOVE = 1, LEVEL_LOW = 2, LEVEL_OUT = 3 };

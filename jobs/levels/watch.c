@@ -12,8 +12,8 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 #include "engine/db/writer.h"
-#include "engine/read/feed.h"
-#include "engine/read/touched.h"
+#include "engine/log/feed.h"
+#include "engine/log/touched.h"
 #include "jobs/levels/level.h"
 #include "jobs/stop.h"
 

@@ -4,7 +4,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
-#include "engine/read/feed.h"
+#include "engine/log/feed.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>

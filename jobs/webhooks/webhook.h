@@ -11,7 +11,7 @@
 
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "engine/outcome.h"
 #include "jobs/webhooks/vault.h"
 

@@ -9,7 +9,7 @@
 #ifndef WINDOW_H
 #define WINDOW_H
 
-#include "engine/read/feed.h"
+#include "engine/log/feed.h"
 
 /* Failed attempts in a row. Times by clock_ms. */
 struct failing {

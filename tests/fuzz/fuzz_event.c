@@ -1,7 +1,7 @@
 /* fuzz_event.c - any bytes as a row of the log of events. What is read, and names nothing unknown, can be told, and its
  * JSON is short enough; written again it reads the same. */
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "input.h"
 
 #include <stdlib.h>

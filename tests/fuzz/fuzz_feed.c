@@ -1,9 +1,9 @@
 /* fuzz_feed.c - any bytes as a place in the log of events. What is taken is what would be written for the same place,
  * so that there is one text for each. The bytes get a right check first, because it is no secret; then they are tried
  * as a text as they stand. */
-#include "input.h"
 #include "engine/base/text.h"
-#include "engine/read/feed_cursor.h"
+#include "engine/log/feed_cursor.h"
+#include "input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
 enum event_type {
 #define X(name, number, word, about, cause) name = number,
-#include "engine/event_types.def"
+#include "engine/log/event_types.def"
 #undef X
 	EVENT_TYPES
 };

@@ -3,7 +3,7 @@
  * A snapshot of InnoDB may show one transaction without another that it has waited for. So each look is two: the first
  * says which rows are old, and what it has seen was preceded only by what the second one sees too. The merge ends at
  * the first row that the first look did not know. */
-#include "jobs/event_walk.h"
+#include "engine/log/event_walk.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"

@@ -8,15 +8,15 @@
  * The groups that wait stand at the end of the log as it was when their page was read. A page moves those for whom it
  * has nothing on to its own end, so groups meet there, and a look costs a page, however many ask for whatever. Answers
  * go out in slices, so that a loop serves others in between. */
-#include "engine/read/follow.h"
+#include "engine/log/follow.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
+#include "engine/log/feed.h"
+#include "engine/log/telling.h"
 #include "engine/loop.h"
-#include "engine/read/feed.h"
-#include "engine/read/telling.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* feed_merge.c - see feed_merge.h. */
-#include "engine/read/feed_merge.h"
+#include "engine/log/feed_merge.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"

@@ -1,6 +1,6 @@
 /* feed_cursor.c - see feed_cursor.h. A text that was read is written again and must come out the same, so that there is
  * one text for each place. */
-#include "engine/read/feed_cursor.h"
+#include "engine/log/feed_cursor.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 

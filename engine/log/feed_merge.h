@@ -8,8 +8,8 @@
 #define FEED_MERGE_H
 
 #include "engine/db/db.h"
+#include "engine/log/feed_cursor.h"
 #include "engine/outcome.h"
-#include "engine/read/feed_cursor.h"
 
 struct feed_row {
 	size_t   writer; /* index in the place */

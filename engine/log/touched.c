@@ -1,8 +1,8 @@
 /* touched.c - see touched.h. */
-#include "engine/read/touched.h"
+#include "engine/log/touched.h"
 #include "engine/db/txn.h"
-#include "engine/read/feed.h"
-#include "engine/read/feed_merge.h"
+#include "engine/log/feed.h"
+#include "engine/log/feed_merge.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #define TOUCHED_H
 
 #include "engine/db/db.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 #include "engine/outcome.h"
 
 /* Who wants to hear of lines. taken is INT64_MAX where nobody knows how many units. */

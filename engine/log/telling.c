@@ -1,7 +1,7 @@
 /* telling.c - see telling.h. */
-#include "engine/read/telling.h"
+#include "engine/log/telling.h"
 #include "engine/base/memory.h"
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 
 #include <stdlib.h>
 #include <string.h>

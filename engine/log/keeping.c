@@ -1,6 +1,6 @@
 /* keeping.c - see keeping.h. Events go by primary key, from the floor of each writer on, in pieces: a piece is one trip
  * and one transaction, and nothing walks behind rows that are gone. */
-#include "jobs/keeping.h"
+#include "engine/log/keeping.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/options.h"

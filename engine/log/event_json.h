@@ -4,7 +4,7 @@
 #define EVENT_JSON_H
 
 #include "engine/base/text.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 
 /* An id: WRITER-STAMP-PLACE, the stamp in hexadecimal. No two events of a database have the same, nor do two pasts of
  * one. */

@@ -1,5 +1,5 @@
 /* event_json.c - see event_json.h. */
-#include "engine/event_json.h"
+#include "engine/log/event_json.h"
 #include "engine/rows_json.h"
 
 #include <stdio.h>

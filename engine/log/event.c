@@ -1,5 +1,5 @@
 /* event.c - see event.h. */
-#include "engine/event.h"
+#include "engine/log/event.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/memory.h"
@@ -15,7 +15,7 @@ static const struct {
 	enum { OTHER, ORDER } cause;
 } types[EVENT_TYPES] = {
 #define X(name, number, word, about, cause) [number] = {word, about, cause},
-#include "engine/event_types.def"
+#include "engine/log/event_types.def"
 #undef X
 };
 

@@ -1,9 +1,9 @@
 /* feed.c - see feed.h. */
-#include "engine/read/feed.h"
+#include "engine/log/feed.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
-#include "engine/read/feed_merge.h"
+#include "engine/log/feed_merge.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TELLING_H
 #define TELLING_H
 
-#include "engine/read/feed.h"
+#include "engine/log/feed.h"
 
 struct telling;
 /* The page outlives it. A large page is cut: it has to be held for every client that is slow to take it. */

@@ -5,7 +5,7 @@
 #define EVENT_WALK_H
 
 #include "engine/db/db.h"
-#include "engine/event.h"
+#include "engine/log/event.h"
 
 struct event_walk;
 struct event_walk *event_walk_new(struct db *db);

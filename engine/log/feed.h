@@ -7,9 +7,9 @@
 #ifndef FEED_H
 #define FEED_H
 
-#include "engine/event.h"
+#include "engine/log/event.h"
+#include "engine/log/feed_cursor.h"
 #include "engine/outcome.h"
-#include "engine/read/feed_cursor.h"
 
 enum { FEED_LIMIT_MAX = 1000 };
 
