@@ -9,14 +9,22 @@
 
 enum { VERSION = 1, RECORDS_MAX = 20000 }; /* a row has a record for each order of a claim, and few more */
 
+/* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
+ * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. */
+enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS };
+
 static const struct {
 	const char      *word;
 	enum event_about about;
 	enum { OTHER, ORDER } cause;
+	enum moves moves;
+	unsigned   from, to; /* bits of states */
 } types[EVENT_TYPES] = {
-#define X(name, number, word, about, cause) [number] = {word, about, cause},
+#define IS(s) (1U << (s))
+#define X(name, number, word, about, cause, moves, from, to) [number] = {word, about, cause, moves, from, to},
 #include "engine/log/event_types.def"
 #undef X
+#undef IS
 };
 
 const char *event_type_name(enum event_type t)
@@ -32,6 +40,16 @@ enum event_about event_type_about(enum event_type t)
 bool event_type_by_order(enum event_type t)
 {
 	return t < EVENT_TYPES && types[t].cause == ORDER;
+}
+
+bool event_type_leaves(enum event_type t, enum reservation_state s)
+{
+	return t < EVENT_TYPES && s < STATES && types[t].from >> s & 1;
+}
+
+bool event_type_enters(enum event_type t, enum reservation_state s)
+{
+	return t < EVENT_TYPES && s < STATES && types[t].to >> s & 1;
 }
 
 enum event_type event_of_movement(enum movement_kind k)
@@ -601,31 +619,6 @@ static bool skip_movement(struct in *in, struct event_touch *t)
 	return has & M_CUT;
 }
 
-/* What a line does to `available`, by the sign of its units. KEEPS: it moves units out of `reserved` alone. */
-enum moves { NO_MOVE, TAKES, GIVES, KEEPS };
-static enum moves type_moves(enum event_type type, bool caused)
-{
-	switch (type) {
-	case EVENT_HELD:
-	case EVENT_SPLIT:
-		return TAKES;
-	case EVENT_CONFIRMED:
-		return caused ? TAKES : NO_MOVE; /* reacquired */
-	case EVENT_RELEASED:
-	case EVENT_EXPIRED:
-	case EVENT_REPLACED:
-	case EVENT_RECEIPT:
-	case EVENT_ADJUSTMENT:
-	case EVENT_RETURN:
-	case EVENT_COUNT:
-		return GIVES;
-	case EVENT_SETTLED: /* its movement has the same lines */
-		return KEEPS;
-	default:
-		return NO_MOVE;
-	}
-}
-
 static void lines_touch(struct in *in, struct event_touch *t, enum moves moves, bool cut,
                         void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
@@ -662,8 +655,11 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		skip_cause(&in);
 		if (about == RESERVATION || about == MOVEMENT) {
 			bool cut = about == RESERVATION ? skip_reservation(&in, &t) : skip_movement(&in, &t);
+			enum moves moves = types[t.type].moves;
 
-			lines_touch(&in, &t, type_moves(t.type, cause < in.end && *cause != NO_CAUSE), cut, each, arg);
+			if (moves == RETAKES)
+				moves = cause < in.end && *cause != NO_CAUSE ? TAKES : NO_MOVE;
+			lines_touch(&in, &t, moves, cut, each, arg);
 		} else {
 			uint64_t count = about == STOCK ? get(&in) : 1;
 

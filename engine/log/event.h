@@ -11,7 +11,7 @@
 
 enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
 enum event_type {
-#define X(name, number, word, about, cause) name = number,
+#define X(name, number, word, about, cause, moves, from, to) name = number,
 #include "engine/log/event_types.def"
 #undef X
 	EVENT_TYPES
@@ -21,6 +21,8 @@ enum event_type  event_type_find(const char *word);  /* 0: no such type */
 enum event_type  event_of_movement(enum movement_kind k); /* 0: no such kind */
 enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
 bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
+bool             event_type_leaves(enum event_type t, enum reservation_state s); /* s may stand before the event */
+bool             event_type_enters(enum event_type t, enum reservation_state s); /* s may stand behind it */
 
 /* Which types somebody wants to hear of. */
 struct event_filter {

@@ -246,22 +246,6 @@ static uint64_t lines_sum(const struct line *lines, size_t count)
 	return sum;
 }
 
-#define STATE(s) (1U << (s))
-static const struct {
-	unsigned from, to; /* bits of states; 0: a reservation that is new */
-} steps[EVENT_TYPES] = {
-	[EVENT_HELD] = {0, STATE(HELD)},
-	[EVENT_CONFIRMED] = {STATE(HELD) | STATE(EXPIRED), STATE(CONFIRMED)},
-	[EVENT_EXTENDED] = {STATE(HELD), STATE(HELD)},
-	[EVENT_RELEASED] = {STATE(HELD) | STATE(CONFIRMED) | STATE(BURIED), STATE(RELEASED)},
-	[EVENT_EXPIRED] = {STATE(HELD), STATE(EXPIRED)},
-	[EVENT_SETTLED] = {STATE(CONFIRMED), STATE(SETTLED)},
-	[EVENT_BURIED] = {STATE(CONFIRMED), STATE(BURIED)},
-	[EVENT_KICKED] = {STATE(BURIED), STATE(CONFIRMED)},
-	[EVENT_SPLIT] = {STATE(HELD) | STATE(CONFIRMED), STATE(HELD) | STATE(CONFIRMED)},
-	[EVENT_REPLACED] = {STATE(HELD), STATE(RELEASED)},
-};
-
 /* The second event of a split is of the part. */
 static bool is_part(const struct events_audit *a, const struct feed_event *e)
 {
@@ -273,13 +257,13 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 {
 	int state = (int)e->reservation->state;
 
-	if (!(steps[e->type].to & STATE(state)))
+	if (!event_type_enters(e->type, e->reservation->state))
 		return "an event is not of its state";
 	if (!s->type)
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!(steps[e->type].from & STATE(s->state)) || (e->type == EVENT_SPLIT && state != s->state))
+	if (!event_type_leaves(e->type, (enum reservation_state)s->state) || (e->type == EVENT_SPLIT && state != s->state))
 		return "an event is missing or comes out of order";
 	if (e->type != EVENT_SPLIT && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
