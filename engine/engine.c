@@ -3,7 +3,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
-#include "engine/lane/state.h"
 #include "engine/log/follow.h"
 #include "engine/read/reader.h"
 

@@ -5,9 +5,9 @@ A file is NAME.c with NAME.h. It has an arrow to another one where it includes t
 the objects in BUILD/obj (build/obj), calls a function or reads a variable that stands there.
 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
-  arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/lane,
-            which writes to the log, and engine/read do not know each other, nor do engine/log and engine/read, nor
-            jobs/levels and jobs/webhooks; api/http knows outcomes and the base, schema knows engine/db and engine/base
+  arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/read knows
+            neither engine/lane nor engine/write nor engine/log, and none of them knows it; jobs/levels and
+            jobs/webhooks do not know each other; api/http knows outcomes and the base, schema engine/db and engine/base
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c
 
 Three folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand
@@ -21,9 +21,9 @@ import re
 import subprocess
 import sys
 
-ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read', 'engine',
-         'jobs/commands', 'jobs/levels', 'jobs/webhooks', 'jobs', 'schema')
-ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/db', 'engine/base'}
+ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
+         'engine/write', 'engine', 'jobs/commands', 'jobs/levels', 'jobs/webhooks', 'jobs', 'schema')
+ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/webhooks'}
 BELOW = {
     'main': {'jobs/commands', 'engine', 'engine/base'},
@@ -35,15 +35,16 @@ BELOW = {
     'jobs/levels': {'jobs', *ENGINE},
     'jobs/webhooks': {'jobs', *ENGINE},
     'schema': {'engine/db', 'engine/base'},
-    'engine': {'engine/lane', 'engine/log', 'engine/read', 'engine/db', 'engine/base'},
-    'engine/lane': {'engine', 'engine/log', 'engine/db', 'engine/base'},
+    'engine': {'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'},
+    'engine/lane': {'engine', 'engine/log', 'engine/write', 'engine/db', 'engine/base'},
     'engine/log': {'engine', 'engine/db', 'engine/base'},
     'engine/read': {'engine', 'engine/db', 'engine/base'},
+    'engine/write': {'engine', 'engine/lane', 'engine/log', 'engine/db', 'engine/base'},
     'engine/db': {'engine/base'},
     'engine/base': set(),
 }
-ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'api/calls': 'api',
-            'jobs/levels': 'jobs', 'jobs/webhooks': 'jobs'}
+ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'engine/write': 'engine',
+            'api/calls': 'api', 'jobs/levels': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 
 

@@ -17,15 +17,15 @@
 #include "engine/lane/balance.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/changes.h"
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
-#include "engine/lane/movement.h"
 #include "engine/lane/reclaim.h"
-#include "engine/lane/reservation.h"
-#include "engine/lane/split.h"
-#include "engine/lane/stock.h"
-#include "engine/lane/stocktake.h"
+#include "engine/write/changes.h"
+#include "engine/write/movement.h"
+#include "engine/write/reservation.h"
+#include "engine/write/split.h"
+#include "engine/write/stock.h"
+#include "engine/write/stocktake.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/blocked.h"
-#include "engine/lane/changes.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
+#include "engine/write/changes.h"
 
 #include <stdlib.h>
 #include <string.h>

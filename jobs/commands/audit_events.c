@@ -263,7 +263,8 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!event_type_leaves(e->type, (enum reservation_state)s->state) || (e->type == EVENT_SPLIT && state != s->state))
+	if (!event_type_leaves(e->type, (enum reservation_state)s->state) ||
+	    (e->type == EVENT_SPLIT && state != s->state))
 		return "an event is missing or comes out of order";
 	if (e->type != EVENT_SPLIT && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";

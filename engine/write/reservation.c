@@ -3,12 +3,12 @@
  * Rows are read without a lock, decided on in C (decide.c) and written with the decision's premise in the WHERE: the
  * state, `changed`, the stamp of the last change, which vouches for the lines too, and `attempts`, which a claim moves.
  */
-#include "engine/lane/reservation.h"
+#include "engine/write/reservation.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/fence.h"
-#include "engine/lane/split.h"
+#include "engine/write/split.h"
 
 #include <stdlib.h>
 #include <string.h>

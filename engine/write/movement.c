@@ -1,5 +1,5 @@
 /* movement.c - see movement.h. Receipts, returns and adjustments go many to a batch. */
-#include "engine/lane/movement.h"
+#include "engine/write/movement.h"
 #include "engine/base/memory.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/fence.h"

@@ -1,5 +1,5 @@
 /* stock.c - see stock.h. */
-#include "engine/lane/stock.h"
+#include "engine/write/stock.h"
 #include "engine/lane/balance.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"

@@ -1,6 +1,6 @@
 /* split.c - see split.h. A split moves lines and touches no slot: the lines of the part name the slots of the first.
  * Units go back to their slots only where the part is released in the same step (batch_gives). */
-#include "engine/lane/split.h"
+#include "engine/write/split.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"

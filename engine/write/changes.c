@@ -1,10 +1,10 @@
 /* changes.c - see changes.h. A step that does several things gives an event for each. */
-#include "engine/lane/changes.h"
+#include "engine/write/changes.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/lane/reservation.h"
-#include "engine/lane/split.h"
 #include "engine/log/event.h"
+#include "engine/write/reservation.h"
+#include "engine/write/split.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* stocktake.c - see stocktake.h. A stocktake must see every slot of its skus at one time, and so must an addition
  * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes. */
-#include "engine/lane/stocktake.h"
+#include "engine/write/stocktake.h"
 #include "engine/base/memory.h"
-#include "engine/lane/changes.h"
 #include "engine/lane/fence.h"
-#include "engine/lane/movement.h"
-#include "engine/lane/stock.h"
+#include "engine/write/changes.h"
+#include "engine/write/movement.h"
+#include "engine/write/stock.h"
 
 #include <stdlib.h>
 
