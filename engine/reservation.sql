@@ -76,6 +76,14 @@ INSERT INTO reservation_short (reservation_id, line_no, sku_id, requested, grant
 -- name: reservation_short_find
 SELECT reservation_id, line_no, granted FROM reservation_short FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
 
+-- name: key_hold_add (never_waits)
+-- Enters holds, in the transaction of their reservations. Rows: (reservation_id, key_id, units).
+INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows};
+
+-- name: key_hold_set
+-- Enters holds whose lines a split has changed, whatever key_hold_enter reads at the same time. Rows: as key_hold_add.
+INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows} ON DUPLICATE KEY UPDATE units = VALUES(units);
+
 -- name: reservation_line_add (prepared, never_waits)
 -- Values: (id, sku, location, slot, qty).
 INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES (?, ?, ?, ?, ?);

@@ -8,7 +8,11 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/read knows
             neither engine/lane nor engine/write nor engine/log, and none of them knows it; jobs/levels and
             jobs/webhooks do not know each other; api/http knows outcomes and the base, schema engine/db and engine/base
-  door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c
+  door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
+            header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
+
+A list (.def) and statements (.sql) are files, too: whoever includes the one or names a statement or a piece of the
+other has an arrow to it.
 
 Three folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand
 on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls, which stand on request; jobs/jobs.c
@@ -52,10 +56,21 @@ def room_of(file):
     return next((room for room in ROOMS if file.startswith(room + '/')), 'main')
 
 
+def file_of(path):
+    """What a node of the drawing is called: NAME.c with NAME.h is NAME, a list or statements have their own."""
+    return re.sub(r'\.[ch]$', '', path)
+
+
 def code_of(text):
     """The text without comments, and without what stands in quotes except for the names of included files."""
     text = re.sub(r'/\*.*?\*/|//[^\n]*', ' ', text, flags=re.S)
     return re.sub(r'^(?!\s*#\s*include)(.*)$', lambda m: re.sub(r'"(\\.|[^"\\])*"', '""', m[1]), text, flags=re.M)
+
+
+def statements_of(text):
+    """The statements of a .sql file by the names that C has for them, and its pieces as they stand in others."""
+    return {name.upper() if kind == 'name' else '{' + name + '}'
+            for kind, name in re.findall(r'^-- (name|piece): (\w+)', text, flags=re.M)}
 
 
 def includes_of(text):
@@ -82,12 +97,15 @@ def arrows_of(sources, objects):
     """{file: {other: {why ..}}} from texts by path and (defined, used) symbols by file."""
     arrows = collections.defaultdict(lambda: collections.defaultdict(set))
     owner = {name: file for file, (defined, _) in objects.items() for name in defined}
+    asked = {name: path for path, text in sources.items() if path.endswith('.sql') for name in statements_of(text)}
     for path, text in sources.items():
-        file = path.rsplit('.', 1)[0]
+        file = file_of(path)
         for name in includes_of(text):
-            other = name.rsplit('.', 1)[0]
-            if name in sources and other != file:
-                arrows[file][other].add(f'#include "{name}"')
+            if name in sources and file_of(name) != file:
+                arrows[file][file_of(name)].add(f'#include "{name}"')
+        for name in set(re.findall(r'\{\w+\}' if path.endswith('.sql') else r'\b[A-Z]\w+\b', code_of(text))):
+            if name in asked and asked[name] != file:
+                arrows[file][asked[name]].add(name)
     for file, (_, used) in objects.items():
         for name in used:
             if name in owner and owner[name] != file:
@@ -179,9 +197,24 @@ def doors(sources, objects):
     return wrong
 
 
+def private_headers(sources):
+    wrong = []
+    for header, text in sorted(sources.items()):
+        opening = re.sub(r'\n \*', '', text.split('*/')[0])
+        said = re.search(r'private to ([\w/]+(?: and [\w/]+)*)|for (\w+\.c) alone', opening)
+        if not header.endswith('.h') or not said:
+            continue
+        files = {header[:-1] + 'c', f'{pathlib.Path(header).parent}/{said[2]}'}
+        for path, other in sorted(sources.items()):
+            may = path in files or (said[1] and room_of(path) in said[1].split(' and '))
+            if header in includes_of(other) and not may:
+                wrong.append(f'door: {path} includes {header}, which is private')
+    return wrong
+
+
 def judge(sources, objects):
     arrows = arrows_of(sources, objects)
-    return circles(arrows) + wrong_arrows(arrows) + doors(sources, objects)
+    return circles(arrows) + wrong_arrows(arrows) + doors(sources, objects) + private_headers(sources)
 
 
 def symbols_of(path):
@@ -194,7 +227,7 @@ def symbols_of(path):
 def read_tree(build):
     listed = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'engine', 'api', 'jobs',
                              'schema', 'main.c'], check=True, capture_output=True, text=True).stdout.split()
-    paths = [path for path in listed if path.endswith(('.c', '.h')) and pathlib.Path(path).exists()]
+    paths = [path for path in listed if path.endswith(('.c', '.h', '.def', '.sql')) and pathlib.Path(path).exists()]
     sources = {path: pathlib.Path(path).read_text() for path in paths}
     objects = {path[:-2]: symbols_of(build / 'obj' / (path[:-2] + '.o')) for path in paths if path.endswith('.c')}
     return sources, objects
@@ -236,6 +269,19 @@ BREAKS = (
     ('door: engine/op.h declares what stands nowhere: op_start', {'engine/op.h': ('void op_start(void);\n',)}),
     ('door: engine/op.c includes stdio.h first', {'engine/op.c': ('#include <stdio.h>\n', 'op_new', '')}),
     ('door: jobs/a.c has no jobs/a.h', {'jobs/a.c': ('', 'a', '')}),
+    ('arrow that engine/lane must not have: engine/lane/lane -> jobs/task.sql: TASK_CLAIM',
+     {'jobs/task.sql': ('-- name: task_claim\nSELECT 1;\n',),
+      'engine/lane/lane.c': ('#include "engine/lane/lane.h"\nint a = TASK_CLAIM;\n', 'lane_push', '')}),
+    ('arrow that engine must not have: engine/op.sql -> jobs/task.sql: {due}',
+     {'jobs/task.sql': ('-- piece: due\n1\n',), 'engine/op.sql': ('-- name: op\nSELECT {due};\n',)}),
+    ('arrow that engine must not have: engine/op -> jobs/kinds.def',
+     {'jobs/kinds.def': ('',), 'engine/op.h': ('struct op *op_new(int kind);\n#include "jobs/kinds.def"\n',)}),
+    ('door: engine/op.c includes engine/lane/state.h, which is private',
+     {'engine/lane/state.h': ('/* state.h - a lane, private to engine/lane\n * and engine/write. */\n',),
+      'engine/op.c': ('#include "engine/op.h"\n#include "engine/lane/state.h"\n', 'op_new ops', '')}),
+    ('door: engine/lane/lane.c includes engine/base/piece.h, which is private',
+     {'engine/base/piece.h': ('/* piece.h - for text.c alone. */\n',),
+      'engine/lane/lane.c': ('#include "engine/lane/lane.h"\n#include "engine/base/piece.h"\n', 'lane_push', '')}),
 )
 
 

@@ -6,14 +6,6 @@
 -- The names of keys. Rows: (key_id, name, now). A name that stands there already stays.
 INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
--- name: key_hold_add (never_waits)
--- Enters holds, in the transaction of their reservations. Rows: (reservation_id, key_id, units).
-INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows};
-
--- name: key_hold_set
--- Enters holds whose lines a split has changed, whatever key_hold_enter reads at the same time. Rows: as key_hold_add.
-INSERT INTO key_hold (reservation_id, key_id, units) VALUES {rows} ON DUPLICATE KEY UPDATE units = VALUES(units);
-
 -- piece: open_from
 -- Open holds that nobody has claimed, at ({from_at}, {from_id}) in the claim index or behind it.
 state = {held} AND task_id IS NULL AND due_at > UTC_TIMESTAMP(3)
