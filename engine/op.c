@@ -10,32 +10,22 @@
 enum { OP_MAGIC = 0x4f703031 };
 enum op_stage { STAGE_QUEUED, STAGE_TAKEN, STAGE_CANCELLED };
 
-static const struct {
-	enum answerer by;
-	size_t        size; /* size of a payload that the union only points to; 0 otherwise */
-} kinds[OP_KINDS] = {
-	[OP_RESERVE] = {BY_LANE, 0},
-	[OP_MOVE] = {BY_LANE, 0},
-	[OP_CONFIRM] = {BY_LANE, 0},
-	[OP_RELEASE] = {BY_LANE, 0},
-	[OP_EXTEND] = {BY_LANE, 0},
-	[OP_KICK] = {BY_LANE, 0},
-	[OP_SPLIT] = {BY_LANE, 0},
-	[OP_GET] = {BY_READER, 0},
-	[OP_GET_MOVEMENT] = {BY_READER, 0},
-	[OP_TOTALS] = {BY_READER, sizeof(struct query)},
-	[OP_LIST_SKUS] = {BY_READER, sizeof(struct query)},
-	[OP_LIST_MOVEMENTS] = {BY_READER, sizeof(struct query)},
-	[OP_LIST_RESERVATIONS] = {BY_READER, sizeof(struct query)},
-	[OP_COUNTS] = {BY_CENSUS, sizeof(struct census)},
-	[OP_TALLY] = {BY_CENSUS, 0},
-	[OP_RUN] = {BY_BACKGROUND, 0},
-	[OP_FOLLOW] = {BY_FEED, sizeof(struct follow)},
+enum { OF_ORDER, OF_MOVEMENT };
+enum { CHANGES, MAKES };
+enum { OF_STOCK, OF_OTHER };
+const struct op_trait op_traits[OP_KINDS] = {
+#define ASKED(kind, thread, bytes) [kind] = {.by = thread, .size = bytes},
+#define LANE(kind, noun, id, effect, lines_of) \
+	[kind] = {.by = BY_LANE, .of_movement = OF_##id, .makes = effect, .divides = OF_##lines_of},
+#include "engine/op_kinds.def"
+#undef LANE
+#undef ASKED
 };
 
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 {
-	size_t size = kinds[kind].size, whole = sizeof(struct op) + lines_max * sizeof(struct line) + size + text_size;
+	size_t     size = op_traits[kind].size;
+	size_t     whole = sizeof(struct op) + lines_max * sizeof(struct line) + size + text_size;
 	struct op *op = mem_alloc(whole);
 
 	op->magic = OP_MAGIC;
@@ -50,14 +40,10 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 	return op;
 }
 
-enum answerer op_answerer(const struct op *op)
-{
-	return kinds[op->kind].by;
-}
-
 void op_forget(struct op *op)
 {
-	struct query *q = kinds[op->kind].by == BY_READER && kinds[op->kind].size > 0 ? op->query : NULL;
+	const struct op_trait *of = &op_traits[op->kind];
+	struct query          *q = of->by == BY_READER && of->size > 0 ? op->query : NULL;
 
 	reservation_free(op->reservation);
 	op->reservation = NULL;

@@ -12,28 +12,25 @@
 #include <stdatomic.h>
 
 enum op_kind {
-	OP_RESERVE,
-	OP_MOVE,
-	OP_CONFIRM,
-	OP_RELEASE,
-	OP_EXTEND,
-	OP_KICK,
-	OP_SPLIT,
-	OP_GET,
-	OP_GET_MOVEMENT,
-	OP_TOTALS,
-	OP_LIST_SKUS,
-	OP_LIST_MOVEMENTS,
-	OP_LIST_RESERVATIONS,
-	OP_COUNTS,
-	OP_TALLY,
-	OP_RUN,
-	OP_FOLLOW,
+#define LANE(kind, ...)  kind,
+#define ASKED(kind, ...) kind,
+#include "engine/op_kinds.def"
+#undef LANE
+#undef ASKED
 	OP_KINDS
 };
 /* The thread that answers a kind. BY_LANE: many in one transaction. BY_READER: totals, reservations, lists. BY_CENSUS:
  * counts, which walk an index. BY_BACKGROUND: jobs. BY_FEED: events. Each has its own connection. */
 enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
+/* What op_kinds.def says of a kind. */
+struct op_trait {
+	enum answerer by;
+	size_t        size;        /* of a payload that the union only points to; 0 otherwise */
+	bool          of_movement; /* its id is a movement's, not an order's */
+	bool          makes;       /* it makes the row of its id; false: it changes the one that is there */
+	bool          divides;     /* its lines are units of the other order's lines */
+};
+extern const struct op_trait op_traits[OP_KINDS];
 
 #define LINE_UNITS_MAX INT64_C(1000000000) /* one line of a request */
 
@@ -221,8 +218,7 @@ bool op_has_faults(const struct op *op);
 void op_forget(struct op *op); /* frees what a query found, before the query is tried again */
 void op_free(struct op *op);   /* NULL is fine */
 
-enum answerer op_answerer(const struct op *op);
-uint64_t      op_id_hash(bool movement, const char *id); /* never 0 */
+uint64_t op_id_hash(bool movement, const char *id); /* never 0 */
 
 /* op_take: an operation is queued, then taken; a cancelled one is not taken any more. op_take and op_cancel return
  * false when the operation was in another state. */

@@ -94,7 +94,7 @@ static const char *refused_field(const struct op *op, enum outcome outcome)
 /* A new reservation is 201, anything else that went well 200. */
 static int good_status(const struct op *op)
 {
-	return (op->kind == OP_RESERVE || op->kind == OP_SPLIT) && op->outcome == OUTCOME_OK ? 201 : 200;
+	return op_traits[op->kind].makes && op->outcome == OUTCOME_OK ? 201 : 200;
 }
 
 static void reservation_answer_request(struct request *r)

@@ -136,7 +136,7 @@ void balances_meet(struct lane *l)
 		struct op          *op = b->ops[i];
 		struct reservation *touched = op_touches(op);
 
-		for (size_t k = 0; op->kind != OP_SPLIT && k < op->lines_count; k++)
+		for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
 			balance_enter(l, &op->lines[k], true);
 		for (size_t k = 0; touched && k < touched->lines_count; k++)
 			balance_enter(l, &touched->lines[k], op->kind == OP_CONFIRM);

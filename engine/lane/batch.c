@@ -225,7 +225,8 @@ static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_
 		unsigned         entry = l->intake->ids[at];
 		const struct op *op = entry ? l->batch.ops[(entry - 1) / 2] : NULL;
 
-		if (!op || ((op->kind == OP_MOVE) == movement && strcmp(entry % 2 ? op->id : op->other_id, id) == 0))
+		if (!op || (op_traits[op->kind].of_movement == movement &&
+		            strcmp(entry % 2 ? op->id : op->other_id, id) == 0))
 			return &l->intake->ids[at];
 	}
 }
@@ -240,13 +241,13 @@ struct op *batch_find(struct lane *l, bool movement, const char *id)
 /* True: an operation of the batch names an order of this one, which has to wait until the other is answered. */
 static bool batch_names(struct lane *l, const struct op *op)
 {
-	return *id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) != 0 ||
+	return *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) != 0 ||
 	       (op->other_id && *id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) != 0);
 }
 
 static bool op_names(const struct op *op, bool movement, const char *id)
 {
-	return ((op->kind == OP_MOVE) == movement && strcmp(op->id, id) == 0) ||
+	return (op_traits[op->kind].of_movement == movement && strcmp(op->id, id) == 0) ||
 	       (op->other_id && !movement && strcmp(op->other_id, id) == 0);
 }
 
@@ -257,7 +258,7 @@ static bool parked_names(struct lane *l, const struct op *op)
 	    (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
 		return false;
 	for (const struct op *p = l->intake->parked; p; p = p->next)
-		if (p->turn < op->turn && (op_names(p, op->kind == OP_MOVE, op->id) ||
+		if (p->turn < op->turn && (op_names(p, op_traits[op->kind].of_movement, op->id) ||
 		                           (op->other_id && op_names(p, false, op->other_id))))
 			return true;
 	return false;
@@ -268,7 +269,7 @@ static void ids_enter(struct lane *l, size_t at)
 {
 	const struct op *op = l->batch.ops[at];
 
-	*id_place(l, op->kind == OP_MOVE, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
+	*id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
 	if (op->other_id)
 		*id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) = (uint16_t)(at * 2 + 2);
 }

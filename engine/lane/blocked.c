@@ -64,7 +64,7 @@ static void lines_need_every(struct lane *l, const struct line *lines, size_t co
 /* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
 static bool line_is_taken(const struct op *op, const struct line *stored)
 {
-	return op->kind != OP_SPLIT ||
+	return !op_traits[op->kind].divides ||
 	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
 }
 
@@ -102,7 +102,7 @@ static void batch_needs(struct lane *l, bool sweeps)
 		const struct reservation *touched = op_touches(op);
 
 		if (op_needs_every(op, sweeps)) {
-			lines_need_every(l, op->lines, op->kind == OP_SPLIT ? 0 : op->lines_count);
+			lines_need_every(l, op->lines, op_traits[op->kind].divides ? 0 : op->lines_count);
 			if (touched)
 				lines_need_every(l, touched->lines, touched->lines_count);
 		} else if (op->writes && touched && op->kind != OP_CONFIRM) {
@@ -219,27 +219,21 @@ static void movement_id_read(void *arg, const struct db_row *row)
 	id_met(batch_find(arg, true, row->col[0]));
 }
 
-/* Both kinds that make reservations go by OP_RESERVE. */
-static bool op_makes(const struct op *op, enum op_kind kind)
-{
-	return op->kind == kind || (op->kind == OP_SPLIT && kind == OP_RESERVE);
-}
-
 /* Looks for ids that should be new and exist: another transaction has written them and not committed, or has committed
  * by now, which the next look-up tells. */
-static void ids_look(struct lane *l, struct looks *k, enum op_kind kind)
+static void ids_look(struct lane *l, struct looks *k, bool movements)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (op->writes && op_makes(op, kind))
+		if (op->writes && op_traits[op->kind].makes && op_traits[op->kind].of_movement == movements)
 			values_row(&l->rows, V_TEXT(op->id));
 	}
 	if (l->rows.count == 0)
 		return;
 	look_send(k, GLIMPSE, NULL, NULL);
-	if (kind == OP_MOVE)
+	if (movements)
 		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
 	else
 		look_send(k, RESERVATION_GLIMPSE, order_read, l);
@@ -424,7 +418,7 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 		return true;
 	if (!op->writes && !every)
 		return false;
-	for (size_t k = 0; op->kind != OP_SPLIT && k < op->lines_count; k++)
+	for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
 		if (line_is_locked(l, &op->lines[k], every))
 			return true;
 	for (size_t k = 0; touched && k < touched->lines_count; k++)
@@ -478,8 +472,8 @@ enum db_result lane_look_out(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->locked = 0;
 	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
-		ids_look(l, &k, OP_RESERVE);
-		ids_look(l, &k, OP_MOVE);
+		ids_look(l, &k, false);
+		ids_look(l, &k, true);
 	}
 	reservations_look(l, &k);
 	own_slots_look(l, &k);

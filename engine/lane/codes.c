@@ -25,7 +25,7 @@ static void lines_resolve(struct lane *l, bool locations)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		for (size_t k = 0; l->batch.ops[i]->kind != OP_SPLIT && k < l->batch.ops[i]->lines_count; k++) {
+		for (size_t k = 0; !op_traits[l->batch.ops[i]->kind].divides && k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
 			const char  *code = locations ? line->location_code : line->sku_code;
 

@@ -355,9 +355,11 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 }
 
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
-	[OP_RESERVE] = reserve_decide, [OP_MOVE] = move_decide,     [OP_CONFIRM] = confirm_decide,
-	[OP_RELEASE] = release_decide, [OP_EXTEND] = extend_decide, [OP_KICK] = kick_decide,
-	[OP_SPLIT] = split_decide,
+#define ASKED(kind, ...)
+#define LANE(kind, noun, ...) [kind] = noun##_decide,
+#include "engine/op_kinds.def"
+#undef LANE
+#undef ASKED
 };
 
 /* Checks the invariants of a decision. Nothing is granted twice: units that leave were there or came in before, and

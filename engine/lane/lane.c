@@ -49,7 +49,7 @@ static void batch_mark_known(struct lane *l)
 
 		op->may_exist |= op->exclusive || op->other_id || (op->kind == OP_RESERVE && op_is_over_held(op)) ||
 		                 l->recents[(op->id_hash >> 1) % RECENTS] == op->id_hash || op_makes_codes(op);
-		op->lookup_due = op->may_exist || (op->kind != OP_RESERVE && op->kind != OP_MOVE);
+		op->lookup_due = op->may_exist || !op_traits[op->kind].makes;
 	}
 }
 
@@ -269,7 +269,7 @@ static void batch_answer(struct lane *l, int64_t now)
 			l->recents[(op->id_hash >> 1) % RECENTS] = op->id_hash;
 		if (op->outcome == BUSY)
 			unknown_tell(op);
-		if (op->kind == OP_MOVE)
+		if (op_traits[op->kind].of_movement)
 			movement_answer(op, now);
 		else
 			reservation_answer(op, now);

@@ -34,19 +34,33 @@ static void reserve_tell(struct text *to, const struct op *op)
 	                  op->lines_count, true);
 }
 
-static void change_tell(struct text *to, const struct op *op)
+static void change_tell(struct text *to, const struct op *op, enum event_type type, const char *cause)
 {
-	static const enum event_type types[OP_KINDS] = {[OP_CONFIRM] = EVENT_CONFIRMED,
-	                                                [OP_RELEASE] = EVENT_RELEASED,
-	                                                [OP_EXTEND] = EVENT_EXTENDED,
-	                                                [OP_KICK] = EVENT_KICKED};
-	struct event_head            head = {.type = types[op->kind], .by = op->key_id};
-	struct reservation           r = *op->found;
+	struct event_head  head = {.type = type, .by = op->key_id, .cause = cause};
+	struct reservation r = *op->found;
 
-	if (op->kind == OP_CONFIRM && op->change.reacquired)
-		head.cause = "reacquired";
 	reservation_changed(&r, op, 0);
 	event_reservation(to, &head, &r, op->found->lines, op->found->lines_count, false);
+}
+
+static void confirm_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_CONFIRMED, op->change.reacquired ? "reacquired" : NULL);
+}
+
+static void release_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_RELEASED, NULL);
+}
+
+static void extend_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_EXTENDED, NULL);
+}
+
+static void kick_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_KICKED, NULL);
 }
 
 /* The lines that stay in the first; those that left whole have none `granted`. */
@@ -96,23 +110,20 @@ static void move_tell(struct text *to, const struct op *op)
 	               op->lines, op->lines_count);
 }
 
+static void (*const tells[OP_KINDS])(struct text *to, const struct op *op) = {
+#define ASKED(kind, ...)
+#define LANE(kind, noun, ...) [kind] = noun##_tell,
+#include "engine/op_kinds.def"
+#undef LANE
+#undef ASKED
+};
+
 void changes_write(struct lane *l)
 {
 	text_reset(&l->changes);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
-
-		if (!op->writes)
-			continue;
-		if (op->kind == OP_RESERVE)
-			reserve_tell(&l->changes, op);
-		else if (op->kind == OP_MOVE)
-			move_tell(&l->changes, op);
-		else if (op->kind == OP_SPLIT)
-			split_tell(&l->changes, op);
-		else
-			change_tell(&l->changes, op);
-	}
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (l->batch.ops[i]->writes)
+			tells[l->batch.ops[i]->kind](&l->changes, l->batch.ops[i]);
 }
 
 void changes_expire(struct text *changes, struct reservation *const *list, size_t count)

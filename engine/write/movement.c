@@ -9,7 +9,7 @@
 
 static bool wants_look_up(const struct op *op)
 {
-	return op->kind == OP_MOVE && op->lookup_due;
+	return op_traits[op->kind].of_movement && op->lookup_due;
 }
 
 enum db_result movements_look_up(struct lane *l)

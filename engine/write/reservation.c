@@ -17,7 +17,7 @@
 
 static bool wants_look_up(const struct op *op)
 {
-	return op->kind != OP_MOVE && op->lookup_due;
+	return !op_traits[op->kind].of_movement && op->lookup_due;
 }
 
 /* Lists in l->rows the ids of the first lookups_max operations that want a look-up; the batch ends behind them. */
