@@ -21,23 +21,38 @@ static const struct {
 	const char *name;
 } roles[] = {{ROLE_ORDER, "order"}, {ROLE_WORKER, "worker"}, {ROLE_READ, "read"}, {ROLE_ADMIN, "admin"}};
 
-bool role_find(enum role *to, const char *name)
+/* The role of these letters; 0: there is none. */
+static unsigned role_find(const char *name, size_t len)
 {
 	for (size_t i = 0; i < LENGTH(roles); i++)
-		if (strcmp(roles[i].name, name) == 0) {
-			*to = roles[i].role;
-			return true;
-		}
-	return false;
+		if (strlen(roles[i].name) == len && memcmp(roles[i].name, name, len) == 0)
+			return roles[i].role;
+	return 0;
 }
 
-const char *role_name(enum role role)
+bool roles_read(unsigned *to, const char *list)
 {
-	size_t i = 0;
+	for (*to = 0;; list++) {
+		size_t   len = strcspn(list, ",");
+		unsigned role = role_find(list, len);
 
-	while (roles[i].role != role)
-		i++;
-	return roles[i].name;
+		if (!role || *to & role)
+			return false;
+		*to |= role;
+		list += len;
+		if (!*list)
+			return true;
+	}
+}
+
+void roles_write(struct text *to, unsigned of)
+{
+	for (size_t i = 0; i < LENGTH(roles); i++)
+		if (of & roles[i].role) {
+			text_add(to, roles[i].name);
+			of &= ~(unsigned)roles[i].role;
+			text_add(to, of ? "," : "");
+		}
 }
 
 void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len)
@@ -101,11 +116,11 @@ static size_t words_cut(char *line, char *word[WORDS_MAX + 1])
 static bool line_read(struct key_line *to, char *word[], size_t words, char *why, size_t why_size)
 {
 	if (words < WORDS_MIN || words > WORDS_MAX)
-		return why_write(why, why_size, "a key is NAME ROLE SHA256 [rps=N] [held=N]");
+		return why_write(why, why_size, "a key is NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]");
 	if (!name_valid(word[0]))
 		return why_write(why, why_size, "NAME " NAME_RULE, (size_t)ID_MAX);
-	if (!role_find(&to->role, word[1]))
-		return why_write(why, why_size, "ROLE must be one of: order, worker, read, admin");
+	if (!roles_read(&to->roles, word[1]))
+		return why_write(why, why_size, "ROLE " ROLES_RULE);
 	if (!digest_read(to->digest, word[2]))
 		return why_write(why, why_size, "SHA256 is the digest of the key, 64 hex digits");
 	for (size_t i = WORDS_MIN; i < words; i++)

@@ -1,10 +1,11 @@
-/* keyfile.h - the file of keys: a line `NAME ROLE SHA256 [rps=N] [held=N]` for each, blank lines and lines that begin
- * with # aside. The file holds fingerprints only, so its reader has no key. It is read as a whole or not at all. A
- * wrong line is told by its number, never by its words: somebody may have put a key there. Any thread. */
+/* keyfile.h - the file of keys: a line `NAME ROLE[,ROLE] SHA256 [rps=N] [held=N]` for each, blank lines and lines that
+ * begin with # aside. The file holds fingerprints only, so its reader has no key. It is read as a whole or not at all.
+ * A wrong line is told by its number, never by its words: somebody may have put a key there. Any thread. */
 #ifndef KEYFILE_H
 #define KEYFILE_H
 
 #include "engine/base/codes.h"
+#include "engine/base/text.h"
 
 enum role { ROLE_ORDER = 1, ROLE_WORKER = 2, ROLE_READ = 4, ROLE_ADMIN = 8 };
 enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };
@@ -12,7 +13,7 @@ enum { KEYS_MAX = 1000, DIGEST_SIZE = 32 };
 struct key_line {
 	char      name[ID_MAX + 1];
 	uint32_t  key_id; /* number made from the name; never 0 */
-	enum role role;
+	unsigned  roles;               /* of enum role, one at least */
 	uint8_t   digest[DIGEST_SIZE]; /* SHA-256 of the key */
 	int64_t   rps;                 /* limit of requests a second; 0: none */
 	int64_t   held;                /* limit of units held open; 0: none */
@@ -34,8 +35,10 @@ void key_list_fini(struct key_list *list);
 /* The key of this name, or NULL. */
 const struct key_line *key_list_find(const struct key_list *list, const char *name);
 
-bool        role_find(enum role *to, const char *name) MUST_CHECK;
-const char *role_name(enum role role);
-void        key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len);
+/* ROLES_RULE is what a list of roles is, for messages. */
+#define ROLES_RULE "must be one of: order, worker, read, admin; several with a comma between them"
+bool roles_read(unsigned *to, const char *list) MUST_CHECK;
+void roles_write(struct text *to, unsigned roles);
+void key_digest(uint8_t to[DIGEST_SIZE], const char *key, size_t len);
 
 #endif

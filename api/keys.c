@@ -140,7 +140,7 @@ enum outcome keys_verdict(struct keys *k, const char *authorization, enum caller
 		return OUTCOME_OK;
 	if (!*key)
 		return UNAUTHORIZED;
-	if (!((*key)->line.role & callers))
+	if (!((*key)->line.roles & callers))
 		return FORBIDDEN;
 	return rate_allows(*key) ? OUTCOME_OK : TOO_FAST;
 }

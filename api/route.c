@@ -75,7 +75,7 @@ static bool admit(struct request *r, enum callers callers)
 	verdict = keys_verdict(r->all->keys, request_header(r, HEADER_AUTHORIZATION), callers, &r->key);
 	if (verdict != OUTCOME_OK)
 		return refuse(r, verdict, outcome_detail(verdict));
-	r->audited = changes && r->key->line.role == ROLE_ADMIN && strcmp(r->asked->method, "GET") != 0 && !r->is_head;
+	r->audited = changes && r->key->line.roles & ROLE_ADMIN && strcmp(r->asked->method, "GET") != 0 && !r->is_head;
 	return true;
 }
 

@@ -58,14 +58,17 @@ Test(key_command, prints_the_key_once_and_keeps_its_digest)
 	key_digest(digest, out.data, 64);
 	cr_assert_eq(list.count, 1);
 	cr_expect_eq(memcmp(list.keys[0].digest, digest, DIGEST_SIZE), 0);
-	cr_expect_eq(list.keys[0].role, ROLE_ORDER);
+	cr_expect_eq(list.keys[0].roles, ROLE_ORDER);
 	key_list_fini(&list);
 	cr_expect_eq(key_new("new ops admin --json", &out), 0, "%s", out.data);
 	cr_expect_eq(strncmp(out.data, "{\"name\":\"ops\",\"role\":\"admin\",\"key\":\"", 36), 0, "%s", out.data);
+	cr_expect_eq(key_new("new till worker,order --json", &out), 0, "%s", out.data);
+	cr_expect_not_null(strstr(out.data, "\"role\":\"order,worker\""), "%s", out.data);
 	cr_expect_eq(key_new("new shop read", &out), 1);
 	cr_expect_not_null(strstr(out.data, "shop"), "%s", out.data);
 	cr_assert(key_file_read(&list, file, why, sizeof(why)), "%s", why);
-	cr_expect_eq(list.count, 2);
+	cr_expect_eq(list.count, 3);
+	cr_expect_eq(list.keys[2].roles, ROLE_ORDER | ROLE_WORKER);
 	key_list_fini(&list);
 	text_fini(&out);
 }
@@ -95,6 +98,7 @@ Test(key_command, refuses)
 	cr_expect_eq(key_new("new shop", &out), 64);
 	cr_expect_eq(key_new("old shop order", &out), 64);
 	cr_expect_eq(key_new("new shop boss", &out), 64);
+	cr_expect_eq(key_new("new shop order,boss", &out), 64);
 	cr_expect_eq(key_new("new sh/op order", &out), 64);
 	cr_expect_eq(key_new("new shop order more", &out), 64);
 	cr_expect_eq(access(file, F_OK), -1, "a refused call made the file");

@@ -23,7 +23,7 @@ Test(keyfile, good_lines)
 	static const char text[] = "# the shop\n"
 				   "\n"
 				   "shop order " A "\r\n"
-				   " \t ops\tadmin  " B " held=9000000000000000 rps=1000000 \n"
+				   " \t ops\tworker,admin  " B " held=9000000000000000 rps=1000000 \n"
 				   "#shop order x\n"
 				   "in.a_name:\"=' read AB" /* upper case, and no newline at the end */
 				   "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCD";
@@ -31,11 +31,11 @@ Test(keyfile, good_lines)
 	cr_assert(reads(text, strlen(text)), "%s", why);
 	cr_assert_eq(list.count, 3);
 	cr_expect_str_eq(list.keys[0].name, "shop");
-	cr_expect_eq(list.keys[0].role, ROLE_ORDER);
+	cr_expect_eq(list.keys[0].roles, ROLE_ORDER);
 	cr_expect_eq(list.keys[0].digest[1], 0x23);
 	cr_expect_eq(list.keys[0].rps, 0);
 	cr_expect_eq(list.keys[0].held, 0);
-	cr_expect_eq(list.keys[1].role, ROLE_ADMIN);
+	cr_expect_eq(list.keys[1].roles, ROLE_ADMIN | ROLE_WORKER);
 	cr_expect_eq(list.keys[1].rps, 1000000);
 	cr_expect_eq(list.keys[1].held, QTY_MAX);
 	cr_expect_eq(list.keys[1].number, 4);
@@ -77,6 +77,11 @@ Test(keyfile, bad_lines)
 		{"secret order " A " HELD=1", "line 1:"},
 		{"secret orders " A, "line 1:"},
 		{"secret Order " A, "line 1:"},
+		{"secret order,secret " A, "line 1:"},
+		{"secret order,order " A, "line 1:"},
+		{"secret order, " A, "line 1:"},
+		{"secret ,order " A, "line 1:"},
+		{"secret order,,read " A, "line 1:"},
 		{"secret order secret", "line 1:"},
 		{"secret order " A "0", "line 1:"},
 		{"secret order 0x23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "line 1:"},

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVERYBODY "keys shop order | packers worker | eyes read | boss admin"
+#define EVERYBODY "keys shop order | packers worker | eyes read | boss admin | both order,worker"
 
 /* ---- the matrix */
 
@@ -29,15 +29,14 @@ static const struct call_of table[] = {
 #undef X
 };
 
-static unsigned roles_read(char *words)
+static unsigned roles_of(char *words)
 {
-	unsigned  roles = 0;
-	char     *rest = words, *word;
-	enum role role;
+	unsigned roles = 0, role;
+	char    *rest = words, *word;
 
 	while ((word = strsep(&rest, "[], \n")))
 		if (*word) {
-			cr_assert(role_find(&role, word), "the document knows no role %s", word);
+			cr_assert(roles_read(&role, word), "the document knows no role %s", word);
 			roles |= role;
 		}
 	return roles;
@@ -60,7 +59,7 @@ static int document_read(const char *yaml, struct call_of *to)
 			for (c = 0; method[c]; c++)
 				method[c] = (char)(method[c] - 'a' + 'A');
 		else if (strncmp(line, "      x-roles: ", 15) == 0 && n < CALLS_MAX) {
-			to[n] = (struct call_of){.roles = roles_read(line + 15)};
+			to[n] = (struct call_of){.roles = roles_of(line + 15)};
 			strcpy(to[n].method, method);
 			strcpy(to[n++].path, path);
 		}
@@ -101,7 +100,7 @@ static const struct {
 	const char *name;
 	unsigned    role; /* 0: none, or one that is not known */
 } askers[] = {{NULL, 0},           {"stranger", 0},     {"shop", ROLE_ORDER}, {"packers", ROLE_WORKER},
-              {"eyes", ROLE_READ}, {"boss", ROLE_ADMIN}};
+              {"eyes", ROLE_READ}, {"boss", ROLE_ADMIN},  {"both", ROLE_ORDER | ROLE_WORKER}};
 
 static int status_wanted(unsigned roles, unsigned role)
 {
@@ -245,7 +244,7 @@ Test(keys, others_may_reach_it)
 	flow("run serve --listen 0.0.0.0:0          -> 78 ~--keys",
 	     EVERYBODY,
 	     "start S serve --lanes 1 --listen 0.0.0.0:0",
-	     "wait sql SELECT COUNT(*) FROM api_key -> 4",
+	     "wait sql SELECT COUNT(*) FROM api_key -> 5",
 	     "signal S TERM",
 	     "end S                                 -> 0 '~event=clear_text address=0.0.0.0:0' ~event=listening");
 }

@@ -49,29 +49,33 @@ static bool line_append(int fd, const char *file, const char *line)
 }
 
 /* Makes a key: its hex digits, and the line for the file. */
-static void key_make(const char *name, enum role role, struct text *key, struct text *line)
+static void key_make(const char *name, unsigned roles, struct text *key, struct text *line)
 {
 	uint8_t random[KEY_BYTES], digest[DIGEST_SIZE];
 
 	random_bytes(random, sizeof(random));
 	text_hex(key, random, sizeof(random));
 	key_digest(digest, key->data, key->len);
-	text_format(line, "%s %s ", name, role_name(role));
+	text_format(line, "%s ", name);
+	roles_write(line, roles);
+	text_char(line, ' ');
 	text_hex(line, digest, sizeof(digest));
 }
 
-static int key_print(const char *name, enum role role, const struct text *key)
+static int key_print(const char *name, unsigned roles, const struct text *key)
 {
-	struct text        out = {0};
+	struct text        out = {0}, role = {0};
 	struct json_writer w = {.to = &out};
 
 	json_open_object(&w, NULL);
 	json_put_string(&w, "name", name);
-	json_put_string(&w, "role", role_name(role));
+	roles_write(&role, roles);
+	json_put_string(&w, "role", role.data);
 	json_put_string(&w, "key", key->data);
 	json_close_object(&w);
 	printf("%s\n", option_given(OPTION_json) ? out.data : key->data);
 	text_fini(&out);
+	text_fini(&role);
 	if (fflush(stdout) == 0)
 		return EXIT_DONE;
 	say("the key could not be printed: remove the line of %s", name);
@@ -79,7 +83,7 @@ static int key_print(const char *name, enum role role, const struct text *key)
 }
 
 /* The file is locked meanwhile, so that two commands do not take one name. */
-static int key_add(int fd, const char *file, const char *name, enum role role)
+static int key_add(int fd, const char *file, const char *name, unsigned roles)
 {
 	struct key_list list;
 	struct text     key = {0}, line = {0};
@@ -94,13 +98,13 @@ static int key_add(int fd, const char *file, const char *name, enum role role)
 		say("%s", why);
 		return EXIT_CONFIG;
 	}
-	key_make(name, role, &key, &line);
+	key_make(name, roles, &key, &line);
 	if (key_list_find(&list, name))
 		say("%s has a key called %s already, line %d", file, name, key_list_find(&list, name)->number);
 	else if (list.count == KEYS_MAX)
 		say("%s has %d keys, more there may not be", file, KEYS_MAX);
 	else if (line_append(fd, file, line.data))
-		status = key_print(name, role, &key);
+		status = key_print(name, roles, &key);
 	key_list_fini(&list);
 	text_fini(&key);
 	text_fini(&line);
@@ -111,7 +115,7 @@ int key_run(const struct command *self, int argc, char **argv)
 {
 	char       *operands[3] = {0};
 	const char *file;
-	enum role   role;
+	unsigned    roles;
 	int         fd, status = options_read(self, argc, argv, operands, 3);
 
 	if (status != EXIT_DONE)
@@ -125,8 +129,8 @@ int key_run(const struct command *self, int argc, char **argv)
 		say("NAME " NAME_RULE, (size_t)ID_MAX);
 		return EXIT_USAGE;
 	}
-	if (!role_find(&role, operands[2])) {
-		say("ROLE must be one of: order, worker, read, admin");
+	if (!roles_read(&roles, operands[2])) {
+		say("ROLE " ROLES_RULE);
 		return EXIT_USAGE;
 	}
 	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -134,7 +138,7 @@ int key_run(const struct command *self, int argc, char **argv)
 		say("cannot open %s: %s", file, strerror(errno));
 		return EXIT_CONFIG;
 	}
-	status = key_add(fd, file, operands[1], role);
+	status = key_add(fd, file, operands[1], roles);
 	close(fd);
 	return status;
 }
