@@ -2,6 +2,7 @@
  * time or as unknown, and ends no process. Every answer comes from the one process that the flow began with. */
 #include "tests/flow.h"
 #include "tests/http.h"
+#include "tests/inbox.h"
 #include "tests/program.h"
 
 #include <stdio.h>
@@ -140,6 +141,56 @@ Test(damaged, an_event_that_names_nothing_is_passed)
 	cr_assert(first);
 	cr_expect_not(strstr(first + 1, word), "it is said once");
 	text_fini(&said);
+	flow_end();
+}
+
+/* Webhooks with damaged rows keep no other from its events, and a number of parallel deliveries that nobody gave is
+ * one that is possible. */
+Test(damaged, webhooks_are_delivered_beside)
+{
+	static const struct {
+		const char *column;
+		bool        comes;
+	} bad[] = {
+		{"state = 0", false},
+		{"state = 99", false},
+		{"parallel = 0", true},
+		{"parallel = 200", true},
+		{"failures = 4000000000", true},
+		{"failures = 3, failing_since = '9999-12-31', failed_event = 'x'", true},
+		{"skip_event = 'x'", true},
+		{"rotated_at = '9999-12-31', secret_before = 'x'", false},
+		{"types = 'no.such'", false},
+		{"place = 'x'", false},
+		{"secret = 'x'", false},
+		{"url = 'x'", false},
+	};
+	int port = inbox_open();
+
+	flow_begin();
+	flow_step("serve --lanes 1 --webhooks-allow 127.0.0.0/8 -> ");
+	for (size_t i = 0; i <= LENGTH(bad); i++) {
+		flow_step("raw POST /v1/webhooks {'webhook_id':'W%zu','url':'http://127.0.0.1:%d/W%zu'} -> 201", i,
+		          port, i);
+		if (i < LENGTH(bad))
+			flow_step("sql UPDATE webhook SET %s WHERE webhook_id = 'W%zu' -> ", bad[i].column, i);
+	}
+	flow_steps("start D work deliver --webhooks-allow 127.0.0.0/8 -> ",
+	           "receipt A +10 -> 201",
+	           "reserve R A=1 -> 201");
+	for (size_t i = 0; i <= LENGTH(bad); i++) {
+		char path[10];
+
+		snprintf(path, sizeof(path), "/W%zu", i);
+		if (i == LENGTH(bad) || bad[i].comes)
+			cr_expect(inbox_waits(path, 200, 2, 20000), "%zu came to a webhook with %s",
+			          inbox_count(path, 0), i < LENGTH(bad) ? bad[i].column : "a good row");
+		else
+			cr_expect_eq(inbox_count(path, 0), 0, "%s", bad[i].column);
+	}
+	flow_steps("raw GET /v1/webhooks -> 200 items=13",
+	           "signal D TERM",
+	           "end D -> 0");
 	flow_end();
 }
 

@@ -194,6 +194,12 @@ static void put_lines(struct text *to, const struct line *lines, size_t count, s
 	}
 }
 
+/* A state that has no room is told as 0, which reads `unknown`: its bits would say that members follow. */
+static unsigned state_bits(enum reservation_state s)
+{
+	return s < 1 << STATE_BITS ? s : 0;
+}
+
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted)
 {
@@ -203,7 +209,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 		told += !granted || lines[i].granted > 0;
 	put_head(to, head);
 	put_string(to, r->order_id);
-	put(to, (unsigned)r->state | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
+	put(to, state_bits(r->state) | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
 	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |

@@ -48,13 +48,21 @@ static void short_copy(char *to, size_t size, const char *text)
 	snprintf(to, size, "%s", text ? text : "");
 }
 
+/* As the contract has it, whatever the row says: with 0 nothing would ever be sent, and nobody would hear why. */
+static unsigned parallel_read(const struct db_row *row, unsigned column)
+{
+	int64_t n = db_int(row, column);
+
+	return n < 1 ? 1 : n > PARALLEL_MAX ? PARALLEL_MAX : (unsigned)n;
+}
+
 /* The columns in the order of {webhook_columns}. */
 void webhook_read(struct webhook *w, const struct db_row *row)
 {
 	*w = (struct webhook){.url = mem_copy(row->col[1]),
 	                      .types = mem_copy(row->col[2]),
 	                      .from_oldest = db_int(row, 3) != 0,
-	                      .parallel = (unsigned)db_int(row, 4),
+	                      .parallel = parallel_read(row, 4),
 	                      .created_at = time_parse(row->col[5]),
 	                      .secrets = {mem_copy(row->col[6]), mem_copy(row->col[7]), mem_copy(row->col[22])},
 	                      .rotated_at = time_parse(row->col[8]),

@@ -1,5 +1,5 @@
-/* fuzz_event.c - any bytes as a row of the log of events. What is read, and names nothing unknown, can be told, and its
- * JSON is short enough; written again it reads the same. */
+/* fuzz_event.c - any bytes as a row of the log of events, of any time. What is read, and names nothing unknown, can be
+ * told, and its JSON is short enough; written again it reads the same. */
 #include "engine/base/memory.h"
 #include "engine/log/event_json.h"
 #include "input.h"
@@ -7,17 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT INT64_C(1795000000123)
-
 struct read {
 	struct feed_event **events;
 	size_t              count, max;
 	struct values       skus, locations;
 };
 
+static int64_t row_at; /* the time of the row, ms */
+
+/* The bytes of the row decide on its time as well: today, at an edge, or any. */
+static int64_t at_of(const uint8_t *data, size_t size)
+{
+	static const int64_t times[] = {INT64_C(1795000000123), INT64_C(1795000000123), 0, -1, EVENT_TIME_MAX - 1,
+	                                EVENT_TIME_MAX, TIME_NONE, INT64_MIN, INT64_MAX};
+	uint64_t             h = 14695981039346656037u;
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ data[i]) * 1099511628211u;
+	return h % 12 < LENGTH(times) ? times[h % 12] : (int64_t)(h >> h % 64);
+}
+
 static bool row_read(struct read *to, struct catalogue *c, const void *changes, size_t len)
 {
-	const struct event_row row = {.writer_id = 7, .stamp = 1, .at = AT, .changes = changes, .len = len};
+	const struct event_row row = {.writer_id = 7, .stamp = 1, .at = row_at, .changes = changes, .len = len};
 
 	return event_decode(c, &row, &to->events, &to->count, &to->max, &to->skus, &to->locations);
 }
@@ -101,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			catalogue_location_enter(c, id, &"-abcdefgh"[id], 1);
 		}
 	}
+	row_at = at_of(data, size);
 	good = row_read(&r, c, data, size);
 	assert(good || size == 0 || r.count < size);
 	assert((event_touches(&row, line_heard, &heard) || !good) && heard <= size);
