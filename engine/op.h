@@ -5,7 +5,7 @@
 #define OP_H
 
 #include "engine/base/text.h"
-#include "engine/log/event.h"
+#include "engine/log/event_type.h"
 #include "engine/outcome.h"
 #include "engine/rows.h"
 

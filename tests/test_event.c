@@ -263,6 +263,46 @@ static void rows_write(struct events *log, size_t ends[RECORDS])
 	ends[4] = log->row.len;
 }
 
+/* A reader of one type gets the records of it, with their places, and asks for no name that stands in others. */
+Test(event, what_is_not_wanted_is_passed_over)
+{
+	static const struct {
+		const char *types;
+		unsigned    places; /* bits */
+	} lists[] = {
+		{"reservation.split", 1},         {"reservation.settled", 2},
+		{"movement.settlement", 4},       {"stock.low", 8},
+		{"stock.changed", 16},            {"reservation.held", 0},
+		{"reservation.split,stock.changed", 17},
+	};
+	struct events       log = events_new();
+	struct event_filter filter;
+	size_t              ends[RECORDS];
+
+	rows_write(&log, ends);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		const struct event_row row = {.at = AT, .changes = log.row.data, .len = log.row.len};
+		struct catalogue      *empty = catalogue_new();
+		unsigned               places = 0;
+
+		cr_assert(event_filter_read(lists[i].types, &filter));
+		cr_expect(event_decode(empty, &row, &filter, &log.events, &log.count, &log.max, &log.skus,
+		                       &log.locations));
+		for (size_t k = 0; k < log.count; k++) {
+			places |= 1U << log.events[k]->place;
+			cr_expect(strstr(lists[i].types, event_type_name(log.events[k]->type)));
+			feed_event_free(log.events[k]);
+		}
+		cr_expect_eq(places, lists[i].places, "%s: %x", lists[i].types, places);
+		cr_expect_eq(log.skus.rows > 0, places > 0, "%s", lists[i].types);
+		log.count = 0;
+		values_reset(&log.skus);
+		values_reset(&log.locations);
+		catalogue_free(empty);
+	}
+	events_free(&log);
+}
+
 Test(event, rows_cut_short)
 {
 	struct events log = events_new();

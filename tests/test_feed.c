@@ -259,7 +259,7 @@ Test(feed, much_that_nobody_wants)
 	unsigned pages = 1;
 
 	for (int i = 0; i < 50; i++)
-		row_write(s.db, 1 + i % 3, 100 + i, 1000);
+		row_write(s.db, 1 + i % 3, 100 + i, 20000);
 	rows_write("1.1000");
 	PAGE(NULL, "stock.changed", 10, " ..");
 	cr_expect_lt(page.begin.count ? page.steps_count : 0, 50);

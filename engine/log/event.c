@@ -9,97 +9,6 @@
 
 enum { VERSION = 1, RECORDS_MAX = 20000 }; /* a row has a record for each order of a claim, and few more */
 
-/* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
- * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. */
-enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS };
-
-static const struct {
-	const char      *word;
-	enum event_about about;
-	enum { OTHER, ORDER } cause;
-	enum moves moves;
-	unsigned   from, to; /* bits of states */
-} types[EVENT_TYPES] = {
-#define IS(s) (1U << (s))
-#define X(name, number, word, about, cause, moves, from, to) [number] = {word, about, cause, moves, from, to},
-#include "engine/log/event_types.def"
-#undef X
-#undef IS
-};
-
-const char *event_type_name(enum event_type t)
-{
-	return t < EVENT_TYPES ? types[t].word : NULL;
-}
-
-enum event_about event_type_about(enum event_type t)
-{
-	return t < EVENT_TYPES ? types[t].about : NOTHING;
-}
-
-bool event_type_by_order(enum event_type t)
-{
-	return t < EVENT_TYPES && types[t].cause == ORDER;
-}
-
-bool event_type_leaves(enum event_type t, enum reservation_state s)
-{
-	return t < EVENT_TYPES && s < STATES && types[t].from >> s & 1;
-}
-
-bool event_type_enters(enum event_type t, enum reservation_state s)
-{
-	return t < EVENT_TYPES && s < STATES && types[t].to >> s & 1;
-}
-
-enum event_type event_of_movement(enum movement_kind k)
-{
-	static const enum event_type of[KINDS] = {[RECEIPT] = EVENT_RECEIPT,
-	                                          [ADJUSTMENT] = EVENT_ADJUSTMENT,
-	                                          [RETURN] = EVENT_RETURN,
-	                                          [STOCKTAKE] = EVENT_COUNT,
-	                                          [SETTLEMENT] = EVENT_SETTLEMENT};
-
-	return k < KINDS ? of[k] : 0;
-}
-
-enum event_type event_type_find(const char *word)
-{
-	for (unsigned t = 1; t < EVENT_TYPES; t++)
-		if (types[t].word && strcmp(types[t].word, word) == 0)
-			return (enum event_type)t;
-	return 0;
-}
-
-bool event_filter_read(const char *list, struct event_filter *filter)
-{
-	char            word[64];
-	enum event_type type;
-
-	*filter = (struct event_filter){.all = !list || !*list};
-	while (!filter->all) {
-		size_t len = strcspn(list, ",");
-
-		if (len >= sizeof(word))
-			return false;
-		memcpy(word, list, len);
-		word[len] = '\0';
-		type = event_type_find(word);
-		if (type == 0)
-			return false;
-		filter->wanted[type] = true;
-		if (list[len] == '\0')
-			break;
-		list += len + 1;
-	}
-	return true;
-}
-
-bool event_is_wanted(const struct event_filter *filter, enum event_type t)
-{
-	return filter->all || (t < EVENT_TYPES && filter->wanted[t]);
-}
-
 /* The optional members of a reservation, as bits behind its state, and of a movement, from the first bit on. */
 enum { STATE_BITS = 3 };
 enum {
@@ -508,7 +417,6 @@ static void get_head(struct in *in, struct feed_event *e)
 {
 	uint64_t cause;
 
-	e->type = (enum event_type)get_small(in);
 	e->by_key = get_small(in);
 	cause = get(in);
 	if (cause == TASK_CAUSE)
@@ -529,41 +437,7 @@ void feed_event_free(struct feed_event *e)
 	free(e);
 }
 
-bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_event ***list, size_t *count,
-                  size_t *max, struct values *skus, struct values *locations)
-{
-	struct in in = {.catalogue = c,
-	                .at = row->changes,
-	                .end = (const unsigned char *)row->changes + row->len,
-	                .row_at = row->at,
-	                .skus = skus,
-	                .locations = locations};
-
-	in.wrong = get(&in) != VERSION;
-	for (uint32_t place = 0; place < RECORDS_MAX && in.at < in.end && !in.wrong; place++) {
-		struct feed_event *e = mem_alloc(sizeof(*e));
-		size_t             lacks = skus->rows + locations->rows;
-
-		e->writer_id = row->writer_id;
-		e->event_no = row->event_no;
-		e->stamp = row->stamp;
-		e->at = row->at;
-		e->place = place;
-		get_head(&in, e);
-		if (!in.wrong)
-			get_subject(&in, e);
-		if (in.wrong) {
-			feed_event_free(e);
-			break;
-		}
-		e->nameless = skus->rows + locations->rows > lacks;
-		*list = mem_reach(*list, *count, max, sizeof(**list));
-		(*list)[(*count)++] = e;
-	}
-	return !in.wrong && in.at == in.end;
-}
-
-/* ---- lines alone */
+/* ---- what is passed over, or looked at for its lines alone */
 
 static void skip_if(struct in *in, bool there)
 {
@@ -646,6 +520,71 @@ static void lines_touch(struct in *in, struct event_touch *t, enum moves moves, 
 		each(arg, t);
 }
 
+/* Passes over the end of a record: its lines, each of three numbers, or a level or units, each of four. */
+static void skip_end(struct in *in, enum event_about about)
+{
+	uint64_t numbers = about == RESERVATION || about == MOVEMENT ? 3 : 4;
+
+	in->wrong |= about == NOTHING;
+	for (uint64_t left = numbers * (about == LEVEL ? 1 : get_count(in, numbers)); left > 0 && !in->wrong; left--)
+		get(in);
+}
+
+/* Passes over a record, from behind its type on. */
+static void skip_record(struct in *in, enum event_about about)
+{
+	struct event_touch t = {0};
+
+	get(in); /* by */
+	skip_cause(in);
+	if (about == RESERVATION)
+		skip_reservation(in, &t);
+	else if (about == MOVEMENT)
+		skip_movement(in, &t);
+	skip_end(in, about);
+}
+
+bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
+                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus, struct values *locations)
+{
+	struct in in = {.catalogue = c,
+	                .at = row->changes,
+	                .end = (const unsigned char *)row->changes + row->len,
+	                .row_at = row->at,
+	                .skus = skus,
+	                .locations = locations};
+
+	in.wrong = get(&in) != VERSION;
+	for (uint32_t place = 0; place < RECORDS_MAX && in.at < in.end && !in.wrong; place++) {
+		enum event_type    type = (enum event_type)get_small(&in);
+		size_t             lacks = skus->rows + locations->rows;
+		struct feed_event *e;
+
+		if (filter && !event_is_wanted(filter, type)) {
+			skip_record(&in, event_type_about(type));
+			continue;
+		}
+		e = mem_alloc(sizeof(*e));
+		e->type = type;
+		e->writer_id = row->writer_id;
+		e->event_no = row->event_no;
+		e->stamp = row->stamp;
+		e->at = row->at;
+		e->place = place;
+		get_head(&in, e);
+		if (!in.wrong)
+			get_subject(&in, e);
+		if (in.wrong) {
+			feed_event_free(e);
+			break;
+		}
+		e->nameless = skus->rows + locations->rows > lacks;
+		*list = mem_reach(*list, *count, max, sizeof(**list));
+		(*list)[(*count)++] = e;
+	}
+	return !in.wrong && in.at == in.end;
+}
+
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
 	struct in in = {.at = row->changes, .end = (const unsigned char *)row->changes + row->len};
@@ -661,18 +600,13 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		skip_cause(&in);
 		if (about == RESERVATION || about == MOVEMENT) {
 			bool cut = about == RESERVATION ? skip_reservation(&in, &t) : skip_movement(&in, &t);
-			enum moves moves = types[t.type].moves;
+			enum moves moves = event_type_moves(t.type);
 
 			if (moves == RETAKES)
 				moves = cause < in.end && *cause != NO_CAUSE ? TAKES : NO_MOVE;
 			lines_touch(&in, &t, moves, cut, each, arg);
 		} else {
-			uint64_t count = about == STOCK ? get(&in) : 1;
-
-			in.wrong |= about == NOTHING;
-			for (; count > 0 && !in.wrong; count--) /* four numbers each */
-				for (int i = 0; i < 4; i++)
-					get(&in);
+			skip_end(&in, about);
 		}
 	}
 	return !in.wrong;

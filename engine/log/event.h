@@ -7,32 +7,7 @@
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
 
-#include "engine/rows.h"
-
-enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
-enum event_type {
-#define X(name, number, word, about, cause, moves, from, to) name = number,
-#include "engine/log/event_types.def"
-#undef X
-	EVENT_TYPES
-};
-const char      *event_type_name(enum event_type t); /* NULL: no such type */
-enum event_type  event_type_find(const char *word);  /* 0: no such type */
-enum event_type  event_of_movement(enum movement_kind k); /* 0: no such kind */
-enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
-bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
-bool             event_type_leaves(enum event_type t, enum reservation_state s); /* s may stand before the event */
-bool             event_type_enters(enum event_type t, enum reservation_state s); /* s may stand behind it */
-
-/* Which types somebody wants to hear of. */
-struct event_filter {
-	bool all;
-	bool wanted[EVENT_TYPES];
-};
-/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
- * commas or behind the last. */
-bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
-bool event_is_wanted(const struct event_filter *filter, enum event_type t);
+#include "engine/log/event_type.h"
 
 /* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. EVENT_UNITS_MAX: an event
  * of 20 kB has room for so many, whatever their skus are; of short skus for more. */
@@ -104,11 +79,13 @@ struct feed_event {
 };
 void feed_event_free(struct feed_event *e); /* NULL is fine */
 
-/* Appends the records of one row, in their order, to the caller's list. Numbers that the catalogue lacks go to `skus`
- * and `locations` (of one column): with any there, free the new records, enter the names in the catalogue, and decode
- * again. false: the bytes are damaged, or of a later version; the list has what came before. */
-bool event_decode(struct catalogue *c, const struct event_row *row, struct feed_event ***list, size_t *count,
-                  size_t *max, struct values *skus, struct values *locations) MUST_CHECK;
+/* Appends the records of one row that the filter (NULL: all) wants, in their order, to the caller's list; the others
+ * are passed over unread. Numbers that the catalogue lacks go to `skus` and `locations` (of one column): with any
+ * there, free the new records, enter the names in the catalogue, and decode again. false: the bytes are damaged, or of
+ * a later version; the list has what came before. */
+bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
+                  struct feed_event ***list, size_t *count, size_t *max, struct values *skus,
+                  struct values *locations) MUST_CHECK;
 
 /* A line of a record that moves units. */
 struct event_touch {

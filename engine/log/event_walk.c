@@ -210,7 +210,7 @@ static bool row_decode(struct event_walk *w, const struct source *s)
 		row_clear(w);
 		values_reset(&w->skus);
 		values_reset(&w->locations);
-		whole = event_decode(w->catalogue, &row, &w->row.events, &w->row.count, &w->events_max, &w->skus,
+		whole = event_decode(w->catalogue, &row, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
 		                     &w->locations);
 	} while (whole && w->skus.rows + w->locations.rows > 0);
 	return whole;

@@ -10,9 +10,8 @@
 #include <string.h>
 
 enum {
-	NAMES_MAX = 1000,          /* numbers in a statement */
-	LOOKED_EVENTS_MAX = 20000, /* so much is looked at for a page, wanted or not */
-	LOOKED_BYTES_MAX = 4 << 20,
+	NAMES_MAX = 1000,     /* numbers in a statement */
+	LOOKED_MAX = 4 << 20, /* bytes of rows that are looked at for a page, wanted or not */
 };
 
 /* A row of the log that was passed. */
@@ -47,7 +46,7 @@ struct look {
 	unsigned                   limit;
 	struct feed_page          *page;
 	struct feed_merge          merge;
-	size_t                     events, bytes;   /* looked at */
+	size_t                     bytes;           /* looked at */
 	struct values              skus, locations; /* numbers without a name */
 	bool                       asked;           /* for the names: what has none by now is damaged */
 	enum db_result             result;
@@ -151,7 +150,7 @@ void feed_damaged(uint32_t writer_id, uint64_t event_no)
 
 static bool is_full(const struct look *l)
 {
-	return l->page->count == l->limit || l->events >= LOOKED_EVENTS_MAX || l->bytes >= LOOKED_BYTES_MAX;
+	return l->page->count == l->limit || l->bytes >= LOOKED_MAX;
 }
 
 /* How many changes of a row were passed by an earlier page. */
@@ -172,10 +171,10 @@ static void row_pass(struct look *l, const struct feed_row *r)
 	uint32_t               begun = row_begun(&p->begin, r), passed = begun;
 	bool                   whole;
 
-	whole = event_decode(l->feed->catalogue, &raw, &list, &count, &max, &l->skus, &l->locations);
+	whole = event_decode(l->feed->catalogue, &raw, l->filter, &list, &count, &max, &l->skus, &l->locations);
 	for (size_t i = 0; i < count; i++) {
 		bool damaged = l->asked && list[i]->nameless;
-		bool wanted = i >= begun && event_is_wanted(l->filter, list[i]->type) && !damaged;
+		bool wanted = list[i]->place >= begun && !damaged;
 
 		whole &= !damaged;
 		if (wanted && p->count == l->limit)
@@ -184,14 +183,13 @@ static void row_pass(struct look *l, const struct feed_row *r)
 			feed_event_free(list[i]);
 			continue;
 		}
-		passed = (uint32_t)i + 1;
+		passed = list[i]->place + 1;
 		p->events = mem_reach(p->events, p->count, &p->max, sizeof(*p->events));
 		p->events[p->count++] = list[i];
 	}
 	free(list);
 	if (!whole)
 		feed_damaged(r->writer_id, r->event_no);
-	l->events += count;
 	l->bytes += r->len;
 	step.events = p->count;
 	p->steps = mem_reach(p->steps, p->steps_count, &p->steps_max, sizeof(*p->steps));

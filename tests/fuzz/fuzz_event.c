@@ -31,7 +31,7 @@ static bool row_read(struct read *to, struct catalogue *c, const void *changes, 
 {
 	const struct event_row row = {.writer_id = 7, .stamp = 1, .at = row_at, .changes = changes, .len = len};
 
-	return event_decode(c, &row, &to->events, &to->count, &to->max, &to->skus, &to->locations);
+	return event_decode(c, &row, NULL, &to->events, &to->count, &to->max, &to->skus, &to->locations);
 }
 
 static void read_fini(struct read *r)
@@ -93,6 +93,27 @@ static void event_check(struct catalogue *c, const struct feed_event *e)
 	text_fini(&again);
 }
 
+/* A reader of one type gets what the others of that type are, in the same places. */
+static void filter_check(struct catalogue *c, const struct read *all, const uint8_t *data, size_t size)
+{
+	const struct event_row row = {.writer_id = 7, .stamp = 1, .at = row_at, .changes = data, .len = size};
+	struct event_filter    filter = {0};
+	struct read            r = {0};
+	size_t                 k = 0;
+
+	if (all->count == 0)
+		return;
+	filter.wanted[all->events[all->count / 2]->type] = true;
+	assert(event_decode(c, &row, &filter, &r.events, &r.count, &r.max, &r.skus, &r.locations));
+	for (size_t i = 0; i < all->count; i++)
+		if (event_is_wanted(&filter, all->events[i]->type)) {
+			assert(k < r.count && r.events[k]->place == all->events[i]->place);
+			k++;
+		}
+	assert(k == r.count);
+	read_fini(&r);
+}
+
 static void line_heard(void *arg, const struct event_touch *t)
 {
 	*(size_t *)arg += t->sku_id ? 1 : t->id_len;
@@ -117,6 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	good = row_read(&r, c, data, size);
 	assert(good || size == 0 || r.count < size);
 	assert((event_touches(&row, line_heard, &heard) || !good) && heard <= size);
+	if (good)
+		filter_check(c, &r, data, size);
 	if (r.skus.rows == 0 && r.locations.rows == 0)
 		for (size_t i = 0; i < r.count; i++)
 			event_check(c, r.events[i]);

@@ -1,0 +1,36 @@
+/* event_type.h - the types of events, a row of event_types.def each, and lists of them. Pure; any thread. */
+#ifndef EVENT_TYPE_H
+#define EVENT_TYPE_H
+
+#include "engine/rows.h"
+
+enum event_about { NOTHING, RESERVATION, MOVEMENT, LEVEL, STOCK };
+/* What a line of an event does to `available`, by the sign of its units. RETAKES: takes where there is a cause, which
+ * is that the units were acquired anew. KEEPS: moves units out of `reserved` alone. */
+enum moves { NO_MOVE, TAKES, RETAKES, GIVES, KEEPS };
+enum event_type {
+#define X(name, number, word, about, cause, moves, from, to) name = number,
+#include "engine/log/event_types.def"
+#undef X
+	EVENT_TYPES
+};
+const char      *event_type_name(enum event_type t); /* NULL: no such type */
+enum event_type  event_type_find(const char *word);  /* 0: no such type */
+enum event_type  event_of_movement(enum movement_kind k); /* 0: no such kind */
+enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
+enum moves       event_type_moves(enum event_type t); /* NO_MOVE: no such type */
+bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
+bool             event_type_leaves(enum event_type t, enum reservation_state s); /* s may stand before the event */
+bool             event_type_enters(enum event_type t, enum reservation_state s); /* s may stand behind it */
+
+/* Which types somebody wants to hear of. */
+struct event_filter {
+	bool all;
+	bool wanted[EVENT_TYPES];
+};
+/* A list such as "reservation.held,stock.out"; NULL or empty: all. false: it names an unknown type, or none between two
+ * commas or behind the last. */
+bool event_filter_read(const char *list, struct event_filter *filter) MUST_CHECK;
+bool event_is_wanted(const struct event_filter *filter, enum event_type t);
+
+#endif
