@@ -320,10 +320,10 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_fini(&sql);
 }
 
-/* Its rows are (reservation_id, changed). */
+/* Its rows are (reservation_id, changed, attempts). */
 static bool is_change(enum statement name)
 {
-	return strstr(statements[name].text, "(reservation_id, changed) IN (") != NULL;
+	return strstr(statements[name].text, "(reservation_id, changed, attempts) IN (") != NULL;
 }
 
 /* A batch of 1 is of the changes alone: the database reads a row before it plans, where there is nothing else. */
@@ -338,7 +338,7 @@ static void plans_check(int batch)
 			continue;
 		if (is_change(plans[i].statement))
 			for (int64_t id = 1; id <= (batch == BATCH ? CLAIM_MAX : batch); id++)
-				values_row(&rows, V_INT(id), V_INT(0));
+				values_row(&rows, V_INT(id), V_INT(0), V_INT(0));
 		else if (plans[i].statement == TASK_FAIL)
 			for (int64_t id = 1; id <= batch; id++)
 				values_row(&rows, V_INT(id), V_INT(0), V_INT(10), V_TEXT("e"));
