@@ -59,10 +59,11 @@ static void put_string_if(struct text *to, const char *s)
 		put_string(to, s);
 }
 
-/* An odd number counts from the row's time. A time before 1970, which a row has by damage alone, is told as 1973. */
+/* An odd number counts from the row's time. A time before 1970, which a row has by damage alone, is told as 1973, one
+ * behind the year 9999 as its last. */
 static void put_time(struct text *to, int64_t ms)
 {
-	ms = ms < 0 ? EVENT_TIME_MAX : ms;
+	ms = ms < 0 ? EVENT_TIME_MAX : ms > TIME_LAST ? TIME_LAST : ms;
 	put(to, (uint64_t)ms << 1 | (ms < EVENT_TIME_MAX));
 }
 
@@ -331,7 +332,6 @@ static struct reservation *get_reservation(struct in *in, bool *cut)
 	get_code(in, get(in), head.order_id, sizeof(head.order_id));
 	has = get(in);
 	head.state = (enum reservation_state)(has & ((1 << STATE_BITS) - 1));
-	in->wrong |= head.state < HELD || head.state >= STATES;
 	head.created_at = head.read_at = get_time(in, true); /* a hold reads `held`, as it did then */
 	head.expires_at = get_time(in, true);
 	head.key_id = has & R_KEY ? get_small(in) : 0;
@@ -359,7 +359,6 @@ static struct movement *get_movement(struct in *in, uint32_t *made_by, bool *cut
 
 	get_code(in, get(in), head.movement_id, sizeof(head.movement_id));
 	head.kind = (enum movement_kind)get_small(in);
-	in->wrong |= head.kind < RECEIPT || head.kind >= KINDS;
 	has = get(in);
 	head.created_at = get_time(in, true);
 	*made_by = has & M_KEY ? get_small(in) : 0;

@@ -3,7 +3,8 @@
  *
  * A row's bytes: a version, then records. A record: its type, the key that did it, its cause, then what GET would say.
  * Numbers go seven bits a byte. Skus, locations and keys go as their numbers. A time below EVENT_TIME_MAX counts from
- * the row's own, which nobody knows while the transaction runs: 0 is the time of the transaction. */
+ * the row's own, which nobody knows while the transaction runs: 0 is the time of the transaction. A state or kind that
+ * nobody knows reads as unknown. */
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
 
