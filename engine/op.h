@@ -173,8 +173,8 @@ struct op {
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
 	uint8_t             locked;     /* blocked.c: what of the op is locked by somebody outside, ROW and ID */
-	bool                unsure;     /* the op's batch waited in vain for a lock that no look finds */
-	bool                apart;      /* the op itself waited in vain for that lock: the lane tries it by itself */
+	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
+	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
 	unsigned            past;       /* catalogue_past when its lines found their numbers; 0: they have none */
 	unsigned            lookup_seq; /* read_seq of the batch when its id was looked up; 0: it was not */
 	uint16_t            looks;      /* looks at this batch's balances since the op's first refusal in it */

@@ -12,7 +12,7 @@ void queue_init(struct queue *q)
 	pthread_cond_init(&q->filled, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&q->lock, NULL);
-	q->head = q->count = q->held = 0;
+	q->head = q->count = q->parked = 0;
 	q->closed = q->poked = false;
 	atomic_init(&q->news, false);
 }
@@ -29,7 +29,7 @@ bool queue_push(struct queue *q, struct op *first, size_t count)
 	bool fits;
 
 	pthread_mutex_lock(&q->lock);
-	fits = !q->closed && q->count + q->held + count <= QUEUE_OPS;
+	fits = !q->closed && q->count + q->parked + count <= QUEUE_OPS;
 	for (size_t i = 0; fits && i < count; i++) {
 		struct op *op = first;
 
@@ -86,10 +86,10 @@ size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms)
 	return taken;
 }
 
-void queue_hold(struct queue *q, size_t held)
+void queue_park(struct queue *q, size_t parked)
 {
 	pthread_mutex_lock(&q->lock);
-	q->held = held;
+	q->parked = parked;
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -124,7 +124,7 @@ size_t queue_depth(struct queue *q)
 	size_t depth;
 
 	pthread_mutex_lock(&q->lock);
-	depth = q->count + q->held;
+	depth = q->count + q->parked;
 	pthread_mutex_unlock(&q->lock);
 	return depth;
 }

@@ -17,7 +17,7 @@ struct queue {
 	pthread_cond_t  filled;
 	struct op      *ring[QUEUE_OPS];
 	size_t          head, count;
-	size_t          held; /* number of parked operations, which count against the bound */
+	size_t          parked; /* number of parked operations, which count against the bound */
 	bool            closed;
 	bool            poked; /* the taker has something else to do */
 	_Atomic bool    news;  /* pushed since the last wake */
@@ -28,10 +28,10 @@ void queue_fini(struct queue *q); /* empty */
 bool queue_push(struct queue *q, struct op *first, size_t count) MUST_CHECK;
 void queue_wake(struct queue *q);
 /* Moves up to `max` operations to `out`. With none there waits up to wait_ms, for ever if negative; a closed queue does
- * not wait. The thread of whoever answers, as queue_hold. */
+ * not wait. The thread of whoever answers, as queue_park. */
 size_t queue_take(struct queue *q, struct op **out, size_t max, int wait_ms);
-/* So many of the operations that were taken are parked now, not so many more: as many fewer are let in. */
-void   queue_hold(struct queue *q, size_t held);
+/* Sets the number of parked operations (it is no increment). They count against QUEUE_OPS. */
+void   queue_park(struct queue *q, size_t parked);
 void   queue_poke(struct queue *q); /* ends the present or the next wait; any thread */
 void   queue_close(struct queue *q);
 bool   queue_closed(struct queue *q);

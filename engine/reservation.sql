@@ -257,11 +257,11 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
 SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
--- name: glimpse
+-- name: dirty_read
 -- The next transaction also reads uncommitted rows.
 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
--- name: reservation_glimpse
--- The ids of the list that exist, by a dirty read (glimpse): another transaction may have written them and not
+-- name: reservation_dirty_read
+-- The ids of the list that exist, by a dirty read (dirty_read): another transaction may have written them and not
 -- committed.
 SELECT order_id FROM reservation FORCE INDEX (order_id) WHERE order_id IN ({list});

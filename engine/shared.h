@@ -26,8 +26,8 @@ struct shared {
 	struct catalogue   *catalogue; /* has its own lock */
 	struct past         past;      /* the known database */
 	struct lane_metrics metrics;
-	_Atomic int64_t     wary_until_ms;    /* clock_ms until which lanes look for locked rows; 0: never begun */
-	_Atomic int64_t     glimpse_until_ms; /* .. for ids that somebody outside has written; 0: never begun */
+	_Atomic int64_t     locks_until_ms;    /* clock_ms until which lanes look for locked rows; 0: never begun */
+	_Atomic int64_t     dirty_until_ms; /* .. for ids that somebody outside has written; 0: never begun */
 	_Atomic int64_t     clock_offset_ms;  /* the database's clock minus clock_ms, used for new ids */
 };
 

@@ -156,8 +156,8 @@ SELECT {movement_columns}, {line_columns}
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
  WHERE m.movement_id IN ({list});
 
--- name: movement_glimpse
--- The ids of the list that exist, by a dirty read (glimpse): another transaction may have written them and not
+-- name: movement_dirty_read
+-- The ids of the list that exist, by a dirty read (dirty_read): another transaction may have written them and not
 -- committed.
 SELECT movement_id FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({list});
 

@@ -99,7 +99,7 @@ Test(row_lock, reservation_holds_up_itself_alone)
 	flow_end();
 }
 
-/* What follows a parked operation and names its order is judged behind it, also while the lanes are still wary. */
+/* What follows a parked operation and names its order is judged behind it, also while the lanes still suspect locks. */
 Test(row_lock, call_keeps_its_order)
 {
 	static const struct {

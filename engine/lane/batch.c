@@ -56,7 +56,7 @@ void batch_close(struct lane *l)
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 {
 	op->outcome = outcome;
-	l->held -= op->busy_since_ms != 0;
+	l->parked -= op->busy_since_ms != 0;
 	if (outcome == OUTCOME_REPLAYED)
 		atomic_fetch_add_explicit(&l->shared->metrics.replays, 1, memory_order_relaxed);
 	outbox_put(&l->outbox, op);
@@ -107,9 +107,9 @@ void batch_cut(struct lane *l, size_t count)
  * costs a round: such tries take half of the lane's time at most. */
 static int64_t park_ms(const struct lane *l, const struct op *op, bool twin, int64_t now_ms)
 {
-	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->held;
+	int64_t apart_ms = PARKED_MS + 2 * (int64_t)l->parked;
 
-	if (op->apart)
+	if (op->tried_alone)
 		return apart_ms < APART_MS ? apart_ms : APART_MS;
 	if (twin || now_ms == op->busy_since_ms)
 		return PARKED_MIN_MS;
@@ -134,11 +134,11 @@ static void op_park(struct lane *l, struct op *op, bool twin)
 
 	if (op->busy_since_ms == 0) {
 		op->busy_since_ms = now_ms;
-		l->held++;
+		l->parked++;
 	}
 	locked_ms = now_ms - op->busy_since_ms;
 	if (locked_ms >= STUCK_MS)
-		clock_extend(&l->shared->wary_until_ms, WARY_MS);
+		clock_extend(&l->shared->locks_until_ms, LOCKS_MS);
 	if (locked_ms >= STUCK_MS && now_ms - op->arrived_ms >= LOCKED_MS) {
 		busy_count(BUSY_ROW_LOCKED, op->id);
 		lane_answer(l, op, BUSY);
@@ -392,7 +392,7 @@ static bool batch_has_its_share(const struct lane *l, size_t waiting)
 
 static bool by_itself(const struct op *op)
 {
-	return op->exclusive || op->apart;
+	return op->exclusive || op->tried_alone;
 }
 
 /* Two operations that name one order, as their own or as the one they replace or split, do not meet in a batch: the
@@ -442,8 +442,8 @@ bool batch_take(struct lane *l)
 	size_t     count = 0, room = BATCH_OPS > l->intake->pending_count ? BATCH_OPS - l->intake->pending_count : 0;
 	int        wait_ms = l->intake->pending ? 0 : l->intake->parked ? parked_wait_ms(l) : IDLE_MS;
 
-	if (l->held != l->queue.held)
-		queue_hold(&l->queue, l->held);
+	if (l->parked != l->queue.parked)
+		queue_park(&l->queue, l->parked);
 	if (!l->intake->pending && (l->intake->parked || queue_depth(&l->queue) == 0))
 		outbox_send(&l->outbox); /* the lane may have to wait */
 	if (l->intake->parked && !l->intake->pending && queue_closed(&l->queue))

@@ -1,6 +1,6 @@
-/* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes wary for a while. A wary lane
- * looks at the rows of a batch without waiting before the batch writes, parks the operations whose rows are locked, and
- * goes on with the others. A lock that these looks do not find (a gap, a new code, a table) is found by halving, in
+/* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes suspect locks for a while. They
+ * look at the rows of a batch without waiting before the batch writes, park the operations whose rows are locked, and
+ * go on with the others. A lock that these looks do not find (a gap, a new code, a table) is found by halving, in
  * rounds that wait for no lock. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
@@ -14,11 +14,11 @@
 #include <string.h>
 
 enum {
-	WARY_WAIT_S = 1, /* longest wait for a lock while lanes are wary */
+	LOCKS_WAIT_S = 1, /* longest wait for a lock while lanes suspect some */
 	STUCK = 1 << 12,
 };
 
-/* What of an operation somebody else has locked: the reservation that it changes, the id that it makes. */
+/* Bits of op->locked. ROW: the reservation that the operation changes. ID: the id that it makes. */
 enum { ROW = 1, ID = 2 };
 
 /* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
@@ -232,12 +232,12 @@ static void ids_look(struct lane *l, struct looks *k, bool movements)
 	}
 	if (l->rows.count == 0)
 		return;
-	look_send(k, GLIMPSE, NULL, NULL);
+	look_send(k, DIRTY_READ, NULL, NULL);
 	if (movements)
-		look_send(k, MOVEMENT_GLIMPSE, movement_id_read, l);
+		look_send(k, MOVEMENT_DIRTY_READ, movement_id_read, l);
 	else
-		look_send(k, RESERVATION_GLIMPSE, order_read, l);
-	look_send(k, TXN_END, NULL, NULL); /* the next look is no glimpse */
+		look_send(k, RESERVATION_DIRTY_READ, order_read, l);
+	look_send(k, TXN_END, NULL, NULL); /* the next look is no dirty one */
 }
 
 /* ---- slots */
@@ -363,7 +363,7 @@ static enum db_result slots_look(struct lane *l)
 
 /* ---- how long a round waits */
 
-static void lane_wait(struct lane *l, int wait_s)
+static void lock_wait_set(struct lane *l, int wait_s)
 {
 	if (l->wait_s == wait_s || !db_connected(l->db))
 		return;
@@ -374,19 +374,19 @@ static void lane_wait(struct lane *l, int wait_s)
 }
 
 /* Chooses the wait. A batch that has waited in vain does not wait again. */
-void lane_hurry(struct lane *l)
+void lock_wait_choose(struct lane *l)
 {
-	bool wary = clock_before(&l->shared->wary_until_ms);
+	bool suspects = clock_before(&l->shared->locks_until_ms);
 
-	for (size_t i = 0; wary && i < l->batch.count; i++)
-		l->hasty |= l->batch.ops[i]->unsure;
-	lane_wait(l, l->hasty ? 0 : wary ? WARY_WAIT_S : LOCK_WAIT_S);
+	for (size_t i = 0; suspects && i < l->batch.count; i++)
+		l->no_wait |= l->batch.ops[i]->suspects_lock;
+	lock_wait_set(l, l->no_wait ? 0 : suspects ? LOCKS_WAIT_S : LOCK_WAIT_S);
 }
 
-void lane_rush(struct lane *l, bool rushes)
+void lock_wait_drop(struct lane *l, bool drops)
 {
-	if (l->hasty)
-		lane_wait(l, rushes ? 0 : WARY_WAIT_S);
+	if (l->no_wait)
+		lock_wait_set(l, drops ? 0 : LOCKS_WAIT_S);
 }
 
 /* ---- who has to wait */
@@ -446,18 +446,18 @@ static void locked_park(struct lane *l, bool sweeps)
 	for (size_t i = 0, k = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
-		op->unsure = false; /* the cause is found */
+		op->suspects_lock = false; /* the cause is found */
 		if (k < count && op == kept[k]) {
 			k++;
 			continue;
 		}
 		if (op->locked & ID)
-			clock_extend(&l->shared->glimpse_until_ms, WARY_MS);
+			clock_extend(&l->shared->dirty_until_ms, LOCKS_MS);
 		batch_park(l, op);
 	}
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
 	batch_keep(l, count);
-	l->hasty = false;
+	l->no_wait = false;
 	decide(b);
 }
 
@@ -466,12 +466,12 @@ enum db_result lane_look_out(struct lane *l)
 	struct looks k = {.lane = l};
 	bool         sweeps = false;
 
-	lane_rush(l, false);
+	lock_wait_drop(l, false);
 	k.result = batch_sweeps(l, &sweeps);
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
 		l->batch.ops[i]->locked = 0;
-	if (l->hasty || clock_before(&l->shared->glimpse_until_ms)) {
+	if (l->no_wait || clock_before(&l->shared->dirty_until_ms)) {
 		ids_look(l, &k, false);
 		ids_look(l, &k, true);
 	}
@@ -481,7 +481,7 @@ enum db_result lane_look_out(struct lane *l)
 		k.result = slots_look(l);
 	if (k.result == DB_OK)
 		locked_park(l, sweeps);
-	lane_rush(l, true);
+	lock_wait_drop(l, true);
 	return k.result;
 }
 
@@ -497,16 +497,16 @@ void lane_set_aside(struct lane *l)
 		batch_put_back(l);
 		return;
 	}
-	clock_extend(&l->shared->wary_until_ms, WARY_MS);
-	if (!l->hasty)
+	clock_extend(&l->shared->locks_until_ms, LOCKS_MS);
+	if (!l->no_wait)
 		log_event(LOG_WARN, "rows_locked", "writer=%lld requests=%zu", (long long)l->writer->writer_id,
 		          b->count);
-	for (size_t i = 0; !l->hasty && i < b->count; i++)
-		b->ops[i]->unsure = true;
-	if (l->hasty && b->count > 1)
+	for (size_t i = 0; !l->no_wait && i < b->count; i++)
+		b->ops[i]->suspects_lock = true;
+	if (l->no_wait && b->count > 1)
 		l->limit = b->count / 2;
-	if (l->hasty && b->count == 1) {
-		b->ops[0]->apart = true;
+	if (l->no_wait && b->count == 1) {
+		b->ops[0]->tried_alone = true;
 		batch_park(l, b->ops[0]);
 		b->count = 0;
 	}

@@ -9,10 +9,11 @@ void blocked_close(struct lane *l);
 /* Call after decide(). Parks operations whose rows somebody outside has locked and decides anew on the others. */
 enum db_result lane_look_out(struct lane *l) MUST_CHECK;
 void           lane_set_aside(struct lane *l); /* handles a lock that was not given in time */
-void           lane_hurry(struct lane *l);     /* sets the lock wait at the beginning of a round; l->hasty is false */
-/* Begins (true) or ends the hurry of a round. A round in a hurry waits for no lock, except where SKIP LOCKED is asked:
+/* Sets how long the round that begins waits for a lock, and l->no_wait, which is false before. */
+void lock_wait_choose(struct lane *l);
+/* Ends (true) or allows the waits of a round with l->no_wait, for a while. They are allowed where SKIP LOCKED is asked:
  * MariaDB 10.11 answers that with error 1180 where autocommit and innodb_lock_wait_timeout are 0 and a row is locked.
  */
-void lane_rush(struct lane *l, bool rushes);
+void lock_wait_drop(struct lane *l, bool drops);
 
 #endif

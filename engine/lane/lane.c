@@ -34,7 +34,7 @@
 enum {
 	RECENTS = 1 << 15,
 	DOUBT_ROUNDS = 8,
-	SLOW_MS = 2000, /* lanes are wary so long after a round that took STUCK_MS */
+	SLOW_MS = 2000, /* lanes look for locks so long after a round that took STUCK_MS */
 	HUNG_MS = 4000, /* the database does not answer: not ready */
 };
 
@@ -234,7 +234,7 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 	*verdict = TXN_DONE;
 	if (result == DB_OK)
 		decide(b);
-	if (result == DB_OK && clock_before(&l->shared->wary_until_ms))
+	if (result == DB_OK && clock_before(&l->shared->locks_until_ms))
 		result = lane_look_out(l);
 	if (result == DB_OK)
 		result = batch_make_sure(l);
@@ -372,13 +372,13 @@ static void lane_round(struct lane *l)
 	enum txn_verdict verdict;
 	enum db_result   result;
 
-	l->hasty = false;
-	if (l->wait_s != LOCK_WAIT_S || clock_before(&l->shared->wary_until_ms))
-		lane_hurry(l);
+	l->no_wait = false;
+	if (l->wait_s != LOCK_WAIT_S || clock_before(&l->shared->locks_until_ms))
+		lock_wait_choose(l);
 	result = batch_run(l, &verdict, &now);
 	round_count(l, requests, began_us);
 	if (clock_us() - began_us > STUCK_MS * 1000)
-		clock_extend(&l->shared->wary_until_ms, SLOW_MS); /* perhaps it waited for many rows, none too long */
+		clock_extend(&l->shared->locks_until_ms, SLOW_MS); /* perhaps it waited for many rows, none too long */
 	l->last_failed = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);

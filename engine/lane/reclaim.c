@@ -107,8 +107,9 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 	          db_error(l->db));
 }
 
-/* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds or
- * be at work on one. A hold whose slot is damaged, or locked when the lane is in a hurry, stays and keeps no other. */
+/* Gives all holds back together, and after an undone transaction in halves: others may have swept some of the holds
+ * or be at work on one. A hold whose slot is damaged, or locked when the round waits for no lock, stays and keeps no
+ * other. */
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, struct given *given)
 {
 	enum txn_verdict verdict = TXN_DONE;
@@ -123,7 +124,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 		db_close(l->db);
 		return DB_RETRY;
 	}
-	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->hasty))
+	if (result != DB_OK && result != DB_ERROR && !(result == DB_LOCKED && l->no_wait))
 		return result;
 	if (count == 1) {
 		given->moved |= result == DB_OK && verdict == TXN_MOVED;
@@ -319,9 +320,9 @@ static enum db_result walk_part(struct lane *l, const struct place *end)
 		given = (struct given){0};
 		result = walk_find(l, end, &ids, &found);
 		if (result == DB_OK && ids.count > 0) {
-			lane_rush(l, true);
+			lock_wait_drop(l, true);
 			result = reservation_expire(l, &ids, &given);
-			lane_rush(l, false);
+			lock_wait_drop(l, false);
 		} else if (result == DB_OK && found > 0)
 			usleep(OTHERS_PAUSE_US);
 		counter_add(COUNT_EXPIRED, given.swept);
@@ -378,7 +379,7 @@ enum db_result reclaim_run(struct lane *l)
 	bool           full = false;
 	enum db_result result = DB_OK;
 
-	lane_rush(l, false);
+	lock_wait_drop(l, false);
 	do {
 		if (l->reclaim->walk.skus.count == 0)
 			result = walk_begin(l, since_ms);
@@ -392,6 +393,6 @@ enum db_result reclaim_run(struct lane *l)
 		values_reset(&l->reclaim->walk.skus);
 	if (result == DB_RETRY && db_connected(l->db)) /* somebody else gives these back: their units are read next */
 		result = db_text(l->db, "ROLLBACK", NULL, NULL);
-	lane_rush(l, true);
+	lock_wait_drop(l, true);
 	return result;
 }

@@ -14,7 +14,7 @@
 enum {
 	LOCK_WAIT_S = 2, /* longest wait for a lock, as engine/db/session.sql sets it */
 	STUCK_MS = 500,  /* longer than any lane of Holdfast keeps a row */
-	WARY_MS = 30000, /* lanes look for locked rows this long after a stuck one was met */
+	LOCKS_MS = 30000, /* lanes look for locked rows this long after a stuck one was met */
 };
 
 struct lane {
@@ -39,7 +39,7 @@ struct lane {
 	struct batch   batch;
 	struct intake *intake;
 	struct outbox  outbox;      /* answered operations */
-	size_t         held;        /* parked operations that are not answered yet, wherever they stand */
+	size_t         parked;      /* parked operations that are not answered yet, wherever they stand */
 	size_t         limit;       /* largest size of the next batch; halved while conflicts go on */
 	size_t         lookups_max; /* ids looked up at once; halved where they have many lines */
 	unsigned       failures;    /* failures of the database in a row */
@@ -49,7 +49,7 @@ struct lane {
 	struct hints   *hints;   /* balance.c */
 	struct reclaim *reclaim; /* reclaim.c */
 	struct stuck   *stuck;   /* blocked.c */
-	bool            hasty;   /* the round under way waits for no lock */
+	bool            no_wait; /* the round under way waits for no lock */
 	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
 	struct values rows;    /* rows of a statement */

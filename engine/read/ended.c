@@ -63,7 +63,7 @@ enum db_result ended_look(struct db *db, struct reservation_reader *in)
 	result = txn_ask(db, RESERVATION_PROBE, &fill, row_count, &unlocked);
 	if (result == DB_OK && unlocked < ids.count) {
 		usleep(WRITTEN_US);
-		result = txn_ask(db, GLIMPSE, &fill, NULL, NULL);
+		result = txn_ask(db, DIRTY_READ, &fill, NULL, NULL);
 		if (result == DB_OK)
 			result = holds_read(db, &ids, &written);
 	}
