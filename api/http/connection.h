@@ -58,7 +58,7 @@ struct connection_options {
 	/* Bytes came that are no request (400, 413, 417) or for which there is no room (503). The callee answers at
 	 * once, as the last answer on the connection. */
 	void (*refused)(void *arg, struct handle from, int status, const char *detail);
-	/* No place is free, nor will be soon: a request that can be answered at once may be, as the last one. */
+	/* The pool is full, and no connection is idle or slow. A waiting request may be answered now to make room. */
 	void (*crowded)(void *arg);
 	void *arg;
 };

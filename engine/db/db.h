@@ -102,7 +102,7 @@ void db_end_behind(struct db *db);
 bool db_refused(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
-/* That db_error, of the first connection of this process that found another schema; NULL: none did. A database without
+/* The db_error of the first connection of this process that found another schema; NULL: none did. A database without
  * any schema does not count: somebody may be restoring it. Any thread; the words stay, for no program changes the
  * schema that it needs while it runs. */
 const char *db_other_schema(void);

@@ -128,8 +128,8 @@ static bool batch_doubt(struct lane *l)
 }
 
 /* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
- * expired holds, which are given back, then for the balances, then for the id. Where the look for expired holds goes
- * on with the next batch, the operations that wait for it do, too. */
+ * expired holds, which are given back, then for the balances, then for the id. Where the look for expired holds takes
+ * another batch, the operations that rest on it are put into that one. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;

@@ -10,8 +10,8 @@
 
 #include "engine/log/event_type.h"
 
-/* EVENT_LINES_MAX: more lines of a record are left out: no event of 20 kB has room for them. EVENT_UNITS_MAX: an event
- * of 20 kB has room for so many, whatever their skus are; of short skus for more. */
+/* EVENT_LINES_MAX: lines that a record keeps, for an event of 20 kB has no room for more. EVENT_UNITS_MAX: units of
+ * skus that have room in 20 kB whatever the skus are; short ones leave room for more. */
 enum { EVENT_LINES_MAX = 600, EVENT_UNITS_MAX = 85 };
 #define EVENT_TIME_MAX INT64_C(100000000000) /* ms: 1973 */
 

@@ -177,7 +177,7 @@ static bool has_more(const struct feed_source *s)
 	return s->first < s->count || (s->next <= s->last && !s->gap);
 }
 
-/* The stamps of so many rows that come next are asked for, as far as there are any. */
+/* Asks for the stamps of the next `chunk` rows, or of as many as the writer has. */
 static void source_ask(struct feed_source *s, size_t chunk)
 {
 	uint64_t left = s->last - s->next + 1;
@@ -216,8 +216,8 @@ static uint64_t merged_expect(struct feed_merge *m)
 	return asks ? to->event_no : 0;
 }
 
-/* Asks for the stamps that come next, where a writer has none left, and with them for those that will soon be asked
- * for, and for all pairs that are to be asked for anyhow. */
+/* Once a writer has no stamp left, one trip asks for the next ones of every writer that has used half of its own, and
+ * for all pairs that wait to be asked for. */
 static void stamps_fill(struct feed_merge *m)
 {
 	bool empty = m->pairs.rows > 0;

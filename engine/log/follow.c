@@ -257,7 +257,7 @@ static void give_way(struct follower *f)
 
 /* ---- reading */
 
-/* What was written while there was no connection shows in no look. */
+/* A new connection counts as news: feed_look compares with the look before, and may have missed events meanwhile. */
 static bool connected(struct follower *f)
 {
 	if (db_connected(f->db))
@@ -465,7 +465,7 @@ static void turn(struct follower *f)
 	slice_send(f);
 }
 
-/* All that have come are taken at once: those who were told together come back together. */
+/* The thread takes its whole queue at once: clients that one page has answered come back together. */
 static void *follow_main(void *arg)
 {
 	struct follower *f = arg;

@@ -7,7 +7,7 @@
 #include "engine/shared.h"
 
 struct follower;
-/* So many readers may wait at once: one more, and the one that waits longest is answered. */
+/* waiting_max: readers that may wait at once. When another one comes, the one that waits longest is answered. */
 struct follower *follow_open(struct shared *shared, size_t waiting_max);
 void             follow_close(struct follower *f); /* takes no more, answers all, waits for the thread */
 struct queue    *follow_queue(struct follower *f);

@@ -117,8 +117,8 @@ static void part_lines_insert(struct lane *l)
 }
 
 /* The key that made the first holds the part, too. Both rows are written whatever the first's state and its key's
- * limit: a count that has read the first before the split enters it behind (key_hold_enter), with units that it has no
- * more, unless a row is there. */
+ * limit. Without a row of the first, a count that has read it before the split would enter its old units afterwards
+ * (key_hold_enter passes over orders that have one). */
 static void part_holds_insert(struct lane *l)
 {
 	values_reset(&l->rows);

@@ -146,7 +146,7 @@ static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, con
 
 /* ---- levels */
 
-/* So many units can be taken before the level may change. One that can rise, too, is looked at after every change. */
+/* Units that can leave before the level may fall. 0 where it may rise, too: then every change is looked at. */
 static int64_t units_left(const struct found *a, const struct found *b)
 {
 	int64_t available = a->available < b->available ? a->available : b->available;

@@ -90,7 +90,7 @@ int webhook_options_read(struct webhook_options *o)
 
 /* ---- rows of the database */
 
-/* What the hook has come to goes into its row. A row that is another's by now is left. */
+/* Writes how far the hook has come into its row, unless another deliverer has that row by now. */
 static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
 {
 	int64_t               due_ms = now_ms, oldest_at = hook_oldest(h);
@@ -203,7 +203,7 @@ static bool row_is_there(const struct rows *rows, const struct hook *h)
 	return false;
 }
 
-/* What is deleted, switched off or another's is left, what was claimed is begun. */
+/* Reads the rows of this deliverer: ends hooks whose webhook is gone, off or taken over, begins those just claimed. */
 static enum db_result rows_watch(struct deliverer *d)
 {
 	struct rows    rows = {0};
