@@ -1,6 +1,6 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ enum db_result past_check(struct past *p, struct db *db, struct catalogue *c)
 	enum db_result result;
 
 	catalogue_newest(c, &in.newest);
-	result = txn_ask(db, PAST_READ, &(struct fill){.sku = in.newest.sku_id, .location = in.newest.location_id},
+	result = db_ask(db, PAST_READ, &(struct fill){.sku = in.newest.sku_id, .location = in.newest.location_id},
 	                 check_read, &in);
 	if (result != DB_OK)
 		return result;

@@ -28,7 +28,7 @@ static void claim_read(void *arg, const struct db_row *row)
 static enum db_result claim_look(struct db *db, struct task *task)
 {
 	task->task_id = 0;
-	return txn_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
+	return db_ask(db, TASK_OF_MARK, &(struct fill){.mark = task->mark}, claim_read, task);
 }
 
 static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
@@ -46,7 +46,7 @@ static enum db_result claim_run(struct db *db, struct claimer *claimer, struct t
 
 	task->task_id = 0;
 	task->met_lock = false;
-	result = txn_ask(db, TASK_CLAIM, &fill, claim_read, task);
+	result = db_ask(db, TASK_CLAIM, &fill, claim_read, task);
 	if (task->met_lock && clock_ms() >= claimer->locked_until_ms)
 		claimer->locked_until_ms = clock_ms() + LOCK_MET_MS;
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
@@ -152,7 +152,7 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	for (size_t i = 0; i < count; i++)
 		values_row(&rows, V_TEXT(mine[i]->order_id));
 	in->catalogue = c;
-	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
+	result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
 	reservations_join(in);
 	values_fini(&rows);
 	return result;

@@ -529,7 +529,7 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 		if (!task_rows_find(open, orders[i].order_id))
 			values_row(&rows, V_TEXT(orders[i].order_id));
 	if (rows.count > 0) {
-		result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
+		result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
 		                 reservation_read, &found);
 		reservations_join(&found);
 	}

@@ -6,7 +6,7 @@
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "jobs/complete.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ struct reap {
 
 static enum db_result task_mark(struct reap *r, const struct task *task, bool *ours)
 {
-	enum db_result result = txn_ask(r->db, TASK_REAP,
+	enum db_result result = db_ask(r->db, TASK_REAP,
 	                                &(struct fill){.task = (int64_t)task->task_id,
 	                                               .stale_s = r->reaper->stale_s,
 	                                               .looked_at = r->reaper->looked_at},
@@ -110,7 +110,7 @@ static enum db_result reap_page(struct reap *r, enum statement name, const struc
 	enum db_result result;
 
 	found->count = 0;
-	result = txn_ask(r->db, name, fill, task_row, found);
+	result = db_ask(r->db, name, fill, task_row, found);
 	for (size_t i = 0; result == DB_OK && i < found->count; i++)
 		result = reap_one(r, &found->list[i], marked);
 	return result;
@@ -155,7 +155,7 @@ static void clock_read(void *arg, const struct db_row *row)
 /* A row locked by somebody else is passed over: nobody can free that task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
-	enum db_result result = txn_ask(
+	enum db_result result = db_ask(
 		r->db, TASK_PROLONG,
 		&(struct fill){.from_at = r->reaper->looked_at, .lease_s = GRACE_S, .limit = INT64_MAX}, NULL, NULL);
 
@@ -173,7 +173,7 @@ static enum db_result reaper_look(struct reap *r)
 	enum db_result result;
 	bool           away;
 
-	result = txn_ask(r->db, TASK_CLOCK, NULL, clock_read, &now_at);
+	result = db_ask(r->db, TASK_CLOCK, NULL, clock_read, &now_at);
 	if (result != DB_OK)
 		return result;
 	now_ms = clock_ms();
@@ -202,7 +202,7 @@ static void ahead_read(void *arg, const struct db_row *row)
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
 	values_reset(found);
-	return txn_ask(db, find, &(struct fill){.limit = AHEAD}, ahead_read, found);
+	return db_ask(db, find, &(struct fill){.limit = AHEAD}, ahead_read, found);
 }
 
 /* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */
@@ -217,7 +217,7 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 		result = ahead_page(db, find, &found);
 		if (result != DB_OK || found.rows == 0)
 			break;
-		result = txn_ask(db, change, &(struct fill){.rows = &found}, NULL, NULL);
+		result = db_ask(db, change, &(struct fill){.rows = &found}, NULL, NULL);
 		if (result == DB_OK)
 			*changed += db_changed(db);
 	} while (result == DB_OK && found.rows >= AHEAD && *changed > before);

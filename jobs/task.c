@@ -92,7 +92,7 @@ static void task_row(void *arg, const struct db_row *row)
 
 static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
 {
-	return txn_ask(db, name, fill, task_row, in);
+	return db_ask(db, name, fill, task_row, in);
 }
 
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
@@ -119,7 +119,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	enum db_result result;
 
 	*in = (struct reservation_reader){.catalogue = c};
-	result = txn_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, reservation_read, in);
+	result = db_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, reservation_read, in);
 	reservations_join(in);
 	return result;
 }
@@ -178,7 +178,7 @@ static enum db_result lost_find(struct db *db, struct catalogue *c, struct task_
 		task_lost_add(a, released.list[i]->order_id);
 	reservations_free(released.list, released.count);
 	return result == DB_OK
-	               ? txn_ask(db, TASK_LOST_FIND, &(struct fill){.task = (int64_t)a->task.task_id}, lost_read, a)
+	               ? db_ask(db, TASK_LOST_FIND, &(struct fill){.task = (int64_t)a->task.task_id}, lost_read, a)
 	               : result;
 }
 

@@ -5,7 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/checks.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/db/writer.h"
 #include "engine/log/keeping.h"
 #include "engine/read/census.h"
@@ -149,7 +149,7 @@ static void load_look(struct worker *w)
 
 	if (passed_ms < LOAD_MS)
 		return;
-	if (txn_ask(w->db, LANES_WORK, NULL, load_read, &ops) == DB_OK) {
+	if (db_ask(w->db, LANES_WORK, NULL, load_read, &ops) == DB_OK) {
 		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
 		w->load_ops = ops;
 		w->load_ms = now_ms;

@@ -1,6 +1,6 @@
 /* test_events_keep.c - how long events are kept: the setting, the removal of older ones, writers that end. */
 #include "engine/base/clock.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/db/writer.h"
 #include "engine/log/keeping.h"
 #include "schema/migrate.h"
@@ -267,7 +267,7 @@ Test(events_keep, clocks_that_were_ahead)
 	tables_open();
 	writer_make(1, 1000, 60);
 	sql(AHEAD "event_no <= 100");
-	cr_expect_eq(txn_ask(s.db, EVENT_FIGURES, NULL, age_read, &age_ms), DB_OK);
+	cr_expect_eq(db_ask(s.db, EVENT_FIGURES, NULL, age_read, &age_ms), DB_OK);
 	cr_expect(age_ms >= 959000 && age_ms < 1100000, "%lld", (long long)age_ms);
 	writer_make(2, 5000, WEEK_S + 60);
 	sql(AHEAD "writer_id = 2 AND (event_no <= 1700 OR event_no BETWEEN 2000 AND 2100)");
@@ -419,7 +419,7 @@ Test(events_keep, writers_are_given_back)
 
 static void purge_writers(void)
 {
-	cr_expect_eq(txn_ask(s.db, WRITER_PURGE, NULL, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_expect_eq(db_ask(s.db, WRITER_PURGE, NULL, NULL, NULL), DB_OK, "%s", db_error(s.db));
 }
 
 /* A cursor may have a place for a writer as long as events are kept after its end. */

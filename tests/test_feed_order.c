@@ -455,7 +455,7 @@ static void *connection_run(void *arg)
 	while (!ending) {
 		struct reservation_reader in = {.catalogue = catalogue};
 
-		if (txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, reservation_read, &in) ==
+		if (db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, reservation_read, &in) ==
 		    DB_OK) {
 			reservations_join(&in);
 			extend(db, in.list[0], 1000 + (unsigned)rand_r(dice) % 80000);

@@ -4,7 +4,6 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/prepared.h"
-#include "engine/db/statement.h"
 
 #include <errmsg.h>
 #include <fcntl.h>
@@ -459,6 +458,18 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	return run(db, sql, strlen(sql), each, arg);
+}
+
+enum db_result db_ask(struct db *db, enum statement name, const struct fill *fill,
+                      void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	statement_add(&sql, name, fill);
+	result = db_run(db, &sql, each, arg);
+	text_fini(&sql);
+	return result;
 }
 
 /* ---- the schema */

@@ -6,7 +6,7 @@
 #define DB_H
 
 #include "engine/db/url.h"
-#include "engine/db/values.h"
+#include "engine/db/statement.h"
 
 /* The result of a statement: the classes of the MariaDB error codes, decided in db.c and nowhere else. */
 enum db_result {
@@ -70,6 +70,9 @@ enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *
                       void *arg) MUST_CHECK;
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
                        void *arg) MUST_CHECK;
+/* The same with a named statement; `fill` as for statement_add. */
+enum db_result db_ask(struct db *db, enum statement name, const struct fill *fill,
+                      void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 
 /* ---- several statements in one trip: sent one behind the other, then answered in that order. The server does not stop
  * at a statement that fails: it runs those behind it all the same. At most DB_AHEAD may wait for their answers, and

@@ -158,7 +158,7 @@ void txn_begin_fenced(struct txn *t, struct db *db, const struct txn_fence *fenc
 	db_begin(db);
 	if (isolation == REPEATABLE_READ) {
 		fence->waits(fence->arg);
-		t->result = txn_ask(db, TXN_REPEATABLE, NULL, NULL, NULL);
+		t->result = db_ask(db, TXN_REPEATABLE, NULL, NULL, NULL);
 	}
 	txn_run(t, fence->enter, &(struct fill){.rows = &fence->values});
 	txn_expect(t, 1, TXN_FENCED);
@@ -248,16 +248,4 @@ enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict)
 void txn_fini(struct txn *t)
 {
 	text_fini(&t->sql);
-}
-
-enum db_result txn_ask(struct db *db, enum statement name, const struct fill *fill,
-                       void (*each)(void *arg, const struct db_row *row), void *arg)
-{
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, each, arg);
-	text_fini(&sql);
-	return result;
 }

@@ -94,8 +94,4 @@ void txn_wait(struct txn *t); /* waits for the answers to all sent steps; fenced
 enum db_result txn_commit(struct txn *t, enum txn_verdict *verdict) MUST_CHECK;
 void           txn_fini(struct txn *t); /* frees the memory that a fenced transaction keeps for the next one */
 
-/* Runs a statement by itself, outside of a transaction. */
-enum db_result txn_ask(struct db *db, enum statement name, const struct fill *fill,
-                       void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
-
 #endif

@@ -17,18 +17,6 @@ static void writer_read(void *arg, const struct db_row *row)
 	w->logs = db_int(row, 5) != 0;
 }
 
-static enum db_result ask(struct db *db, enum statement name, const struct fill *fill,
-                          void (*each)(void *arg, const struct db_row *row))
-{
-	struct text    sql = {0};
-	enum db_result result;
-
-	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, each, db_writer(db));
-	text_fini(&sql);
-	return result;
-}
-
 enum db_result writer_enter(struct db *db, unsigned slot)
 {
 	struct db_writer *w = db_writer(db);
@@ -37,12 +25,13 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 	if (w->epoch)
 		return DB_OK;
 	if (w->mark)
-		result = ask(db, WRITER_RAISE, &(struct fill){.writer = w->writer_id, .mark = w->mark}, writer_read);
+		result = db_ask(db, WRITER_RAISE, &(struct fill){.writer = w->writer_id, .mark = w->mark}, writer_read,
+		                w);
 	if (result != DB_OK || w->epoch)
 		return result;
 	random_bytes(&w->mark, sizeof(w->mark));
 	w->mark &= INT64_MAX;
-	result = ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read);
+	result = db_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read, w);
 	assert(result != DB_OK || (w->writer_id > 0 && w->epoch > 0));
 	return result;
 }
@@ -54,7 +43,7 @@ static enum db_result writer_tell(struct db *db, enum statement name)
 
 	if (!w->epoch)
 		return DB_OK;
-	return ask(db, name, &(struct fill){.writer = w->writer_id, .mark = w->mark, .epoch = w->epoch}, NULL);
+	return db_ask(db, name, &(struct fill){.writer = w->writer_id, .mark = w->mark, .epoch = w->epoch}, NULL, NULL);
 }
 
 enum db_result writer_touch(struct db *db)

@@ -6,7 +6,7 @@
 #include "engine/log/event_walk.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void log_read(void *arg, const struct db_row *row)
 enum db_result event_log_read(struct db *db, struct event_log *log)
 {
 	*log = (struct event_log){0};
-	return txn_ask(db, WALK_LOG, NULL, log_read, log);
+	return db_ask(db, WALK_LOG, NULL, log_read, log);
 }
 
 /* ---- looks */
@@ -121,9 +121,9 @@ enum db_result event_walk_look(struct event_walk *w)
 
 	w->passed = INT64_MAX;
 	w->second = false;
-	result = txn_ask(w->db, WALK_HEADS, NULL, head_read, w);
+	result = db_ask(w->db, WALK_HEADS, NULL, head_read, w);
 	w->second = true;
-	return result == DB_OK ? txn_ask(w->db, WALK_HEADS, NULL, head_read, w) : result;
+	return result == DB_OK ? db_ask(w->db, WALK_HEADS, NULL, head_read, w) : result;
 }
 
 /* ---- pages */
@@ -144,7 +144,7 @@ static enum db_result page_fill(struct event_walk *w, struct source *s)
 
 	s->count = s->next = 0;
 	text_reset(&s->bytes);
-	result = txn_ask(w->db, WALK_PAGE,
+	result = db_ask(w->db, WALK_PAGE,
 	                 &(struct fill){.writer = s->writer_id,
 	                                .after_id = (int64_t)s->passed_no,
 	                                .until_id = (int64_t)s->end_no,
@@ -179,7 +179,7 @@ static enum db_result source_ready(struct event_walk *w, struct source *s, bool 
 	if (s->next < s->count && s->rows[s->next].event_no == s->passed_no + 1)
 		return DB_OK;
 	*missing = true;
-	return txn_ask(w->db, WALK_HEADS, NULL, floor_read, w);
+	return db_ask(w->db, WALK_HEADS, NULL, floor_read, w);
 }
 
 /* ---- rows */

@@ -2,7 +2,7 @@
 #include "engine/log/feed.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/log/feed_merge.h"
 
 #include <pthread.h>
@@ -243,7 +243,7 @@ static void names_ask(struct look *l, enum statement name, struct values *number
 		if (i == 0 || numbers->list[i].number != numbers->list[i - 1].number)
 			values_row(&page, numbers->list[i]);
 		if (page.rows == NAMES_MAX || (i + 1 == numbers->count && page.rows > 0)) {
-			l->result = txn_ask(l->db, name, &(struct fill){.rows = &page}, each, arg);
+			l->result = db_ask(l->db, name, &(struct fill){.rows = &page}, each, arg);
 			values_reset(&page);
 		}
 	}
@@ -334,9 +334,9 @@ static void page_keep(struct look *l)
 {
 	bool durable = false;
 
-	l->result = txn_ask(l->db, FEED_IS_DURABLE, NULL, durable_read, &durable);
+	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, durable_read, &durable);
 	if (l->result == DB_OK && !durable)
-		l->result = txn_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
+		l->result = db_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
 }
 
 /* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */
@@ -396,7 +396,7 @@ static void seen_read(void *arg, const struct db_row *row)
 enum db_result feed_look(struct feed *f, struct db *db, bool *news)
 {
 	struct seen    now = {0};
-	enum db_result result = txn_ask(db, FEED_LOOK, NULL, seen_read, &now);
+	enum db_result result = db_ask(db, FEED_LOOK, NULL, seen_read, &now);
 
 	*news = false;
 	if (result != DB_OK)

@@ -128,7 +128,7 @@ static void stamp_read(void *arg, const struct db_row *row)
 static void pairs_ask(struct feed_merge *m)
 {
 	if (m->result == DB_OK && m->pairs.rows > 0)
-		m->result = txn_ask(m->db, FEED_STAMPS, &(struct fill){.rows = &m->pairs}, stamp_read, m);
+		m->result = db_ask(m->db, FEED_STAMPS, &(struct fill){.rows = &m->pairs}, stamp_read, m);
 	values_reset(&m->pairs);
 }
 
@@ -504,7 +504,7 @@ static void rows_fetch(struct feed_merge *m)
 		m->in_snapshot = false;
 	}
 	if (m->result == DB_OK && missing.rows > 0)
-		m->result = txn_ask(m->db, FEED_ROWS, &(struct fill){.rows = &missing}, row_read, m);
+		m->result = db_ask(m->db, FEED_ROWS, &(struct fill){.rows = &missing}, row_read, m);
 	values_fini(&missing);
 	for (size_t i = from; i < m->rows.count; i++) {
 		bytes += m->rows.list[i].len;

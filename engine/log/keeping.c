@@ -4,8 +4,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/options.h"
+#include "engine/db/db.h"
 #include "engine/db/retry.h"
-#include "engine/db/txn.h"
 
 /* PIECE: rows of a piece. */
 enum { PIECE = 1000 };
@@ -30,7 +30,7 @@ static enum db_result pieces_remove(struct db *db, struct values *writers, int64
 	for (size_t i = 0; i < count && (i == 0 || clock_ms() < until_ms); i++) {
 		int64_t gone = 0, writer = writers->list[i].number;
 
-		result = txn_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, number_read, &gone);
+		result = db_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, number_read, &gone);
 		if (result == DB_LOCKED || result == DB_RETRY)
 			continue;
 		if (result != DB_OK)
@@ -47,7 +47,7 @@ enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed)
 {
 	struct values  writers = {0};
 	int64_t        until_ms = clock_ms() + budget_ms;
-	enum db_result result = txn_ask(db, KEEP_PAGE, NULL, writer_read, &writers);
+	enum db_result result = db_ask(db, KEEP_PAGE, NULL, writer_read, &writers);
 
 	while (result == DB_OK && writers.rows > 0) {
 		result = pieces_remove(db, &writers, until_ms, removed);
@@ -61,10 +61,10 @@ enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed)
 enum db_result keeping_writers(struct db *db)
 {
 	struct values  silent = {0};
-	enum db_result result = txn_ask(db, WRITERS_SILENT, NULL, writer_read, &silent);
+	enum db_result result = db_ask(db, WRITERS_SILENT, NULL, writer_read, &silent);
 
 	if (result == DB_OK && silent.rows > 0)
-		result = txn_ask(db, WRITERS_END, &(struct fill){.rows = &silent}, NULL, NULL);
+		result = db_ask(db, WRITERS_END, &(struct fill){.rows = &silent}, NULL, NULL);
 	values_fini(&silent);
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
@@ -91,7 +91,7 @@ enum db_result keeping_set(struct db *db, int64_t days)
 
 	assert(days >= 0 && days <= KEEP_DAYS_MAX);
 	do {
-		result = txn_ask(db, KEEP_SET, &(struct fill){.keep_days = days}, setting_read, &before);
+		result = db_ask(db, KEEP_SET, &(struct fill){.keep_days = days}, setting_read, &before);
 		removed = 0;
 		if (result == DB_OK && (before.kept || days == 0))
 			result = keeping_pass(db, REMOVE_MS, &removed);

@@ -1,6 +1,6 @@
 /* touched.c - see touched.h. */
 #include "engine/log/touched.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/log/feed.h"
 #include "engine/log/feed_merge.h"
 
@@ -58,7 +58,7 @@ static enum db_result lines_read(struct look *l, struct db *db, enum statement n
                                  const struct values *ids)
 {
 	l->type = type;
-	return ids->rows > 0 ? txn_ask(db, name, &(struct fill){.rows = ids}, line_read, l) : DB_OK;
+	return ids->rows > 0 ? db_ask(db, name, &(struct fill){.rows = ids}, line_read, l) : DB_OK;
 }
 
 enum db_result touched_read(struct db *db, const char *after, const struct touched_ear *ear, struct touched *out,

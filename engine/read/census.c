@@ -2,7 +2,7 @@
 #include "engine/read/census.h"
 #include "engine/base/clock.h"
 #include "engine/base/counters.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 
 #include <string.h>
 
@@ -57,11 +57,11 @@ static void levels_read(void *arg, const struct db_row *row)
 bool census_read(struct db *db, struct census *out)
 {
 	*out = (struct census){.counted_ms = clock_boot_ms()};
-	return txn_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
-	       txn_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
-	       txn_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
-	       txn_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
-	       txn_ask(db, LEVELS_BEHIND, NULL, levels_read, out) == DB_OK;
+	return db_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
+	       db_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
+	       db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
+	       db_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
+	       db_ask(db, LEVELS_BEHIND, NULL, levels_read, out) == DB_OK;
 }
 
 /* ---- counters of processes without /metrics */
@@ -81,7 +81,7 @@ void census_leave(struct db *db)
 		values_row(&rows, V_TEXT(name), V_INT(left[c]));
 	}
 	if (rows.count > 0)
-		result = txn_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);
+		result = db_ask(db, COUNTERS_LEAVE, &(struct fill){.rows = &rows}, NULL, NULL);
 	/* An unknown outcome counts as done: rather too little than twice. */
 	for (int c = 0; c < COUNTERS && result != DB_OK && result != DB_UNKNOWN; c++)
 		counter_add((enum counter)c, left[c]);
@@ -102,7 +102,7 @@ static void counters_take_over(struct db *db)
 {
 	int64_t taken[COUNTERS] = {0};
 
-	if (txn_ask(db, COUNTERS_TAKE, NULL, left_read, taken) == DB_OK)
+	if (db_ask(db, COUNTERS_TAKE, NULL, left_read, taken) == DB_OK)
 		for (int c = 0; c < COUNTERS; c++)
 			counter_add((enum counter)c, taken[c]);
 }

@@ -2,7 +2,7 @@
  * has passed (`is_kept`). Where the row is locked, an uncommitted read tells a change under which the hold lives on
  * from a sweep, a claim and a stranger's lock, behind all of which it is over. */
 #include "engine/read/ended.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static void row_count(void *arg, const struct db_row *row)
 
 static enum db_result holds_read(struct db *db, const struct values *ids, struct reservation_reader *in)
 {
-	enum db_result result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, in);
+	enum db_result result = db_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, in);
 
 	reservations_join(in);
 	return result;
@@ -60,10 +60,10 @@ enum db_result ended_look(struct db *db, struct reservation_reader *in)
 			values_row(&ids, V_INT(in->list[i]->reservation_id));
 	if (ids.count == 0)
 		return DB_OK;
-	result = txn_ask(db, RESERVATION_PROBE, &fill, row_count, &unlocked);
+	result = db_ask(db, RESERVATION_PROBE, &fill, row_count, &unlocked);
 	if (result == DB_OK && unlocked < ids.count) {
 		usleep(WRITTEN_US);
-		result = txn_ask(db, DIRTY_READ, &fill, NULL, NULL);
+		result = db_ask(db, DIRTY_READ, &fill, NULL, NULL);
 		if (result == DB_OK)
 			result = holds_read(db, &ids, &written);
 	}

@@ -1,7 +1,7 @@
 /* key.c - see key.h. */
 #include "engine/read/key.h"
 #include "engine/base/clock.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 
 enum { OVER_PAGE = 1000, OVER_PAGES = 5, OPEN_PAGE = 5000 };
 
@@ -13,7 +13,7 @@ static enum db_result names_note(struct db *db, const struct key_count *k)
 	for (size_t i = 0; i < k->count; i++) {
 		values_row(&rows, V_INT(k->keys[i].key_id), V_TEXT(k->keys[i].name), V_CLOCK);
 	}
-	result = txn_ask(db, KEY_NOTE, &(struct fill){.rows = &rows}, NULL, NULL);
+	result = db_ask(db, KEY_NOTE, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);
 	return result;
 }
@@ -48,9 +48,9 @@ static enum db_result missing_enter(struct db *db, struct key_count *k, const st
 		                          .offset = OPEN_PAGE};
 		struct hold_place next = {0};
 
-		result = txn_ask(db, KEY_HOLD_PAGE, &page, place_read, &next);
+		result = db_ask(db, KEY_HOLD_PAGE, &page, place_read, &next);
 		if (result == DB_OK)
-			result = txn_ask(db, KEY_HOLD_ENTER, &page, NULL, NULL);
+			result = db_ask(db, KEY_HOLD_ENTER, &page, NULL, NULL);
 		if (result == DB_OK)
 			k->next = next;
 	} while (result == DB_OK && k->anew && k->next.id);
@@ -70,7 +70,7 @@ static enum db_result units_count(struct db *db, struct key_count *k)
 	if (rows.count > 0)
 		result = missing_enter(db, k, &rows);
 	if (rows.count > 0 && result == DB_OK)
-		result = txn_ask(db, KEY_HOLD_COUNT, &(struct fill){.rows = &rows}, units_read, k);
+		result = db_ask(db, KEY_HOLD_COUNT, &(struct fill){.rows = &rows}, units_read, k);
 	values_fini(&rows);
 	return result;
 }
@@ -84,11 +84,11 @@ static void id_read(void *arg, const struct db_row *row)
 static bool over_remove(struct db *db)
 {
 	struct values ids = {0};
-	bool          ok = txn_ask(db, KEY_HOLD_OVER, &(struct fill){.limit = OVER_PAGE}, id_read, &ids) == DB_OK;
+	bool          ok = db_ask(db, KEY_HOLD_OVER, &(struct fill){.limit = OVER_PAGE}, id_read, &ids) == DB_OK;
 	bool          full = ids.count == OVER_PAGE;
 
 	if (ok && ids.count > 0)
-		ok = txn_ask(db, KEY_HOLD_REMOVE, &(struct fill){.rows = &ids}, NULL, NULL) == DB_OK;
+		ok = db_ask(db, KEY_HOLD_REMOVE, &(struct fill){.rows = &ids}, NULL, NULL) == DB_OK;
 	values_fini(&ids);
 	return ok && full;
 }

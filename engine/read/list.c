@@ -3,7 +3,7 @@
 #include "engine/read/list.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/read/cursor.h"
 #include "engine/read/ended.h"
 #include "engine/read/totals.h"
@@ -24,7 +24,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 
 	for (size_t i = 0; i < count; i++)
 		values_row(&ids, V_TEXT(ops[i]->id));
-	result = txn_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
+	result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
 	reservations_join(&in);
 	if (result == DB_OK)
 		result = ended_look(db, &in);
@@ -50,7 +50,7 @@ enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)
 	enum db_result         result;
 
 	values_row(&ids, V_TEXT(op->id));
-	result = txn_ask(db, MOVEMENT_FIND, &(struct fill){.rows = &ids}, movement_read, &in);
+	result = db_ask(db, MOVEMENT_FIND, &(struct fill){.rows = &ids}, movement_read, &in);
 	movements_join(&in);
 	op->outcome = NO_MOVEMENT;
 	for (size_t i = 0; i < in.count; i++) {
@@ -82,7 +82,7 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 		op->outcome = BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
-	result = txn_ask(db, MOVEMENT_LIST,
+	result = db_ask(db, MOVEMENT_LIST,
 	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1},
 	                 movement_read, &in);
 	movements_join(&in);
@@ -158,7 +158,7 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
 		fill.lapsed = part->lapsed;
 		name = part->tasked ? RESERVATION_LIST_TASKED : RESERVATION_LIST_WAITING;
 	}
-	return txn_ask(db, name, &fill, key_read, keys);
+	return db_ask(db, name, &fill, key_read, keys);
 }
 
 /* Until the page is full, the part ends or the walk is long enough. As many rows as the page lacks come first, because
@@ -254,7 +254,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 
 	for (size_t i = 0; i < keys->count; i++)
 		values_row(&ids, V_INT(keys->list[i].id));
-	result = txn_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
+	result = db_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
 	reservations_join(&in);
 	if (result == DB_OK)
 		result = ended_look(db, &in);
@@ -292,7 +292,7 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 
 	if (result == DB_OK && code && !catalogue_location(c, code)) {
 		values_row(&codes, V_TEXT(code));
-		result = txn_ask(db, LOCATION_FIND, &(struct fill){.rows = &codes}, location_read, c);
+		result = db_ask(db, LOCATION_FIND, &(struct fill){.rows = &codes}, location_read, c);
 		values_fini(&codes);
 	}
 	sku = catalogue_sku(c, op->lines[0].sku_code);

@@ -2,7 +2,7 @@
 #include "engine/read/totals.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/read/cursor.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 			if (!catalogue_sku(c, ops[i]->lines[k].sku_code))
 				values_row(&codes, V_TEXT(ops[i]->lines[k].sku_code));
 	if (codes.count > 0)
-		result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, code_read, c);
+		result = db_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, code_read, c);
 	values_fini(&codes);
 	return result;
 }
@@ -122,7 +122,7 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 
 	if (ids->count == 0)
 		return DB_OK;
-	result = txn_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
+	result = db_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)
@@ -186,7 +186,7 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	}
 	code[len] = '\0';
 	op->lines_count = 0;
-	result = txn_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
+	result = db_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
 	                 listed_read, &in);
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);

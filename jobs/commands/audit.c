@@ -15,7 +15,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/catalogue.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "jobs/commands/audit_events.h"
 #include "jobs/commands/database.h"
 
@@ -290,7 +290,7 @@ static void page_read(void *arg, const struct db_row *row)
 
 static enum db_result page_find(struct audit *a, const struct walk *walk, int64_t low, int64_t count, struct page *page)
 {
-	return txn_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
+	return db_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
 }
 
 static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
@@ -433,7 +433,7 @@ static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 	enum db_result result;
 
 	values_row(&rows, V_TEXT(code));
-	result = txn_ask(db, SKU_FIND, &(struct fill){.rows = &rows}, sku_read, sku_id);
+	result = db_ask(db, SKU_FIND, &(struct fill){.rows = &rows}, sku_read, sku_id);
 	values_fini(&rows);
 	return result;
 }

@@ -13,7 +13,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/log/event_walk.h"
 
 #include <stdio.h>
@@ -421,9 +421,9 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 	enum db_result     result = DB_OK;
 
 	for (; result == DB_OK && page.keys == KEYS; low = page.last) {
-		result = txn_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, page_read, &page);
+		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, page_read, &page);
 		if (result == DB_OK && page.keys > 0)
-			result = txn_ask(
+			result = db_ask(
 				a->db, read,
 				&(struct fill){.after_id = low, .until_id = page.last, .stamp_min = a->log.since + 1},
 				row_read, &in);
@@ -477,7 +477,7 @@ static enum db_result doubts_read(struct events_audit *a, bool is_movement)
 		}
 		if (ids.rows == 0 || (s && ids.rows < NAMED))
 			continue;
-		result = txn_ask(a->db, is_movement ? AUDITED_MOVEMENTS_NAMED : AUDITED_RESERVATIONS_NAMED,
+		result = db_ask(a->db, is_movement ? AUDITED_MOVEMENTS_NAMED : AUDITED_RESERVATIONS_NAMED,
 		                 &(struct fill){.rows = &ids}, row_read, &in);
 		if (result == DB_OK)
 			row_end(&in);

@@ -221,7 +221,7 @@ static enum db_result kick_list(struct db *db, struct catalogue *c, enum stateme
 	do {
 		reservations_free(in->list, in->count);
 		*in = (struct reservation_reader){.catalogue = c};
-		result = txn_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, reservation_read, in);
+		result = db_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, reservation_read, in);
 		reservations_join(in);
 		if (result == DB_OK)
 			result = kick(db, in, kicked, &verdict);
@@ -244,7 +244,7 @@ static int kick_all(struct db *db, struct catalogue *c, int64_t *kicked)
 	*kicked = 0;
 	do {
 		values_reset(&ids);
-		result = txn_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+		result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
 		if (result == DB_OK && ids.rows > 0)
 			result = kick_list(db, c, RESERVATION_BY_ID, &ids, &in, &of_page);
 		if (result == DB_OK && ids.rows > 0)
@@ -351,10 +351,10 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 static enum db_result purge_tasks(struct db *db, struct purge *p)
 {
 	const struct fill fill = {.rows = &p->ids};
-	enum db_result    result = txn_ask(db, PURGE_TASKS_LOST, &fill, NULL, NULL);
+	enum db_result    result = db_ask(db, PURGE_TASKS_LOST, &fill, NULL, NULL);
 
 	if (result == DB_OK)
-		result = txn_ask(db, PURGE_TASKS, &fill, NULL, NULL);
+		result = db_ask(db, PURGE_TASKS, &fill, NULL, NULL);
 	if (result == DB_OK)
 		p->removed += db_changed(db);
 	return result;
@@ -371,7 +371,7 @@ static enum db_result purge_events(struct db *db, struct purge *p)
 		before = p->removed;
 		result = keeping_pass(db, BUDGET_MS, &p->removed);
 	} while (result == DB_OK && p->removed > before);
-	return result == DB_OK ? txn_ask(db, WRITER_PURGE, NULL, NULL, NULL) : result;
+	return result == DB_OK ? db_ask(db, WRITER_PURGE, NULL, NULL, NULL) : result;
 }
 
 /* A batch that lost a conflict with the service was undone, and is done again. */
@@ -396,7 +396,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 	do {
 		p->seen = 0;
 		values_reset(&p->ids);
-		result = txn_ask(db, page,
+		result = db_ask(db, page,
 		                 &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
 		                 purge_read, p);
 		if (result == DB_OK && p->ids.count > 0)

@@ -1,7 +1,7 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/commands/stats.h"
 #include "engine/base/json.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/read/census.h"
 #include "jobs/commands/database.h"
 #include "jobs/reap.h"
@@ -80,7 +80,7 @@ static int stats_act(struct db *db, void *arg)
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	if (txn_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
+	if (db_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;

@@ -9,8 +9,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/db/db.h"
 #include "engine/db/retry.h"
-#include "engine/db/txn.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/commands/database.h"
@@ -71,7 +71,7 @@ static void number_read(void *arg, const struct db_row *row)
 static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
 {
 	*number = 0;
-	return txn_ask(db, name, NULL, number_read, number);
+	return db_ask(db, name, NULL, number_read, number);
 }
 
 static void lines_print(void *arg, const struct db_row *row)
@@ -92,7 +92,7 @@ static int grants_print(struct tune *t, const char *why)
 	int status = EXIT_CONFIG;
 
 	say("tune works in a database of its own, which this account may not make (%s). An administrator runs:", why);
-	if (txn_ask(t->db, TUNE_GRANTS, NULL, lines_print, NULL) != DB_OK)
+	if (db_ask(t->db, TUNE_GRANTS, NULL, lines_print, NULL) != DB_OK)
 		status = trouble(t->db);
 	return status;
 }
@@ -229,7 +229,7 @@ static void waits_read(void *arg, const struct db_row *row)
 
 static bool waits_find(struct tune *t, struct waits *w)
 {
-	return txn_ask(t->db, TUNE_WAITS, NULL, waits_read, w) == DB_OK;
+	return db_ask(t->db, TUNE_WAITS, NULL, waits_read, w) == DB_OK;
 }
 
 /* Measures a window between a warm-up and the answers that are still to come. */

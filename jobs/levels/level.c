@@ -63,7 +63,7 @@ static enum db_result look_read(struct db *db, const struct values *rows, struct
 	enum db_result result;
 
 	l->count = 0;
-	result = txn_ask(db, LEVEL_LOOK, &(struct fill){.rows = rows}, found_read, l);
+	result = db_ask(db, LEVEL_LOOK, &(struct fill){.rows = rows}, found_read, l);
 	qsort(l->list, l->count, sizeof(*l->list), found_order);
 	return result;
 }
@@ -233,11 +233,11 @@ static enum db_result list_read(struct db *db, struct watch_claim *claim, enum s
 
 	do {
 		in.count = 0;
-		result = txn_ask(db, name,
+		result = db_ask(db, name,
 		                 &(struct fill){.sku = in.sku_id, .location = in.location_id, .limit = PAGE},
 		                 listed_read, &in);
 		if (result == DB_OK)
-			result = txn_ask(db, WATCH_KEEP, &keep, NULL, NULL);
+			result = db_ask(db, WATCH_KEEP, &keep, NULL, NULL);
 		if (result == DB_OK && db_changed(db) == 0)
 			claim->fence = 0;
 	} while (result == DB_OK && claim->fence && in.count == PAGE);
@@ -278,7 +278,7 @@ enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const
 	assert(count > 0 && count <= PAGE);
 	for (size_t i = 0; i < count; i++)
 		values_row(&ids, V_INT(skus[i]));
-	result = txn_ask(db, UNITS_LOOK, &(struct fill){.rows = &ids}, units_read, units);
+	result = db_ask(db, UNITS_LOOK, &(struct fill){.rows = &ids}, units_read, units);
 	for (size_t i = 0; i < units->count; i += EVENT_UNITS_MAX)
 		event_stock(&changes, units->list + i,
 		            units->count - i < EVENT_UNITS_MAX ? units->count - i : EVENT_UNITS_MAX);

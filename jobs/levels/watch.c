@@ -10,7 +10,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/db/writer.h"
 #include "engine/log/feed.h"
 #include "engine/log/touched.h"
@@ -163,12 +163,12 @@ static void row_read(void *arg, const struct db_row *row)
 static enum db_result claim_try(struct watch *w)
 {
 	struct fill    fill = {.task = w->claim.task_id, .lease_s = LEASE_S};
-	enum db_result result = txn_ask(w->db, WATCH_CLAIM, &fill, NULL, NULL);
+	enum db_result result = db_ask(w->db, WATCH_CLAIM, &fill, NULL, NULL);
 
 	if (result != DB_OK || db_changed(w->db) == 0)
 		return result;
 	claim_forget(w);
-	result = txn_ask(w->db, WATCH_READ, &fill, row_read, w);
+	result = db_ask(w->db, WATCH_READ, &fill, row_read, w);
 	if (result != DB_OK || w->claim.fence == 0)
 		return result;
 	w->more = true;
@@ -182,7 +182,7 @@ static enum db_result claim_try(struct watch *w)
 static enum db_result claim_keep(struct watch *w)
 {
 	bool           saves = w->unsaved && is_settled(w);
-	enum db_result result = txn_ask(w->db, WATCH_KEEP,
+	enum db_result result = db_ask(w->db, WATCH_KEEP,
 	                                &(struct fill){.task = w->claim.task_id,
 	                                               .fence = w->claim.fence,
 	                                               .lease_s = LEASE_S,
@@ -195,7 +195,7 @@ static enum db_result claim_keep(struct watch *w)
 	w->unsaved &= !saves;
 	w->late = w->unsaved;
 	if (db_changed(w->db) == 1)
-		result = txn_ask(w->db, WATCH_READ, &(struct fill){.task = w->claim.task_id}, row_read, w);
+		result = db_ask(w->db, WATCH_READ, &(struct fill){.task = w->claim.task_id}, row_read, w);
 	else
 		claim_forget(w);
 	if (!w->stock_heard)
@@ -289,7 +289,7 @@ static enum db_result turn(struct watch *w, int64_t *pause_ms)
 	if (!db_connected(w->db) && !db_connect(w->db))
 		return DB_AWAY;
 	if (w->wants_stock && is_due(&w->wish_ms, WISH_S * 1000 / 3))
-		result = txn_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
+		result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
 	if (result == DB_OK && w->claim.fence == 0 && is_due(&w->claim_ms, REST_MS / 2))
 		result = claim_try(w);
 	if (result == DB_OK && w->claim.fence)
@@ -319,7 +319,7 @@ static void *watch_main(void *arg)
 		pause_ms = result == DB_RETRY ? 10 : FAILED_MS;
 	}
 	if (w->claim.fence && db_connected(w->db)) {
-		result = txn_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
+		result = db_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
 		                 NULL, NULL);
 		if (result != DB_OK)
 			log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(w->db));

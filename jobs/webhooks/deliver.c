@@ -6,7 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/options.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/log/feed.h"
 #include "engine/past.h"
 #include "engine/read/census.h"
@@ -100,7 +100,7 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	enum db_result        result;
 
 	hook_ahead(h, &ahead);
-	result = txn_ask(d->db, WEBHOOK_SAVE,
+	result = db_ask(d->db, WEBHOOK_SAVE,
 	                 &(struct fill){.webhook = h->webhook.webhook_id,
 	                                .mark = h->webhook.mark,
 	                                .task = d->task_id,
@@ -159,7 +159,7 @@ static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 	          row->webhook_id);
 	values_row(&d->sealed, V_TEXT(row->secrets[0]));
 	row->secrets[0] = NULL; /* the list has it */
-	return txn_ask(d->db, WEBHOOK_PASS,
+	return db_ask(d->db, WEBHOOK_PASS,
 	               &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
 }
 
@@ -181,7 +181,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 			return d->hooks[i]->left ? row_pass(d, row) : DB_OK;
 		}
 	if (row->has_ahead)
-		result = txn_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
+		result = db_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
 		                 ahead_read, &ahead);
 	if (result == DB_OK)
 		h = hook_new(row, ahead, vault);
@@ -207,7 +207,7 @@ static bool row_is_there(const struct rows *rows, const struct hook *h)
 static enum db_result rows_watch(struct deliverer *d)
 {
 	struct rows    rows = {0};
-	enum db_result result = txn_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, row_add, &rows);
+	enum db_result result = db_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, row_add, &rows);
 
 	for (size_t i = 0; result == DB_OK && i < d->count; i++)
 		d->hooks[i]->left |= !row_is_there(&rows, d->hooks[i]);
@@ -223,7 +223,7 @@ static enum db_result rows_watch(struct deliverer *d)
 /* Where a claim was full there may be more. */
 static enum db_result rows_claim(struct deliverer *d)
 {
-	enum db_result result = txn_ask(
+	enum db_result result = db_ask(
 		d->db, WEBHOOK_CLAIM,
 		&(struct fill){
 			.task = d->task_id, .lease_s = d->options.lease_s, .rows = &d->sealed, .limit = d->claims_max},
@@ -242,7 +242,7 @@ static enum db_result rows_claim(struct deliverer *d)
 static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
-	enum db_result result = txn_ask(d->db, WEBHOOK_RENEW,
+	enum db_result result = db_ask(d->db, WEBHOOK_RENEW,
 	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
 
 	if (result == DB_OK)
@@ -462,7 +462,7 @@ static void deliverer_close(struct deliverer *d)
 		posted_take(d, (int)(until_ms - clock_ms()));
 	if (db_connected(d->db) &&
 	    (rows_save(d, true) != DB_OK ||
-	     txn_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
+	     db_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
 		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
 	counts_leave(d, true);
 }

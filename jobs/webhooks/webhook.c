@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/memory.h"
-#include "engine/db/txn.h"
+#include "engine/db/db.h"
 #include "engine/log/feed.h"
 
 #include <openssl/crypto.h>
@@ -105,7 +105,7 @@ enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhoo
 	enum db_result result;
 
 	webhook_fini(out);
-	result = txn_ask(db, WEBHOOK_FIND, &(struct fill){.webhook = webhook_id}, listed_read, &in);
+	result = db_ask(db, WEBHOOK_FIND, &(struct fill){.webhook = webhook_id}, listed_read, &in);
 	*outcome = in.count ? OUTCOME_OK : NO_WEBHOOK;
 	return result;
 }
@@ -114,7 +114,7 @@ enum db_result webhook_list(struct db *db, const char *after, struct webhook *li
 {
 	struct listing in = {list, 0, max};
 	enum db_result result =
-		txn_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, listed_read, &in);
+		db_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, listed_read, &in);
 
 	*count = in.count;
 	return result;
@@ -171,7 +171,7 @@ static enum db_result webhook_insert(struct db *db, const struct vault *v, const
 	values_row(&rows, V_TEXT(asked->webhook_id), V_INT(mark & INT64_MAX), V_TEXT(asked->url), V_TEXT(asked->types),
 	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place), V_CLOCK,
 	           V_CLOCK, V_CLOCK);
-	result = txn_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
+	result = db_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
 	values_fini(&rows);
 	secret_free(kept.data);
 	return result;
@@ -200,7 +200,7 @@ enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vau
 
 enum db_result webhook_delete(struct db *db, const char *webhook_id)
 {
-	return txn_ask(db, WEBHOOK_DELETE, &(struct fill){.webhook = webhook_id}, NULL, NULL);
+	return db_ask(db, WEBHOOK_DELETE, &(struct fill){.webhook = webhook_id}, NULL, NULL);
 }
 
 /* ---- enabling, a new secret */
@@ -229,7 +229,7 @@ enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *we
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = place_choose(db, c, out, from, &place, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = txn_ask(db, WEBHOOK_ENABLE,
+		result = db_ask(db, WEBHOOK_ENABLE,
 		                 &(struct fill){.webhook = webhook_id,
 		                                .mark = out->mark,
 		                                .moves = place != NULL,
@@ -251,7 +251,7 @@ enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *
 	if (result != DB_OK || *outcome != OUTCOME_OK || has_secret(v, out, secret))
 		return result;
 	vault_seal(v, webhook_id, secret, &kept);
-	result = txn_ask(db, WEBHOOK_ROTATE,
+	result = db_ask(db, WEBHOOK_ROTATE,
 	                 &(struct fill){.webhook = webhook_id, .mark = out->mark, .secret = kept.data}, NULL, NULL);
 	secret_free(kept.data);
 	if (result == DB_OK && db_changed(db) == 0)
