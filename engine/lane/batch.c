@@ -55,6 +55,7 @@ void batch_close(struct lane *l)
 
 void lane_answer(struct lane *l, struct op *op, enum outcome outcome)
 {
+	assert(l->parked > 0 || op->busy_since_ms == 0);
 	op->outcome = outcome;
 	l->parked -= op->busy_since_ms != 0;
 	if (outcome == OUTCOME_REPLAYED)
@@ -98,6 +99,7 @@ void batch_put_back(struct lane *l)
 
 void batch_cut(struct lane *l, size_t count)
 {
+	assert(count <= l->batch.count);
 	pending_prepend(l, l->batch.ops + count, l->batch.count - count);
 	l->batch.count = count;
 }
@@ -123,6 +125,7 @@ static uint16_t *parked_id(struct lane *l, uint64_t hash)
 
 static void parked_count(struct lane *l, const struct op *op, int by)
 {
+	assert(by > 0 || *parked_id(l, op->id_hash) > 0);
 	*parked_id(l, op->id_hash) += (uint16_t)by;
 	if (op->other_id)
 		*parked_id(l, op_id_hash(false, op->other_id)) += (uint16_t)by;
@@ -269,6 +272,7 @@ static void ids_enter(struct lane *l, size_t at)
 {
 	const struct op *op = l->batch.ops[at];
 
+	assert(at < BATCH_OPS && *id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) == 0);
 	*id_place(l, op_traits[op->kind].of_movement, op->id, op->id_hash) = (uint16_t)(at * 2 + 1);
 	if (op->other_id)
 		*id_place(l, false, op->other_id, op_id_hash(false, op->other_id)) = (uint16_t)(at * 2 + 2);
@@ -283,6 +287,7 @@ static void batch_index(struct lane *l)
 
 void batch_keep(struct lane *l, size_t count)
 {
+	assert(count <= l->batch.count);
 	l->batch.count = count;
 	batch_index(l);
 }
@@ -405,7 +410,7 @@ static void batch_fill(struct lane *l)
 	size_t        lines = 0, bytes = 0, waiting = l->intake->pending_count;
 	bool          full = false;
 
-	b->count = 0;
+	assert(b->count == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
 	memset(l->intake->ids, 0, sizeof(l->intake->ids));
 	memset(b->has, 0, sizeof(b->has));
 	b->takes_over = false;

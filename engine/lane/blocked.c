@@ -157,6 +157,7 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 	k->result = db_send(l->db, l->txn.sql.data);
 	if (k->result != DB_OK)
 		return;
+	assert(k->count < LOOKS);
 	k->sent[k->count].each = each;
 	k->sent[k->count++].arg = arg;
 }
@@ -455,6 +456,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			clock_extend(&l->shared->dirty_until_ms, LOCKS_MS);
 		batch_park(l, op);
 	}
+	assert(count < b->count);
 	memcpy(b->ops, kept, count * sizeof(kept[0]));
 	batch_keep(l, count);
 	l->no_wait = false;
@@ -493,6 +495,7 @@ void lane_set_aside(struct lane *l)
 {
 	struct batch *b = &l->batch;
 
+	assert(b->count > 0);
 	if (db_text(l->db, "ROLLBACK", NULL, NULL) != DB_OK) {
 		batch_put_back(l);
 		return;

@@ -113,9 +113,11 @@ static void hold_stays(struct lane *l, const struct reservation *r)
 static enum db_result expire_list(struct lane *l, struct reservation **list, size_t count, struct given *given)
 {
 	enum txn_verdict verdict = TXN_DONE;
-	enum db_result   result = expire_write(l, list, count, &verdict);
+	enum db_result   result;
 	size_t           half = count / 2;
 
+	assert(count > 0);
+	result = expire_write(l, list, count, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE) {
 		given->swept += (unsigned)count;
 		return DB_OK;
@@ -265,6 +267,7 @@ static void walk_end(struct lane *l)
 {
 	struct walk *w = &l->reclaim->walk;
 
+	assert(w->skus.count > 0);
 	if (w->left) { /* the look may have waited for the lock of the hold that stays */
 		w->look.to_ms = 0;
 		w->look.at_ms = clock_ms();
@@ -341,6 +344,7 @@ static enum db_result walk_go(struct lane *l, bool *full)
 	struct fill fill = {.after_at = w->from_ms, .after_id = w->id, .until_at = w->look.to_ms, .offset = SWEEP_WALK};
 	enum db_result result = lane_ask(l, EXPIRED_AHEAD, &fill, place_read, &end);
 
+	assert(w->skus.count > 0);
 	*full = end.id != 0;
 	w->look.follow |= *full;
 	if (!*full)

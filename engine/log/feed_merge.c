@@ -418,6 +418,7 @@ static struct feed_source *merge_next(struct feed_merge *m)
 	for (size_t i = 0; m->result == DB_OK && i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
 
+		assert(s->first <= s->count);
 		if (s->first < s->count && (!best || s->stamps[s->first].stamp < best->stamps[best->first].stamp))
 			best = s;
 	}

@@ -86,6 +86,7 @@ static void slots_lock(struct lane *l, const struct shares *given)
 			share_add(&all, p->sku_id, p->location_id, (uint16_t)l->slot, 0, 0);
 	}
 	shares_sum(&all);
+	assert(all.count > 0);
 	values_reset(&l->rows);
 	for (size_t i = 0; i < all.count; i++) {
 		values_row(&l->rows, V_INT(all.list[i].sku_id), V_INT(all.list[i].location_id),
@@ -130,6 +131,7 @@ void stock_deduct(struct lane *l)
 	const size_t   slots = l->rows.rows;
 	enum statement name = STOCK_DEDUCT;
 
+	assert(slots > 0 && l->rows.columns == 5);
 	if (slots > 1) {
 		name = STOCK_DEDUCT_MANY;
 		text_reset(&l->wanted);
@@ -147,6 +149,7 @@ static void takes_write(struct lane *l)
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
 		const struct balance *p = &l->batch.balances[l->batch.order[i]];
 
+		assert(p->take >= 0 && p->hold >= 0 && p->hold <= p->take + p->moved);
 		if (p->take > 0)
 			values_row(&l->rows, V_INT(p->take), V_INT(p->hold), V_INT(p->sku_id), V_INT(p->location_id),
 			           V_INT(l->slot));
