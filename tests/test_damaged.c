@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is written into a row, and a step that reads it. */
 static const struct damage {
@@ -190,6 +191,94 @@ Test(damaged, webhooks_are_delivered_beside)
 	}
 	flow_steps("raw GET /v1/webhooks -> 200 items=13",
 	           "signal D TERM",
+	           "end D -> 0");
+	flow_end();
+}
+
+#define ANEW ", task_id = NULL, due_at = '1960-01-01'" /* a deliverer reads the row again */
+
+/* Makes W0, W1, .. and a deliverer, which has brought each the first event, answered with `status`. */
+static void webhooks_begin(size_t count, int status)
+{
+	char path[10];
+	int  port = inbox_open();
+
+	flow_begin();
+	flow_step("serve --lanes 1 --webhooks-allow 127.0.0.0/8 -> ");
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "/W%zu", i);
+		inbox_answers(path, (struct manner){.status = status});
+		flow_step("raw POST /v1/webhooks {'webhook_id':'W%zu','url':'http://127.0.0.1:%d%s'} -> 201", i, port,
+		          path);
+	}
+	flow_steps("start D work deliver --webhooks-allow 127.0.0.0/8 -> ",
+	           "receipt A +10 -> 201");
+	flow_step("wait sql SELECT COUNT(*) FROM webhook WHERE last_status = %d -> %zu", status, count);
+}
+
+/* Rows that change while they are served: the next event comes once, and nobody else's waits. Numbers are the largest
+ * that their columns hold. */
+Test(damaged, webhooks_are_served_on)
+{
+	static const char *const bad[] = {
+		"parallel = 0" ANEW,
+		"parallel = 255" ANEW,
+		"version = 4294967295" ANEW,
+		"mark = 18446744073709551615" ANEW,
+		"ahead = REPEAT('x ', 4000000)" ANEW,
+		"failures = 4294967295, failing_since = '0001-01-01', retry_at = '9999-12-31'" ANEW,
+		"last_status = 65535, last_error = REPEAT('x', 200)" ANEW,
+		"due_at = '9999-12-31 23:59:59', waits_since = '9999-12-31 23:59:59', behind = 255",
+	};
+	char path[10];
+
+	webhooks_begin(LENGTH(bad), 200);
+	for (size_t i = 0; i < LENGTH(bad); i++)
+		flow_step("sql UPDATE webhook SET %s WHERE webhook_id = 'W%zu' -> ", bad[i], i);
+	flow_steps("wait sql SELECT COUNT(*) FROM webhook WHERE task_id IS NULL -> 0",
+	           "reserve R A=1 -> 201");
+	for (size_t i = 0; i < LENGTH(bad); i++) {
+		snprintf(path, sizeof(path), "/W%zu", i);
+		cr_expect(inbox_waits(path, 200, 2, 8000), "nothing came: %s", bad[i]);
+	}
+	flow_step(
+		"wait sql SELECT COUNT(*) FROM webhook WHERE last_status = 200 AND failures = 0 AND NOT behind -> %zu",
+		LENGTH(bad));
+	usleep(2000000);
+	for (size_t i = 0; i < LENGTH(bad); i++) {
+		snprintf(path, sizeof(path), "/W%zu", i);
+		cr_expect_eq(inbox_count(path, 0), 2, "%zu came: %s", inbox_count(path, 0), bad[i]);
+	}
+	flow_steps("signal D TERM",
+	           "end D -> 0");
+	flow_end();
+}
+
+/* The schedule of an event that fails, and what the row says when it has failed once more. */
+Test(damaged, webhooks_fail_on)
+{
+	static const struct {
+		const char *column, *says;
+	} bad[] = {
+		{"failures = 4294967295", "state=active failures=4294967295 retry_at=*"},
+		{"failures = 4294967294", "state=active failures=4294967295 retry_at=*"},
+		{"failing_since = NULL", "state=active failures=2 retry_at=*"},
+		{"failing_since = '9999-12-31'", "state=active failures=2 retry_at=*"},
+		{"failing_since = '0001-01-01'", "state=off reason=failed failures=2"},
+	};
+	char path[10];
+
+	webhooks_begin(LENGTH(bad), 500);
+	for (size_t i = 0; i < LENGTH(bad); i++)
+		flow_step("sql UPDATE webhook SET %s, retry_at = UTC_TIMESTAMP(3)" ANEW
+		          " WHERE webhook_id = 'W%zu' -> ",
+		          bad[i].column, i);
+	for (size_t i = 0; i < LENGTH(bad); i++) {
+		snprintf(path, sizeof(path), "/W%zu", i);
+		cr_expect(inbox_waits(path, 500, 2, 8000), "nobody tried: %s", bad[i].column);
+		flow_step("wait raw GET /v1/webhooks/W%zu -> %s", i, bad[i].says);
+	}
+	flow_steps("signal D TERM",
 	           "end D -> 0");
 	flow_end();
 }

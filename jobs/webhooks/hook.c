@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 
+#include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void known_add(struct hook *h, const char *id, size_t len, const struct f
 	memcpy(k->id, id, len);
 }
 
-/* The row keeps the schedule of the oldest event that fails. */
+/* The row keeps the schedule of the oldest event that fails, and what was delivered ahead of it within a window. */
 static void known_read(struct hook *h, const char *ahead, int64_t now_ms)
 {
 	const struct webhook *row = &h->webhook;
@@ -51,7 +52,7 @@ static void known_read(struct hook *h, const char *ahead, int64_t now_ms)
 		failing.due_ms = now_ms + PAUSE_MAX_MS;
 	known_add(h, row->failed_event, strlen(row->failed_event), &failing, false);
 	known_add(h, row->skip_event, strlen(row->skip_event), &none, true);
-	for (size_t len; ahead && *ahead; ahead += len + (ahead[len] == ' ')) {
+	for (size_t len; ahead && *ahead && h->known_count <= HOOK_WINDOW; ahead += len + (ahead[len] == ' ')) {
 		len = strcspn(ahead, " ");
 		known_add(h, ahead, len, &none, true);
 	}
@@ -271,8 +272,9 @@ static void failing_note(struct failing *f, int64_t asked_s, int64_t now_ms)
 {
 	int64_t pause_ms;
 
-	if (f->count++ == 0)
+	if (f->count == 0)
 		f->since_ms = now_ms;
+	f->count += f->count < UINT_MAX;
 	pause_ms = asked_s >= 0 ? asked_s * 1000 : pause_of(f->count);
 	f->due_ms = now_ms + (pause_ms > RETRY_MIN_MS ? pause_ms : RETRY_MIN_MS);
 	if (f->due_ms > f->since_ms + GIVE_UP_MS && f->since_ms + GIVE_UP_MS > now_ms)

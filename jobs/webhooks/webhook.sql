@@ -13,7 +13,15 @@ IF(w.behind = 0 AND w.due_at > UTC_TIMESTAMP(3), 0,
 w.skip_event, w.last_status, w.last_error, w.failures, w.failed_event, w.failing_since, w.retry_at,
 GREATEST(0, TIMESTAMPDIFF(MICROSECOND, w.failing_since, LEAST(w.retry_at, UTC_TIMESTAMP(3))) DIV 1000),
 TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), w.retry_at) DIV 1000,
-IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark, w.ahead IS NOT NULL
+IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark & 9223372036854775807, w.ahead IS NOT NULL
+
+-- piece: webhook_row
+-- The row that was read. A mark has 63 bits; one bit more is damage.
+webhook_id = {webhook} AND mark & 9223372036854775807 = {mark}
+
+-- piece: webhook_next
+-- The number of the next claim; behind the last that the column holds comes 0.
+(version + 1) % 4294967296
 
 -- name: webhook_find
 SELECT {webhook_columns} FROM webhook w WHERE w.webhook_id = {webhook};
@@ -37,9 +45,9 @@ UPDATE webhook
    SET skip_event = IF({skip}, COALESCE(failed_event, skip_event), IF({moves}, NULL, skip_event)),
        place = IF({moves}, {cursor}, place), ahead = IF({moves}, NULL, ahead),
        waits_since = IF({moves}, UTC_TIMESTAMP(3), waits_since),
-       state = {active}, due_at = UTC_TIMESTAMP(3), task_id = NULL, version = version + 1,
+       state = {active}, due_at = UTC_TIMESTAMP(3), task_id = NULL, version = {webhook_next},
        failures = 0, failed_event = NULL, failing_since = NULL, retry_at = NULL
- WHERE webhook_id = {webhook} AND mark = {mark} AND (state <> {active} OR failures > 0 OR {moves});
+ WHERE {webhook_row} AND (state <> {active} OR failures > 0 OR {moves});
 
 -- name: webhook_rotate
 -- The oldest of the secrets that sign keeps its day, however often the call comes: it may be the one in use.
@@ -47,13 +55,13 @@ UPDATE webhook
    SET secret_oldest = IF(oldest_until > UTC_TIMESTAMP(3), secret_oldest, secret_before),
        oldest_until = IF(oldest_until > UTC_TIMESTAMP(3), oldest_until, rotated_at + INTERVAL 1 DAY),
        secret_before = secret, secret = {secret}, rotated_at = UTC_TIMESTAMP(3)
- WHERE webhook_id = {webhook} AND mark = {mark};
+ WHERE {webhook_row};
 
 -- name: webhook_claim
 -- Takes up to {limit} webhooks that nobody serves, or whose deliverer went silent, for {task}, which renews its own
 -- ones, and does not open the secrets {list}. A lease is an hour at most: a later end was given by a clock ahead.
 UPDATE webhook FORCE INDEX (claim)
-   SET task_id = {task}, version = version + 1, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND
+   SET task_id = {task}, version = {webhook_next}, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND
  WHERE state = {active} AND (due_at <= UTC_TIMESTAMP(3) OR due_at > UTC_TIMESTAMP(3) + INTERVAL 2 HOUR)
    AND (task_id IS NULL OR task_id <> {task}) AND secret NOT IN ({list}) LIMIT {limit};
 
@@ -61,7 +69,7 @@ UPDATE webhook FORCE INDEX (claim)
 SELECT {webhook_columns} FROM webhook w FORCE INDEX (task) WHERE w.task_id = {task} AND w.state = {active};
 
 -- name: webhook_ahead
-SELECT ahead FROM webhook WHERE webhook_id = {webhook} AND mark = {mark};
+SELECT ahead FROM webhook WHERE {webhook_row};
 
 -- name: webhook_renew
 -- Renews the lease of all that {task} has. Where nothing waits, this was a look.
@@ -82,9 +90,9 @@ UPDATE webhook
        failures = {failures}, failed_event = {event},
        failing_since = IF({failures}, UTC_TIMESTAMP(3) - INTERVAL {failing_ms} * 1000 MICROSECOND, NULL),
        retry_at = IF({failures}, UTC_TIMESTAMP(3) + INTERVAL {pause_ms} * 1000 MICROSECOND, NULL)
- WHERE webhook_id = {webhook} AND mark = {mark} AND task_id = {task} AND version = {version} AND state = {active};
+ WHERE {webhook_row} AND task_id = {task} AND version = {version} AND state = {active};
 
 -- name: webhook_pass
 -- Leaves the webhook to another deliverer.
 UPDATE webhook SET task_id = NULL, due_at = UTC_TIMESTAMP(3)
- WHERE webhook_id = {webhook} AND mark = {mark} AND task_id = {task};
+ WHERE {webhook_row} AND task_id = {task};
