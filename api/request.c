@@ -490,7 +490,7 @@ static void head_write(struct request *r, int status, const char *content_type, 
 static void answer_note(const struct request *r, int status)
 {
 	int64_t     took_us = clock_us() - r->began_us;
-	const char *id = r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param;
+	const char *id = r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param[0];
 
 	metrics_answered(&r->all->metrics, r->route, status, took_us);
 	if (log_level >= LOG_DEBUG)

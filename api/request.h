@@ -58,11 +58,11 @@ struct request {
 	bool                last;           /* the connection ends with the answer */
 	bool                is_10, is_head; /* HTTP/1.0; HEAD */
 	enum route          route;
-	char                param[SKU_MAX + 1]; /* the code in the path, decoded */
-	char                id[132];            /* X-Request-Id */
-	struct key         *key;                /* the caller's key; NULL: no key was needed */
-	bool                audited;            /* true: an admin key changes something, so the answer is logged */
-	struct query_string query;              /* stands in the bytes of the request */
+	char                param[PATH_CODES][SKU_MAX + 1]; /* the codes in the path, decoded */
+	char                id[132];                        /* X-Request-Id */
+	struct key         *key;                            /* the caller's key; NULL: no key was needed */
+	bool                audited; /* true: an admin key changes something, so the answer is logged */
+	struct query_string query;   /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
 	/* ---- operations under way */

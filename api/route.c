@@ -81,20 +81,25 @@ static bool admit(struct request *r, enum callers callers)
 
 /* ---- 400, 404, 405 */
 
-/* Decodes the code in the path, once, behind the cut at slashes; the route's pattern has its name. */
-static bool read_param(struct request *r, const char *param, size_t len)
+/* Decodes the codes in the path, each once, behind the cut at slashes; the route's pattern has their names. */
+static bool read_codes(struct request *r, const struct path_code codes[PATH_CODES])
 {
-	const char *brace = strchr(routes[r->route].path, '{');
+	const char *brace = routes[r->route].path;
 	char        name[32], rule[100];
 
-	if (!brace)
-		return true;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace + 1, "}"), brace + 1);
-	if (percent_decode(r->param, sizeof(r->param), param, len) && code_valid(r->param, strlen(r->param), ID_MAX))
-		return true;
-	snprintf(rule, sizeof(rule), CODE_RULE, (size_t)ID_MAX);
-	reply_invalid(r, name, percent_valid(param, len) ? rule : "is not percent-encoded");
-	return false;
+	for (size_t i = 0; i < PATH_CODES && codes[i].at; i++) {
+		const struct path_code *code = &codes[i];
+
+		brace = strchr(brace, '{') + 1;
+		if (percent_decode(r->param[i], sizeof(r->param[i]), code->at, code->len) &&
+		    code_valid(r->param[i], strlen(r->param[i]), ID_MAX))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace, "}"), brace);
+		snprintf(rule, sizeof(rule), CODE_RULE, (size_t)ID_MAX);
+		reply_invalid(r, name, percent_valid(code->at, code->len) ? rule : "is not percent-encoded");
+		return false;
+	}
+	return true;
 }
 
 static bool read_query(struct request *r, char *query)
@@ -109,12 +114,11 @@ static bool read_query(struct request *r, char *query)
 
 static void no_such_call(struct request *r, const char *path)
 {
-	char        allow[64] = "";
-	const char *param;
-	size_t      len;
+	char             allow[64] = "";
+	struct path_code codes[PATH_CODES];
 
 	for (size_t i = 0; i < LENGTH(routes); i++)
-		if (path_fits(routes[i].path, path, &param, &len) && !strstr(allow, routes[i].method)) {
+		if (path_fits(routes[i].path, path, codes) && !strstr(allow, routes[i].method)) {
 			if (*allow)
 				strcat(allow, ", ");
 			strcat(allow, routes[i].method);
@@ -136,20 +140,20 @@ static bool method_fits(const struct request *r, const char *method)
 
 void route_dispatch(struct request *r)
 {
-	const char *param;
-	char       *path, *query;
-	size_t      len, i = 0;
+	struct path_code codes[PATH_CODES];
+	char            *path, *query;
+	size_t           i = 0;
 
 	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
 	target_split(r->asked->target, &path, &query);
 	while (i < LENGTH(routes) &&
-	       !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, &param, &len)))
+	       !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, codes)))
 		i++;
 	r->route = (enum route)i;
 	if (!admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))
 		return; /* the answer that a path is unknown goes to callers with a key only */
 	if (r->route == ROUTE_NONE)
 		no_such_call(r, path);
-	else if (read_param(r, param, len) && read_query(r, query))
+	else if (read_codes(r, codes) && read_query(r, query))
 		routes[i].handler(r);
 }

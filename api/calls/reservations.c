@@ -388,7 +388,7 @@ static struct op *op_of_path(struct request *r, enum op_kind kind)
 {
 	struct op *op = op_new(kind, 0, 0);
 
-	strcpy(op->id, r->param);
+	strcpy(op->id, r->param[0]);
 	return op;
 }
 
@@ -494,12 +494,12 @@ void post_split(struct request *r)
 		reply_invalid(r, fault.field, fault.detail);
 		return;
 	}
-	if (strcmp(op->id, r->param) == 0) {
+	if (strcmp(op->id, r->param[0]) == 0) {
 		op_free(op);
 		reply_invalid(r, "order_id", "must be another order than the one that is split");
 		return;
 	}
-	op->other_id = op_text(op, r->param, strlen(r->param));
+	op->other_id = op_text(op, r->param[0], strlen(r->param[0]));
 	op_seal(op, NULL);
 	request_start(r, op, reservation_answer_request);
 }

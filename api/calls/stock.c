@@ -144,7 +144,7 @@ void get_movement(struct request *r)
 {
 	struct op *op = op_new(OP_GET_MOVEMENT, 0, 0);
 
-	strcpy(op->id, r->param);
+	strcpy(op->id, r->param[0]);
 	request_start(r, op, found_answer_request);
 }
 
@@ -199,7 +199,7 @@ static void sku_write(struct json_writer *w, void *arg)
 
 static void reply_sku(struct request *r, struct total *totals, size_t count, int64_t age_ms)
 {
-	struct sku_answer a = {r->param, totals, count};
+	struct sku_answer a = {r->param[0], totals, count};
 	char              age[24];
 
 	if (count > 1)
@@ -225,7 +225,7 @@ static void sku_answer_request(struct request *r)
 static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 {
 	struct catalogue *c = engine_catalogue(r->all->engine);
-	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param) : NULL;
+	struct sku       *sku = max_age_ms > 0 ? catalogue_sku(c, r->param[0]) : NULL;
 	struct total      totals[LOCATIONS_INLINE];
 	size_t            count;
 	int64_t           age_ms;
@@ -245,7 +245,7 @@ void get_sku(struct request *r)
 	if (!query_int(r, "max_age_ms", 0, AGE_MAX_MS, &max_age_ms) || !query_end(r) || sku_from_memory(r, max_age_ms))
 		return;
 	op = op_new(OP_TOTALS, 1, SKU_MAX + 1);
-	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
+	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
 	request_start(r, op, sku_answer_request);
 }
 
@@ -336,6 +336,6 @@ void get_sku_movements(struct request *r)
 
 	if (!op)
 		return;
-	op_line(op, r->param, strlen(r->param), NULL, 0, 0);
+	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
 	request_start(r, op, movements_answer_request);
 }

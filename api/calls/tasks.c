@@ -60,16 +60,16 @@ static void call_start(struct request *r, struct task_call *call,
 static struct task_call *call_new(struct request *r)
 {
 	struct task_call *call;
-	size_t            len = strlen(r->param);
+	size_t            len = strlen(r->param[0]);
 	char              rule[100];
 
-	if (len > 0 && (len > 18 || strspn(r->param, "0123456789") != len || (*r->param == '0' && len > 1))) {
+	if (len > 0 && (len > 18 || strspn(r->param[0], "0123456789") != len || (*r->param[0] == '0' && len > 1))) {
 		snprintf(rule, sizeof(rule), INTEGER_RULE, 0LL, 999999999999999999LL);
 		reply_invalid(r, "task_id", rule);
 		return NULL;
 	}
 	call = mem_alloc(sizeof(*call));
-	call->task_id = strtoull(r->param, NULL, 10);
+	call->task_id = strtoull(r->param[0], NULL, 10);
 	call->answer.by = r->key ? r->key->line.key_id : 0;
 	return call;
 }

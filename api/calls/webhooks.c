@@ -58,7 +58,7 @@ static struct webhook_call *call_new(struct request *r)
 	struct webhook_call *call = mem_alloc(sizeof(*call));
 
 	call->options = r->all->webhooks;
-	strcpy(call->webhook_id, r->param);
+	strcpy(call->webhook_id, r->param[0]);
 	return call;
 }
 

@@ -58,21 +58,24 @@ void target_split(char *target, char **path, char **query)
 	*path = *target ? target : root;
 }
 
-bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len)
+bool path_fits(const char *pattern, const char *path, struct path_code codes[PATH_CODES])
 {
-	*param = NULL;
-	*param_len = 0;
+	size_t n = 0;
+
+	memset(codes, 0, PATH_CODES * sizeof(*codes));
 	while (*pattern) {
 		if (*pattern == '{') {
-			*param = path;
-			*param_len = strcspn(path, "/");
-			path += *param_len;
+			assert(n < PATH_CODES);
+			codes[n] = (struct path_code){path, strcspn(path, "/")};
+			if (codes[n].len == 0)
+				return false;
+			path += codes[n++].len;
 			pattern = strchr(pattern, '}') + 1;
 		} else if (*pattern++ != *path++) {
 			return false;
 		}
 	}
-	return *path == '\0' && (!*param || *param_len > 0);
+	return *path == '\0';
 }
 
 bool percent_valid(const char *from, size_t len)

@@ -10,9 +10,13 @@ bool host_is_known(const char *host, const char *names);
 /* Takes the target of a request apart, in place: *path begins with a slash unless it can be no path of ours, *query is
  * NULL without a query. A target may name a host, as proxies get it (RFC 9112, 3.2.2): the host does not matter. */
 void target_split(char *target, char **path, char **query);
-/* True: `path` fits `pattern`, in which {..} is one segment. *param is the beginning of that segment in the path, with
- * its length; NULL when the pattern has none. */
-bool path_fits(const char *pattern, const char *path, const char **param, size_t *param_len);
+enum { PATH_CODES = 2 }; /* that a path may name */
+struct path_code {
+	const char *at; /* in the path; NULL: the pattern has no such one */
+	size_t      len;
+};
+/* True: `path` fits `pattern`, in which each {..} is one segment that is not empty: a code, as it stands there. */
+bool path_fits(const char *pattern, const char *path, struct path_code codes[PATH_CODES]);
 /* True: every % begins an escape, and there is no #: a client keeps the fragment to itself (RFC 9110, 7.1). */
 bool percent_valid(const char *from, size_t len);
 /* Decodes %XX, once, into `to` (NUL-terminated; may be `from`). false: not valid, a NUL, or too long for `size`. */

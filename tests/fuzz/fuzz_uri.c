@@ -1,6 +1,6 @@
 /* fuzz_uri.c - any bytes as the target of a request.
  *
- * A path fits a call's pattern exactly if the two are equal but for a segment; what is decoded and encoded again reads
+ * A path fits a call's pattern exactly if the two are equal but for its codes; what is decoded and encoded again reads
  * the same; a query that was taken has no name twice, and everything it gives lies within its own text. */
 #include "engine/base/text.h"
 #include "input.h"
@@ -14,6 +14,7 @@ static const char *const patterns[] = {
 #define X(method, path, handler, callers) path,
 #include "api/routes.def"
 #undef X
+	"/two/{first}/codes/{second}",
 };
 
 /* What is decoded, encoded and decoded again is the same; what is encoded is one segment and needs no encoding. */
@@ -35,21 +36,26 @@ static void segment_check(const char *from, size_t len)
 	text_fini(&encoded);
 }
 
+/* A path that fits is its pattern, with the codes in place of the names. */
 static void path_check(const char *path)
 {
 	for (size_t i = 0; i < LENGTH(patterns); i++) {
-		const char *param, *brace = strchr(patterns[i], '{');
-		size_t      len, before = brace ? (size_t)(brace - patterns[i]) : 0;
+		const char      *pattern = patterns[i], *at = path;
+		struct path_code codes[PATH_CODES];
+		size_t           n = 0;
 
-		if (!path_fits(patterns[i], path, &param, &len))
+		if (!path_fits(pattern, path, codes))
 			continue;
-		if (!brace) {
-			assert(strcmp(patterns[i], path) == 0 && !param);
-			continue;
+		for (const char *brace; (brace = strchr(pattern, '{')) != NULL; pattern = strchr(brace, '}') + 1) {
+			size_t before = (size_t)(brace - pattern);
+
+			assert(n < PATH_CODES && strncmp(pattern, at, before) == 0 && codes[n].at == at + before);
+			assert(codes[n].len > 0 && !memchr(codes[n].at, '/', codes[n].len));
+			segment_check(codes[n].at, codes[n].len);
+			at = codes[n].at + codes[n].len;
+			n++;
 		}
-		assert(strncmp(patterns[i], path, before) == 0 && param == path + before);
-		assert(len > 0 && !memchr(param, '/', len) && strcmp(strchr(brace, '}') + 1, param + len) == 0);
-		segment_check(param, len);
+		assert(strcmp(pattern, at) == 0 && (n == PATH_CODES || !codes[n].at));
 	}
 }
 
