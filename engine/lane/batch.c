@@ -222,16 +222,22 @@ static int parked_wait_ms(const struct lane *l)
 	return left_ms > 0 ? (int)left_ms : 0;
 }
 
+/* An odd entry is of an operation's own id, an even one of the other order that it names. */
+static bool entry_is(const struct lane *l, unsigned entry, bool movement, const char *id)
+{
+	const struct op *op = l->batch.ops[(entry - 1) / 2];
+	bool             own = entry % 2;
+
+	return (own && op_traits[op->kind].of_movement) == movement && strcmp(own ? op->id : op->other_id, id) == 0;
+}
+
 static uint16_t *id_place(struct lane *l, bool movement, const char *id, uint64_t hash)
 {
-	for (size_t at = (hash >> 1) % IDS;; at = (at + 1) % IDS) {
-		unsigned         entry = l->intake->ids[at];
-		const struct op *op = entry ? l->batch.ops[(entry - 1) / 2] : NULL;
+	size_t at = (hash >> 1) % IDS;
 
-		if (!op || (op_traits[op->kind].of_movement == movement &&
-		            strcmp(entry % 2 ? op->id : op->other_id, id) == 0))
-			return &l->intake->ids[at];
-	}
+	while (l->intake->ids[at] && !entry_is(l, l->intake->ids[at], movement, id))
+		at = (at + 1) % IDS;
+	return &l->intake->ids[at];
 }
 
 struct op *batch_find(struct lane *l, bool movement, const char *id)
