@@ -257,6 +257,17 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
 SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
+-- name: reservation_await
+-- Waits until nobody else has a row of the list locked. A read-only server answers this and the next one, too.
+SELECT COUNT(*) FROM (
+  SELECT 1 FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
+   ORDER BY reservation_id LOCK IN SHARE MODE) shared;
+
+-- name: reservation_unlocked
+-- The rows of the list that nobody else has locked right now.
+SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
+ WHERE reservation_id IN ({list}) LOCK IN SHARE MODE SKIP LOCKED;
+
 -- name: dirty_read
 -- The next transaction also reads uncommitted rows.
 SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;

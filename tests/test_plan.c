@@ -37,8 +37,7 @@ static void fill_tables(void)
 	          " attempts, created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6,"
 	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
 	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
-	          "UTC_TIMESTAMP(3)"
-	          " FROM seq_1_to_200");
+	          "UTC_TIMESTAMP(3) FROM seq_1_to_200");
 	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
 	          "seq_1_to_50");
@@ -86,9 +85,8 @@ enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a f
 
 /* (reservation_id, changed, attempts) */
 #define AS_READ_FROM_4 \
-	"(4,0,0),(5,0,0),(6,0,0),(7,0,0),(8,0,0),(9,0,0),(10,0,0),(11,0,0),(12,0,0)," \
-	"(13,0,0),(14,0,0),(15,0,0),(16,0,0),(17,0,0),(18,0,0),(19,0,0),(20,0,0),(21,0,0)," \
-	"(22,0,0),(23,0,0),(24,0,0),(25,0,0)"
+	"(4,0,0),(5,0,0),(6,0,0),(7,0,0),(8,0,0),(9,0,0),(10,0,0),(11,0,0),(12,0,0),(13,0,0),(14,0,0),"      \
+	"(15,0,0),(16,0,0),(17,0,0),(18,0,0),(19,0,0),(20,0,0),(21,0,0),(22,0,0),(23,0,0),(24,0,0),(25,0,0)"
 #define AS_READ_25 "(1,0,0),(2,0,0),(3,0,0)," AS_READ_FROM_4
 
 /* (writer_id, event_no) */
@@ -148,6 +146,8 @@ static const struct plan {
 	{RESERVATION_EXPIRE, AS_READ_25, NO_SORT},
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{RESERVATION_DIRTY_READ, "A,B", NO_SORT},
+	{RESERVATION_AWAIT, "1,2,3", NO_SORT},
+	{RESERVATION_UNLOCKED, "1,2,3", NO_SORT},
 	{MOVEMENT_DIRTY_READ, "A,B", NO_SORT},
 	{EXPIRED_EXISTS, "", NO_SORT},
 	{EXPIRED_OF_SKUS, "1,2", NO_SORT},

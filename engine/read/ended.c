@@ -60,7 +60,7 @@ enum db_result ended_look(struct db *db, struct reservation_reader *in)
 			values_row(&ids, V_INT(in->list[i]->reservation_id));
 	if (ids.count == 0)
 		return DB_OK;
-	result = db_ask(db, RESERVATION_PROBE, &fill, row_count, &unlocked);
+	result = db_ask(db, RESERVATION_UNLOCKED, &fill, row_count, &unlocked);
 	if (result == DB_OK && unlocked < ids.count) {
 		usleep(WRITTEN_US);
 		result = db_ask(db, DIRTY_READ, &fill, NULL, NULL);

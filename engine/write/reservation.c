@@ -131,7 +131,7 @@ enum db_result reservations_look_up(struct lane *l)
 	}
 	if (l->rows.count == 0)
 		return result;
-	result = lane_ask(l, RESERVATION_LOCK, &(struct fill){.rows = &l->rows}, NULL, NULL);
+	result = lane_ask(l, RESERVATION_AWAIT, &(struct fill){.rows = &l->rows}, NULL, NULL);
 	return result == DB_OK ? reservations_find(l) : result;
 }
 
