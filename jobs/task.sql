@@ -54,13 +54,13 @@ BEGIN NOT ATOMIC
         SELECT reservation_id FROM reservation FORCE INDEX (claim)
          WHERE {waits} LIMIT due FOR UPDATE SKIP LOCKED) unlocked
         STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
-         SET r.task_id = token, r.attempts = r.attempts + 1;
+         SET r.task_id = token, r.attempts = {charged};
       SET due = ROW_COUNT();
     ELSE
       BEGIN
         DECLARE EXIT HANDLER FOR 1205 SET locked = 1, number = token, token = 0;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-        UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = attempts + 1 WHERE {waits} LIMIT due;
+        UPDATE reservation FORCE INDEX (claim) SET task_id = token, attempts = {charged} WHERE {waits} LIMIT due;
         SET due = ROW_COUNT();
       END;
       IF token = 0 THEN
@@ -134,6 +134,13 @@ UPDATE claimed_task SET completed = completed + {orders}, {open_or_done},
 -- name: task_failed
 UPDATE claimed_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
 
+-- piece: charged
+-- One attempt more or less, as far as the column goes.
+LEAST(attempts + 1, 65535)
+
+-- piece: uncharged
+GREATEST(attempts, 1) - 1
+
 -- piece: its_orders
 {as_read} AND task_id = {task} AND state = {state}
 
@@ -150,13 +157,13 @@ UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUE
 
 -- name: task_give_back
 -- Gives the orders back at once; the attempt is not charged.
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attempts = attempts - 1 WHERE {its_orders};
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attempts = {uncharged} WHERE {its_orders};
 
 -- name: task_put_off
 -- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
 -- failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = IF({state} = {held}, 0, NULL), attempts = attempts - 1, due_at = @t + INTERVAL 10 SECOND,
+   SET changed = @s, task_id = IF({state} = {held}, 0, NULL), attempts = {uncharged}, due_at = @t + INTERVAL 10 SECOND,
        last_error = {error}
  WHERE {its_orders};
 
@@ -164,7 +171,7 @@ UPDATE reservation FORCE INDEX (PRIMARY)
 -- Holds of an expiry that are not past their time go back: a clock that was ahead has claimed them. They are due at
 -- their end.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = NULL, attempts = attempts - 1, due_at = expires_at
+   SET changed = @s, task_id = NULL, attempts = {uncharged}, due_at = expires_at
  WHERE {its_orders};
 
 -- name: task_mark_returned

@@ -121,6 +121,25 @@ Test(damaged, an_unknown_task_is_left_alone)
 	flow_end();
 }
 
+/* Orders of any number of attempts keep no other from its worker. */
+Test(damaged, attempts_end_where_their_column_does)
+{
+	flow_begin();
+	flow_steps("receipt A +10 -> 201",
+	           "reserve O A=2 confirm=true -> 201",
+	           "reserve P A=1 confirm=true -> 201",
+	           "sql UPDATE reservation SET attempts = 65535 WHERE order_id = 'O'",
+	           "claim settle w limit=2 -> 201 orders=2 ~65535",
+	           "sql UPDATE reservation SET attempts = 0 WHERE order_id = 'O'",
+	           "give-back 1 -> 200",
+	           "get O -> 200 confirmed attempts=0",
+	           "get P -> 200 confirmed attempts=0",
+	           "work settle",
+	           "get O -> 200 settled",
+	           "get P -> 200 settled");
+	flow_end();
+}
+
 Test(damaged, an_event_that_names_nothing_is_passed)
 {
 	static const char word[] = "event=event_damaged writer=";
