@@ -146,7 +146,7 @@ EMBED = -f engine/db/words.awk -f schema/embed.awk
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
                               $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql))
 $(B)/gen/schema.h:     FROM = $(EMBED) $(sort $(wildcard schema/[0-9]*.sql))
-$(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) schema/invariants.sql
+$(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) only=pieces engine/reservation.sql only= schema/invariants.sql
 $(B)/gen/openapi.h:    FROM = $(EMBED) api/openapi.yaml
 generated: $(GEN)
 $(GEN): $(B)/gen/ready ALWAYS

@@ -265,10 +265,11 @@ static void request_op_done(void *arg, struct op *op)
 	request_answer(r);
 }
 
-/* Counts the bytes of the request's operations, and as many for their answers, which have the lines, too. False: others
- * wait, and there is no room for more. */
+/* Counts the bytes of the request's operations, and as many for their answers, which have the lines, too, and those
+ * that the handler keeps. False: others wait, and there is no room for more. */
 static bool ops_fit(struct request *r)
 {
+	r->ops_bytes = r->more_size;
 	for (size_t i = 0; i < r->ops_count; i++)
 		r->ops_bytes += r->ops[i] ? 2 * (size_t)r->ops[i]->size : 0;
 	r->all->ops_bytes += r->ops_bytes;

@@ -72,7 +72,8 @@ struct request {
 	void (*answer)(struct request *r);
 	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
 	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */
-	void           *more;            /* the handler's data, freed with the request */
+	void           *more;            /* the handler's data, freed with the request .. */
+	size_t          more_size;       /* .. and how many bytes of them count as those of operations do */
 };
 
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */

@@ -83,10 +83,11 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *s = arg;
 	bool            draining = s->requests.draining;
+	const char     *other_schema = source_other_schema(engine_source(s->requests.engine));
 
 	(void)fd, (void)what;
-	if (!draining && db_other_schema()) {
-		log_event(LOG_ERROR, "other_schema", "why=\"%s\"", db_other_schema());
+	if (!draining && other_schema) {
+		log_event(LOG_ERROR, "other_schema", "why=\"%s\"", other_schema);
 		drain(-1, 0, s);
 	}
 	connections_tick(s->requests.connections);

@@ -1,5 +1,5 @@
-/* catalogue.c - see catalogue.h. Skus stand in hash tables by code and by number, locations in one by number: they are
- * few. Entries are cut from blocks that are never given back, so an entry costs its own bytes and no more. */
+/* catalogue.c - see catalogue.h. Skus stand in hash tables by code and by number. Their entries are cut from blocks
+ * that are never given back, so an entry costs its own bytes and no more. */
 #include "engine/catalogue.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -41,8 +41,9 @@ struct catalogue {
 	pthread_rwlock_t  lock;
 	uint32_t         *buckets; /* numbers of skus, 0: none */
 	size_t            buckets_count;
-	struct numbered   skus, locations;
-	uint32_t          newest_sku, newest_location; /* the largest numbers; 0: none */
+	struct numbered   skus;
+	struct locations  locations;
+	uint32_t          newest_sku; /* the largest number; 0: none */
 	_Atomic unsigned  past;
 	struct block     *blocks; /* blocks of all entries, forgotten ones too */
 };
@@ -89,7 +90,7 @@ void catalogue_free(struct catalogue *c)
 	}
 	free(c->buckets);
 	free(c->skus.list);
-	free(c->locations.list);
+	locations_fini(&c->locations);
 	pthread_rwlock_destroy(&c->lock);
 	free(c);
 }
@@ -214,23 +215,12 @@ struct sku *catalogue_sku_by_id(struct catalogue *c, uint32_t id)
 	return s;
 }
 
-static struct location *location_find(struct catalogue *c, const char *code, size_t len)
-{
-	for (size_t i = 0; i < c->locations.size; i++) {
-		struct location *l = c->locations.list[i];
-
-		if (l && code_is(l->code, code, len))
-			return l;
-	}
-	return NULL;
-}
-
 const struct location *catalogue_location(struct catalogue *c, const char *code)
 {
 	const struct location *found;
 
 	pthread_rwlock_rdlock(&c->lock);
-	found = location_find(c, code, strlen(code));
+	found = locations_find(&c->locations, code);
 	pthread_rwlock_unlock(&c->lock);
 	return found;
 }
@@ -240,7 +230,7 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 	const struct location *found;
 
 	pthread_rwlock_rdlock(&c->lock);
-	found = numbered_find(&c->locations, id);
+	found = locations_find_id(&c->locations, id);
 	pthread_rwlock_unlock(&c->lock);
 	return found;
 }
@@ -252,8 +242,8 @@ static void forget(struct catalogue *c)
 	totals_drop(c);
 	memset(c->buckets, 0, c->buckets_count * sizeof(*c->buckets));
 	numbered_clear(&c->skus);
-	numbered_clear(&c->locations);
-	c->newest_sku = c->newest_location = 0;
+	locations_forget(&c->locations);
+	c->newest_sku = 0;
 	atomic_fetch_add(&c->past, 1);
 	log_event(LOG_WARN, "another_past",
 	          "what=\"the database is another one or was restored: all that was known of it is "
@@ -293,34 +283,29 @@ struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *co
 	return s;
 }
 
-static struct location *location_add(struct catalogue *c, uint32_t id, const char *code, size_t len)
+void catalogue_locations_enter(struct catalogue *c, int64_t version, const struct location *list, size_t count)
 {
-	struct location *l = block_cut(c, sizeof(*l));
+	bool added;
 
-	l->location_id = id;
-	memcpy(l->code, code, len);
-	l->code[len] = '\0';
-	numbered_add(&c->locations, l);
-	c->newest_location = id > c->newest_location ? id : c->newest_location;
-	return l;
+	pthread_rwlock_wrlock(&c->lock);
+	added = locations_add(&c->locations, list, count);
+	if (!added) {
+		forget(c);
+		added = locations_add(&c->locations, list, count);
+	}
+	assert(added); /* nothing is known that they could contradict */
+	c->locations.version = version;
+	pthread_rwlock_unlock(&c->lock);
 }
 
-const struct location *catalogue_location_enter(struct catalogue *c, uint32_t id, const char *code, size_t len)
+int64_t catalogue_locations_version(struct catalogue *c)
 {
-	struct location *l, *known;
+	int64_t version;
 
-	assert(len <= LOCATION_MAX);
-	pthread_rwlock_wrlock(&c->lock);
-	known = numbered_find(&c->locations, id);
-	l = is_named(id, len) ? location_find(c, code, len) : known;
-	if (l != known) {
-		forget(c);
-		l = NULL;
-	}
-	if (!l)
-		l = location_add(c, id, code, len);
+	pthread_rwlock_rdlock(&c->lock);
+	version = c->locations.version;
 	pthread_rwlock_unlock(&c->lock);
-	return l;
+	return version;
 }
 
 void catalogue_forget(struct catalogue *c)
@@ -340,11 +325,10 @@ void catalogue_newest(struct catalogue *c, struct newest *out)
 	*out = (struct newest){0};
 	pthread_rwlock_rdlock(&c->lock);
 	out->sku_id = c->newest_sku;
-	out->location_id = c->newest_location;
 	if (out->sku_id)
 		strcpy(out->sku, sku_code(numbered_find(&c->skus, out->sku_id)));
-	if (out->location_id)
-		strcpy(out->location, ((struct location *)numbered_find(&c->locations, out->location_id))->code);
+	if (c->locations.count > 0)
+		out->location = *c->locations.by_id[c->locations.count - 1];
 	pthread_rwlock_unlock(&c->lock);
 }
 

@@ -2,8 +2,8 @@
  * the skus of the database and never frees one, so a pointer to an entry is good for the life of the process. Every
  * function may be called from any thread; one lock inside.
  *
- * A code that the catalogue lacks may still be in the database: the caller reads it there (sku_find, sku_name) and
- * enters it here.
+ * A sku that the catalogue lacks may still be in the database: the caller reads it there (sku_find, sku_name) and
+ * enters it here. Locations are few: all are read at once, with each connection and where one is missed (past.h).
  *
  * A number means its sku in one past of one database. When the database turns out to be another one, or restored, the
  * catalogue forgets all entries: no look-up finds the old ones any more. A caller that keeps pointers or numbers beyond
@@ -11,12 +11,7 @@
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
-#include "engine/base/codes.h"
-
-struct location {
-	uint32_t location_id;
-	char     code[LOCATION_MAX + 1];
-};
+#include "engine/locations.h"
 
 /* Units of a sku at one location. */
 struct total {
@@ -38,10 +33,11 @@ struct sku            *catalogue_sku_by_id(struct catalogue *c, uint32_t sku_id)
 const struct location *catalogue_location(struct catalogue *c, const char *code);
 const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t location_id);
 /* Enters a code and number read from the database. Entering twice is fine. code need not end in a NUL. */
-struct sku            *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
-const struct location *catalogue_location_enter(struct catalogue *c, uint32_t location_id, const char *code,
-                                                size_t len);
-size_t                 catalogue_skus(struct catalogue *c);
+struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t sku_id, const char *code, size_t len);
+size_t      catalogue_skus(struct catalogue *c);
+/* Enters the locations that were read behind this version of them, which is not 0. */
+void    catalogue_locations_enter(struct catalogue *c, int64_t version, const struct location *list, size_t count);
+int64_t catalogue_locations_version(struct catalogue *c); /* 0: they were not read yet */
 
 /* Forgets everything. The catalogue also does so when a number or a code is entered that it knows otherwise. */
 void     catalogue_forget(struct catalogue *c);
@@ -50,8 +46,9 @@ unsigned catalogue_past(struct catalogue *c); /* 1 at first, one more each time 
 /* The newest known sku and location. An earlier past of the database lacks them, or has given their numbers to other
  * codes, because numbers are given in order. Number 0: none is known. */
 struct newest {
-	uint32_t sku_id, location_id;
-	char     sku[SKU_MAX + 1], location[LOCATION_MAX + 1];
+	uint32_t        sku_id;
+	char            sku[SKU_MAX + 1];
+	struct location location;
 };
 void catalogue_newest(struct catalogue *c, struct newest *out);
 

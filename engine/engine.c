@@ -4,6 +4,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/lane.h"
 #include "engine/log/follow.h"
+#include "engine/past.h"
 #include "engine/read/reader.h"
 
 #include <stdlib.h>
@@ -21,8 +22,9 @@ struct engine *engine_open(const struct engine_options *options)
 {
 	struct engine *e = mem_alloc(sizeof(*e));
 
-	e->shared.target = options->target;
+	e->shared.source = options->source;
 	e->shared.catalogue = catalogue_new();
+	past_watch(e->shared.source, e->shared.catalogue);
 	e->lanes_count = options->lanes;
 	e->lanes = mem_alloc(options->lanes * sizeof(*e->lanes));
 	e->queues = mem_alloc((options->lanes + ANSWERERS) * sizeof(struct queue *));
@@ -46,10 +48,16 @@ void engine_close(struct engine *e)
 	for (enum answerer by = BY_READER; by < BY_FEED; by++)
 		reader_close(e->readers[by]);
 	follow_close(e->follower);
+	past_watch(e->shared.source, NULL);
 	catalogue_free(e->shared.catalogue);
 	free(e->lanes);
 	free(e->queues);
 	free(e);
+}
+
+struct source *engine_source(struct engine *e)
+{
+	return e->shared.source;
 }
 
 struct catalogue *engine_catalogue(struct engine *e)

@@ -13,10 +13,10 @@
 #include "engine/shared.h"
 
 struct engine_options {
-	struct db_target target;
-	unsigned         lanes;       /* 1 to 64 */
-	unsigned         slot;        /* the slot of the first lane */
-	size_t           waiting_max; /* readers of events that may wait; 0: each is answered at once */
+	struct source *source;      /* its memory is the engine's catalogue while the engine is open */
+	unsigned       lanes;       /* 1 to 64 */
+	unsigned       slot;        /* the slot of the first lane */
+	size_t         waiting_max; /* readers of events that may wait; 0: each is answered at once */
 };
 struct engine;
 struct engine *engine_open(const struct engine_options *options);
@@ -46,6 +46,7 @@ void   engine_give_way(struct engine *e, size_t count);
 size_t engine_waiting(struct engine *e);
 
 bool                       engine_ready(struct engine *e); /* true: every lane and the reader have a connection */
+struct source             *engine_source(struct engine *e);
 const struct lane_metrics *engine_metrics(struct engine *e);
 unsigned                   engine_lanes(struct engine *e);
 size_t                     engine_queue_depth(struct engine *e, unsigned lane);

@@ -172,7 +172,7 @@ struct op {
 	bool                may_exist;  /* the id may exist: the look-up comes before anything is sent */
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
-	uint8_t             locked;     /* blocked.c: what of the op is locked by somebody outside, ROW and ID */
+	bool                id_locked;  /* blocked.c: somebody outside has written the id that it makes, uncommitted */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
 	unsigned            past;       /* catalogue_past when its lines found their numbers; 0: they have none */

@@ -1,12 +1,64 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
-#include "engine/db/db.h"
+#include "engine/base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- locations */
+
+struct locations_reader {
+	struct location *list;
+	size_t           count, max;
+};
+
+static void location_read(void *arg, const struct db_row *row)
+{
+	struct locations_reader *in = arg;
+	struct location         *to;
+
+	if (row->len[1] > LOCATION_MAX)
+		return; /* by damage alone */
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	to = &in->list[in->count++];
+	*to = (struct location){.location_id = (uint32_t)db_int(row, 0)};
+	memcpy(to->code, row->col[1], row->len[1]);
+}
+
+/* A location that is made behind the version is read, too, or shows in the next version. */
+static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t version)
+{
+	struct locations_reader in = {0};
+	enum db_result          result;
+
+	if (version == catalogue_locations_version(c))
+		return DB_OK;
+	result = db_ask(db, LOCATIONS_READ, NULL, location_read, &in);
+	if (result == DB_OK)
+		catalogue_locations_enter(c, version, in.list, in.count);
+	free(in.list);
+	return result;
+}
+
+static void version_read(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = db_int(row, 0);
+}
+
+enum db_result past_locations(struct db *db, struct catalogue *c)
+{
+	int64_t        version = 0;
+	enum db_result result = db_ask(db, LOCATIONS_VERSION, NULL, version_read, &version);
+
+	return result == DB_OK ? locations_read(db, c, version) : result;
+}
+
+/* ---- the past */
 
 struct check {
 	uint64_t      mark;
-	bool          same; /* true: the newest names are unchanged */
+	int64_t       locations; /* their version */
+	bool          same;      /* true: the newest names are unchanged */
 	struct newest newest;
 };
 
@@ -22,22 +74,29 @@ static void check_read(void *arg, const struct db_row *row)
 
 	in->mark = (uint64_t)db_int(row, 0);
 	in->same = name_same(row, 1, in->newest.sku_id, in->newest.sku) &&
-	           name_same(row, 2, in->newest.location_id, in->newest.location);
+	           name_same(row, 2, in->newest.location.location_id, in->newest.location.code);
+	in->locations = db_int(row, 3);
 }
 
-enum db_result past_check(struct past *p, struct db *db, struct catalogue *c)
+static bool past_compare(void *catalogue, struct db *db)
 {
-	struct check   in = {0};
-	uint64_t       known;
-	enum db_result result;
+	struct catalogue *c = catalogue;
+	struct check      in = {0};
+	struct fill       fill = {0};
+	uint64_t          known;
 
 	catalogue_newest(c, &in.newest);
-	result = db_ask(db, PAST_READ, &(struct fill){.sku = in.newest.sku_id, .location = in.newest.location_id},
-	                 check_read, &in);
-	if (result != DB_OK)
-		return result;
-	known = atomic_exchange(&p->mark, in.mark);
+	fill.sku = in.newest.sku_id;
+	fill.location = in.newest.location.location_id;
+	if (db_ask(db, PAST_READ, &fill, check_read, &in) != DB_OK)
+		return false;
+	known = source_mark_swap(db_source(db), in.mark);
 	if (!in.same || (known != 0 && known != in.mark))
 		catalogue_forget(c);
-	return DB_OK;
+	return locations_read(db, c, in.locations) == DB_OK;
+}
+
+void past_watch(struct source *s, struct catalogue *c)
+{
+	source_memory_set(s, (struct source_memory){c ? past_compare : NULL, c});
 }

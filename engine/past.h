@@ -1,4 +1,5 @@
-/* past.h - recognises a database that is another one, or an earlier past of the known one.
+/* past.h - keeps what the catalogue knows true: recognises a database that is another one, or an earlier past of the
+ * known one, and reads locations whose version has changed.
  *
  * The database's mark (table identity) and the newest names of the catalogue tell: a restore to an earlier moment lacks
  * these names or gave their numbers to others. A lane also reads its own row (fence.c). */
@@ -8,15 +9,12 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 
-#include <stdatomic.h>
+/* From now on each new connection of the source asks for the mark and the newest names; if they are others than those
+ * known, the whole catalogue is forgotten. `c` NULL: no longer. Call it while no other thread has a connection. */
+void past_watch(struct source *s, struct catalogue *c);
 
-/* The database as the process knows it. Zero-initialised: nothing is known. Any thread. */
-struct past {
-	_Atomic uint64_t mark; /* 0: not known yet */
-};
-
-/* Reads the mark over `db`. If the mark or the catalogue's newest names differ, the whole catalogue is forgotten. Call
- * it before the first use of a new connection. */
-enum db_result past_check(struct past *p, struct db *db, struct catalogue *c) MUST_CHECK;
+/* Reads all locations, if their version is another than the catalogue's: for a caller that has met one which the
+ * catalogue lacks. What it lacks then is not there. */
+enum db_result past_locations(struct db *db, struct catalogue *c) MUST_CHECK;
 
 #endif

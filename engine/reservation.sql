@@ -15,7 +15,7 @@ l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
 
 -- piece: reservation_lines
 -- A reservation without notes costs no look for them, and one without a key none for its name.
-  LEFT JOIN reservation_note e ON r.noted = 1 AND e.reservation_id = r.reservation_id
+  LEFT JOIN reservation_note e ON r.noted & {texts} AND e.reservation_id = r.reservation_id
   LEFT JOIN api_key a ON a.key_id = r.key_id LEFT JOIN reservation_line l ON l.reservation_id = r.reservation_id
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
 
@@ -26,6 +26,30 @@ state = {held} AND expires_at <= SYSDATE(3)
 -- piece: is_kept
 -- A held reservation whose time has not passed.
 state = {held} AND expires_at > SYSDATE(3)
+
+-- piece: is_free
+-- No task has the reservation, nor is it put aside: a claim may take it, in its state, once it is due.
+task_id IS NULL
+
+-- piece: is_put_aside
+-- Task 0 is nobody's: no claim takes the reservation until somebody makes it free.
+task_id = 0
+
+-- piece: is_claimed
+COALESCE(task_id, 0) > 0
+
+-- piece: is_due
+-- A hold is due when its time has passed, a confirmed reservation at once, both after a failure when their pause is
+-- over.
+due_at <= UTC_TIMESTAMP(3)
+
+-- piece: waits_for_worker
+-- The pause after a failure that no worker cuts short: a hold that did not expire is put aside meanwhile.
+(state = {confirmed} AND {is_free}) OR (state = {held} AND {is_put_aside})
+
+-- piece: latest_due
+-- No pause ends later: 2^attempts seconds, 600 at most, give or take a tenth. The minute is for clocks.
+UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND
 
 -- piece: as_read
 -- The rows of a change, none of which was changed or claimed since it was read: a range of the primary key. The row of
@@ -119,7 +143,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, r
 
 -- name: reservation_replace
 -- A hold gives way to the one that replaces it; reservation_note says which.
-UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = 1
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = noted | {texts}
  WHERE {as_read} AND {is_kept};
 
 -- name: reservation_lock
@@ -189,7 +213,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, ta
 -- or 1, the clock, and the time at which the lane took its writer, which shows whether
 -- somebody has set the times of the tables.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
-                WHERE state = {held} AND task_id IS NULL AND due_at <= UTC_TIMESTAMP(3))
+                WHERE state = {held} AND {is_free} AND {is_due})
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
        UTC_TIMESTAMP(3), (SELECT started_at FROM writer WHERE writer_id = {writer});
@@ -202,7 +226,7 @@ r.due_at >= {after_at} AND (r.due_at > {after_at} OR r.reservation_id > {after_i
 -- name: expired_ahead
 -- The place {offset} holds further on in the index, among holds due by {until_at}; no row where fewer are due.
 SELECT r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
- WHERE r.state = {held} AND r.task_id IS NULL AND r.due_at <= {until_at} AND {stands_behind}
+ WHERE state = {held} AND {is_free} AND due_at <= {until_at} AND {stands_behind}
  ORDER BY r.due_at, r.reservation_id LIMIT {offset}, 1;
 
 -- name: expired_of_skus
@@ -211,7 +235,7 @@ SELECT r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
 (SELECT DISTINCT r.reservation_id FROM reservation r FORCE INDEX (claim)
    STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
       ON l.reservation_id = r.reservation_id AND l.sku_id IN ({list})
-  WHERE r.state = {held} AND r.task_id IS NULL AND r.due_at <= {until_at}
+  WHERE state = {held} AND {is_free} AND due_at <= {until_at}
     AND (r.due_at < {until_at} OR r.reservation_id <= {until_id}) AND {stands_behind}
   LIMIT {limit})
 UNION
@@ -239,7 +263,7 @@ SELECT reservation_id, 0, due_at, 1 FROM reservation FORCE INDEX (PRIMARY)
 -- so the walk ends at the present or begins there, and never passes holds of the other kind.
 SELECT r.reservation_id, 0, r.due_at, {is_of_the_list}
   FROM reservation r FORCE INDEX (claim)
- WHERE r.state = {state} AND r.task_id IS NULL AND {stands_behind}
+ WHERE state = {state} AND {is_free} AND {stands_behind}
    AND r.due_at > IF({state} = {held} AND {lapsed} = 0, UTC_TIMESTAMP(3), TIMESTAMP'1000-01-01 00:00:00')
    AND r.due_at <= IF({state} = {held} AND {lapsed} = 1, UTC_TIMESTAMP(3), TIMESTAMP'9999-12-31 23:59:59.999')
  ORDER BY r.due_at, r.reservation_id LIMIT {limit};
@@ -254,7 +278,7 @@ SELECT r.reservation_id, r.task_id, r.due_at, {is_of_the_list}
 
 -- name: reservation_probe
 -- The rows of the list that nobody else has locked right now.
-SELECT reservation_id, order_id FROM reservation FORCE INDEX (PRIMARY)
+SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
  WHERE reservation_id IN ({list}) FOR UPDATE SKIP LOCKED;
 
 -- name: reservation_await

@@ -1,7 +1,9 @@
-/* rows.c - see rows.h. A statement gives a row for each line, so that a reservation or movement comes in as many. */
+/* rows.c - see rows.h. A record is a reservation or a movement, with its lines behind it. A statement gives a row for
+ * each line. */
 #include "engine/rows.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,47 +87,63 @@ static void column_read(void *record, const struct column *column, const struct 
 	}
 }
 
-enum {
-#define X(declaration, member, read, column) R_##member,
-#include "engine/reservation.def"
-#undef X
-	R_LINE
-};
-static const struct column reservation_columns[R_LINE] = {
+static const struct column reservation_columns[] = {
 #define X(declaration, member, read, column) \
 	{read, offsetof(struct reservation, member), sizeof(((struct reservation *)0)->member)},
 #include "engine/reservation.def"
 #undef X
 };
-enum {
-#define X(declaration, member, read, column) M_##member,
-#include "engine/movement.def"
-#undef X
-	M_LINE
-};
-static const struct column movement_columns[M_LINE] = {
+static const struct column movement_columns[] = {
 #define X(declaration, member, read, column) \
 	{read, offsetof(struct movement, member), sizeof(((struct movement *)0)->member)},
 #include "engine/movement.def"
 #undef X
 };
 
-/* With room for *max lines behind its `size` bytes. */
-static void *record_new(const struct db_row *row, size_t size, size_t *max, const struct column *columns,
-                        unsigned count)
-{
-	void *record = mem_alloc(size + (*max = 4) * sizeof(struct line));
+/* What tells reservations and movements apart. */
+struct shape {
+	const struct column *columns;      /* those of a line follow in the row */
+	unsigned             count;        /* of them */
+	size_t               size;         /* of the record without its lines */
+	size_t               lines_count;  /* where the number of its lines stands */
+	bool                 newest_first; /* the order of a list; false: by number */
+	bool                 joins;        /* lines of one sku and location are one */
+};
+static const struct shape reservations = {.columns = reservation_columns,
+                                          .count = LENGTH(reservation_columns),
+                                          .size = sizeof(struct reservation),
+                                          .lines_count = offsetof(struct reservation, lines_count)};
+static const struct shape movements = {.columns = movement_columns,
+                                       .count = LENGTH(movement_columns),
+                                       .size = sizeof(struct movement),
+                                       .lines_count = offsetof(struct movement, lines_count),
+                                       .newest_first = true,
+                                       .joins = true};
 
-	for (unsigned i = 0; i < count; i++)
-		column_read(record, &columns[i], row, i);
-	return record;
+enum { NUMBER_COLUMN = 1 }; /* reservation_id, movement_no */
+static uint64_t number_of(const struct shape *shape, const void *record)
+{
+	return *(const uint64_t *)(const void *)((const char *)record + shape->columns[NUMBER_COLUMN].offset);
 }
 
-static void record_free(void *record, const struct column *columns, unsigned count)
+static size_t *lines_count(const struct shape *shape, void *record)
 {
-	for (unsigned i = 0; record && i < count; i++)
-		if (columns[i].as == TEXT)
-			free(*text_of(record, &columns[i]));
+	return (size_t *)(void *)((char *)record + shape->lines_count);
+}
+
+_Static_assert(sizeof(struct reservation) == offsetof(struct reservation, lines) &&
+                       sizeof(struct movement) == offsetof(struct movement, lines),
+               "lines follow at once");
+static struct line *lines_of(const struct shape *shape, void *record)
+{
+	return (struct line *)(void *)((char *)record + shape->size);
+}
+
+static void record_free(const struct shape *shape, void *record)
+{
+	for (unsigned i = 0; record && i < shape->count; i++)
+		if (shape->columns[i].as == TEXT)
+			free(*text_of(record, &shape->columns[i]));
 	free(record);
 }
 
@@ -150,16 +168,22 @@ static const char *code_of(const struct db_row *row, unsigned column)
 }
 
 /* Reads the columns sku_id, code, location_id, code, slot, qty from `first` on. */
-static void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first)
+static void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first, bool *lacks)
 {
-	uint32_t sku_id = (uint32_t)db_int(row, first), location_id = (uint32_t)db_int(row, first + 2);
+	static const struct location nowhere;
+	uint32_t                     sku_id = (uint32_t)db_int(row, first);
 
 	line->sku = catalogue_sku_by_id(c, sku_id);
 	if (!line->sku || !code_is(row, first + 1, sku_code(line->sku)))
 		line->sku = catalogue_sku_enter(c, sku_id, code_of(row, first + 1), row->len[first + 1]);
-	line->location = catalogue_location_by_id(c, location_id);
-	if (!line->location || !code_is(row, first + 3, line->location->code))
-		line->location = catalogue_location_enter(c, location_id, code_of(row, first + 3), row->len[first + 3]);
+	line->location = catalogue_location_by_id(c, (uint32_t)db_int(row, first + 2));
+	if (line->location && !code_is(row, first + 3, line->location->code)) {
+		catalogue_forget(c);
+		line->location = NULL;
+	}
+	*lacks |= !line->location;
+	if (!line->location)
+		line->location = &nowhere;
 	line->sku_code = sku_code(line->sku);
 	line->location_code = line->location->code;
 	line->slot = (uint16_t)db_int(row, first + 4);
@@ -188,20 +212,11 @@ int64_t lines_units(const struct line *lines, size_t count)
 	return units;
 }
 
-/* Gives `record` room for one more line behind its `size` bytes. */
-static void *lines_room(void *record, size_t size, size_t count, size_t *max)
-{
-	if (count < *max)
-		return record;
-	*max *= 2;
-	return mem_resize(record, size + *max * sizeof(struct line));
-}
-
 /* ---- reservations */
 
 void reservation_free(struct reservation *r)
 {
-	record_free(r, reservation_columns, R_LINE);
+	record_free(&reservations, r);
 }
 
 struct reservation *reservation_copy(const struct reservation *r)
@@ -209,10 +224,15 @@ struct reservation *reservation_copy(const struct reservation *r)
 	size_t              size = sizeof(*r) + r->lines_count * sizeof(struct line);
 	struct reservation *copy = memcpy(mem_alloc(size), r, size);
 
-	for (unsigned i = 0; i < R_LINE; i++)
+	for (unsigned i = 0; i < LENGTH(reservation_columns); i++)
 		if (reservation_columns[i].as == TEXT)
 			*text_of(copy, &reservation_columns[i]) = mem_copy(*text_of(copy, &reservation_columns[i]));
 	return copy;
+}
+
+void movement_free(struct movement *m)
+{
+	record_free(&movements, m);
 }
 
 void reservations_free(struct reservation **list, size_t count)
@@ -243,126 +263,136 @@ bool reservations_claimed(struct reservation *const *list, size_t count)
 	return false;
 }
 
-void reservation_read(void *arg, const struct db_row *row)
-{
-	struct reservation_reader *in = arg;
-	struct reservation        *r = in->count ? in->list[in->count - 1] : NULL;
+/* ---- reading */
 
-	if (!r || r->reservation_id != (uint64_t)db_int(row, R_reservation_id)) {
-		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-		r = in->list[in->count++] = record_new(row, sizeof(*r), &in->lines_max, reservation_columns, R_LINE);
-	}
-	if (!row->col[R_LINE])
+struct reading {
+	const struct shape *shape;
+	struct catalogue   *catalogue;
+	void              **list;
+	size_t              count, max;
+	size_t              lines_max; /* room of the record that is being read */
+	bool                lacks;     /* a row named a location that the catalogue lacks */
+};
+
+static void *record_begin(struct reading *in, const struct db_row *row)
+{
+	void *record = mem_alloc(in->shape->size + (in->lines_max = 4) * sizeof(struct line));
+
+	for (unsigned i = 0; i < in->shape->count; i++)
+		column_read(record, &in->shape->columns[i], row, i);
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	return in->list[in->count++] = record;
+}
+
+static void record_read(void *arg, const struct db_row *row)
+{
+	struct reading     *in = arg;
+	const struct shape *shape = in->shape;
+	void               *record = in->count ? in->list[in->count - 1] : NULL;
+	size_t              at;
+	struct line        *line;
+
+	if (!record || number_of(shape, record) != (uint64_t)db_int(row, NUMBER_COLUMN))
+		record = record_begin(in, row);
+	if (!row->col[shape->count])
 		return;
-	r = in->list[in->count - 1] = lines_room(r, sizeof(*r), r->lines_count, &in->lines_max);
-	r->lines[r->lines_count] = (struct line){0};
-	line_read(in->catalogue, &r->lines[r->lines_count++], row, R_LINE);
+	at = (*lines_count(shape, record))++;
+	if (at == in->lines_max)
+		record = mem_resize(record, shape->size + (in->lines_max *= 2) * sizeof(*line));
+	in->list[in->count - 1] = record;
+	line = &lines_of(shape, record)[at];
+	*line = (struct line){0};
+	line_read(in->catalogue, line, row, shape->count, &in->lacks);
 }
 
-static int by_id(const void *a, const void *b)
+static int record_order(const void *a, const void *b, void *arg)
 {
-	const struct reservation *x = *(struct reservation *const *)a, *y = *(struct reservation *const *)b;
+	const struct shape *shape = arg;
+	uint64_t            x = number_of(shape, *(void *const *)a), y = number_of(shape, *(void *const *)b);
 
-	return (x->reservation_id > y->reservation_id) - (x->reservation_id < y->reservation_id);
+	return shape->newest_first ? (x < y) - (x > y) : (x > y) - (x < y);
 }
 
-static struct reservation *reservation_append(struct reservation *r, struct reservation *piece)
+static void *record_append(const struct shape *shape, void *record, void *piece)
 {
-	r = mem_resize(r, sizeof(*r) + (r->lines_count + piece->lines_count) * sizeof(struct line));
-	memcpy(r->lines + r->lines_count, piece->lines, piece->lines_count * sizeof(struct line));
-	r->lines_count += piece->lines_count;
-	reservation_free(piece);
-	return r;
-}
+	size_t count = *lines_count(shape, record), more = *lines_count(shape, piece);
 
-/* Joins the pieces of one reservation. Rows of a join come in any order; only their keys tell which belong together. */
-void reservations_join(struct reservation_reader *in)
-{
-	struct reservation **list = in->list;
-	size_t               kept = 0;
-
-	if (in->count > 0)
-		qsort(list, in->count, sizeof(list[0]), by_id);
-	for (size_t i = 0; i < in->count; i++) {
-		if (kept > 0 && by_id(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1] = reservation_append(list[kept - 1], list[i]);
-		else
-			list[kept++] = list[i];
-	}
-	in->count = kept;
-	for (size_t i = 0; i < kept; i++)
-		lines_sort(list[i]->lines, list[i]->lines_count);
-}
-
-/* ---- movements */
-
-void movement_free(struct movement *m)
-{
-	record_free(m, movement_columns, M_LINE);
-}
-
-void movement_read(void *arg, const struct db_row *row)
-{
-	struct movement_reader *in = arg;
-	struct movement        *m = in->count ? in->list[in->count - 1] : NULL;
-
-	if (!m || m->movement_no != (uint64_t)db_int(row, M_movement_no)) {
-		in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-		m = in->list[in->count++] = record_new(row, sizeof(*m), &in->lines_max, movement_columns, M_LINE);
-	}
-	if (!row->col[M_LINE])
-		return;
-	m = in->list[in->count - 1] = lines_room(m, sizeof(*m), m->lines_count, &in->lines_max);
-	m->lines[m->lines_count] = (struct line){0};
-	line_read(in->catalogue, &m->lines[m->lines_count++], row, M_LINE);
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct movement *x = *(struct movement *const *)a, *y = *(struct movement *const *)b;
-
-	return (x->movement_no < y->movement_no) - (x->movement_no > y->movement_no);
-}
-
-static struct movement *movement_append(struct movement *m, struct movement *piece)
-{
-	m = mem_resize(m, sizeof(*m) + (m->lines_count + piece->lines_count) * sizeof(struct line));
-	memcpy(m->lines + m->lines_count, piece->lines, piece->lines_count * sizeof(struct line));
-	m->lines_count += piece->lines_count;
-	movement_free(piece);
-	return m;
+	record = mem_resize(record, shape->size + (count + more) * sizeof(struct line));
+	memcpy(lines_of(shape, record) + count, lines_of(shape, piece), more * sizeof(struct line));
+	*lines_count(shape, record) += more;
+	record_free(shape, piece);
+	return record;
 }
 
 /* A stocktake that took from several slots has a line for each; to its reader they are one. */
-static void lines_join(struct movement *m)
+static void lines_join(struct line *lines, size_t *count)
 {
 	size_t kept = 0;
 
-	lines_sort(m->lines, m->lines_count);
-	for (size_t i = 0; i < m->lines_count; i++) {
-		if (kept > 0 && m->lines[kept - 1].sku == m->lines[i].sku &&
-		    m->lines[kept - 1].location == m->lines[i].location)
-			m->lines[kept - 1].granted += m->lines[i].granted;
+	for (size_t i = 0; i < *count; i++) {
+		if (kept > 0 && lines[kept - 1].sku == lines[i].sku && lines[kept - 1].location == lines[i].location)
+			lines[kept - 1].granted += lines[i].granted;
 		else
-			m->lines[kept++] = m->lines[i];
+			lines[kept++] = lines[i];
 	}
-	m->lines_count = kept;
+	*count = kept;
 }
 
-void movements_join(struct movement_reader *in)
+/* Joins the pieces of one record. Rows of a join come in any order; only their keys tell which belong together. */
+static void records_join(struct reading *in)
 {
-	struct movement **list = in->list;
-	size_t            kept = 0;
+	const struct shape *shape = in->shape;
+	void              **list = in->list;
+	size_t              kept = 0;
 
 	if (in->count > 0)
-		qsort(list, in->count, sizeof(list[0]), newest_first);
+		qsort_r(list, in->count, sizeof(list[0]), record_order, (void *)(uintptr_t)shape);
 	for (size_t i = 0; i < in->count; i++) {
-		if (kept > 0 && newest_first(&list[kept - 1], &list[i]) == 0)
-			list[kept - 1] = movement_append(list[kept - 1], list[i]);
+		if (kept > 0 && number_of(shape, list[kept - 1]) == number_of(shape, list[i]))
+			list[kept - 1] = record_append(shape, list[kept - 1], list[i]);
 		else
 			list[kept++] = list[i];
 	}
 	in->count = kept;
-	for (size_t i = 0; i < kept; i++)
-		lines_join(list[i]);
+	for (size_t i = 0; i < kept; i++) {
+		lines_sort(lines_of(shape, list[i]), *lines_count(shape, list[i]));
+		if (shape->joins)
+			lines_join(lines_of(shape, list[i]), lines_count(shape, list[i]));
+	}
+}
+
+static enum db_result records_ask(struct db *db, enum statement name, const struct fill *fill, struct reading *in)
+{
+	enum db_result result = db_ask(db, name, fill, record_read, in);
+
+	if (in->lacks && result == DB_OK)
+		result = past_locations(db, in->catalogue);
+	if (in->lacks && result == DB_OK) {
+		while (in->count > 0)
+			record_free(in->shape, in->list[--in->count]);
+		result = db_ask(db, name, fill, record_read, in);
+	}
+	records_join(in);
+	return result;
+}
+
+enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
+                                struct reservation_reader *in)
+{
+	struct reading all = {.shape = &reservations, .catalogue = in->catalogue};
+	enum db_result result = records_ask(db, name, fill, &all);
+
+	in->list = (struct reservation **)all.list;
+	in->count = all.count;
+	return result;
+}
+
+enum db_result movements_ask(struct db *db, enum statement name, const struct fill *fill, struct movement_reader *in)
+{
+	struct reading all = {.shape = &movements, .catalogue = in->catalogue};
+	enum db_result result = records_ask(db, name, fill, &all);
+
+	in->list = (struct movement **)all.list;
+	in->count = all.count;
+	return result;
 }

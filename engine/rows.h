@@ -13,6 +13,11 @@ enum reservation_state {
 	STATES
 };
 const char *reservation_state_name(enum reservation_state s);
+enum { /* bits of noted */
+#define X(name, bit, word) name = bit,
+#include "engine/notes.def"
+#undef X
+};
 enum movement_kind {
 #define X(name, number, word) name = number,
 #include "engine/movement_kinds.def"
@@ -75,27 +80,26 @@ struct movement {
 };
 void movement_free(struct movement *m); /* NULL is fine */
 
-/* Reads the rows of a statement that selects {reservation_columns} into a growing list, which is the caller's. Rows may
- * come in any order: the list is not to be used before reservations_join was called. */
+/* Reservations as they were read; the list is the caller's. */
 struct reservation_reader {
 	struct catalogue    *catalogue;
 	struct reservation **list;
-	size_t               count, max;
-	size_t               lines_max; /* room of the reservation that is being read */
+	size_t               count;
 };
-void reservation_read(void *arg, const struct db_row *row);
-/* Makes of the list each reservation once, with all of its lines in the order of their codes; sorted by id, the order
- * in which rows are locked. */
-void reservations_join(struct reservation_reader *in);
+/* Runs a statement that selects {reservation_columns}, and makes of its rows each reservation once, with all of its
+ * lines in the order of their codes; sorted by id, the order in which rows are locked. `in` has the catalogue. Where a
+ * row names a location that is new, the locations are read and the statement runs once more. A line of no location at
+ * all, by damage, is of the location without a name. The list may be filled after an error, too. */
+enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
+                                struct reservation_reader *in) MUST_CHECK;
 
-/* Reads and joins movements, {movement_columns}, as the calls above do reservations. */
+/* The same of movements, {movement_columns}: the newest first; lines of one sku and location as one. */
 struct movement_reader {
 	struct catalogue *catalogue;
 	struct movement **list;
-	size_t            count, max;
-	size_t            lines_max;
+	size_t            count;
 };
-void movement_read(void *arg, const struct db_row *row);
-void movements_join(struct movement_reader *in); /* the newest first; lines of one sku and location as one */
+enum db_result movements_ask(struct db *db, enum statement name, const struct fill *fill,
+                             struct movement_reader *in) MUST_CHECK;
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef SHARED_H
 #define SHARED_H
 
-#include "engine/past.h"
+#include "engine/catalogue.h"
+#include "engine/db/source.h"
 
 #include <stdatomic.h>
 
@@ -22,9 +23,8 @@ enum {
 };
 
 struct shared {
-	struct db_target    target;    /* never changes */
+	struct source      *source;    /* never changes */
 	struct catalogue   *catalogue; /* has its own lock */
-	struct past         past;      /* the known database */
 	struct lane_metrics metrics;
 	_Atomic int64_t     locks_until_ms;    /* clock_ms until which lanes look for locked rows; 0: never begun */
 	_Atomic int64_t     dirty_until_ms; /* .. for ids that somebody outside has written; 0: never begun */

@@ -42,11 +42,28 @@ void shares_sum(struct shares *s)
 	s->count = kept;
 }
 
-void shares_of(struct shares *s, const struct line *lines, size_t count)
+void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
 {
+	assert(count <= of->lines_count);
 	for (size_t k = 0; k < count; k++)
 		share_add(s, sku_id(lines[k].sku), lines[k].location->location_id, lines[k].slot, lines[k].qty,
 		          lines[k].qty);
+}
+
+void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
+                     unsigned slot)
+{
+	for (size_t i = 0; i < of->lines_count; i++) {
+		const struct line *old = &of->lines[i];
+		const struct line *line = bsearch(old, lines, count, sizeof(*line), line_order);
+		int64_t            granted = line ? line->granted : 0;
+		uint32_t           sku = sku_id(old->sku), location = old->location->location_id;
+
+		if (granted < old->qty)
+			share_add(s, sku, location, old->slot, old->qty - granted, old->qty - granted);
+		else if (granted > old->qty && old->slot != slot)
+			share_add(s, sku, location, old->slot, old->qty, 0);
+	}
 }
 
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
@@ -68,7 +85,7 @@ static struct shares shares_of_all(struct reservation **list, size_t count)
 	struct shares s = {0};
 
 	for (size_t i = 0; i < count; i++)
-		shares_of(&s, list[i]->lines, list[i]->lines_count);
+		promise_end(&s, list[i], list[i]->lines, list[i]->lines_count);
 	shares_sum(&s);
 	return s;
 }

@@ -19,8 +19,15 @@ struct shares {
 	size_t        count, max;
 };
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back);
-void shares_of(struct shares *s, const struct line *lines,
-               size_t count); /* all units of stored lines, as if given back */
+
+/* A promise ends here, whoever ends it: a lane that releases or splits, a sweep, a task that expires or settles. All
+ * that has to be given back with the units of these lines of `of` is added here. */
+void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
+/* `of` gives way to an order with these lines, sorted, whose lane has `slot`. Units that stay in their slot, or move
+ * with the new order, are not given back. */
+void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
+                     unsigned slot);
+
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
 /* A step of a transaction, STOCK_GIVE_BACK or STOCK_SETTLE; `verdict`: a slot lacks the units. `rows`: scratch. */

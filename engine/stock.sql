@@ -11,8 +11,16 @@ SELECT code, sku_id FROM sku FORCE INDEX (code) WHERE code IN ({list});
 -- Committed by itself before the movement that needs it, so that no two movements wait for each other's new codes.
 INSERT IGNORE INTO sku (code, created_at) VALUES {rows};
 
--- name: location_find
-SELECT code, location_id FROM location FORCE INDEX (code) WHERE code IN ({list});
+-- piece: locations_version
+-- Another number, and never 0, where a location has come or says anything else.
+SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(CONCAT_WS(' ', location_id, code)))) + 1 FROM location FORCE INDEX (code)
+
+-- name: locations_version
+{locations_version};
+
+-- name: locations_read
+-- All of them: they are few.
+SELECT location_id, code FROM location FORCE INDEX (code);
 
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
@@ -29,9 +37,8 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
 
 -- name: stock_totals
 -- The totals of the skus {list}, by location.
-SELECT s.sku_id, s.location_id, o.code, SUM(s.available), SUM(s.reserved)
+SELECT s.sku_id, s.location_id, SUM(s.available), SUM(s.reserved)
   FROM stock_slot s FORCE INDEX (PRIMARY)
-  STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
  WHERE s.sku_id IN ({list})
  GROUP BY s.sku_id, s.location_id;
 

@@ -152,8 +152,7 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 	for (size_t i = 0; i < count; i++)
 		values_row(&rows, V_TEXT(mine[i]->order_id));
 	in->catalogue = c;
-	result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, reservation_read, in);
-	reservations_join(in);
+	result = reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, in);
 	values_fini(&rows);
 	return result;
 }

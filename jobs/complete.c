@@ -529,9 +529,8 @@ static enum db_result fail_absent(struct db *db, struct catalogue *c, const stru
 		if (!task_rows_find(open, orders[i].order_id))
 			values_row(&rows, V_TEXT(orders[i].order_id));
 	if (rows.count > 0) {
-		result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
-		                 reservation_read, &found);
-		reservations_join(&found);
+		result = reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX},
+		                          &found);
 	}
 	a->lost = 0;
 	for (size_t i = 0; i < count && result == DB_OK; i++)

@@ -437,7 +437,7 @@ static enum db_result answers_end(struct exec *x)
 		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
-		    (stops_ms && clock_ms() - stops_ms > LAST_MS) || (!db_connected(x->db) && db_other_schema()))
+		    (stops_ms && clock_ms() - stops_ms > LAST_MS) || (!db_connected(x->db) && db_other_schema(x->db)))
 			break;
 		pause_ms = refused_ms == 0 ? PAUSE_MS : pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
 		usleep((useconds_t)pause_ms * 1000);

@@ -56,12 +56,12 @@ bool jobs_list_valid(const char *list)
 	return jobs_named(list) != 0;
 }
 
-struct jobs *jobs_open(const char *list, const struct db_target *target, struct catalogue *c,
+struct jobs *jobs_open(const char *list, struct source *source, struct catalogue *c,
                        const struct webhook_options *webhooks)
 {
 	unsigned     named = jobs_named(list);
 	struct jobs *j = mem_alloc(sizeof(*j));
-	struct work  work = {.target = *target,
+	struct work  work = {.source = source,
 	                     .catalogue = c,
 	                     .batch = BATCH,
 	                     .lease_s = LEASE_S,
@@ -78,7 +78,7 @@ struct jobs *jobs_open(const char *list, const struct db_target *target, struct 
 			j->workers[j->count++] = worker_start(&work, i);
 		}
 	if (named & 1U << WORKERS)
-		j->deliverer = deliverer_start(&(struct deliver){.target = *target,
+		j->deliverer = deliverer_start(&(struct deliver){.source = source,
 		                                                 .catalogue = c,
 		                                                 .webhooks = webhooks,
 		                                                 .lease_s = LEASE_S,

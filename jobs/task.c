@@ -119,8 +119,7 @@ enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, e
 	enum db_result result;
 
 	*in = (struct reservation_reader){.catalogue = c};
-	result = db_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, reservation_read, in);
-	reservations_join(in);
+	result = reservations_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, in);
 	return result;
 }
 

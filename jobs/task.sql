@@ -4,7 +4,7 @@
 
 -- piece: waits
 -- Orders that a claim may take: due by t. No order waits before {from_at}, as far as the claimer knows.
-state = {state} AND task_id IS NULL AND due_at BETWEEN {from_at} AND t
+state = {state} AND {is_free} AND due_at BETWEEN {from_at} AND t
 
 -- piece: task_columns
 k.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at
@@ -30,11 +30,11 @@ BEGIN NOT ATOMIC
   SET t = UTC_TIMESTAMP(3);
   SELECT COUNT(*) INTO due FROM (
     SELECT 1 FROM reservation FORCE INDEX (claim)
-     WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT {limit}) again;
+     WHERE state = {state} AND {is_put_aside} AND due_at <= t LIMIT {limit}) again;
   IF due > 0 THEN
     UPDATE (
       SELECT reservation_id FROM reservation FORCE INDEX (claim)
-       WHERE state = {state} AND task_id = 0 AND due_at <= t LIMIT due FOR UPDATE SKIP LOCKED) unlocked
+       WHERE state = {state} AND {is_put_aside} AND due_at <= t LIMIT due FOR UPDATE SKIP LOCKED) unlocked
       STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = unlocked.reservation_id
        SET r.task_id = NULL;
   END IF;
@@ -222,23 +222,22 @@ UPDATE claimed_task FORCE INDEX (PRIMARY)
  WHERE task_id IN ({list}) AND state = {open} AND (created_at > {soon} OR lease_until > {latest_lease});
 
 -- name: task_orders_ahead
--- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives: a
--- confirmation and a kick are due at once, after a failure the pause is 2^attempts seconds, 600 at most, give or take a
--- tenth. The farthest of each, {limit} at most: an order as near as a pause may be is due soon.
+-- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives. The
+-- farthest of each, {limit} at most: an order as near as a pause may be is due soon.
 SELECT reservation_id, changed, attempts FROM (
   (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = {confirmed} AND task_id IS NULL AND due_at > {soon}
+    WHERE state = {confirmed} AND {is_free} AND due_at > {soon}
     ORDER BY due_at DESC LIMIT {limit})
   UNION ALL
   (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = {held} AND task_id = 0 AND due_at > {soon}
+    WHERE state = {held} AND {is_put_aside} AND due_at > {soon}
     ORDER BY due_at DESC LIMIT {limit})) late
- WHERE due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts, 10)) MICROSECOND;
+ WHERE due_at > {latest_due};
 
 -- name: task_orders_hasten
 -- Makes these orders due now.
 UPDATE reservation FORCE INDEX (PRIMARY) SET changed = GREATEST(changed + 1, {clock_stamp}), due_at = UTC_TIMESTAMP(3)
- WHERE {as_read} AND ((state = {confirmed} AND task_id IS NULL) OR (state = {held} AND task_id = 0))
+ WHERE {as_read} AND ({waits_for_worker})
    AND due_at > {soon};
 
 -- name: task_overdue

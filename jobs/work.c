@@ -193,7 +193,7 @@ static void *worker_main(void *arg)
 	int64_t        pause_ms = 0;
 	bool           busy = false;
 
-	while (!db_other_schema() && !stop_wait(w->work.stop, pause_ms)) {
+	while (!db_other_schema(w->db) && !stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
 		int64_t        began_ms = clock_ms();
 
@@ -222,9 +222,9 @@ static void *worker_main(void *arg)
 	}
 	if (w->work.once && w->refused && w->status == EXIT_DONE)
 		w->status = EXIT_TROUBLE;
-	if (db_other_schema()) {
+	if (db_other_schema(w->db)) {
 		stop_now(w->work.stop); /* nor can the others work any more */
-		w->status = EXIT_CONFIG;
+		w->status = EXIT_UNAVAILABLE;
 	}
 	worker_counts(w, true);
 	writer_leave(w->db);
@@ -240,7 +240,7 @@ struct worker *worker_start(const struct work *work, unsigned number)
 	if (!w->work.reaped)
 		w->work.reaped = reaped_log;
 	w->reaper = (struct reaper){work->pause_ms, work->stale_s, work->attempts_max, work->dry, 0, 0, 0};
-	w->db = db_new(&work->target);
+	w->db = db_new(work->source);
 	w->since_ms = clock_ms();
 	worker_name(w, number);
 	error = pthread_create(&w->thread, NULL, worker_main, w);

@@ -8,7 +8,7 @@ enum { WORKERS_MAX = PROGRAMS_MAX }; /* workers of a process; each runs one prog
 
 /* Settings of the workers of a process. */
 struct work {
-	struct db_target  target;
+	struct source    *source;
 	struct catalogue *catalogue;
 	enum task_kind    kind; /* TASK_NO_KIND: a reaper */
 	int64_t           batch, lease_s, pause_ms, stale_s;

@@ -11,5 +11,5 @@ FNR == 1 {
 	sub(/.*\//, "", name)
 	printf "\t{\"%s\",\n", name
 }
-{ printf "%s", escaped(filled($0, word)) }
+{ printf "%s", escaped(filled(filled(filled($0, pieces), pieces), word)) }
 END { printf "\t},\n" }

@@ -1,11 +1,12 @@
 -- Invariants, which hold at any time, also under load. Each block is one SELECT, which reads one snapshot, and returns
 -- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (audit.c of
--- jobs/commands); they share nothing with the engine.
+-- jobs/commands); they share nothing with the engine but words.
 --
 -- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
 -- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing
 -- otherwise. A block that is not by sku and has no {sku ..} is passed over then. Without these two every block runs
--- over everything. A word in braces, of a state or a kind, is its number, filled in when the program is built.
+-- over everything. A word in braces, of a state or a kind, is its number, filled in when the program is built;
+-- of the pieces of reservation.sql those stand here which say what a claim may take, and when.
 
 -- name: no_negative_slot by sku
 -- No slot is below zero.
@@ -100,17 +101,15 @@ SELECT r.order_id,
 -- name: held_is_due_at_expiry by reservation
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMARY)
- WHERE r.state = {held} AND r.task_id IS NULL AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
+ WHERE r.state = {held} AND {is_free} AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 
 -- name: due_within_a_pause by reservation
--- A reservation that waits for a worker is due at once, or after a failure when its pause is over: 2^attempts seconds,
--- 600 at most, give or take a tenth. A minute more is no trouble; a later due time was given by a clock that was ahead,
--- and a reaper brings it back.
+-- A reservation that waits for a worker is due at once, or after a failure when its pause is over. A later due time was
+-- given by a clock that was ahead, and a reaper brings it back.
 SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.due_at, r.attempts
   FROM reservation r FORCE INDEX (PRIMARY)
- WHERE ((r.state = {confirmed} AND r.task_id IS NULL) OR (r.state = {held} AND r.task_id = 0))
-   AND r.due_at > UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(r.attempts, 10)) MICROSECOND
+ WHERE ({waits_for_worker}) AND r.due_at > {latest_due}
        {range r.reservation_id}
        {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
 

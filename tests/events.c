@@ -3,13 +3,17 @@
 #include "engine/log/event_json.h"
 #include "events.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void events_codes(struct catalogue *c, uint32_t id, const char *code)
 {
+	struct location location = {.location_id = id};
+
 	catalogue_sku_enter(c, id, code, strlen(code));
-	catalogue_location_enter(c, id, code, strlen(code) < LOCATION_MAX ? strlen(code) : LOCATION_MAX);
+	snprintf(location.code, sizeof(location.code), "%s", code);
+	catalogue_locations_enter(c, 1, &location, 1);
 }
 
 struct events events_new(void)

@@ -176,7 +176,7 @@ static void writer_open(struct scratch *s, struct writer *w, const char *block)
 	const char      *end = strchr(block, '\n');
 
 	snprintf(to.database, sizeof(to.database), "%s", s->name);
-	*w = (struct writer){.name = strndup(block, (size_t)(end - block)), .db = db_new(&to)};
+	*w = (struct writer){.name = strndup(block, (size_t)(end - block)), .db = db_new_alone(&to)};
 	pieces_cut(&w->statements, end + 1);
 	cr_assert(db_connect(w->db), "%s", db_error(w->db));
 	writer_prepare(w);

@@ -65,7 +65,7 @@ static struct db *connection_new(const struct db_target *target, const char *dat
 	struct db       *db;
 
 	snprintf(to.database, sizeof(to.database), "%s", database);
-	db = db_new(&to);
+	db = db_new_alone(&to);
 	if (!db_connect(db))
 		cr_assert_fail("cannot connect to the test database: %s", db_error(db));
 	return db;

@@ -32,7 +32,7 @@ void server_make(struct server *s, const char *const *sql)
 	snprintf(data, sizeof(data), "%s/var", s->dir);
 	snprintf(s->socket, sizeof(s->socket), "%s/var/own.sock", s->dir);
 	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);
-	db = db_new(embedded_target(embedded));
+	db = db_new_alone(embedded_target(embedded));
 	cr_assert(db_connect(db), "%s", db_error(db));
 	for (; sql && *sql; sql++)
 		cr_assert(db_text(db, *sql, NULL, NULL) == DB_OK, "%s", db_error(db));
@@ -85,7 +85,7 @@ void server_start(struct server *s, const char *const *options)
 	if (s->pid == 0)
 		server_run(s, options);
 	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
-	db = db_new(&to);
+	db = db_new_alone(&to);
 	for (int64_t until = clock_ms() + START_MS; !db_connect(db); usleep(PAUSE_US))
 		cr_assert(clock_ms() < until && waitpid(s->pid, NULL, WNOHANG) == 0, "the server: %s", db_error(db));
 	db_free(db);
@@ -126,7 +126,7 @@ struct db *server_connect(const struct server *s, const char *database)
 
 	snprintf(to.socket, sizeof(to.socket), "%s", s->socket);
 	snprintf(to.database, sizeof(to.database), "%s", database);
-	db = db_new(&to);
+	db = db_new_alone(&to);
 	cr_assert(db_connect(db), "%s", db_error(db));
 	return db;
 }

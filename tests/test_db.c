@@ -25,7 +25,7 @@ static struct db       *one, *two; /* connected */
 
 static struct db *connection(void)
 {
-	struct db *db = db_new(embedded_target(server));
+	struct db *db = db_new_alone(embedded_target(server));
 
 	cr_assert(db_connect(db), "%s", db_error(db));
 	return db;
@@ -444,7 +444,7 @@ Test(db_alone, a_port_that_accepts_and_says_nothing, .timeout = 30)
 	cr_assert(bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 5) == 0);
 	cr_assert(getsockname(fd, (struct sockaddr *)&at, &len) == 0);
 	target.port = ntohs(at.sin_port);
-	db = db_new(&target);
+	db = db_new_alone(&target);
 	cr_expect(!db_connect(db) && !strstr(db_error(db), "secret"), "%s", db_error(db));
 	close(fd);
 	cr_expect(!db_connect(db) && db_errno(db) == 2002, "%u %s", db_errno(db), db_error(db));
@@ -534,7 +534,7 @@ Test(db_alone, rows_of_half_a_set)
 	scratch_open(&s);
 	proxy = proxy_open(&s);
 	snprintf(s.target.socket, sizeof(s.target.socket), "%s", s.link);
-	db = db_new(&s.target);
+	db = db_new_alone(&s.target);
 	cr_assert(db_connect(db), "%s", db_error(db));
 	proxy_arm(proxy, BREACH_TORN, "seq_1_to_1000");
 	cr_expect(db_text(db, "SELECT seq FROM mysql.seq_1_to_1000", number_read, &sum) == DB_UNKNOWN && sum == 0,

@@ -65,7 +65,7 @@ static struct db *connection_as(const char *user, enum db_tls tls, const char *t
 	snprintf(to.user, sizeof(to.user), "%s", user);
 	if (tls_ca)
 		snprintf(to.tls_ca, sizeof(to.tls_ca), "%s/%s.cert", server.dir, tls_ca);
-	return db_new(&to);
+	return db_new_alone(&to);
 }
 
 static struct db *connection_new(enum db_tls tls, const char *tls_ca)
@@ -200,7 +200,7 @@ Test(db_tls, doctor)
 	to.port = (unsigned)port;
 	snprintf(to.host, sizeof(to.host), "0.0.0.0"); /* leads here, and is not known to */
 	for (to.tls = DB_TLS_OFF; to.tls <= DB_TLS_REQUIRED; to.tls++) {
-		db = db_new(&to);
+		db = db_new_alone(&to);
 		cr_assert(db_connect(db), "%s", db_error(db));
 		text_reset(&findings);
 		db_doctor(db, &findings);

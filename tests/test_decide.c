@@ -29,7 +29,7 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 			.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
-	catalogue_location_enter(t.catalogue, 1, "main", 4);
+	catalogue_locations_enter(t.catalogue, 1, &(struct location){1, "main"}, 1);
 	return t;
 }
 
@@ -281,7 +281,9 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 		const char *code = op->lines[i].location_code;
 
 		op->lines[i].sku = catalogue_sku(t->catalogue, "A");
-		op->lines[i].location = catalogue_location_enter(t->catalogue, (uint32_t)(*code - 'a' + 2), code, 1);
+		catalogue_locations_enter(t->catalogue, 1,
+		                          &(struct location){(uint32_t)(*code - 'a' + 2), {*code}}, 1);
+		op->lines[i].location = catalogue_location(t->catalogue, code);
 		op->lines[i].balance = (uint32_t)(*code - 'a');
 	}
 	t->ops[t->batch.count++] = op;

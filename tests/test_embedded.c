@@ -97,7 +97,7 @@ static void number_keep(void *arg, const struct db_row *row)
 
 static int64_t ask(struct embedded *e, const char *sql)
 {
-	struct db *db = db_new(embedded_target(e));
+	struct db *db = db_new_alone(embedded_target(e));
 	int64_t    number = -1;
 
 	cr_assert(db_connect(db), "%s", db_error(db));
@@ -108,7 +108,7 @@ static int64_t ask(struct embedded *e, const char *sql)
 
 static bool answers_within(struct embedded *e, int ms)
 {
-	struct db *db = db_new(embedded_target(e));
+	struct db *db = db_new_alone(embedded_target(e));
 	bool       ok = false;
 
 	for (int64_t until = clock_ms() + ms; !ok && clock_ms() < until; pause_ms(10))

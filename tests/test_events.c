@@ -451,14 +451,16 @@ static void wait_until(struct engine *e, size_t waiting)
 Test(events, more_wait_than_may)
 {
 	struct engine_options options = {.lanes = 1, .slot = 7, .waiting_max = 2};
+	struct db_target      target;
 	struct engine        *e;
 	struct loop          *loop;
 	struct op            *ended[3] = {0};
 
 	flow_begin();
 	flow_step("receipt A +10 -> 201");
-	options.target = flow_scratch()->target;
-	snprintf(options.target.database, sizeof(options.target.database), "%s", flow_scratch()->name);
+	target = flow_scratch()->target;
+	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
+	options.source = source_new(&target);
 	e = engine_open(&options);
 	loop = loop_new();
 	for (int i = 0; i < 3; i++) {
@@ -476,6 +478,7 @@ Test(events, more_wait_than_may)
 	cr_expect(ended[0]->outcome == OUTCOME_OK && ended[0]->follow->gives_way);
 	wait_until(e, 2);
 	engine_close(e);
+	source_free(options.source);
 	loop_run(loop);
 	cr_assert(ended[1] && ended[2]);
 	cr_expect(ended[1]->outcome == OUTCOME_OK && !ended[1]->follow->gives_way);

@@ -280,8 +280,8 @@ static struct event_head head_by(uint32_t key_id)
 Test(feed, names_are_read)
 {
 	const struct sku      *b = catalogue_sku_enter(catalogue, 2, "B", 1);
-	const struct location *main_ = catalogue_location_enter(catalogue, 1, "main", 4);
-	struct line            line = {.sku = b, .location = main_, .qty = 3};
+	const struct location main_ = {1, "main"};
+	struct line           line = {.sku = b, .location = &main_, .qty = 3};
 	struct reservation     r = {.order_id = "R1",
 	                            .state = HELD,
 	                            .key_id = 6,

@@ -178,12 +178,12 @@ static void reader_pages(struct reader *r, struct db *db, struct catalogue *cata
 static struct db *connect(struct catalogue *catalogue)
 {
 	struct db_target target = flow_scratch()->target;
-	struct past      past = {0};
 	struct db       *db;
 
 	snprintf(target.database, sizeof(target.database), "%s", flow_scratch()->name);
-	db = db_new(&target);
-	if (!db_connect(db) || past_check(&past, db, catalogue) != DB_OK)
+	db = db_new_alone(&target);
+	past_watch(db_source(db), catalogue);
+	if (!db_connect(db))
 		abort(); /* no assertion of Criterion outside of the main thread */
 	return db;
 }
@@ -455,9 +455,8 @@ static void *connection_run(void *arg)
 	while (!ending) {
 		struct reservation_reader in = {.catalogue = catalogue};
 
-		if (db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, reservation_read, &in) ==
+		if (reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &id, .limit = 10}, &in) ==
 		    DB_OK) {
-			reservations_join(&in);
 			extend(db, in.list[0], 1000 + (unsigned)rand_r(dice) % 80000);
 		}
 		reservations_free(in.list, in.count);

@@ -60,7 +60,7 @@ static void storm_begin(struct storm *s)
 
 	*s = (struct storm){0};
 	snprintf(to.database, sizeof(to.database), "%s", flow_scratch()->name);
-	s->db = db_new(&to);
+	s->db = db_new_alone(&to);
 	cr_assert(db_connect(s->db), "%s", db_error(s->db));
 	error = pthread_create(&s->thread, NULL, storm_run, s);
 	cr_assert(error == 0);

@@ -1,6 +1,7 @@
 /* test_locations.c - lines that name several locations: where their units come from, and what a refusal says. One lane
  * where the place matters: what a lane knows of the others' work may be older. */
 #include "tests/flow.h"
+#include "tests/steps.h"
 
 Test(locations, the_first_that_has_the_whole_line)
 {
@@ -276,4 +277,25 @@ Test(locations, batches_beside_others)
 	     " -> 128x 200 results=5",
 	     "sku      A -> available=1088 reserved=512",
 	     "sku      B -> available=0 reserved=384");
+}
+
+/* Whoever made it; the service learns of it by the first row or call that names it. */
+Test(locations, made_by_another_process)
+{
+	flow("receipt A@paris +5 -> 201",
+	     "reserve R1 A@paris=5 -> 201 held",
+	     "sql INSERT INTO location (location_id, code) VALUES (70, 'lyon'), (71, 'nice') -> ",
+	     "sql UPDATE stock_slot SET location_id = 70 -> ",
+	     "sql UPDATE movement_line SET location_id = 70 -> ",
+	     "sql UPDATE reservation_line SET location_id = 70 -> ",
+	     "sku A -> available=0 reserved=5 @lyon available=0",
+	     "get R1 -> A@lyon=5",
+	     "movements A -> items[0].lines[0].location=lyon",
+	     "sql INSERT INTO location (location_id, code) VALUES (72, 'rome') -> ",
+	     "sql UPDATE stock_slot SET location_id = 72 -> ",
+	     "sql UPDATE movement_line SET location_id = 72 -> ",
+	     "sql UPDATE reservation_line SET location_id = 72 -> ",
+	     "release R1 -> 200 A@rome=5",
+	     "reserve R2 A@rome=5 -> 201 held",
+	     BY_HAND);
 }

@@ -24,7 +24,10 @@ static void sku_read(void *arg, const struct db_row *row)
 
 static void location_read(void *arg, const struct db_row *row)
 {
-	catalogue_location_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
+	struct location location = {.location_id = (uint32_t)db_int(row, 0)};
+
+	strcpy(location.code, row->col[1]);
+	catalogue_locations_enter(arg, 1, &location, 1);
 }
 
 /* Levels are told by a service in its own time, behind what the steps have changed. */

@@ -210,7 +210,7 @@ static void migrate_amid(struct scratch *s)
 	char             waits[400];
 
 	snprintf(to.database, sizeof(to.database), "%s", s->name);
-	locker = db_new(&to);
+	locker = db_new_alone(&to);
 	cr_assert(db_connect(locker) && db_text(locker, "START TRANSACTION", NULL, NULL) == DB_OK);
 	scratch_number(locker, "SELECT COUNT(*) FROM stock_slot WHERE sku_id = 2 FOR UPDATE");
 	while (reserves->next < reserves->statements.n - 1)

@@ -100,7 +100,6 @@ static const struct plan {
 	enum sorts     sorts;
 } plans[] = {
 	{SKU_FIND, "A,B", NO_SORT},
-	{LOCATION_FIND, "A,B", NO_SORT},
 	{STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
 	{STOCK_TOTALS, "1,2,3", NO_SORT},
 	{STOCK_EVERY_SLOT, "1,2", NO_SORT},
@@ -119,7 +118,8 @@ static const struct plan {
 	{WRITER_TOUCH, "", NO_SORT},
 	{WRITER_LEAVE, "", NO_SORT},
 	{WRITERS_END, "7,8", NO_SORT},
-	{WALK_PAGE, "", NO_SORT},
+	{WALK_BEHIND, "", NO_SORT},
+        {FEED_RANGE, "", NO_SORT},
 	{AUDITED_RESERVATIONS, "", NO_SORT},
 	{AUDITED_RESERVATIONS_NAMED, "A,B", NO_SORT},
 	{AUDITED_MOVEMENTS, "", NO_SORT},
@@ -180,7 +180,6 @@ static const struct plan {
 	{FEED_ROWS, "(7,1)", NO_SORT},
 	{FEED_ROWS, EVENTS_30, NO_SORT},
 	{SKU_NAMES, "1,2,3", NO_SORT},
-	{LOCATION_NAMES, "1,2", NO_SORT},
 	{KEY_NAMES, "1,2,3,4", NO_SORT},
 	{LINES_OF_ORDERS, "A,B", NO_SORT},
 	{LINES_OF_MOVEMENTS, "A,B", NO_SORT},

@@ -326,6 +326,18 @@ Test(refusals, availability_members)
 	     ASK("{'skus':['A',null]}") "field=skus[1]",
 	     ASK("{'skus':['A'],'max_age_ms':1}") "field=max_age_ms",
 	     ASK("{'skus':['A'],'skus':['A']}") "field=skus",
+	     ASK("{'skus':['A'],'locations':[]}") "field=locations",
+	     ASK("{'skus':['A'],'locations':['a','a']}") "field=locations",
+	     ASK("{'skus':['A'],'locations':['a','']}") "field=locations[1]",
+	     ASK("{'skus':['A'],'baskets':[{'id':'B','lines':[{'sku':'A','qty':1}]}]}") "field=skus",
+	     ASK("{'baskets':[]}") "field=baskets",
+	     ASK("{'baskets':['A']}") "field=baskets[0]",
+	     ASK("{'baskets':[{'lines':[{'sku':'A','qty':1}]}]}") "field=baskets[0].id",
+	     ASK("{'baskets':[{'id':'B'}]}") "field=baskets[0].lines",
+	     ASK("{'baskets':[{'id':'B','lines':[]}]}") "field=baskets[0].lines",
+	     ASK("{'baskets':[{'id':'B','lines':[{'sku':'A','qty':0}]}]}") "field=baskets[0].lines[0].qty",
+	     ASK("{'baskets':[{'id':'B','lines':[{'sku':'A','qty':1,'x':1}]}]}") "field=baskets[0].lines[0].x",
+	     ASK("{'baskets':[{'id':'B','lines':[{'sku':'A','qty':1}],'x':1}]}") "field=baskets[0].x",
 	     AFTER);
 }
 

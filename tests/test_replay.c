@@ -78,6 +78,22 @@ Test(replay, best_effort_is_known_by_what_it_asked)
 	     "sku      A                          -> available=10 reserved=10");
 }
 
+/* The bits of `noted`; a row that was written before there were two of them has 1. */
+Test(replay, best_effort_says_again_what_was_short)
+{
+	flow("serve    --lanes 1",
+	     "receipt  A +10 B +10                    -> 201",
+	     "reserve  R1 A=6 mode=best_effort reference=x  -> 201 held A=6 reference=x !short",
+	     "reserve  R2 A=6 mode=best_effort        -> 201 held A=4 short A requested=6 available=4",
+	     "reserve  R3 A=1 B=2 mode=best_effort reference=y -> 201 held B=2 short A requested=1 available=0",
+	     "sql SELECT order_id, noted FROM reservation ORDER BY order_id -> R1,1 R2,2 R3,3",
+	     "reserve  R1 A=6 mode=best_effort reference=x  -> 200 replayed reference=x !short",
+	     "reserve  R2 A=6 mode=best_effort        -> 200 replayed short A requested=6 available=4",
+	     "reserve  R3 A=1 B=2 mode=best_effort reference=y -> 200 replayed short A requested=1 available=0",
+	     "sql UPDATE reservation SET noted = 1 WHERE order_id = 'R2' -> ",
+	     "reserve  R2 A=6 mode=best_effort        -> 200 replayed short A requested=6 available=4");
+}
+
 Test(replay, movements)
 {
 	flow("receipt  M1 A +10 B +2 A@paris +1 reason=r reference=f -> 201",

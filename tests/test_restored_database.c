@@ -98,15 +98,19 @@ Test(restored_database, catalogue_forgets)
 	struct catalogue *c = catalogue_new();
 	struct newest     newest;
 	struct sku       *a = catalogue_sku_enter(c, 1, "A", 1);
-	struct total      totals[2] = {{catalogue_location_enter(c, 1, "main", 4), 1, 2},
-	                               {catalogue_location_enter(c, 2, "paris", 5), 3, 4}};
+	struct location   both[] = {{2, "paris"}, {1, "main"}};
+	struct total      totals[2] = {{.available = 1, .reserved = 2}, {.available = 3, .reserved = 4}};
 
+	catalogue_locations_enter(c, 7, both, 2);
+	totals[0].location = catalogue_location(c, "main");
+	totals[1].location = catalogue_location_by_id(c, 2);
 	catalogue_totals_put(c, a, clock_ms(), totals, 2);
 	cr_assert_eq(catalogue_sku_enter(c, 1, "A", 1), a, "entered twice");
 	cr_assert_eq(catalogue_past(c), 1);
 	catalogue_newest(c, &newest);
 	cr_assert_eq(newest.sku_id, 1);
-	cr_assert_str_eq(newest.location, "paris");
+	cr_assert_str_eq(newest.location.code, "paris");
+	cr_assert_eq(catalogue_locations_version(c), 7);
 	catalogue_sku_enter(c, 1, "B", 1);
 	cr_assert_eq(catalogue_past(c), 2, "a number with another name");
 	cr_assert_null(catalogue_sku(c, "A"));
@@ -114,9 +118,13 @@ Test(restored_database, catalogue_forgets)
 	cr_assert_str_eq(sku_code(a), "A", "who still has it may look at it");
 	catalogue_sku_enter(c, 2, "B", 1);
 	cr_assert_eq(catalogue_past(c), 3, "a name with another number");
-	catalogue_location_enter(c, 1, "main", 4);
-	catalogue_location_enter(c, 2, "main", 4);
-	cr_assert_eq(catalogue_past(c), 4);
+	catalogue_locations_enter(c, 1, &(struct location){1, "main"}, 1);
+	catalogue_locations_enter(c, 1, &(struct location){2, "main"}, 1);
+	cr_assert_eq(catalogue_past(c), 4, "a location with another number");
+	cr_assert_eq(catalogue_location(c, "main")->location_id, 2);
+	catalogue_locations_enter(c, 9, (struct location[]){{3, "main"}, {4, "main"}}, 2);
+	cr_assert_eq(catalogue_past(c), 5);
+	cr_assert_eq(catalogue_locations_version(c), 9, "damage is none of this one's");
 	catalogue_free(c);
 }
 

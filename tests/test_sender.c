@@ -11,7 +11,6 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <netdb.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -540,32 +539,6 @@ Test(sender, a_name_that_hangs_holds_up_no_other)
 }
 
 /* ---- around */
-
-static void *wake_later(void *arg)
-{
-	usleep(200000);
-	sender_wake(arg);
-	return NULL;
-}
-
-Test(sender, is_woken)
-{
-	struct sender *s = sender_to_loopback(0);
-	struct posted  done;
-	int64_t        start = clock_ms();
-	pthread_t      thread;
-
-	sender_wake(s);
-	cr_expect_eq(sender_wait(s, WAIT_MS, &done, 1), 0);
-	pthread_create(&thread, NULL, wake_later, s);
-	cr_expect_eq(sender_wait(s, WAIT_MS, &done, 1), 0);
-	pthread_join(thread, NULL);
-	cr_expect(clock_ms() - start >= 150 && clock_ms() - start < SOON_MS);
-	start = clock_ms();
-	cr_expect_eq(sender_wait(s, 200, &done, 1), 0);
-	cr_expect(clock_ms() - start >= 190, "woken twice by one");
-	sender_free(s);
-}
 
 Test(sender, what_is_none_is_not_sent)
 {

@@ -291,7 +291,7 @@ static int64_t private_number(const char *sql)
 
 	snprintf(target.socket, sizeof(target.socket), "%s/mariadbd.sock", database.dir);
 	snprintf(target.user, sizeof(target.user), "%s", getenv(SCRATCH_USER));
-	db = db_new(&target);
+	db = db_new_alone(&target);
 	while (n < 0 && clock_ms() < until)
 		if (!db_connect(db) || db_text(db, sql, number_read, &n) != DB_OK)
 			pause_ms(50);

@@ -57,7 +57,7 @@ static void holder_open(void)
 	struct db_target to = flow_scratch()->target;
 
 	snprintf(to.database, sizeof(to.database), "%s", flow_scratch()->name);
-	holder = db_new(&to);
+	holder = db_new_alone(&to);
 	if (!db_connect(holder) || db_text(holder, "SET SESSION idle_transaction_timeout = 0", NULL, NULL) != DB_OK ||
 	    db_text(holder, "START TRANSACTION", NULL, NULL) != DB_OK)
 		cr_assert_fail("cannot lock: %s", db_error(holder));

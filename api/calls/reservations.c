@@ -578,6 +578,7 @@ static void reservations_answer_request(struct request *r)
 static bool query_state(struct request *r, enum reservation_state *state)
 {
 	const char *asked = query_text(r, "state");
+	struct text rule = {0};
 
 	*state = 0;
 	if (!asked)
@@ -587,7 +588,10 @@ static bool query_state(struct request *r, enum reservation_state *state)
 			*state = s;
 			return true;
 		}
-	reply_invalid(r, "state", "must be one of: held, confirmed, settled, released, expired, buried");
+	for (enum reservation_state s = HELD; s < STATES; s++)
+		text_format(&rule, "%s%s", s > HELD ? ", " : "must be one of: ", reservation_state_name(s));
+	reply_invalid(r, "state", rule.data);
+	text_fini(&rule);
 	return false;
 }
 

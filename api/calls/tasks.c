@@ -1,10 +1,11 @@
-/* tasks.c - see tasks.h. jobs/ does the work itself, on the background reader's connection. A struct task_call carries
- * the questions of a call and their answers, and belongs to an operation. */
+/* tasks.c - see tasks.h. */
 #include "api/calls/tasks.h"
+#include "api/calls/job.h"
 #include "api/calls/page.h"
 #include "api/keys.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
+#include "engine/read/cursor.h"
 #include "engine/rows_json.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
@@ -15,20 +16,19 @@
 
 enum { CLAIM_STANDARD = 100, LEASE_MAX = 3600, ORDERS_MAX = CLAIM_MAX, ERROR_MAX = 500 };
 
-/* One call, from its reading to its answer. The operation owns it. */
 struct task_call {
+	struct job_call job;
 	/* ---- asked */
 	struct task    task;    /* a claim's kind and worker */
 	uint64_t       task_id; /* a list: the number below which it begins */
-	int64_t        limit, lease_s;
+	int64_t        claim_max, lease_s;
 	struct report *reports; /* owned, as are their errors */
 	size_t         reports_count;
 	/* ---- answered */
 	struct task_answer   answer;
 	struct reservation **orders;
 	size_t               orders_count;
-	struct task         *tasks;
-	size_t               tasks_count;
+	struct task         *tasks; /* a list: job.count of them */
 };
 
 static void call_free(void *arg)
@@ -44,20 +44,8 @@ static void call_free(void *arg)
 	free(call);
 }
 
-static void call_start(struct request *r, struct task_call *call,
-                       enum db_result (*run)(struct db *db, struct catalogue *c, void *arg),
-                       void (*answer)(struct request *r))
-{
-	struct op *op = op_new(OP_RUN, 0, 0);
-
-	op->job.run = run;
-	op->job.arg = call;
-	op->job.run_free = call_free;
-	request_start(r, op, answer);
-}
-
-/* Makes a call, with the task's number where its path has one. NULL: already answered. */
-static struct task_call *call_new(struct request *r)
+/* With the task's number where the path has one. */
+static void *call_new(struct request *r)
 {
 	struct task_call *call;
 	size_t            len = strlen(r->param[0]);
@@ -72,6 +60,17 @@ static struct task_call *call_new(struct request *r)
 	call->task_id = strtoull(r->param[0], NULL, 10);
 	call->answer.by = r->key ? r->key->line.key_id : 0;
 	return call;
+}
+
+static const struct job_noun noun = {call_new, call_free};
+
+/* Takes the result of a call on one task, with what the answer says of the task. */
+static enum db_result judged(struct task_call *call, enum db_result result)
+{
+	call->job.outcome = call->answer.lease_lost ? LEASE_LOST : OUTCOME_OK;
+	if (call->answer.task.task_id == 0)
+		call->job.outcome = NO_TASK;
+	return result;
 }
 
 /* ---- answers */
@@ -89,38 +88,9 @@ static void task_write(struct json_writer *w, const struct task *t)
 	json_put_time(w, "created_at", t->created_at);
 }
 
-/* The reason why the call could not be done, or OUTCOME_OK. */
-static enum outcome call_outcome(struct request *r)
-{
-	const struct task_call *call = r->ops[0]->job.arg;
-	enum outcome            outcome = request_outcome(r, 0);
-
-	if (outcome != OUTCOME_OK)
-		return outcome;
-	if (call->answer.task.task_id == 0)
-		return NO_TASK;
-	return call->answer.lease_lost ? LEASE_LOST : OUTCOME_OK;
-}
-
-/* Answers with the members that `write` puts, or with the reason of the failure. */
-static void answer_with(struct request *r, void (*write)(struct json_writer *w, void *arg))
-{
-	enum outcome outcome = call_outcome(r);
-
-	if (outcome == OUTCOME_OK)
-		reply_object(r, 200, write, r->ops[0]->job.arg);
-	else
-		reply_refused(r, outcome, NULL, NULL);
-}
-
-static void read_write(struct json_writer *w, void *arg)
+static void one_write(struct json_writer *w, void *arg)
 {
 	task_write(w, &((struct task_call *)arg)->answer.task);
-}
-
-static void answer_task(struct request *r)
-{
-	answer_with(r, read_write);
 }
 
 static void lost_write(struct json_writer *w, const struct task_answer *a)
@@ -140,11 +110,6 @@ static void completed_write(struct json_writer *w, void *arg)
 	lost_write(w, a);
 }
 
-static void answer_complete(struct request *r)
-{
-	answer_with(r, completed_write);
-}
-
 static void failed_write(struct json_writer *w, void *arg)
 {
 	const struct task_answer *a = &((struct task_call *)arg)->answer;
@@ -154,21 +119,22 @@ static void failed_write(struct json_writer *w, void *arg)
 	lost_write(w, a);
 }
 
-static void answer_fail(struct request *r)
-{
-	answer_with(r, failed_write);
-}
-
 /* ---- claim */
 
 static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 {
 	static struct claimer claimers[TASK_KINDS]; /* no lock: only the background reader's thread runs this */
 	struct task_call     *call = arg;
+	struct task          *task = &call->task;
+	enum db_result        result;
 
 	reservations_free(call->orders, call->orders_count);
-	return task_claim(db, c, &claimers[call->task.kind], &call->task, call->limit, call->lease_s, &call->orders,
-	                  &call->orders_count);
+	result = task_claim(db, c, &claimers[task->kind], task, call->claim_max, call->lease_s, &call->orders,
+	                    &call->orders_count);
+	call->job.empty = task->task_id == 0;
+	call->job.made = "tasks/";
+	snprintf(call->job.made_id, sizeof(call->job.made_id), "%llu", (unsigned long long)task->task_id);
+	return result;
 }
 
 static void order_write(struct json_writer *w, const struct reservation *r)
@@ -194,73 +160,58 @@ static void claim_write(struct json_writer *w, void *arg)
 	json_close_array(w);
 }
 
-static void answer_claim(struct request *r)
+static void read_claim(struct json_reader *in, void *arg)
 {
-	const struct task_call *call = r->ops[0]->job.arg;
-	char                    id[24];
+	static const char *const words[] = {
+#define X(name, number, word, from, statement) [name - 1] = word,
+#include "jobs/kinds.def"
+#undef X
+		[TASK_KINDS - 1] = NULL};
+	struct task_call *call = arg;
+	const char       *worker = "";
+	size_t            len = 0;
+	int               kind = 0;
 
-	if (request_outcome(r, 0) != OUTCOME_OK) {
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
-	} else if (call->task.task_id == 0) {
-		reply_as(r, 204, "", NULL, 0);
-	} else {
-		snprintf(id, sizeof(id), "%llu", (unsigned long long)call->task.task_id);
-		reply_location(r, "tasks/", id);
-		reply_object(r, 201, claim_write, r->ops[0]->job.arg);
-	}
+	call->claim_max = CLAIM_STANDARD;
+	call->lease_s = LEASE_S;
+	json_word(in, "kind", JSON_REQUIRED, words, &kind);
+	json_code(in, "worker", JSON_REQUIRED, ID_MAX, &worker, &len);
+	json_int(in, "limit", JSON_OPTIONAL, 1, CLAIM_MAX, &call->claim_max);
+	json_int(in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
+	call->task.kind = (enum task_kind)(kind + 1);
+	memcpy(call->task.worker, worker, len);
 }
 
 void post_task(struct request *r)
 {
-	static const char *const words[] = {"settle", "expire", NULL};
-	struct json_reader       in;
-	struct json_fault        fault;
-	const char              *worker = "";
-	size_t                   len = 0;
-	int                      kind = 0;
-	struct task_call        *call;
+	static const struct job_kind claim = {&noun, read_claim, run_claim, claim_write};
 
-	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
-		return;
-	call->limit = CLAIM_STANDARD;
-	call->lease_s = LEASE_S;
-	json_word(&in, "kind", JSON_REQUIRED, words, &kind);
-	json_code(&in, "worker", JSON_REQUIRED, ID_MAX, &worker, &len);
-	json_int(&in, "limit", JSON_OPTIONAL, 1, CLAIM_MAX, &call->limit);
-	json_int(&in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
-	if (!read_end(r, &in, &fault)) {
-		call_free(call);
-		return;
-	}
-	call->task.kind = task_kind_find(words[kind]);
-	memcpy(call->task.worker, worker, len);
-	call_start(r, call, run_claim, answer_claim);
+	job_post(r, &claim);
 }
 
 /* ---- heartbeat, return, one task */
+
+static void read_heartbeat(struct json_reader *in, void *arg)
+{
+	struct task_call *call = arg;
+
+	call->lease_s = LEASE_S;
+	json_int(in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
+}
 
 static enum db_result run_heartbeat(struct db *db, struct catalogue *c, void *arg)
 {
 	struct task_call *call = arg;
 
 	(void)c;
-	return task_heartbeat(db, call->task_id, call->lease_s, &call->answer);
+	return judged(call, task_heartbeat(db, call->task_id, call->lease_s, &call->answer));
 }
 
 void post_task_heartbeat(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct task_call  *call;
+	static const struct job_kind heartbeat = {&noun, read_heartbeat, run_heartbeat, one_write};
 
-	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
-		return;
-	call->lease_s = LEASE_S;
-	json_int(&in, "lease_s", JSON_OPTIONAL, 1, LEASE_MAX, &call->lease_s);
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_heartbeat, answer_task);
-	else
-		call_free(call);
+	job_post(r, &heartbeat);
 }
 
 static enum db_result run_return(struct db *db, struct catalogue *c, void *arg)
@@ -268,21 +219,14 @@ static enum db_result run_return(struct db *db, struct catalogue *c, void *arg)
 	struct task_call *call = arg;
 
 	task_answer_fini(&call->answer);
-	return task_return(db, c, call->task_id, &call->answer);
+	return judged(call, task_return(db, c, call->task_id, &call->answer));
 }
 
 void post_task_return(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	struct task_call  *call;
+	static const struct job_kind back = {&noun, NULL, run_return, one_write};
 
-	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
-		return;
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_return, answer_task);
-	else
-		call_free(call);
+	job_post(r, &back);
 }
 
 static enum db_result run_read(struct db *db, struct catalogue *c, void *arg)
@@ -290,58 +234,48 @@ static enum db_result run_read(struct db *db, struct catalogue *c, void *arg)
 	struct task_call *call = arg;
 
 	(void)c;
-	return task_read(db, call->task_id, &call->answer.task);
+	return judged(call, task_read(db, call->task_id, &call->answer.task));
 }
 
 void get_task(struct request *r)
 {
-	struct task_call *call;
+	static const struct job_kind one = {&noun, NULL, run_read, one_write};
 
-	if (query_end(r) && (call = call_new(r)))
-		call_start(r, call, run_read, answer_task);
+	job_get(r, &one);
 }
 
 /* ---- complete and fail */
+
+static void read_completed(struct json_reader *in, void *arg)
+{
+	struct task_call *call = arg;
+	const void       *element;
+	const char       *id = "";
+	size_t            count = 0, len = 0;
+
+	if (json_has(in, "order_ids"))
+		count = json_array(in, "order_ids", 1, ORDERS_MAX, &element);
+	call->reports = mem_alloc(count * sizeof(*call->reports));
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_code(in, "order_ids", i, element, ID_MAX, &id, &len);
+		if (!in->failed)
+			memcpy(call->reports[call->reports_count++].order_id, id, len);
+	}
+}
 
 static enum db_result run_complete(struct db *db, struct catalogue *c, void *arg)
 {
 	struct task_call *call = arg;
 
 	task_answer_fini(&call->answer);
-	return task_complete(db, c, call->task_id, call->reports, call->reports_count, &call->answer);
+	return judged(call, task_complete(db, c, call->task_id, call->reports, call->reports_count, &call->answer));
 }
 
 void post_task_complete(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	const void        *element;
-	const char        *id = "";
-	size_t             count = 0, len = 0;
-	struct task_call  *call;
+	static const struct job_kind complete = {&noun, read_completed, run_complete, completed_write};
 
-	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
-		return;
-	if (json_has(&in, "order_ids"))
-		count = json_array(&in, "order_ids", 1, ORDERS_MAX, &element);
-	call->reports = mem_alloc(count * sizeof(*call->reports));
-	for (size_t i = 0; i < count && !in.failed; i++) {
-		element = json_array_code(&in, "order_ids", i, element, ID_MAX, &id, &len);
-		if (!in.failed)
-			memcpy(call->reports[call->reports_count++].order_id, id, len);
-	}
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_complete, answer_complete);
-	else
-		call_free(call);
-}
-
-static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
-{
-	struct task_call *call = arg;
-
-	task_answer_fini(&call->answer);
-	return task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer);
+	job_post(r, &complete);
 }
 
 static void read_failure(struct json_reader *order, struct task_call *call)
@@ -364,45 +298,64 @@ static void read_failure(struct json_reader *order, struct task_call *call)
 	report->error = mem_copy(error);
 }
 
-void post_task_fail(struct request *r)
+static void read_failures(struct json_reader *in, void *arg)
 {
-	struct json_reader in, order;
-	struct json_fault  fault;
+	struct task_call  *call = arg;
+	struct json_reader order;
 	const void        *element;
-	size_t             count;
-	struct task_call  *call;
+	size_t             count = json_array(in, "orders", 1, ORDERS_MAX, &element);
 
-	if (!read_body(r, &in, &fault) || !(call = call_new(r)))
-		return;
-	count = json_array(&in, "orders", 1, ORDERS_MAX, &element);
 	call->reports = mem_alloc(count * sizeof(*call->reports));
-	for (size_t i = 0; i < count && !in.failed; i++) {
-		element = json_array_object(&in, "orders", i, element, &order);
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		element = json_array_object(in, "orders", i, element, &order);
 		read_failure(&order, call);
-		json_leave(&order, &in);
+		json_leave(&order, in);
 	}
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_fail, answer_fail);
-	else
-		call_free(call);
 }
 
-/* ---- the list; its cursor is t.NUMBER */
+static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
+{
+	struct task_call *call = arg;
+
+	task_answer_fini(&call->answer);
+	return judged(call,
+	              task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer));
+}
+
+void post_task_fail(struct request *r)
+{
+	static const struct job_kind fail = {&noun, read_failures, run_fail, failed_write};
+
+	job_post(r, &fail);
+}
+
+/* ---- the list */
+
+static bool list_begin(void *arg, const char *cursor)
+{
+	struct task_call *call = arg;
+	int64_t           low = INT64_MAX, none[2];
+	bool              good = !cursor || (cursor_read(cursor, 't', 0, &low, &none[0], &none[1]) && low >= 0);
+
+	call->task_id = (uint64_t)low;
+	call->tasks = mem_alloc((call->job.limit + 1) * sizeof(*call->tasks));
+	return good;
+}
 
 static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 {
 	struct task_call *call = arg;
 
 	(void)c;
-	return task_list(db, call->task_id, call->tasks, (size_t)call->limit + 1, &call->tasks_count);
+	return task_list(db, call->task_id, call->tasks, call->job.limit + 1, &call->job.count);
 }
 
 static void list_write(struct json_writer *w, void *arg)
 {
-	const struct task_call *call = ((const struct op *)arg)->job.arg;
-	bool                    more = call->tasks_count > (size_t)call->limit;
-	size_t                  count = call->tasks_count - more;
-	char                    cursor[32] = "";
+	const struct task_call *call = arg;
+	bool                    more = call->job.count > call->job.limit;
+	size_t                  count = call->job.count - more;
+	char                    cursor[CURSOR_SIZE] = "";
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < count; i++) {
@@ -412,31 +365,13 @@ static void list_write(struct json_writer *w, void *arg)
 	}
 	json_close_array(w);
 	if (more)
-		snprintf(cursor, sizeof(cursor), "t.%llu", (unsigned long long)call->tasks[count - 1].task_id);
+		cursor_write(cursor, 't', 0, (int64_t)call->tasks[count - 1].task_id, 0, 0);
 	page_write(w, cursor);
-}
-
-static void answer_list(struct request *r)
-{
-	reply_op(r, list_write);
 }
 
 void get_tasks(struct request *r)
 {
-	const char       *cursor;
-	int64_t           limit;
-	struct task_call *call;
+	static const struct job_kind list = {&noun, NULL, run_list, list_write};
 
-	if (!page_read(r, &limit, &cursor) || !query_end(r))
-		return;
-	if (cursor && (strncmp(cursor, "t.", 2) != 0 || strlen(cursor) < 3 || strlen(cursor) > 20 ||
-	               strspn(cursor + 2, "0123456789") != strlen(cursor + 2))) {
-		reply_refused(r, BAD_CURSOR, NULL, NULL);
-		return;
-	}
-	call = mem_alloc(sizeof(*call));
-	call->limit = limit;
-	call->task_id = cursor ? strtoull(cursor + 2, NULL, 10) : INT64_MAX;
-	call->tasks = mem_alloc((size_t)(limit + 1) * sizeof(*call->tasks));
-	call_start(r, call, run_list, answer_list);
+	job_list(r, &list, list_begin);
 }

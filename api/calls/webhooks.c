@@ -1,7 +1,6 @@
-/* webhooks.c - see webhooks.h. jobs/webhooks/webhook.c does the work itself, on the background reader's connection. A
- * struct webhook_call carries the questions of a call and their answers, and belongs to an operation. A secret leaves
- * the service in the answer of the call that made it, and nowhere else. */
+/* webhooks.c - see webhooks.h. A secret leaves the service in the answer of the call that made it, and nowhere else. */
 #include "api/calls/webhooks.h"
+#include "api/calls/job.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -18,6 +17,7 @@
 enum { TYPES_MAX = 64 };
 
 struct webhook_call {
+	struct job_call job;
 	/* ---- asked */
 	const struct webhook_options *options;
 	char                          webhook_id[ID_MAX + 1]; /* of a list: the id behind which it begins */
@@ -25,19 +25,16 @@ struct webhook_call {
 	char                          secret[SECRET_SIZE]; /* the new one */
 	char                         *from;                /* a time; NULL: none */
 	bool                          skip;
-	size_t                        limit;
 	/* ---- answered */
 	struct webhook  webhook;
-	enum outcome    outcome;
-	struct webhook *list;
-	size_t          count;
+	struct webhook *list; /* job.count of them */
 };
 
 static void list_empty(struct webhook_call *call)
 {
-	for (size_t i = 0; i < call->count; i++)
+	for (size_t i = 0; i < call->job.count; i++)
 		webhook_fini(&call->list[i]);
-	call->count = 0;
+	call->job.count = 0;
 }
 
 static void call_free(void *arg)
@@ -53,7 +50,7 @@ static void call_free(void *arg)
 	free(call);
 }
 
-static struct webhook_call *call_new(struct request *r)
+static void *call_new(struct request *r)
 {
 	struct webhook_call *call = mem_alloc(sizeof(*call));
 
@@ -62,17 +59,7 @@ static struct webhook_call *call_new(struct request *r)
 	return call;
 }
 
-static void call_start(struct request *r, struct webhook_call *call,
-                       enum db_result (*run)(struct db *db, struct catalogue *c, void *arg),
-                       void (*answer)(struct request *r))
-{
-	struct op *op = op_new(OP_RUN, 0, 0);
-
-	op->job.run = run;
-	op->job.arg = call;
-	op->job.run_free = call_free;
-	request_start(r, op, answer);
-}
+static const struct job_noun noun = {call_new, call_free};
 
 /* ---- answers */
 
@@ -120,33 +107,14 @@ static void webhook_write(struct json_writer *w, const struct webhook *h)
 	failures_write(w, h);
 }
 
-/* OUTCOME_OK, OUTCOME_REPLAYED, or why the call was refused. */
-static enum outcome call_outcome(struct request *r)
-{
-	enum outcome outcome = request_outcome(r, 0);
-
-	return outcome == OUTCOME_OK ? ((struct webhook_call *)r->ops[0]->job.arg)->outcome : outcome;
-}
-
-static void read_write(struct json_writer *w, void *arg)
-{
-	webhook_write(w, &((struct webhook_call *)arg)->webhook);
-}
-
-static void secret_write(struct json_writer *w, void *arg)
+/* With the secret where the call has made one. */
+static void one_write(struct json_writer *w, void *arg)
 {
 	const struct webhook_call *call = arg;
 
 	webhook_write(w, &call->webhook);
-	json_put_string(w, "secret", call->secret);
-}
-
-static void answer_webhook(struct request *r)
-{
-	if (call_outcome(r) == OUTCOME_OK)
-		reply_object(r, 200, read_write, r->ops[0]->job.arg);
-	else
-		reply_refused(r, call_outcome(r), NULL, NULL);
+	if (*call->secret && call->job.outcome == OUTCOME_OK)
+		json_put_string(w, "secret", call->secret);
 }
 
 /* ---- one, and the list */
@@ -156,13 +124,25 @@ static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
 	struct webhook_call *call = arg;
 
 	(void)c;
-	return webhook_find(db, call->webhook_id, &call->webhook, &call->outcome);
+	return webhook_find(db, call->webhook_id, &call->webhook, &call->job.outcome);
 }
 
 void get_webhook(struct request *r)
 {
-	if (query_end(r))
-		call_start(r, call_new(r), run_find, answer_webhook);
+	static const struct job_kind one = {&noun, NULL, run_find, one_write};
+
+	job_get(r, &one);
+}
+
+static bool list_begin(void *arg, const char *cursor)
+{
+	struct webhook_call *call = arg;
+	size_t               len = 0;
+	bool                 good = !cursor || cursor_read_code(cursor, call->webhook_id, &len);
+
+	call->webhook_id[len] = '\0';
+	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
+	return good;
 }
 
 static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
@@ -171,14 +151,14 @@ static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
 
 	(void)c;
 	list_empty(call);
-	return webhook_list(db, call->webhook_id, call->list, call->limit + 1, &call->count);
+	return webhook_list(db, call->webhook_id, call->list, call->job.limit + 1, &call->job.count);
 }
 
 static void list_write(struct json_writer *w, void *arg)
 {
-	const struct webhook_call *call = ((const struct op *)arg)->job.arg;
-	bool                       more = call->count > call->limit;
-	size_t                     count = call->count - more;
+	const struct webhook_call *call = arg;
+	bool                       more = call->job.count > call->job.limit;
+	size_t                     count = call->job.count - more;
 	char                       cursor[CURSOR_SIZE] = "";
 
 	json_open_array(w, "items");
@@ -193,79 +173,32 @@ static void list_write(struct json_writer *w, void *arg)
 	page_write(w, cursor);
 }
 
-static void answer_list(struct request *r)
-{
-	reply_op(r, list_write);
-}
-
 void get_webhooks(struct request *r)
 {
-	const char          *cursor;
-	int64_t              limit;
-	size_t               len = 0;
-	struct webhook_call *call;
+	static const struct job_kind list = {&noun, NULL, run_list, list_write};
 
-	if (!page_read(r, &limit, &cursor) || !query_end(r))
-		return;
-	call = call_new(r);
-	if (cursor && !cursor_read_code(cursor, call->webhook_id, &len)) {
-		call_free(call);
-		reply_refused(r, BAD_CURSOR, NULL, NULL);
-		return;
-	}
-	call->webhook_id[len] = '\0';
-	call->limit = (size_t)limit;
-	call->list = mem_alloc((call->limit + 1) * sizeof(*call->list));
-	call_start(r, call, run_list, answer_list);
+	job_list(r, &list, list_begin);
 }
 
 /* ---- delete */
 
 static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
 {
-	(void)c;
-	return webhook_delete(db, ((struct webhook_call *)arg)->webhook_id);
-}
+	struct webhook_call *call = arg;
 
-static void answer_deleted(struct request *r)
-{
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_as(r, 204, "", NULL, 0);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+	(void)c;
+	call->job.empty = true;
+	return webhook_delete(db, call->webhook_id);
 }
 
 void delete_webhook(struct request *r)
 {
-	if (query_end(r))
-		call_start(r, call_new(r), run_delete, answer_deleted);
+	static const struct job_kind delete = {&noun, NULL, run_delete, NULL};
+
+	job_get(r, &delete);
 }
 
 /* ---- make */
-
-static enum db_result run_make(struct db *db, struct catalogue *c, void *arg)
-{
-	struct webhook_call *call = arg;
-
-	return webhook_make(db, c, &call->options->vault, &call->asked, call->secret, &call->webhook, &call->outcome);
-}
-
-static void answer_made(struct request *r)
-{
-	struct webhook_call *call = r->ops[0]->job.arg;
-	enum outcome         outcome = call_outcome(r);
-
-	if (outcome == OUTCOME_OK)
-		reply_location(r, "webhooks/", call->asked.webhook_id);
-	if (outcome == OUTCOME_REPLAYED)
-		reply_header(r, "Idempotent-Replayed", "true");
-	if (outcome == OUTCOME_OK)
-		reply_object(r, 201, secret_write, call);
-	else if (outcome == OUTCOME_REPLAYED)
-		reply_object(r, 200, read_write, call);
-	else
-		reply_refused(r, outcome, NULL, NULL);
-}
 
 static void read_url(struct json_reader *in, struct webhook_call *call)
 {
@@ -305,69 +238,80 @@ static void read_types(struct json_reader *in, struct webhook_call *call)
 	text_fini(&list);
 }
 
-void post_webhook(struct request *r)
+static void read_webhook(struct json_reader *in, void *arg)
 {
 	static const char *const words[] = {"now", "oldest", NULL};
-	struct json_reader       in;
-	struct json_fault        fault;
+	struct webhook_call     *call = arg;
 	const char              *id = "";
 	size_t                   len = 0;
 	int64_t                  parallel = 1;
 	int                      from = 0;
-	struct webhook_call     *call;
 
-	if (!read_body(r, &in, &fault))
-		return;
-	call = call_new(r);
-	json_code(&in, "webhook_id", JSON_REQUIRED, ID_MAX, &id, &len);
+	json_code(in, "webhook_id", JSON_REQUIRED, ID_MAX, &id, &len);
 	memcpy(call->asked.webhook_id, id, len);
-	read_url(&in, call);
-	if (json_has(&in, "types"))
-		read_types(&in, call);
-	json_word(&in, "from", JSON_OPTIONAL, words, &from);
-	json_int(&in, "parallel", JSON_OPTIONAL, 1, PARALLEL_MAX, &parallel);
-	if (!read_end(r, &in, &fault)) {
-		call_free(call);
-		return;
-	}
+	read_url(in, call);
+	if (json_has(in, "types"))
+		read_types(in, call);
+	json_word(in, "from", JSON_OPTIONAL, words, &from);
+	json_int(in, "parallel", JSON_OPTIONAL, 1, PARALLEL_MAX, &parallel);
 	call->asked.from_oldest = from == 1;
 	call->asked.parallel = (unsigned)parallel;
 	secret_make(call->secret);
-	call_start(r, call, run_make, answer_made);
+}
+
+static enum db_result run_make(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	call->job.made = "webhooks/";
+	strcpy(call->job.made_id, call->asked.webhook_id);
+	return webhook_make(db, c, &call->options->vault, &call->asked, call->secret, &call->webhook,
+	                    &call->job.outcome);
+}
+
+void post_webhook(struct request *r)
+{
+	static const struct job_kind make = {&noun, read_webhook, run_make, one_write};
+
+	job_post(r, &make);
 }
 
 /* ---- enable, rotate */
+
+static void read_enable(struct json_reader *in, void *arg)
+{
+	struct webhook_call *call = arg;
+	const char          *from = NULL;
+	size_t               len;
+	int64_t              us;
+
+	json_bool(in, "skip", JSON_OPTIONAL, &call->skip);
+	json_string(in, "from", JSON_OPTIONAL, &from, &len);
+	if (from && !time_read(from, &us))
+		json_refuse(in, "from", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
+	if (from && call->skip)
+		json_refuse(in, "skip", "does not go together with from");
+	call->from = mem_copy(from);
+}
 
 static enum db_result run_enable(struct db *db, struct catalogue *c, void *arg)
 {
 	struct webhook_call *call = arg;
 
-	return webhook_enable(db, c, call->webhook_id, call->from, call->skip, &call->webhook, &call->outcome);
+	return webhook_enable(db, c, call->webhook_id, call->from, call->skip, &call->webhook, &call->job.outcome);
 }
 
 void post_webhook_enable(struct request *r)
 {
-	struct json_reader   in;
-	struct json_fault    fault;
-	const char          *from = NULL;
-	size_t               len;
-	int64_t              us;
-	struct webhook_call *call;
+	static const struct job_kind enable = {&noun, read_enable, run_enable, one_write};
 
-	if (!read_body(r, &in, &fault))
-		return;
-	call = call_new(r);
-	json_bool(&in, "skip", JSON_OPTIONAL, &call->skip);
-	json_string(&in, "from", JSON_OPTIONAL, &from, &len);
-	if (from && !time_read(from, &us))
-		json_refuse(&in, "from", "must be a time as RFC 3339 has it, 2026-11-22T08:00:00Z");
-	if (from && call->skip)
-		json_refuse(&in, "skip", "does not go together with from");
-	call->from = mem_copy(from);
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_enable, answer_webhook);
-	else
-		call_free(call);
+	job_post(r, &enable);
+}
+
+static void read_rotate(struct json_reader *in, void *arg)
+{
+	(void)in;
+	secret_make(((struct webhook_call *)arg)->secret);
 }
 
 static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
@@ -376,29 +320,12 @@ static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
 
 	(void)c;
 	return webhook_rotate(db, &call->options->vault, call->webhook_id, call->secret, &call->webhook,
-	                      &call->outcome);
-}
-
-static void answer_rotated(struct request *r)
-{
-	if (call_outcome(r) == OUTCOME_OK)
-		reply_object(r, 200, secret_write, r->ops[0]->job.arg);
-	else
-		reply_refused(r, call_outcome(r), NULL, NULL);
+	                      &call->job.outcome);
 }
 
 void post_webhook_rotate(struct request *r)
 {
-	struct json_reader   in;
-	struct json_fault    fault;
-	struct webhook_call *call;
+	static const struct job_kind rotate = {&noun, read_rotate, run_rotate, one_write};
 
-	if (!read_body(r, &in, &fault))
-		return;
-	call = call_new(r);
-	secret_make(call->secret);
-	if (read_end(r, &in, &fault))
-		call_start(r, call, run_rotate, answer_rotated);
-	else
-		call_free(call);
+	job_post(r, &rotate);
 }

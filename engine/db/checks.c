@@ -131,8 +131,8 @@ int db_doctor(struct db *db, struct text *findings)
 		&exam, llabs(ahead_s) <= CLOCKS_APART_S,
 		"the database's clock is %lld s %s this machine's; it should be right, for it tells what has expired",
 		llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
-	exam_expect(&exam, !way_is_open(db_where(db)),
+	exam_expect(&exam, !way_is_open(source_target(db_source(db))),
 	            "the connection to %s is not encrypted; it should be, by ?tls=verify&tls_ca=FILE",
-	            db_where(db)->host);
+	            source_target(db_source(db))->host);
 	return exam.found;
 }

@@ -20,7 +20,8 @@
 enum { CONNECT_S = 3, STANDARD_S = 30, MISFIT = 1 /* no number of MariaDB's: the schema is another one */ };
 
 struct db {
-	struct db_target target;
+	struct source   *source;
+	bool             owns_source;
 	MYSQL           *mysql; /* NULL: not connected */
 	struct prepared  prepared;
 	unsigned         silence_s;
@@ -100,15 +101,23 @@ static void library_start(void)
 	}
 }
 
-struct db *db_new(const struct db_target *target)
+struct db *db_new(struct source *source)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct db            *db = mem_alloc(sizeof(*db));
 
 	pthread_once(&once, library_start);
-	db->target = *target;
+	db->source = source;
 	db->silence_s = STANDARD_S;
 	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
+	return db;
+}
+
+struct db *db_new_alone(const struct db_target *target)
+{
+	struct db *db = db_new(source_new(target));
+
+	db->owns_source = true;
 	return db;
 }
 
@@ -117,8 +126,14 @@ void db_free(struct db *db)
 	if (!db)
 		return;
 	db_close(db);
-	explicit_bzero(&db->target, sizeof(db->target));
+	if (db->owns_source)
+		source_free(db->source);
 	free(db);
+}
+
+struct source *db_source(const struct db *db)
+{
+	return db->source;
 }
 
 void db_close(struct db *db)
@@ -154,7 +169,7 @@ void db_stream(struct db *db)
 
 static void options_set(MYSQL *mysql, const struct db *db)
 {
-	const struct db_target *t = &db->target;
+	const struct db_target *t = source_target(db->source);
 
 	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
 	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
@@ -195,7 +210,7 @@ static const char *socket_short(const char *path, char *to, size_t size, int *fo
 
 static bool db_open(struct db *db)
 {
-	const struct db_target *t = &db->target;
+	const struct db_target *t = source_target(db->source);
 	char                    short_path[sizeof(t->socket) + 32];
 	const char             *path;
 	int                     folder;
@@ -474,11 +489,9 @@ enum db_result db_ask(struct db *db, enum statement name, const struct fill *fil
 
 /* ---- the schema */
 
-static _Atomic(char *) other_schema;
-
-const char *db_other_schema(void)
+const char *db_other_schema(const struct db *db)
 {
-	return atomic_load(&other_schema);
+	return source_other_schema(db->source);
 }
 
 bool db_misfits(const struct db *db)
@@ -496,27 +509,24 @@ static void schema_read(void *arg, const struct db_row *row)
 
 static void schema_refuse(struct db *db, const int *found)
 {
-	char *none = NULL, *words;
+	int needed = source_schema(db->source);
 
 	db_close(db);
 	db->code = MISFIT;
 	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
 	         found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
-	         db->target.schema,
-	         found[COMPLETE] < db->target.schema
+	         needed,
+	         found[COMPLETE] < needed
 	                 ? "run `holdfast migrate`"
 	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
-	if (found[COMPLETE] == 0)
-		return;
-	words = mem_copy(db->error);
-	if (!atomic_compare_exchange_strong(&other_schema, &none, words))
-		free(words);
+	if (found[COMPLETE] > 0)
+		source_other_schema_set(db->source, db->error);
 }
 
 bool db_check(struct db *db)
 {
 	int            found[KINDS] = {0};
-	int            needed = db->target.schema;
+	int            needed = source_schema(db->source);
 	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, found);
 
 	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
@@ -529,7 +539,13 @@ bool db_check(struct db *db)
 
 bool db_connect(struct db *db)
 {
-	return db_open(db) && (db->target.schema == 0 || db_check(db));
+	struct source_memory memory = source_memory(db->source);
+
+	if (!db_open(db) || (source_schema(db->source) != 0 && !db_check(db)))
+		return false;
+	if (memory.compare && !memory.compare(memory.arg, db))
+		db_close(db);
+	return db_connected(db);
 }
 
 int64_t db_int(const struct db_row *row, unsigned column)
@@ -591,9 +607,4 @@ int64_t db_changed(const struct db *db)
 int64_t db_last_id(const struct db *db)
 {
 	return db->last_id;
-}
-
-const struct db_target *db_where(const struct db *db)
-{
-	return &db->target;
 }

@@ -5,7 +5,7 @@
 #ifndef DB_H
 #define DB_H
 
-#include "engine/db/url.h"
+#include "engine/db/source.h"
 #include "engine/db/statement.h"
 
 /* The result of a statement: the classes of the MariaDB error codes, decided in db.c and nowhere else. */
@@ -31,23 +31,25 @@ struct db_writer {
 	bool    logs;               /* its transactions write events */
 };
 
-struct db *db_new(const struct db_target *target); /* not connected yet; target is copied */
-void       db_free(struct db *db);                 /* closes; NULL is fine */
-/* Closes what was open, tries once; 3 s at most per step. A database whose schema is not target->schema is refused. */
+struct db     *db_new(struct source *source); /* not connected yet; the source outlives it */
+struct db     *db_new_alone(const struct db_target *target); /* with a source of its own, which ends with it */
+void           db_free(struct db *db);                       /* closes; NULL is fine */
+struct source *db_source(const struct db *db);
+/* Closes what was open, tries once; 3 s at most per step. A database whose schema is not the one of the source is
+ * refused, and so is a connection over which the source's memory could not be compared. */
 bool db_connect(struct db *db) MUST_CHECK;
 void db_close(struct db *db); /* db_connect may follow */
 bool db_connected(const struct db *db);
 /* Stays over the life of the db; a connection that ends sets its epoch to 0. */
 struct db_writer *db_writer(struct db *db);
-/* Whether an idle connection still stands and the schema is still the one of target->schema; closes it if not. */
+/* Whether an idle connection still stands and the schema is still the one of the source; closes it if not. */
 bool db_check(struct db *db) MUST_CHECK;
 /* The silence of the server after which a statement is DB_UNKNOWN: 30 s unless set (a migration may need hours; 0 is
  * for ever). Counts from the next db_connect on. */
 void db_silence_set(struct db *db, unsigned silence_s);
 /* Gives rows as they arrive from now on, also rows of a set that breaks off, and keeps none: for readers of sets of any
  * length who make nothing of their rows before DB_OK. */
-void                    db_stream(struct db *db);
-const struct db_target *db_where(const struct db *db);
+void db_stream(struct db *db);
 
 /* Called for every row: `set` counts the result sets of the statement from 0; a NULL column is a NULL pointer. The
  * columns live until the callback returns. */
@@ -105,10 +107,8 @@ void db_end_behind(struct db *db);
 bool db_refused(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
-/* The db_error of the first connection of this process that found another schema; NULL: none did. A database without
- * any schema does not count: somebody may be restoring it. Any thread; the words stay, for no program changes the
- * schema that it needs while it runs. */
-const char *db_other_schema(void);
+/* source_other_schema of its source. */
+const char *db_other_schema(const struct db *db);
 /* True: the last statement is DB_ERROR because the account lacks the right. */
 bool db_denied(const struct db *db);
 /* True: the last statement is DB_ERROR because a row breaks a rule of its table. Other errors may concern all rows. */

@@ -115,7 +115,7 @@ static bool server_answers(const struct embedded *e, char *error, size_t error_s
 	bool             ok;
 
 	target.database[0] = '\0';
-	db = db_new(&target);
+	db = db_new_alone(&target);
 	ok = db_connect(db) && db_text(db, "CREATE DATABASE IF NOT EXISTS holdfast", NULL, NULL) == DB_OK;
 	snprintf(error, error_size, "%s", db_error(db));
 	db_free(db);

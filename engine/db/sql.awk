@@ -1,19 +1,16 @@
 # sql.awk - turns the named blocks of .sql files into C: an enum of statements, and a table of their texts and flags.
 # Comment lines are dropped, white space is folded. Usage: awk -v kind=statement -f words.awk -f sql.awk *.def *.sql
 #   -- name: NAME (flag, ..)    a statement, or a step of a transaction
-#   -- piece: NAME              a text that stands in others as {NAME}
-#   {word} {parameter}          words.awk, fill.def; {list} and {rows} take the values of the fill
+#   {piece} {word} {parameter}  words.awk, fill.def; {list} and {rows} take the values of the fill
 function finish() {
 	sub(/^ /, "", body)
 	sub(/ *$/, "", body)
-	if (piece != "")
-		pieces["{" piece "}"] = body
-	else if (name != "") {
+	if (name != "") {
 		names[++count] = name
 		bodies[count] = body
 		flagged[count] = flags
 	}
-	name = piece = body = ""
+	name = body = ""
 }
 function wrong(why) {
 	print "sql.awk: " why | "cat 1>&2"
@@ -37,11 +34,6 @@ function holes_check(name, text,    hole) {
 	sub(/\).*/, "", flags)
 	gsub(/, */, " | STATEMENT_", flags)
 	flags = flags == "0" ? flags : "STATEMENT_" toupper(flags)
-	next
-}
-/^-- piece: / {
-	finish()
-	piece = $3
 	next
 }
 {

@@ -12,7 +12,7 @@ enum db_tls {
 	                    tls_ca */
 };
 
-/* The place of a database. Filled by db_target_parse or by embedded_open, except for schema. */
+/* The place of a database. Filled by db_target_parse or by embedded_open. */
 struct db_target {
 	char        host[256]; /* empty: the socket is used */
 	unsigned    port;
@@ -22,7 +22,6 @@ struct db_target {
 	char        database[128];
 	enum db_tls tls;
 	char        tls_ca[512]; /* a file of certificates (PEM), used by DB_TLS_VERIFY */
-	int         schema;      /* the version of the schema that the program needs; 0: any */
 };
 
 /* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or

@@ -2,6 +2,8 @@
 #   X(NAME, 2, "word", ..)          {word} becomes 2
 #   X(type member, member, TEXT, r.column)   of NAME.def: {NAME_columns} lists the columns
 #   X(TEXT, name)                   of fill.def: {name} is filled in when the statement is sent
+# and then .sql files with pieces, of which nothing else counts where `only=pieces` stands before them:
+#   -- piece: NAME                  a text that stands in others as {NAME}; comment lines are dropped, white space is folded
 FILENAME ~ /\.def$/ {
 	if (/^X\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
 		split($0, part, /[(,"][ "]*/)
@@ -24,6 +26,19 @@ FILENAME ~ /\.def$/ {
 	}
 	next
 }
+/^-- (piece|name): / { piece = $2 == "piece:" ? "{" $3 "}" : "" }
+piece != "" {
+	sub(/--( .*)?$/, "")
+	gsub(/[ \t]+/, " ")
+	sub(/ $/, "")
+	if (pieces[piece] == "")
+		sub(/^ /, "")
+	else if (!/^ /)
+		sub(/^./, " &")
+	pieces[piece] = pieces[piece] $0
+	next
+}
+only == "pieces" { next }
 # The text with every hole of `words` filled.
 function filled(text, words,    hole, at, out) {
 	for (hole in words) {

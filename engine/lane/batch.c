@@ -368,7 +368,7 @@ void batch_retry(struct lane *l)
  * now: nothing was done for it. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
-	bool taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema();
+	bool taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema(l->db);
 
 	if (taken && hopes && clock_ms() - op->arrived_ms <= WAIT_MS)
 		return true;

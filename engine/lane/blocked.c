@@ -1,7 +1,8 @@
 /* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes suspect locks for a while. They
  * look at the rows of a batch without waiting before the batch writes, park the operations whose rows are locked, and
- * go on with the others. A lock that these looks do not find (a gap, a new code, a table) is found by halving, in
- * rounds that wait for no lock. */
+ * go on with the others. What they look at is what one lock would keep many operations from: slots, and new ids. Any
+ * other lock (the row of an order, a gap, a new code, a table) is found by halving, in rounds that wait for no lock.
+ * Each part is there for a test that fails without it; docs/developer.md says which. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -13,13 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	LOCKS_WAIT_S = 1, /* longest wait for a lock while lanes suspect some */
-	STUCK = 1 << 12,
-};
-
-/* Bits of op->locked. ROW: the reservation that the operation changes. ID: the id that it makes. */
-enum { ROW = 1, ID = 2 };
+enum { STUCK = 1 << 12 };
 
 /* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
  * counts as new. */
@@ -41,20 +36,10 @@ void blocked_close(struct lane *l)
 
 /* ---- which slots a batch needs */
 
-static struct balance *line_balance(const struct lane *l, const struct line *line)
-{
-	return line->sku && line->location ? &l->batch.balances[line->balance] : NULL;
-}
-
-static bool balance_gathers(const struct balance *p)
-{
-	return p->take > p->own + p->add;
-}
-
 static void lines_need_every(struct lane *l, const struct line *lines, size_t count)
 {
 	for (size_t k = 0; k < count; k++) {
-		struct balance *p = line_balance(l, &lines[k]);
+		struct balance *p = line_balance(&l->batch, &lines[k]);
 
 		if (p)
 			p->needs = EVERY_SLOT;
@@ -72,7 +57,7 @@ static bool line_is_taken(const struct op *op, const struct line *stored)
 static void slots_need(struct lane *l, const struct op *op, const struct reservation *r)
 {
 	for (size_t k = 0; k < r->lines_count; k++) {
-		struct balance *p = line_is_taken(op, &r->lines[k]) ? line_balance(l, &r->lines[k]) : NULL;
+		struct balance *p = line_is_taken(op, &r->lines[k]) ? line_balance(&l->batch, &r->lines[k]) : NULL;
 
 		if (p && r->lines[k].slot != l->slot)
 			p->needs = EVERY_SLOT;
@@ -132,7 +117,7 @@ static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
 
 /* All looks go in one trip, except the last (slots_look): its rows may be many, so nothing is sent behind it. LOOKS:
  * the statements of the trip at most. */
-enum { LOOKS = 9 };
+enum { LOOKS = 8 };
 
 struct looks {
 	struct lane   *lane;
@@ -177,36 +162,13 @@ static enum db_result looks_end(struct looks *k)
 	return k->result;
 }
 
-/* ---- reservations and ids */
-
-static void unlocked_read(void *arg, const struct db_row *row)
-{
-	struct op *op = batch_find(arg, false, row->col[1]);
-
-	if (op)
-		op->locked &= (uint8_t)~ROW;
-}
-
-static void reservations_look(struct lane *l, struct looks *k)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-
-		if (!op->writes || !op_changes(op))
-			continue;
-		op->locked |= ROW;
-		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
-	}
-	if (l->rows.count > 0)
-		look_send(k, RESERVATION_PROBE, unlocked_read, l);
-}
+/* ---- ids */
 
 static void id_met(struct op *op)
 {
 	if (!op)
 		return;
-	op->locked |= ID;
+	op->id_locked = true;
 	op->may_exist = true;
 }
 
@@ -381,13 +343,13 @@ void lock_wait_choose(struct lane *l)
 
 	for (size_t i = 0; suspects && i < l->batch.count; i++)
 		l->no_wait |= l->batch.ops[i]->suspects_lock;
-	lock_wait_set(l, l->no_wait ? 0 : suspects ? LOCKS_WAIT_S : LOCK_WAIT_S);
+	lock_wait_set(l, l->no_wait ? 0 : LOCK_WAIT_S);
 }
 
 void lock_wait_drop(struct lane *l, bool drops)
 {
 	if (l->no_wait)
-		lock_wait_set(l, drops ? 0 : LOCKS_WAIT_S);
+		lock_wait_set(l, drops ? 0 : LOCK_WAIT_S);
 }
 
 /* ---- who has to wait */
@@ -395,7 +357,7 @@ void lock_wait_drop(struct lane *l, bool drops)
 /* A line that deducts from the own slot or adds to it; one of no units does neither. */
 static bool line_is_locked(const struct lane *l, const struct line *line, bool every)
 {
-	const struct balance *p = line_balance(l, line);
+	const struct balance *p = line_balance(&l->batch, line);
 
 	return p && (every || line->granted != 0) &&
 	       (p->own_locked || (p->others_locked && (every || balance_gathers(p))));
@@ -404,7 +366,7 @@ static bool line_is_locked(const struct lane *l, const struct line *line, bool e
 /* A stored line, whose slot is written. */
 static bool stored_is_locked(const struct lane *l, const struct line *line, bool every)
 {
-	const struct balance *p = line_balance(l, line);
+	const struct balance *p = line_balance(&l->batch, line);
 	bool                  foreign = line->slot != l->slot;
 
 	return p && ((p->own_locked && !foreign) || (p->others_locked && (foreign || every)));
@@ -415,7 +377,7 @@ static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
 	bool                      every = op_needs_every(op, sweeps);
 	const struct reservation *touched = op_touches(op);
 
-	if (op->locked != 0)
+	if (op->id_locked)
 		return true;
 	if (!op->writes && !every)
 		return false;
@@ -452,7 +414,7 @@ static void locked_park(struct lane *l, bool sweeps)
 			k++;
 			continue;
 		}
-		if (op->locked & ID)
+		if (op->id_locked)
 			clock_extend(&l->shared->dirty_until_ms, LOCKS_MS);
 		batch_park(l, op);
 	}
@@ -472,12 +434,11 @@ enum db_result lane_look_out(struct lane *l)
 	k.result = batch_sweeps(l, &sweeps);
 	batch_needs(l, sweeps);
 	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->locked = 0;
+		l->batch.ops[i]->id_locked = false;
 	if (l->no_wait || clock_before(&l->shared->dirty_until_ms)) {
 		ids_look(l, &k, false);
 		ids_look(l, &k, true);
 	}
-	reservations_look(l, &k);
 	own_slots_look(l, &k);
 	if (looks_end(&k) == DB_OK)
 		k.result = slots_look(l);

@@ -1,43 +1,33 @@
 /* codes.c - see codes.h. The catalogue comes first, the database is asked for codes that it lacks. */
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
+#include "engine/past.h"
 
 #include <string.h>
 
-struct finder {
-	struct catalogue *catalogue;
-	bool              locations;
-};
-
 static void code_read(void *arg, const struct db_row *row)
 {
-	struct finder *f = arg;
-
-	if (f->locations)
-		catalogue_location_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
-	else
-		catalogue_sku_enter(f->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
+	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
 }
 
-/* Lines get the numbers that the catalogue has, those of a split the numbers of the lines that it divides (decide.c);
- * the codes that it lacks are listed in l->rows. */
-static void lines_resolve(struct lane *l, bool locations)
+/* Lines get the numbers that the catalogue has, those of a split the numbers of the lines that it divides (decide.c).
+ * The codes of skus that it lacks are listed in l->rows; true: it lacks a location. */
+static bool lines_resolve(struct lane *l)
 {
+	bool lacks = false;
+
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
 		for (size_t k = 0; !op_traits[l->batch.ops[i]->kind].divides && k < l->batch.ops[i]->lines_count; k++) {
 			struct line *line = &l->batch.ops[i]->lines[k];
-			const char  *code = locations ? line->location_code : line->sku_code;
 
-			if (locations ? (void *)line->location : (void *)line->sku)
-				continue;
-			if (locations)
-				line->location = catalogue_location(l->catalogue, code);
-			else
-				line->sku = catalogue_sku(l->catalogue, code);
-			if (!(locations ? (void *)line->location : (void *)line->sku))
-				values_row(&l->rows, V_TEXT(code));
+			if (!line->sku && !(line->sku = catalogue_sku(l->catalogue, line->sku_code)))
+				values_row(&l->rows, V_TEXT(line->sku_code));
+			if (!line->location)
+				line->location = catalogue_location(l->catalogue, line->location_code);
+			lacks |= !line->location;
 		}
+	return lacks;
 }
 
 /* Drops the numbers of another past, and rows that were read there. */
@@ -59,23 +49,22 @@ static void numbers_forget(struct op *op, unsigned past)
 
 enum db_result codes_resolve(struct lane *l)
 {
+	enum db_result result = DB_OK;
+	bool           lacks;
+
 	for (size_t i = 0; i < l->batch.count; i++)
 		if (l->batch.ops[i]->past != l->past)
 			numbers_forget(l->batch.ops[i], l->past);
-	for (int locations = 0; locations <= 1; locations++) {
-		struct finder  f = {l->catalogue, locations};
-		enum statement name = locations ? LOCATION_FIND : SKU_FIND;
-		enum db_result result;
-
-		lines_resolve(l, locations);
-		if (l->rows.count == 0)
-			continue;
-		result = lane_ask(l, name, &(struct fill){.rows = &l->rows}, code_read, &f);
-		if (result != DB_OK)
-			return result;
-		lines_resolve(l, locations);
+	lacks = lines_resolve(l);
+	if (l->rows.count > 0)
+		result = lane_ask(l, SKU_FIND, &(struct fill){.rows = &l->rows}, code_read, l->catalogue);
+	if (result == DB_OK && lacks) {
+		outbox_send(&l->outbox);
+		result = past_locations(l->db, l->catalogue);
 	}
-	return DB_OK;
+	if (result == DB_OK && (lacks || l->rows.count > 0))
+		lines_resolve(l);
+	return result;
 }
 
 static bool makes_sku(const struct op *op, const struct line *line)
@@ -127,7 +116,7 @@ static void total_add(void *arg, const struct db_row *row)
 			struct line *line = &l->batch.ops[i]->lines[k];
 
 			if (line->sku && sku_id(line->sku) == (uint32_t)db_int(row, 0))
-				line->reserved += db_int(row, 3) + db_int(row, 4);
+				line->reserved += db_int(row, 2) + db_int(row, 3);
 		}
 }
 

@@ -12,9 +12,14 @@ static bool hash_equal(const uint8_t *a, const uint8_t *b)
 
 /* op_seal merged equal lines, so no balance occurs twice in an operation. Each plain line is judged alone; choices
  * share what is left at their places, in order. */
-static struct balance *line_balance(struct batch *b, const struct line *line)
+struct balance *line_balance(const struct batch *b, const struct line *line)
 {
 	return line->sku && line->location ? &b->balances[line->balance] : NULL;
+}
+
+bool balance_gathers(const struct balance *p)
+{
+	return p->take > p->own + p->add;
 }
 
 static int64_t line_left(struct batch *b, const struct line *line)
@@ -447,30 +452,14 @@ struct reservation *op_changes(const struct op *op)
 	return op->other_id ? op->other : op->found;
 }
 
-/* The units of a replaced order: those that stay in their slot or move with the new order are not given back. */
-static void replaced_gives(const struct op *op, const struct batch *b, struct shares *s)
-{
-	for (size_t i = 0; i < op->other->lines_count; i++) {
-		const struct line *old = &op->other->lines[i];
-		const struct line *line = bsearch(old, op->lines, op->lines_count, sizeof(*line), line_order);
-		int64_t            granted = line ? line->granted : 0;
-		uint32_t           sku = sku_id(old->sku), location = old->location->location_id;
-
-		if (granted < old->qty)
-			share_add(s, sku, location, old->slot, old->qty - granted, old->qty - granted);
-		else if (granted > old->qty && old->slot != b->slot)
-			share_add(s, sku, location, old->slot, old->qty, 0);
-	}
-}
-
 static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 {
 	if (op->kind == OP_RELEASE)
-		shares_of(s, op->found->lines, op->found->lines_count);
+		promise_end(s, op->found, op->found->lines, op->found->lines_count);
 	else if (op->kind == OP_SPLIT && op->split.then == THEN_RELEASE)
-		shares_of(s, op->lines, op->lines_count);
+		promise_end(s, op->other, op->lines, op->lines_count);
 	else if (op->kind == OP_RESERVE && op->other)
-		replaced_gives(op, b, s);
+		promise_replace(s, op->other, op->lines, op->lines_count, b->slot);
 }
 
 void batch_gives(const struct batch *b, struct shares *s)

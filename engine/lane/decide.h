@@ -52,6 +52,10 @@ struct batch {
 	bool            takes_over;    /* false: no operation names another order */
 };
 
+/* NULL: the sku or the location of the line is unknown. */
+struct balance *line_balance(const struct batch *b, const struct line *line);
+/* True: the own slot has too little for what the batch takes. */
+bool balance_gathers(const struct balance *p);
 void decide(struct batch *b);
 /* True: the reservation would pass the limit of its key; a replacement counts by the difference. */
 bool op_is_over_held(const struct op *op);

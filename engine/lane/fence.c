@@ -68,14 +68,11 @@ bool lane_connect(struct lane *l)
 	sent_ms = clock_ms();
 	if (result == DB_OK)
 		result = writer_enter(l->db, l->slot);
-	if (result == DB_OK) {
-		writer_compare(l, &before);
-		result = past_check(&l->shared->past, l->db, l->catalogue);
-	}
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;
 	}
+	writer_compare(l, &before);
 	l->wait_s = LOCK_WAIT_S;
 	l->reconnected = true;
 	l->touched_ms = clock_ms();
@@ -132,7 +129,7 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 	log_event(LOG_WARN, "outcome_unknown", "writer=%lld batch=%lld why=\"%s\"", (long long)l->writer->writer_id,
 	          (long long)l->batch_no, db_error(l->db));
 	while (!lane_connect(l))
-		if (db_other_schema() || !retry_again(&retry, DB_AWAY))
+		if (db_other_schema(l->db) || !retry_again(&retry, DB_AWAY))
 			return DB_UNKNOWN;
 	*now = l->writer->batch_at;
 	return l->writer->batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */

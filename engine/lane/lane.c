@@ -22,6 +22,7 @@
 #include "engine/lane/reclaim.h"
 #include "engine/write/changes.h"
 #include "engine/write/movement.h"
+#include "engine/write/note.h"
 #include "engine/write/reservation.h"
 #include "engine/write/split.h"
 #include "engine/write/stock.h"
@@ -60,7 +61,7 @@ static enum db_result batch_look_up(struct lane *l)
 	l->batch.read_seq++;
 	result = reservations_look_up(l);
 	if (result == DB_OK && l->batch.has[OP_RESERVE])
-		result = shorts_look_up(l);
+		result = notes_look_up(l);
 	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }
 
@@ -173,7 +174,7 @@ static unsigned batch_guard_misses(const struct batch *b)
 static bool batch_gathers(const struct batch *b)
 {
 	for (size_t i = 0; i < b->balances_count; i++)
-		if (b->balances[i].take > b->balances[i].own + b->balances[i].add)
+		if (balance_gathers(&b->balances[i]))
 			return true;
 	return false;
 }
@@ -441,7 +442,7 @@ struct lane *lane_open(struct shared *shared, unsigned slot)
 	balances_open(l);
 	reclaim_open(l);
 	blocked_open(l);
-	l->db = db_new(&shared->target);
+	l->db = db_new(shared->source);
 	l->writer = db_writer(l->db);
 	db_silence_set(l->db, SILENCE_S);
 	queue_init(&l->queue);

@@ -6,8 +6,9 @@ SET SESSION innodb_lock_wait_timeout = {wait_s}, lock_wait_timeout = {wait_s};
 
 -- name: past_read
 -- The mark of this database, and the codes that the newest known sku and location have in it (number 0: none is known).
--- One row.
-SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {location})
+-- With them the version of the locations. One row.
+SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM location WHERE location_id = {location}),
+       ({locations_version})
   FROM identity WHERE one = 1;
 
 -- name: lanes_work

@@ -145,8 +145,8 @@ static enum db_result reservation_expire(struct lane *l, const struct values *id
 	size_t                    due = 0;
 	enum db_result            result;
 
-	result = lane_ask(l, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, &in);
-	reservations_join(&in);
+	outbox_send(&l->outbox);
+	result = reservations_ask(l->db, RESERVATION_BY_ID, &(struct fill){.rows = ids}, &in);
 	for (size_t i = 0; i < in.count; i++) {
 		if (in.list[i]->state == HELD && reservation_reads(in.list[i]) == EXPIRED)
 			in.list[due++] = in.list[i];

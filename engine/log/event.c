@@ -205,6 +205,11 @@ struct in {
 	int64_t              row_at;
 	bool                 wrong;
 	struct values       *skus, *locations;
+	bool                 light; /* codes and texts are passed over */
+	/* ---- of the record that was read last */
+	bool        caused;
+	const char *id;
+	size_t      id_len;
 };
 
 static uint64_t get(struct in *in)
@@ -253,21 +258,23 @@ static void get_code(struct in *in, uint64_t len, char *to, size_t size)
 {
 	const char *bytes = get_bytes(in, len, size - 1);
 
-	if (!in->wrong)
+	if (!in->wrong && !in->light)
 		memcpy(to, bytes, len);
+}
+
+static void get_id(struct in *in, char *to, size_t size)
+{
+	in->id_len = get(in);
+	in->id = (const char *)in->at;
+	get_code(in, in->id_len, to, size);
 }
 
 static char *get_text(struct in *in, bool there, size_t max)
 {
 	uint64_t    len = there ? get(in) : 0;
 	const char *bytes = get_bytes(in, len, max);
-	char       *copy = NULL;
 
-	if (there && !in->wrong) {
-		copy = mem_alloc(len + 1);
-		memcpy(copy, bytes, len);
-	}
-	return copy;
+	return there && !in->wrong && !in->light ? memcpy(mem_alloc(len + 1), bytes, len) : NULL;
 }
 
 static int64_t get_time(struct in *in, bool there)
@@ -323,54 +330,53 @@ static size_t get_count(struct in *in, size_t size)
 	return in->wrong ? 0 : (size_t)count;
 }
 
-static struct reservation *get_reservation(struct in *in, bool *cut)
+/* What stands before the lines. */
+static void get_reservation(struct in *in, struct reservation *r, uint32_t *made_by, bool *cut)
 {
-	struct reservation head = {0}, *r;
-	uint64_t           has;
-	size_t             count;
+	uint64_t has;
 
-	get_code(in, get(in), head.order_id, sizeof(head.order_id));
+	get_id(in, r->order_id, sizeof(r->order_id));
 	has = get(in);
-	head.state = (enum reservation_state)(has & ((1 << STATE_BITS) - 1));
-	head.created_at = head.read_at = get_time(in, true); /* a hold reads `held`, as it did then */
-	head.expires_at = get_time(in, true);
-	head.key_id = has & R_KEY ? get_small(in) : 0;
-	head.attempts = has & R_ATTEMPTS ? get_small(in) : 0;
-	head.confirmed_at = get_time(in, has & R_CONFIRMED);
-	head.released_at = get_time(in, has & R_RELEASED);
-	head.settled_at = get_time(in, has & R_SETTLED);
-	head.last_error = get_text(in, has & R_ERROR, NOTE_MAX);
-	head.reference = get_text(in, has & R_REFERENCE, NOTE_MAX);
-	head.replaced_by = get_text(in, has & R_REPLACED, ID_MAX);
+	r->state = (enum reservation_state)(has & ((1 << STATE_BITS) - 1));
+	r->created_at = r->read_at = get_time(in, true); /* a hold reads `held`, as it did then */
+	r->expires_at = get_time(in, true);
+	r->key_id = *made_by = has & R_KEY ? get_small(in) : 0;
+	r->attempts = has & R_ATTEMPTS ? get_small(in) : 0;
+	r->confirmed_at = get_time(in, has & R_CONFIRMED);
+	r->released_at = get_time(in, has & R_RELEASED);
+	r->settled_at = get_time(in, has & R_SETTLED);
+	r->last_error = get_text(in, has & R_ERROR, NOTE_MAX);
+	r->reference = get_text(in, has & R_REFERENCE, NOTE_MAX);
+	r->replaced_by = get_text(in, has & R_REPLACED, ID_MAX);
 	*cut = has & R_CUT;
-	count = get_count(in, 3);
-	r = mem_alloc(sizeof(*r) + count * sizeof(struct line));
-	*r = head;
-	for (; r->lines_count < count; r->lines_count++)
-		get_line(in, &r->lines[r->lines_count]);
-	return r;
 }
 
-static struct movement *get_movement(struct in *in, uint32_t *made_by, bool *cut)
+static void get_movement(struct in *in, struct movement *m, uint32_t *made_by, bool *cut)
 {
-	struct movement head = {0}, *m;
-	uint64_t        has;
-	size_t          count;
+	uint64_t has;
 
-	get_code(in, get(in), head.movement_id, sizeof(head.movement_id));
-	head.kind = (enum movement_kind)get_small(in);
+	get_id(in, m->movement_id, sizeof(m->movement_id));
+	m->kind = (enum movement_kind)get_small(in);
 	has = get(in);
-	head.created_at = get_time(in, true);
+	m->created_at = get_time(in, true);
 	*made_by = has & M_KEY ? get_small(in) : 0;
-	head.reason = get_text(in, has & M_REASON, NOTE_MAX);
-	head.reference = get_text(in, has & M_REFERENCE, NOTE_MAX);
+	m->reason = get_text(in, has & M_REASON, NOTE_MAX);
+	m->reference = get_text(in, has & M_REFERENCE, NOTE_MAX);
 	*cut = has & M_CUT;
-	count = get_count(in, 3);
-	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
-	*m = head;
-	for (; m->lines_count < count; m->lines_count++)
-		get_line(in, &m->lines[m->lines_count]);
-	return m;
+}
+
+/* A copy of the subject's `size` bytes, and behind them the lines that follow. */
+static void *get_lines(struct in *in, const void *subject, size_t size, size_t *count)
+{
+	char        *whole;
+	struct line *lines;
+
+	*count = get_count(in, 3);
+	whole = memcpy(mem_alloc(size + *count * sizeof(*lines)), subject, size);
+	lines = (struct line *)(void *)(whole + size);
+	for (size_t i = 0; i < *count; i++)
+		get_line(in, &lines[i]);
+	return whole;
 }
 
 static void get_units(struct in *in, struct feed_event *e)
@@ -388,15 +394,45 @@ static void get_units(struct in *in, struct feed_event *e)
 	}
 }
 
-static void get_subject(struct in *in, struct feed_event *e)
+/* A subject without its lines. */
+union subject {
+	struct reservation reservation;
+	struct movement    movement;
+};
+
+/* Reads a record from behind its type up to its lines, its level or its units. */
+static void get_head(struct in *in, struct feed_event *e, union subject *subject)
 {
+	enum event_about about = event_type_about(e->type);
+	uint64_t         cause;
+
+	e->by_key = get_small(in);
+	cause = get(in);
+	in->caused = cause != NO_CAUSE;
+	if (cause == TASK_CAUSE)
+		e->task_id = get(in);
+	else if (in->caused)
+		get_code(in, cause - 1, e->cause, sizeof(e->cause));
+	if (about == RESERVATION)
+		get_reservation(in, &subject->reservation, &e->made_by, &e->cut);
+	else if (about == MOVEMENT)
+		get_movement(in, &subject->movement, &e->made_by, &e->cut);
+	in->wrong |= about == NOTHING;
+}
+
+/* Reads the rest of the record. */
+static void get_subject(struct in *in, struct feed_event *e, const union subject *subject)
+{
+	size_t count;
+
 	switch (event_type_about(e->type)) {
 	case RESERVATION:
-		e->reservation = get_reservation(in, &e->cut);
-		e->made_by = e->reservation->key_id;
+		e->reservation = get_lines(in, subject, sizeof(subject->reservation), &count);
+		e->reservation->lines_count = count;
 		break;
 	case MOVEMENT:
-		e->movement = get_movement(in, &e->made_by, &e->cut);
+		e->movement = get_lines(in, subject, sizeof(subject->movement), &count);
+		e->movement->lines_count = count;
 		break;
 	case LEVEL:
 		e->level.sku = get_sku(in);
@@ -407,21 +443,18 @@ static void get_subject(struct in *in, struct feed_event *e)
 	case STOCK:
 		get_units(in, e);
 		break;
-	default:
-		in->wrong = true;
+	case NOTHING:
+		break;
 	}
 }
 
-static void get_head(struct in *in, struct feed_event *e)
+/* Passes over the rest of the record: its lines, each of three numbers, or a level or units, each of four. */
+static void skip_subject(struct in *in, enum event_about about)
 {
-	uint64_t cause;
+	uint64_t numbers = about == RESERVATION || about == MOVEMENT ? 3 : 4;
 
-	e->by_key = get_small(in);
-	cause = get(in);
-	if (cause == TASK_CAUSE)
-		e->task_id = get(in);
-	else if (cause != NO_CAUSE)
-		get_code(in, cause - 1, e->cause, sizeof(e->cause));
+	for (uint64_t left = numbers * (about == LEVEL ? 1 : get_count(in, numbers)); left > 0 && !in->wrong; left--)
+		get(in);
 }
 
 void feed_event_free(struct feed_event *e)
@@ -436,131 +469,58 @@ void feed_event_free(struct feed_event *e)
 	free(e);
 }
 
-/* ---- what is passed over, or looked at for its lines alone */
+/* ---- what is looked at for its lines alone */
 
-static void skip_if(struct in *in, bool there)
-{
-	if (there)
-		get(in);
-}
-
-static void skip_string_if(struct in *in, bool there)
-{
-	if (there)
-		get_bytes(in, get(in), SIZE_MAX);
-}
-
-static void skip_cause(struct in *in)
-{
-	uint64_t cause = get(in);
-
-	if (cause == TASK_CAUSE)
-		get(in);
-	else if (cause != NO_CAUSE)
-		get_bytes(in, cause - 1, SIZE_MAX);
-}
-
-static void touch_id(struct in *in, struct event_touch *t)
-{
-	t->id_len = get(in);
-	t->id = get_bytes(in, t->id_len, ID_MAX);
-}
-
-/* Both leave `in` at the number of the lines, and give back whether lines were left out. */
-static bool skip_reservation(struct in *in, struct event_touch *t)
-{
-	static const uint64_t numbers[] = {R_KEY, R_ATTEMPTS, R_CONFIRMED, R_RELEASED, R_SETTLED};
-	static const uint64_t strings[] = {R_ERROR, R_REFERENCE, R_REPLACED};
-	uint64_t              has;
-
-	touch_id(in, t);
-	has = get(in);
-	get(in); /* created_at, expires_at */
-	get(in);
-	for (size_t i = 0; i < LENGTH(numbers); i++)
-		skip_if(in, has & numbers[i]);
-	for (size_t i = 0; i < LENGTH(strings); i++)
-		skip_string_if(in, has & strings[i]);
-	return has & R_CUT;
-}
-
-static bool skip_movement(struct in *in, struct event_touch *t)
-{
-	uint64_t has;
-
-	touch_id(in, t);
-	get(in); /* kind */
-	has = get(in);
-	get(in); /* created_at */
-	skip_if(in, has & M_KEY);
-	skip_string_if(in, has & M_REASON);
-	skip_string_if(in, has & M_REFERENCE);
-	return has & M_CUT;
-}
-
-static void lines_touch(struct in *in, struct event_touch *t, enum moves moves, bool cut,
+static void lines_touch(struct in *in, const struct feed_event *e, enum moves moves,
                         void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
-	for (size_t count = get_count(in, 3); count > 0 && !in->wrong; count--) {
-		int64_t qty;
+	const struct event_touch whole = {.type = e->type, .id = in->id, .id_len = in->id_len};
 
-		t->sku_id = get_small(in);
-		t->location_id = get_small(in);
+	for (size_t count = get_count(in, 3); count > 0 && !in->wrong; count--) {
+		struct event_touch t = whole;
+		int64_t            qty;
+
+		t.sku_id = get_small(in);
+		t.location_id = get_small(in);
 		qty = get_signed(in);
 		qty = qty < -INT64_MAX ? -INT64_MAX : qty; /* damaged */
-		t->taken = moves == TAKES ? qty : moves == GIVES ? -qty : 0;
-		in->wrong |= t->sku_id == 0 || t->location_id == 0;
+		t.taken = moves == TAKES ? qty : moves == GIVES ? -qty : 0;
+		in->wrong |= t.sku_id == 0 || t.location_id == 0;
 		if (moves != NO_MOVE && qty != 0 && !in->wrong)
-			each(arg, t);
+			each(arg, &t);
 	}
-	t->sku_id = t->location_id = 0;
-	t->taken = 0;
-	if (cut && moves != NO_MOVE && !in->wrong)
-		each(arg, t);
+	if (e->cut && moves != NO_MOVE && !in->wrong)
+		each(arg, &whole);
 }
 
-/* Passes over the end of a record: its lines, each of three numbers, or a level or units, each of four. */
-static void skip_end(struct in *in, enum event_about about)
+static struct in row_begin(const struct event_row *row)
 {
-	uint64_t numbers = about == RESERVATION || about == MOVEMENT ? 3 : 4;
+	struct in in = {.at = row->changes, .end = (const unsigned char *)row->changes + row->len, .row_at = row->at};
 
-	in->wrong |= about == NOTHING;
-	for (uint64_t left = numbers * (about == LEVEL ? 1 : get_count(in, numbers)); left > 0 && !in->wrong; left--)
-		get(in);
-}
-
-/* Passes over a record, from behind its type on. */
-static void skip_record(struct in *in, enum event_about about)
-{
-	struct event_touch t = {0};
-
-	get(in); /* by */
-	skip_cause(in);
-	if (about == RESERVATION)
-		skip_reservation(in, &t);
-	else if (about == MOVEMENT)
-		skip_movement(in, &t);
-	skip_end(in, about);
+	in.wrong = get(&in) != VERSION;
+	return in;
 }
 
 bool event_decode(struct catalogue *c, const struct event_row *row, const struct event_filter *filter,
                   struct feed_event ***list, size_t *count, size_t *max, struct values *skus, struct values *locations)
 {
-	struct in in = {.catalogue = c,
-	                .at = row->changes,
-	                .end = (const unsigned char *)row->changes + row->len,
-	                .row_at = row->at,
-	                .skus = skus,
-	                .locations = locations};
+	struct in         in = row_begin(row);
+	struct feed_event passed = {0};
+	union subject     subject;
 
-	in.wrong = get(&in) != VERSION;
+	in.catalogue = c;
+	in.skus = skus;
+	in.locations = locations;
 	for (uint32_t place = 0; place < RECORDS_MAX && in.at < in.end && !in.wrong; place++) {
 		enum event_type    type = (enum event_type)get_small(&in);
 		size_t             lacks = skus->rows + locations->rows;
 		struct feed_event *e;
 
-		if (filter && !event_is_wanted(filter, type)) {
-			skip_record(&in, event_type_about(type));
+		in.light = filter && !event_is_wanted(filter, type);
+		if (in.light) {
+			passed.type = type;
+			get_head(&in, &passed, &subject);
+			skip_subject(&in, event_type_about(type));
 			continue;
 		}
 		e = mem_alloc(sizeof(*e));
@@ -570,9 +530,9 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		e->stamp = row->stamp;
 		e->at = row->at;
 		e->place = place;
-		get_head(&in, e);
-		if (!in.wrong)
-			get_subject(&in, e);
+		subject = (union subject){0};
+		get_head(&in, e, &subject);
+		get_subject(&in, e, &subject);
 		if (in.wrong) {
 			feed_event_free(e);
 			break;
@@ -586,27 +546,25 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t), void *arg)
 {
-	struct in in = {.at = row->changes, .end = (const unsigned char *)row->changes + row->len};
+	struct in         in = row_begin(row);
+	struct feed_event e = {0};
+	union subject     subject;
 
-	in.wrong = get(&in) != VERSION;
+	in.light = true;
 	while (in.at < in.end && !in.wrong) {
-		struct event_touch   t = {.type = (enum event_type)get_small(&in)};
-		enum event_about     about = event_type_about(t.type);
-		const unsigned char *cause;
+		enum event_about about;
+		enum moves       moves;
 
-		get(&in); /* by */
-		cause = in.at;
-		skip_cause(&in);
-		if (about == RESERVATION || about == MOVEMENT) {
-			bool cut = about == RESERVATION ? skip_reservation(&in, &t) : skip_movement(&in, &t);
-			enum moves moves = event_type_moves(t.type);
-
-			if (moves == RETAKES)
-				moves = cause < in.end && *cause != NO_CAUSE ? TAKES : NO_MOVE;
-			lines_touch(&in, &t, moves, cut, each, arg);
-		} else {
-			skip_end(&in, about);
-		}
+		e.type = (enum event_type)get_small(&in);
+		about = event_type_about(e.type);
+		moves = event_type_moves(e.type);
+		get_head(&in, &e, &subject);
+		if (moves == RETAKES)
+			moves = in.caused ? TAKES : NO_MOVE;
+		if (about == RESERVATION || about == MOVEMENT)
+			lines_touch(&in, &e, moves, each, arg);
+		else
+			skip_subject(&in, about);
 	}
 	return !in.wrong;
 }

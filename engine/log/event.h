@@ -97,7 +97,7 @@ struct event_touch {
 	size_t          id_len;              /* .. which lives as long as the row */
 };
 /* Tells of each line of the row that moves units into or out of `available` or `reserved`; names are not looked up, and
- * a row takes a tenth of the time of event_decode. Lines of a split count as taken: where those of the first order were
+ * a row takes a sixth of the time of event_decode. Lines of a split count as taken: where those of the first order were
  * left out, the split's are not. false: as event_decode. */
 bool event_touches(const struct event_row *row, void (*each)(void *arg, const struct event_touch *t),
                    void                   *arg) MUST_CHECK;

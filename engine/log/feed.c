@@ -4,6 +4,7 @@
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed_merge.h"
+#include "engine/past.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -255,11 +256,6 @@ static void sku_name_read(void *arg, const struct db_row *row)
 	catalogue_sku_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
 }
 
-static void location_name_read(void *arg, const struct db_row *row)
-{
-	catalogue_location_enter(arg, (uint32_t)db_int(row, 0), row->col[1], row->len[1]);
-}
-
 /* Reads the names of skus and locations that the catalogue lacks. It may forget them at once, for another thread. */
 static void codes_fill(struct look *l)
 {
@@ -268,7 +264,8 @@ static void codes_fill(struct look *l)
 	if (l->skus.count + l->locations.count == 0)
 		return;
 	names_ask(l, SKU_NAMES, &l->skus, sku_name_read, c);
-	names_ask(l, LOCATION_NAMES, &l->locations, location_name_read, c);
+	if (l->result == DB_OK && l->locations.count > 0)
+		l->result = past_locations(l->db, c);
 	if (l->result != DB_OK)
 		return;
 	page_refill(l);

@@ -33,8 +33,8 @@ void feed_page_fini(struct feed_page *p);
 /* Reads up to `limit` (1 to FEED_LIMIT_MAX) wanted events behind `after`: NULL or "" the oldest that is kept; "now"
  * what is committed from now on; a time of RFC 3339; or a cursor. The page may be anything before and is to be ended
  * with feed_page_fini in any case. DB_OK: *outcome is OUTCOME_OK, BAD_CURSOR, CURSOR_EXPIRED or EVENTS_OFF. A page may
- * be short, or empty with `more`, when much was passed over. `db` is no part of a transaction; its owner has called
- * past_check after it was connected (engine/past.h). */
+ * be short, or empty with `more`, when much was passed over. `db` is no part of a transaction; its source has the
+ * feed's catalogue as its memory (past_watch). */
 enum db_result feed_read(struct feed *f, struct db *db, const char *after, const struct event_filter *filter,
                          unsigned limit, struct feed_page *page, enum outcome *outcome) MUST_CHECK;
 /* The cursor behind the first `count` events of the page (0: where the page began); the caller frees it. */

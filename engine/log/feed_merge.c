@@ -29,10 +29,7 @@ struct feed_source {
 	int64_t  found; /* its stamp; -1: no such row */
 	bool     seeks; /* its place is looked for by a bisection, between .. */
 	uint64_t low, high;
-	struct stamp {
-		uint64_t event_no;
-		int64_t  stamp;
-	} * stamps; /* of the rows that come next */
+	struct feed_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
 	size_t   first, count, max;
 	size_t   chunk;       /* so many were asked for the last time */
 	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
@@ -104,6 +101,13 @@ static struct feed_source *source_find(const struct feed_merge *m, uint32_t writ
 	return m->count ? bsearch(&writer_id, m->sources, m->count, sizeof(*m->sources), source_order) : NULL;
 }
 
+static struct feed_row *stamp_add(struct feed_source *s, int64_t stamp)
+{
+	s->stamps = mem_reach(s->stamps, s->count, &s->max, sizeof(*s->stamps));
+	s->stamps[s->count] = (struct feed_row){.writer_id = s->writer_id, .event_no = s->next++, .stamp = stamp};
+	return &s->stamps[s->count++];
+}
+
 static void stamp_read(void *arg, const struct db_row *row)
 {
 	struct feed_merge  *m = arg;
@@ -120,9 +124,24 @@ static void stamp_read(void *arg, const struct db_row *row)
 		s->found = stamp;
 	if (event_no != s->next || event_no > s->until)
 		return;
-	s->stamps = mem_reach(s->stamps, s->count, &s->max, sizeof(*s->stamps));
-	s->stamps[s->count++] = (struct stamp){event_no, stamp};
-	s->next++;
+	stamp_add(s, stamp);
+}
+
+static void row_fill(struct feed_row *r, const struct db_row *row)
+{
+	r->at = time_parse(row->col[2]);
+	r->len = row->len[3];
+	r->changes = mem_alloc(r->len + 1);
+	memcpy(r->changes, row->col[3], r->len);
+}
+
+/* A whole row of a range. */
+static void whole_read(void *arg, const struct db_row *row)
+{
+	struct feed_source *s = arg;
+
+	if ((uint64_t)db_int(row, 0) == s->next)
+		row_fill(stamp_add(s, db_int(row, 1)), row);
 }
 
 static void pairs_ask(struct feed_merge *m)
@@ -232,8 +251,14 @@ static void stamps_fill(struct feed_merge *m)
 		source_ask(s, s->chunk == 0                     ? m->chunk
 		              : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER
 		                                                : STAMPS_MAX);
-		for (uint64_t n = s->next; n <= s->until; n++)
+		for (uint64_t n = s->next; n <= s->until && !m->checks; n++)
 			pair_add(m, s->writer_id, n);
+		if (m->result == DB_OK && m->checks)
+			m->result = db_ask(m->db, FEED_RANGE,
+			                   &(struct fill){.writer = s->writer_id,
+			                                  .after_id = (int64_t)s->next - 1,
+			                                  .until_id = (int64_t)s->until},
+			                   whole_read, s);
 	}
 	pairs_ask(m);
 	gaps_find(m);
@@ -404,12 +429,22 @@ static void places_check(struct feed_merge *m, const struct feed_place *from)
 
 /* ---- rows */
 
+const struct feed_writer *feed_merge_gap(const struct feed_merge *m)
+{
+	for (size_t i = 0; m->checks && i < m->count; i++)
+		if (m->sources[i].gap && m->sources[i].first == m->sources[i].count)
+			return &m->place.writers[i];
+	return NULL;
+}
+
 /* The writer whose row comes next; NULL: there is none. A row that was begun comes before rows that are new. */
 static struct feed_source *merge_next(struct feed_merge *m)
 {
 	struct feed_source *best = NULL;
 
 	stamps_fill(m);
+	if (feed_merge_gap(m))
+		return NULL;
 	if (m->result == DB_OK && m->place.part > 0 && m->rows.count == 0)
 		best = source_find(m, m->place.part_writer);
 	if (best && best->first < best->count)
@@ -430,13 +465,6 @@ static bool row_is(const struct feed_row *r, uint32_t writer_id, uint64_t event_
 	return r->event_no == event_no && r->writer_id == writer_id;
 }
 
-static void row_fill(struct feed_row *r, int64_t at, char *changes, size_t len)
-{
-	r->at = at;
-	r->changes = changes;
-	r->len = len;
-}
-
 static void row_read(void *arg, const struct db_row *row)
 {
 	struct feed_merge *m = arg;
@@ -444,10 +472,8 @@ static void row_read(void *arg, const struct db_row *row)
 	for (size_t i = m->taken; i < m->rows.count; i++) {
 		struct feed_row *r = &m->rows.list[i];
 
-		if (r->changes || !row_is(r, (uint32_t)db_int(row, 0), (uint64_t)db_int(row, 1)))
-			continue;
-		row_fill(r, time_parse(row->col[2]), mem_alloc(row->len[3] + 1), row->len[3]);
-		memcpy(r->changes, row->col[3], row->len[3]);
+		if (!r->changes && row_is(r, (uint32_t)db_int(row, 0), (uint64_t)db_int(row, 1)))
+			row_fill(r, row);
 	}
 }
 
@@ -458,7 +484,9 @@ static bool row_of(struct feed_rows *kept, struct feed_row *r)
 		struct feed_row *k = &kept->list[i];
 
 		if (row_is(k, r->writer_id, r->event_no) && k->stamp == r->stamp && k->changes) {
-			row_fill(r, k->at, k->changes, k->len);
+			r->at = k->at;
+			r->changes = k->changes;
+			r->len = k->len;
 			k->changes = NULL;
 			return true;
 		}
@@ -468,12 +496,11 @@ static bool row_of(struct feed_rows *kept, struct feed_row *r)
 
 static void row_add(struct feed_merge *m, struct feed_source *s)
 {
-	struct stamp      next = s->stamps[s->first++];
 	struct feed_rows *to = &m->rows;
 
 	to->list = mem_reach(to->list, to->count, &to->max, sizeof(*to->list));
-	to->list[to->count++] =
-		(struct feed_row){(size_t)(s - m->sources), s->writer_id, next.event_no, next.stamp, 0, NULL, 0};
+	to->list[to->count] = s->stamps[s->first++];
+	to->list[to->count++].writer = (size_t)(s - m->sources);
 }
 
 static bool sources_have_more(const struct feed_merge *m)
@@ -498,7 +525,7 @@ static void rows_fetch(struct feed_merge *m)
 	if (count == 0)
 		return;
 	for (size_t i = from; i < m->rows.count; i++)
-		if (!row_of(m->kept, &m->rows.list[i]))
+		if (!m->rows.list[i].changes && !row_of(m->kept, &m->rows.list[i]))
 			values_row(&missing, V_INT(m->rows.list[i].writer_id), V_INT(m->rows.list[i].event_no));
 	if (m->result == DB_OK && missing.rows > 0 && !sources_have_more(m)) {
 		db_end_behind(m->db);
@@ -554,10 +581,11 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 	struct feed_log before = {0};
 	struct text     ahead = {0};
 
-	*m = (struct feed_merge){.db = db, .kept = kept, .takes_all = batch > 0, .outcome = OUTCOME_OK};
+	*m = (struct feed_merge){
+		.db = db, .kept = kept, .checks = start->checks, .takes_all = batch > 0, .outcome = OUTCOME_OK};
 	m->chunk = m->takes_all ? STAMPS_MAX : STAMPS_FIRST;
 	m->batch = m->takes_all ? batch : ROWS_FIRST;
-	if (start->kind == FROM_PLACE)
+	if (start->kind == FROM_PLACE && !m->checks)
 		ahead_write(m, &start->place, &ahead);
 	snapshot_begin(m, &before, ahead.data);
 	text_fini(&ahead);
@@ -569,7 +597,7 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 		return;
 	places_seek(m);
 	places_ask(m, &start->place);
-	if (m->result == DB_OK)
+	if (m->result == DB_OK && !m->checks)
 		places_check(m, &start->place);
 }
 
@@ -608,8 +636,11 @@ void feed_merge_fini(struct feed_merge *m, size_t again)
 		memmove(m->rows.list, m->rows.list + from, (m->rows.count - from) * sizeof(*m->rows.list));
 	m->rows.count -= from;
 	*m->kept = m->rows;
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
+		for (size_t n = m->sources[i].first; n < m->sources[i].count; n++)
+			free(m->sources[i].stamps[n].changes);
 		free(m->sources[i].stamps);
+	}
 	free(m->sources);
 	values_fini(&m->pairs);
 	feed_place_fini(&m->place);

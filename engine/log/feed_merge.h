@@ -3,7 +3,8 @@
  *
  * Numbers of a writer have no hole, so rows are asked for by their keys alone: first the stamps of the rows that come
  * next of every writer, which are merged, then the changes of the rows that come first. So a page costs little more
- * than it gives, however many writers there are and however many rows stand before it. */
+ * than it gives, however many writers there are and however many rows stand before it. Who checks the log takes every
+ * row: ranges of whole rows are asked for, at a tenth of the cost, and a missing row stops the merge. */
 #ifndef FEED_MERGE_H
 #define FEED_MERGE_H
 
@@ -29,6 +30,7 @@ void feed_rows_fini(struct feed_rows *rows);
 struct feed_start {
 	enum { FROM_OLDEST, FROM_NOW, FROM_TIME, FROM_PLACE } kind;
 	struct feed_place place; /* of a cursor; of a time the place of its merge */
+	bool checks; /* the reader checks the log: a missing row stops the merge, and the place may name such a row */
 };
 bool feed_start_read(const char *after, struct feed_start *start) MUST_CHECK; /* false: `after` is no such text */
 
@@ -42,7 +44,7 @@ struct feed_merge {
 	bool                ahead; /* stamps were asked for in the snapshot's trip */
 	struct feed_rows   *kept;  /* rows that another merge has read */
 	struct feed_rows    rows;  /* in their order */
-	bool                takes_all;
+	bool                checks, takes_all;
 	size_t              taken;
 	size_t              batch;   /* so many rows are read the next time */
 	size_t              chunk;   /* stamps of a writer that are asked for at first */
@@ -62,6 +64,8 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
                       size_t batch);
 /* The next row, which stays until feed_merge_fini; NULL: there is none, or m->result says why. */
 const struct feed_row *feed_merge_take(struct feed_merge *m);
+/* The writer whose missing row stopped the merge of a reader who checks the log; NULL: none did. */
+const struct feed_writer *feed_merge_gap(const struct feed_merge *m);
 bool                   feed_merge_more(const struct feed_merge *m);
 void                   feed_merge_end(struct feed_merge *m); /* ends the snapshot; rows stay */
 /* Gives rows that were read to `kept`, in the place of those there: from the last `again` ones taken on. */

@@ -264,10 +264,8 @@ static bool connected(struct follower *f)
 		return true;
 	if (!db_connect(f->db))
 		return false;
-	if (past_check(&f->shared->past, f->db, f->shared->catalogue) != DB_OK)
-		db_close(f->db);
 	f->news = true;
-	return db_connected(f->db);
+	return true;
 }
 
 /* True: the log may be asked. A connection that was idle for long is tried again at once, then there is a pause. */
@@ -285,7 +283,8 @@ static bool succeeded(struct follower *f, enum db_result result)
 /* Groups that wait go on waiting. Others are given up as every read is. */
 static void group_failed(struct follower *f, struct group *g, enum db_result result)
 {
-	bool lost = (result == DB_ERROR && f->errors >= RETRY_ERRORS) || (!db_connected(f->db) && db_other_schema());
+	bool lost = (result == DB_ERROR && f->errors >= RETRY_ERRORS) ||
+	            (!db_connected(f->db) && db_other_schema(f->db));
 	bool away = result == DB_AWAY || result == DB_UNKNOWN;
 	struct op **place = &g->first;
 
@@ -496,7 +495,7 @@ struct follower *follow_open(struct shared *shared, size_t waiting_max)
 
 	f->shared = shared;
 	f->waiting_max = waiting_max;
-	f->db = db_new(&shared->target);
+	f->db = db_new(shared->source);
 	db_silence_set(f->db, QUIET_S);
 	f->feed = feed_new(shared->catalogue);
 	f->last = &f->groups;

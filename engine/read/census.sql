@@ -3,9 +3,9 @@
 -- name: reservation_counts
 -- The number of reservations in each state, claimed and not, the number of those that are due, and the ms since the
 -- first of them was due. The statement walks the index once, so it is run every few seconds at most.
-SELECT state, COALESCE(task_id, 0) > 0, COUNT(*), SUM(due_at <= UTC_TIMESTAMP(3)),
+SELECT state, {is_claimed}, COUNT(*), SUM({is_due}),
        GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MIN(due_at), UTC_TIMESTAMP(3)) DIV 1000)
-  FROM reservation FORCE INDEX (claim) GROUP BY state, COALESCE(task_id, 0) > 0;
+  FROM reservation FORCE INDEX (claim) GROUP BY state, {is_claimed};
 
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.

@@ -15,14 +15,6 @@ static void row_count(void *arg, const struct db_row *row)
 	++*(size_t *)arg;
 }
 
-static enum db_result holds_read(struct db *db, const struct values *ids, struct reservation_reader *in)
-{
-	enum db_result result = db_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = ids}, reservation_read, in);
-
-	reservations_join(in);
-	return result;
-}
-
 /* What is in the list under this number; NULL: nothing. */
 static struct reservation **hold_of(const struct reservation_reader *in, uint64_t id)
 {
@@ -65,10 +57,10 @@ enum db_result ended_look(struct db *db, struct reservation_reader *in)
 		usleep(WRITTEN_US);
 		result = db_ask(db, DIRTY_READ, &fill, NULL, NULL);
 		if (result == DB_OK)
-			result = holds_read(db, &ids, &written);
+			result = reservations_ask(db, RESERVATION_BY_ID, &fill, &written);
 	}
 	if (result == DB_OK)
-		result = holds_read(db, &ids, &now);
+		result = reservations_ask(db, RESERVATION_BY_ID, &fill, &now);
 	if (result == DB_OK)
 		holds_replace(in, &now, &written);
 	reservations_free(now.list, now.count);

@@ -8,7 +8,7 @@ INSERT IGNORE INTO api_key (key_id, name, created_at) VALUES {rows};
 
 -- piece: open_from
 -- Open holds that nobody has claimed, at ({from_at}, {from_id}) in the claim index or behind it.
-state = {held} AND task_id IS NULL AND due_at > UTC_TIMESTAMP(3)
+state = {held} AND {is_free} AND due_at > UTC_TIMESTAMP(3)
 AND due_at >= {from_at} AND (due_at > {from_at} OR reservation_id >= {from_id})
 
 -- name: key_hold_page

@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
+#include "engine/past.h"
 #include "engine/read/cursor.h"
 #include "engine/read/ended.h"
 #include "engine/read/totals.h"
@@ -24,8 +25,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 
 	for (size_t i = 0; i < count; i++)
 		values_row(&ids, V_TEXT(ops[i]->id));
-	result = db_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, reservation_read, &in);
-	reservations_join(&in);
+	result = reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &ids, .limit = INT64_MAX}, &in);
 	if (result == DB_OK)
 		result = ended_look(db, &in);
 	for (size_t i = 0; result == DB_OK && i < count; i++) {
@@ -50,8 +50,7 @@ enum db_result list_movement(struct db *db, struct catalogue *c, struct op *op)
 	enum db_result         result;
 
 	values_row(&ids, V_TEXT(op->id));
-	result = db_ask(db, MOVEMENT_FIND, &(struct fill){.rows = &ids}, movement_read, &in);
-	movements_join(&in);
+	result = movements_ask(db, MOVEMENT_FIND, &(struct fill){.rows = &ids}, &in);
 	op->outcome = NO_MOVEMENT;
 	for (size_t i = 0; i < in.count; i++) {
 		if (result != DB_OK || op->move.movement) {
@@ -82,10 +81,8 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 		op->outcome = BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
-	result = db_ask(db, MOVEMENT_LIST,
-	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1},
-	                 movement_read, &in);
-	movements_join(&in);
+	result = movements_ask(db, MOVEMENT_LIST,
+	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1}, &in);
 	op->query->movements = in.list;
 	op->query->items = in.count;
 	if (result != DB_OK)
@@ -254,8 +251,7 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 
 	for (size_t i = 0; i < keys->count; i++)
 		values_row(&ids, V_INT(keys->list[i].id));
-	result = db_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, reservation_read, &in);
-	reservations_join(&in);
+	result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, &in);
 	if (result == DB_OK)
 		result = ended_look(db, &in);
 	op->query->reservations = mem_alloc(keys->count * sizeof(*op->query->reservations));
@@ -274,11 +270,6 @@ static enum db_result rows_read(struct db *db, struct catalogue *c, struct op *o
 	return result;
 }
 
-static void location_read(void *arg, const struct db_row *row)
-{
-	catalogue_location_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
-}
-
 /* The numbers of the sku and the location that the list is to show the holders of. *nowhere: nobody ever had a unit at
  * this location. */
 static enum db_result holding_find(struct db *db, struct catalogue *c, struct op *op, struct list_keys *keys,
@@ -287,14 +278,10 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 	const char            *code = op->lines[0].location_code;
 	const struct sku      *sku;
 	const struct location *location = NULL;
-	struct values          codes = {0};
 	enum db_result         result = skus_find(db, c, &op, 1);
 
-	if (result == DB_OK && code && !catalogue_location(c, code)) {
-		values_row(&codes, V_TEXT(code));
-		result = db_ask(db, LOCATION_FIND, &(struct fill){.rows = &codes}, location_read, c);
-		values_fini(&codes);
-	}
+	if (result == DB_OK && code && !catalogue_location(c, code))
+		result = past_locations(db, c);
 	sku = catalogue_sku(c, op->lines[0].sku_code);
 	if (code)
 		location = catalogue_location(c, code);

@@ -63,15 +63,6 @@ static enum outcome reader_outcome(const struct op *op, enum db_result result, b
 	return BUSY;
 }
 
-static bool reader_connect(struct reader *r)
-{
-	if (!db_connect(r->db))
-		return false;
-	if (past_check(&r->shared->past, r->db, r->shared->catalogue) != DB_OK)
-		db_close(r->db);
-	return db_connected(r->db);
-}
-
 /* Where the catalogue forgot its names in the midst, what was not found may be there. */
 static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, size_t count)
 {
@@ -79,7 +70,7 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	unsigned          past;
 	enum db_result    result;
 
-	if (!db_connected(r->db) && !reader_connect(r))
+	if (!db_connected(r->db) && !db_connect(r->db))
 		return DB_AWAY;
 	past = catalogue_past(c);
 	result = answers[how].all ? answers[how].all(r->db, c, ops, count) : answers[how].one(r->db, c, ops[0]);
@@ -101,7 +92,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 		result = reader_ask(r, how, ops, count);
 		atomic_store(&r->connected, db_connected(r->db));
 		unknown |= result == DB_UNKNOWN;
-	} while ((db_connected(r->db) || !db_other_schema()) && retry_again(&retry, result));
+	} while ((db_connected(r->db) || !db_other_schema(r->db)) && retry_again(&retry, result));
 	if (result == DB_ERROR || result == DB_AWAY)
 		log_event(LOG_ERROR, "statement_failed", "errno=%u why=\"%s\"", db_errno(r->db), db_error(r->db));
 	for (size_t i = 0; i < count; i++) {
@@ -151,7 +142,7 @@ static void reader_idle(struct reader *r)
 	if (r->by == BY_CENSUS)
 		return;
 	if (!db_connected(r->db) || !db_check(r->db))
-		atomic_store(&r->connected, reader_connect(r));
+		atomic_store(&r->connected, db_connect(r->db));
 }
 
 static void *reader_main(void *arg)
@@ -159,7 +150,7 @@ static void *reader_main(void *arg)
 	struct reader *r = arg;
 	struct op     *taken[READER_OPS];
 
-	atomic_store(&r->connected, reader_connect(r));
+	atomic_store(&r->connected, db_connect(r->db));
 	for (;;) {
 		size_t count = queue_take(&r->queue, taken, READER_OPS, IDLE_MS);
 
@@ -180,7 +171,7 @@ struct reader *reader_open(struct shared *shared, enum answerer by)
 
 	r->shared = shared;
 	r->by = by;
-	r->db = db_new(&shared->target);
+	r->db = db_new(shared->source);
 	db_silence_set(r->db, by == BY_READER ? SILENCE_S : COUNT_S);
 	queue_init(&r->queue);
 	outbox_init(&r->outbox);

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
+#include "engine/past.h"
 #include "engine/read/cursor.h"
 
 #include <stdlib.h>
@@ -19,17 +20,20 @@ struct totals_reader {
 	struct catalogue *catalogue;
 	struct total_row *list;
 	size_t            count, max;
+	bool              lacks; /* a row names a location that the catalogue lacks, and was left out */
 };
 
 static void total_read(void *arg, const struct db_row *row)
 {
-	struct totals_reader *in = arg;
+	struct totals_reader  *in = arg;
+	const struct location *location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
 
+	in->lacks |= !location;
+	if (!location)
+		return;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-	in->list[in->count++] = (struct total_row){
-		(uint32_t)db_int(row, 0),
-		{catalogue_location_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[2], row->len[2]),
-	         qty_read(row, 3), qty_read(row, 4)}};
+	in->list[in->count++] =
+		(struct total_row){(uint32_t)db_int(row, 0), {location, qty_read(row, 2), qty_read(row, 3)}};
 }
 
 static int total_order(const void *a, const void *b)
@@ -123,6 +127,12 @@ static enum db_result totals_read(struct db *db, struct catalogue *c, unsigned p
 	if (ids->count == 0)
 		return DB_OK;
 	result = db_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
+	if (in.lacks && result == DB_OK)
+		result = past_locations(db, c);
+	if (in.lacks && result == DB_OK) {
+		in.count = 0;
+		result = db_ask(db, STOCK_TOTALS, &(struct fill){.rows = ids}, total_read, &in);
+	}
 	if (result == DB_OK && past != catalogue_past(c))
 		result = DB_RETRY; /* the catalogue has forgotten the findings: the database is another one */
 	if (result == DB_OK)

@@ -28,8 +28,8 @@ enum db_result movements_look_up(struct lane *l)
 		}
 	if (l->rows.count == 0)
 		return DB_OK;
-	result = lane_ask(l, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, movement_read, &in);
-	movements_join(&in);
+	outbox_send(&l->outbox);
+	result = movements_ask(l->db, MOVEMENT_FIND, &(struct fill){.rows = &l->rows}, &in);
 	for (size_t i = 0; i < in.count; i++) {
 		struct op *op = result == DB_OK ? batch_find(l, true, in.list[i]->movement_id) : NULL;
 

@@ -8,6 +8,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/fence.h"
+#include "engine/write/note.h"
 #include "engine/write/split.h"
 
 #include <stdlib.h>
@@ -57,7 +58,6 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		op->lookup_due = false;
 		op->lookup_seq = l->batch.read_seq;
 	}
-	reservations_join(in);
 	for (size_t i = 0; i < in->count; i++) {
 		struct op           *op = batch_find(l, false, in->list[i]->order_id);
 		struct reservation **to = !op ? NULL : strcmp(op->id, in->list[i]->order_id) ? &op->other : &op->found;
@@ -92,8 +92,9 @@ static enum db_result reservations_find(struct lane *l)
 
 		if (asked == 0)
 			return DB_OK;
-		result = lane_ask(l, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
-		                  reservation_read, &in);
+		outbox_send(&l->outbox);
+		result = reservations_ask(l->db, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
+		                          &in);
 		rows = rows_read(&in);
 		if (result == DB_OK && rows < ROWS) {
 			look_up_meet(l, &in);
@@ -133,47 +134,6 @@ enum db_result reservations_look_up(struct lane *l)
 		return result;
 	result = lane_ask(l, RESERVATION_AWAIT, &(struct fill){.rows = &l->rows}, NULL, NULL);
 	return result == DB_OK ? reservations_find(l) : result;
-}
-
-static void short_read(void *arg, const struct db_row *row)
-{
-	struct lane *l = arg;
-
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-		uint64_t   line = (uint64_t)db_int(row, 1);
-
-		if (!op->found || op->found->reservation_id != (uint64_t)db_int(row, 0))
-			continue;
-		if (line < op->lines_count) {
-			op->lines[line].fault = true;
-			op->lines[line].available = db_int(row, 2);
-		} else if (line - op->lines_count < op->choices_count) {
-			op->choices[line - op->lines_count].fault = true;
-			op->choices[line - op->lines_count].available = db_int(row, 2);
-		}
-	}
-}
-
-/* A line or a choice has the same place in every request with the same fingerprint. */
-enum db_result shorts_look_up(struct lane *l)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		struct op *op = l->batch.ops[i];
-
-		if (op->kind != OP_RESERVE || !op->found)
-			continue;
-		for (size_t k = 0; k < op->lines_count; k++)
-			op->lines[k].fault = false;
-		for (size_t k = 0; k < op->choices_count; k++)
-			op->choices[k].fault = false;
-		if (op->found->noted && memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
-			values_row(&l->rows, V_INT(op->found->reservation_id));
-	}
-	if (l->rows.count == 0)
-		return DB_OK;
-	return lane_ask(l, RESERVATION_SHORT_FIND, &(struct fill){.rows = &l->rows}, short_read, l);
 }
 
 /* ---- changes of state */
@@ -341,71 +301,31 @@ static void key_holds_insert(struct lane *l)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
-/* Writes references, and which order has replaced another. */
-static void notes_insert(struct lane *l)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
-
-		if (holds(op) && op->reserve.reference)
-			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reserve.reference), V_TEXT(NULL));
-		if (replaces(op))
-			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id));
-	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
-}
-
-static void shorts_insert(struct lane *l)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
-
-		for (size_t k = 0; holds(op) && k < op->lines_count; k++)
-			if (op->lines[k].fault)
-				values_row(&l->rows, V_INT(op->new_id), V_INT(k), V_INT(sku_id(op->lines[k].sku)),
-				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted));
-		for (size_t k = 0; holds(op) && k < op->choices_count; k++)
-			if (op->choices[k].fault)
-				values_row(&l->rows, V_INT(op->new_id), V_INT(op->lines_count + k),
-				           V_INT(sku_id(op->lines[op->choices[k].line[0]].sku)),
-				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted));
-	}
-	if (l->rows.count > 0)
-		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
-}
-
 void reservations_insert(struct lane *l)
 {
-	bool notes = l->batch.takes_over, shorts = false;
+	unsigned notes = 0;
 
 	if (!txn_goes_on(&l->txn))
 		return;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
-		bool       falls_short;
+		unsigned   noted;
 
 		if (!holds(op))
 			continue;
-		falls_short = op_has_faults(op);
-		notes |= op->reserve.reference != NULL;
-		shorts |= falls_short;
+		noted = op_notes(op);
+		notes |= noted;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
 		           V_INT(op->key_id), V_INT(op->reserve.confirm ? CONFIRMED : HELD), V_INT(op->reserve.ttl_s),
-		           V_INT(falls_short || op->reserve.reference));
+		           V_INT(noted));
 	}
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
 	lines_insert(l);
-	if (notes)
-		notes_insert(l);
-	if (shorts)
-		shorts_insert(l);
+	notes_insert(l, notes);
 	key_holds_insert(l);
 }
 

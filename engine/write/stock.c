@@ -18,7 +18,7 @@ static enum db_result gather_prepare(struct lane *l, bool all)
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
 
-		p->gathers = p->take > p->own + p->add && p->take <= p->total + p->add;
+		p->gathers = balance_gathers(p) && p->take <= p->total + p->add;
 		if (!p->own_row && (p->gathers || (all && p->take > 0))) {
 			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot), V_INT(0),
 			           V_INT(0));

@@ -41,7 +41,7 @@ static bool row_is_of(const struct slot_row *r, const struct line *line)
 }
 
 /* The change that a line makes, now that its slots are locked. */
-static enum outcome line_decide(const struct op *op, struct line *line, const struct slot_rows *s)
+static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
 	int64_t on_hand;
 
@@ -85,13 +85,13 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
 	enum outcome out = OUTCOME_OK;
 
 	for (size_t k = 0; k < op->lines_count; k++) {
-		enum outcome of_line = line_decide(op, &op->lines[k], s);
+		enum outcome of_line = counted_decide(op, &op->lines[k], s);
 
 		if (of_line != OUTCOME_OK && (out == OUTCOME_OK || of_line < out))
 			out = of_line;
 	}
 	for (size_t k = 0; out == COUNT_MISMATCH && k < op->lines_count; k++)
-		op->lines[k].fault = line_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
+		op->lines[k].fault = counted_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
 	if (out == OUTCOME_OK && passes_limit(op, s))
 		out = LIMIT;
 	return out;

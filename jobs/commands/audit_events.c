@@ -3,11 +3,11 @@
  * The log says all that came after a stamp (event_log.since); rows and events of before are left out.
  *
  * A pass takes the orders and movements whose hash lies in a range; where there are too many, the range is halved, and
- * another pass takes the rest. It folds the log into a subject for each (fold), compares the subjects with the rows of
- * the tables (rows_walk), and looks again at those that differ (doubts_settle): it reads their rows anew, and only then
- * walks the log on. So the log has every change that the row has, and up to the stamp of the row's last change the two
- * must agree. A row that was changed since is left to the next look. What differs twice is a finding: a snapshot may be
- * torn, and have a row without its lines. */
+ * another pass takes the rest. It folds the log into a subject for each (row_fold), compares the subjects with the rows
+ * of the tables (rows_walk), and looks again at those that differ (doubts_settle): it reads their rows anew, and only
+ * then walks the log on. So the log has every change that the row has, and up to the stamp of the row's last change
+ * the two must agree. A row that was changed since is left to the next look. What differs twice is a finding: a
+ * snapshot may be torn, and have a row without its lines. */
 #include "jobs/commands/audit_events.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -311,9 +311,10 @@ static void event_fold(struct events_audit *a, const struct feed_event *e)
 	s->last = e->stamp;
 }
 
-static void row_fold(struct events_audit *a, const struct event_walked *row)
+static void row_fold(void *arg, const struct event_walked *row)
 {
-	char id[48];
+	struct events_audit *a = arg;
+	char                 id[48];
 
 	if (row->trouble && !a->low) {
 		snprintf(id, sizeof(id), "%u/%llu", (unsigned)row->writer_id, (unsigned long long)row->event_no);
@@ -331,16 +332,6 @@ static void row_fold(struct events_audit *a, const struct event_walked *row)
 		if (e->reservation)
 			memcpy(a->before_id, e->reservation->order_id, sizeof(a->before_id));
 	}
-}
-
-static enum db_result fold(struct events_audit *a)
-{
-	const struct event_walked *row;
-	enum db_result             result = event_walk_look(a->walk);
-
-	while (result == DB_OK && (result = event_walk_next(a->walk, &row)) == DB_OK && row)
-		row_fold(a, row);
-	return result;
 }
 
 /* ---- the rows of the tables */
@@ -507,7 +498,7 @@ static enum db_result doubts_settle(struct events_audit *a)
 		if (result == DB_OK)
 			result = doubts_read(a, true);
 		if (result == DB_OK)
-			result = fold(a);
+			result = event_walk(a->walk);
 		if (result != DB_OK || event_walk_overtaken(a->walk))
 			break;
 		for (size_t i = 0; i < a->size; i++) {
@@ -554,8 +545,8 @@ static enum db_result pass_run(struct events_audit *a)
 	table_clear(a);
 	a->looks_again = false;
 	event_walk_free(a->walk);
-	a->walk = event_walk_new(a->db);
-	result = fold(a);
+	a->walk = event_walk_new(a->db, row_fold, a);
+	result = event_walk(a->walk);
 	/* A movement gets its number before its transaction, from a clock of the process: a minute is ample. */
 	since_tick = (a->log.since - 60 * SECOND_US) / 250;
 	if (since_tick > INT64_MAX >> 19) /* a clock that is ages ahead */

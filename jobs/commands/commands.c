@@ -8,6 +8,7 @@
 #include "engine/db/txn.h"
 #include "engine/log/event.h"
 #include "engine/log/keeping.h"
+#include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
 #include "jobs/webhooks/deliver.h"
@@ -44,7 +45,7 @@ static int workers_join(const struct work *work, unsigned count)
 
 static int deliverers_join(const struct work *work, const struct webhook_options *webhooks, unsigned count)
 {
-	struct deliver    options = {.target = work->target,
+	struct deliver    options = {.source = work->source,
 	                             .catalogue = work->catalogue,
 	                             .webhooks = webhooks,
 	                             .lease_s = work->lease_s,
@@ -76,13 +77,13 @@ static int workers_run(struct work *work, const struct webhook_options *webhooks
 	status = database_open(&database, &options);
 	if (status != EXIT_DONE)
 		return status;
-	work->target = database.target;
+	work->source = database.source;
 	work->catalogue = catalogue_new();
+	past_watch(work->source, work->catalogue);
 	work->stop = &stop;
 	status = webhooks ? deliverers_join(work, webhooks, count) : workers_join(work, count);
 	catalogue_free(work->catalogue);
-	database_close(&database);
-	return database_status(status);
+	return database_close(&database, status);
 }
 
 int work_run(const struct command *self, int argc, char **argv)
@@ -221,8 +222,7 @@ static enum db_result kick_list(struct db *db, struct catalogue *c, enum stateme
 	do {
 		reservations_free(in->list, in->count);
 		*in = (struct reservation_reader){.catalogue = c};
-		result = db_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, reservation_read, in);
-		reservations_join(in);
+		result = reservations_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, in);
 		if (result == DB_OK)
 			result = kick(db, in, kicked, &verdict);
 	} while (retry_again(&retry, result));

@@ -27,28 +27,37 @@ static bool password_read(struct db_target *target, const char *file)
 	return ok;
 }
 
-static int target_open(struct database *database, const struct database_options *options)
+static struct source *source_named(const struct database_options *options)
+{
+	struct db_target target;
+	struct source   *source = NULL;
+	char             why[512];
+
+	if (!db_target_parse(&target, options->db, why, sizeof(why)))
+		say("--db: %s", why);
+	else if (options->password_file && !password_read(&target, options->password_file))
+		say("--db-password-file: cannot read %s", options->password_file);
+	else
+		source = source_new(&target);
+	explicit_bzero(&target, sizeof(target));
+	return source;
+}
+
+static int source_open(struct database *database, const struct database_options *options)
 {
 	char why[512];
 	int  status;
 
 	if (options->db) {
-		if (!db_target_parse(&database->target, options->db, why, sizeof(why))) {
-			say("--db: %s", why);
-			return EXIT_CONFIG;
-		}
-		if (options->password_file && !password_read(&database->target, options->password_file)) {
-			say("--db-password-file: cannot read %s", options->password_file);
-			return EXIT_CONFIG;
-		}
-		return EXIT_DONE;
+		database->source = source_named(options);
+		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
 	status = embedded_open(&database->embedded, options->data, options->use, why, sizeof(why));
 	if (status != EXIT_DONE) {
 		say("%s", why);
 		return status;
 	}
-	database->target = *embedded_target(database->embedded);
+	database->source = source_new(embedded_target(database->embedded));
 	return EXIT_DONE;
 }
 
@@ -84,8 +93,8 @@ static int schema_look(struct database *database, struct db *db, const struct da
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
 	}
-	database->target.schema = schema_latest();
-	own = db_new(&database->target);
+	source_schema_set(database->source, schema_latest());
+	own = db_new(database->source);
 	if (!wait_for(own)) {
 		say("%s%s", db_misfits(own) ? "" : "the database is not there: ", db_error(own));
 		status = db_misfits(own) ? EXIT_CONFIG : EXIT_UNAVAILABLE;
@@ -100,10 +109,10 @@ int database_open(struct database *database, const struct database_options *opti
 	int        status;
 
 	*database = (struct database){0};
-	status = target_open(database, options);
+	status = source_open(database, options);
 	if (status != EXIT_DONE)
 		return status;
-	db = db_new(&database->target);
+	db = db_new(database->source);
 	if (!wait_for(db)) {
 		say("%s: %s",
 		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
@@ -114,37 +123,35 @@ int database_open(struct database *database, const struct database_options *opti
 		status = schema_look(database, db, options);
 	}
 	db_free(db);
-	if (status != EXIT_DONE)
-		database_close(database);
-	return status;
+	return status == EXIT_DONE ? EXIT_DONE : database_close(database, status);
 }
 
-void database_close(struct database *database)
+int database_close(struct database *database, int status)
 {
+	const char *other_schema = source_other_schema(database->source);
+
+	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG) {
+		say("%s", other_schema);
+		status = EXIT_CONFIG;
+	}
 	if (database->embedded)
 		embedded_close(database->embedded);
+	source_free(database->source);
 	text_fini(&database->findings);
 	*database = (struct database){0};
+	return status;
 }
 
 struct db *database_connect(const struct database *database)
 {
-	struct db *db = db_new(&database->target);
+	struct db *db = db_new(database->source);
 
 	if (db_connect(db))
 		return db;
-	if (!db_other_schema())
+	if (!db_other_schema(db))
 		say("the database is not there: %s", db_error(db));
 	db_free(db);
 	return NULL;
-}
-
-int database_status(int status)
-{
-	if (!db_other_schema())
-		return status;
-	say("%s", db_other_schema());
-	return EXIT_CONFIG;
 }
 
 int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg)
@@ -156,17 +163,14 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 	if (status != EXIT_DONE)
 		return status;
 	db = database_connect(&database);
-	if (!db) {
-		database_close(&database);
-		return database_status(EXIT_UNAVAILABLE);
-	}
+	if (!db)
+		return database_close(&database, EXIT_UNAVAILABLE);
 	status = act(db, arg);
-	if (status == EXIT_UNAVAILABLE && !db_other_schema())
+	if (status == EXIT_UNAVAILABLE && !db_other_schema(db))
 		say("the database did not do it: %s", db_error(db));
 	writer_leave(db);
 	db_free(db);
-	database_close(&database);
-	return status == EXIT_UNAVAILABLE ? database_status(status) : status;
+	return database_close(&database, status);
 }
 
 struct database_options option_database(enum embedded_use use)

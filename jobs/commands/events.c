@@ -29,7 +29,6 @@ struct events {
 	struct stop        *stop;
 	struct db          *db;
 	struct catalogue   *catalogue;
-	struct past         past;
 	struct feed        *feed;
 	bool                away;    /* the database was away at the last try */
 	int                 trouble; /* errno of stdout; EPIPE: it is closed */
@@ -118,11 +117,7 @@ static size_t lines_write(struct events *e, const struct lines *l)
 
 static bool events_connect(struct events *e)
 {
-	if (db_connected(e->db))
-		return true;
-	if (db_connect(e->db) && past_check(&e->past, e->db, e->catalogue) != DB_OK)
-		db_close(e->db);
-	return db_connected(e->db);
+	return db_connected(e->db) || db_connect(e->db);
 }
 
 static enum db_result events_read(struct events *e, struct feed_page *page, enum outcome *outcome)
@@ -224,14 +219,14 @@ static int events_open(struct events *e)
 	if (status != EXIT_DONE)
 		return status;
 	e->catalogue = catalogue_new();
+	past_watch(database.source, e->catalogue);
 	e->feed = feed_new(e->catalogue);
-	e->db = db_new(&database.target);
+	e->db = db_new(database.source);
 	status = events_follow(e);
 	db_free(e->db);
 	feed_free(e->feed);
 	catalogue_free(e->catalogue);
-	database_close(&database);
-	status = database_status(status);
+	status = database_close(&database, status);
 	if (e->began)
 		fprintf(stderr, "%s\n", e->cursor);
 	return status;

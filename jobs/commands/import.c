@@ -160,7 +160,7 @@ static int import_load(struct import *im)
 		return status;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
-	engine.target = database.target;
+	engine.source = database.source;
 	im->bad = 0;
 	im->loop = loop_new();
 	im->engine = engine_open(&engine);
@@ -172,10 +172,9 @@ static int import_load(struct import *im)
 	op_free(im->part);
 	engine_close(im->engine);
 	loop_free(im->loop);
-	database_close(&database);
 	if (im->status == EXIT_DONE)
 		import_report(im);
-	return im->status == EXIT_DONE ? EXIT_DONE : database_status(im->status);
+	return database_close(&database, im->status);
 }
 
 int import_run(const struct command *self, int argc, char **argv)

@@ -30,13 +30,14 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
-	struct watch     *watch;
+	struct watch     *watch; /* a chore of the background thread */
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
 
+	struct background     *background;
 	struct webhook_options webhooks;
 };
 
@@ -226,7 +227,8 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
-	watch_close(s->watch);
+	background_close(s->background);
+	watch_free(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -270,7 +272,7 @@ static int events_keep(const struct database *database)
 		return EXIT_DONE;
 	db = database_connect(database);
 	if (!db)
-		return database_status(EXIT_UNAVAILABLE);
+		return EXIT_UNAVAILABLE;
 	result = keeping_set(db, option_count(OPTION_events_keep, 0));
 	if (result != DB_OK)
 		say("--events-keep: %s", db_error(db));
@@ -281,7 +283,7 @@ static int events_keep(const struct database *database)
 /* Runs with the database open: the engine, the jobs and the sockets, until SIGTERM. */
 static int serve_work(struct serve *s)
 {
-	struct engine_options options = {.target = s->database.target,
+	struct engine_options options = {.source = s->database.source,
 	                                 .lanes = (unsigned)option_count(OPTION_lanes, lanes_standard()),
 	                                 .slot = (unsigned)option_count(OPTION_slot, 0),
 	                                 .waiting_max = (size_t)option_count(OPTION_max_connections, 0)};
@@ -295,14 +297,15 @@ static int serve_work(struct serve *s)
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);
 	if (option_given(OPTION_jobs))
-		s->jobs = jobs_open(option_text(OPTION_jobs), &s->database.target, engine_catalogue(s->engine),
+		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
-	s->watch = watch_open(&s->database.target, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
+	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
+	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch)}, 1);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)
 		service_free(s->service);
-	return db_other_schema() ? EXIT_CONFIG : status;
+	return source_other_schema(s->database.source) ? EXIT_CONFIG : status;
 }
 
 int serve_run(const struct command *self, int argc, char **argv)
@@ -323,7 +326,7 @@ int serve_run(const struct command *self, int argc, char **argv)
 		status = database_open(&s.database, &database);
 		if (status == EXIT_DONE) {
 			status = serve_work(&s);
-			database_close(&s.database);
+			status = database_close(&s.database, status);
 			log_event(LOG_INFO, "ended", "status=%d", status);
 		}
 	}

@@ -50,7 +50,7 @@ struct trial {
 
 struct tune {
 	struct db       *db;     /* connection to the live database */
-	struct db_target target; /* the database NAME_tune */
+	struct source   *source; /* of the database NAME_tune */
 	struct stop     *stop;
 	struct engine   *engine;
 	struct loop     *loop;
@@ -112,7 +112,7 @@ static enum db_result scratch_drop(struct tune *t)
 /* Makes the tables of a new installation. */
 static int schema_make(struct tune *t)
 {
-	struct db *db = db_new(&t->target);
+	struct db *db = db_new(t->source);
 	char       why[512];
 	int        status = EXIT_DONE;
 
@@ -137,7 +137,8 @@ static int scratch_make(struct tune *t)
 		return trouble(t->db);
 	if (ours)
 		return schema_make(t);
-	say("%s has tables that tune did not make; tune needs it empty, or not there", t->target.database);
+	say("%s has tables that tune did not make; tune needs it empty, or not there",
+	    source_target(t->source)->database);
 	return EXIT_CONFIG;
 }
 
@@ -264,7 +265,7 @@ static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
 	int64_t until_ms = clock_ms() + START_MS;
 	int     status = EXIT_DONE;
 
-	t->engine = engine_open(&(struct engine_options){.target = t->target, .lanes = trial->slots});
+	t->engine = engine_open(&(struct engine_options){.source = t->source, .lanes = trial->slots});
 	while (!engine_ready(t->engine) && clock_ms() < until_ms && !stop_wait(t->stop, 20))
 		continue;
 	t->ends = stop_wait(t->stop, 0);
@@ -380,22 +381,33 @@ static int tune_locked(struct tune *t, int64_t seconds)
 	}
 	if (scratch_drop(t) == DB_OK)
 		return status;
-	say("%s is still there; the next tune removes it", t->target.database);
+	say("%s is still there; the next tune removes it", source_target(t->source)->database);
 	return trouble(t->db);
+}
+
+/* The database of tune itself, on the same server; tune makes it, of this program's schema. */
+static struct source *source_beside(const struct source *live)
+{
+	struct db_target target = *source_target(live);
+	size_t           len = strlen(target.database);
+	struct source   *beside;
+
+	snprintf(target.database + len, sizeof(target.database) - len, "_tune");
+	beside = source_new(&target);
+	explicit_bzero(&target, sizeof(target));
+	return beside;
 }
 
 static int tune_on(struct database *database, struct stop *stop, int64_t seconds)
 {
-	struct tune t = {.target = database->target, .stop = stop, .failed = OUTCOME_OK};
-	size_t      len = strlen(t.target.database);
+	struct tune t = {.stop = stop, .failed = OUTCOME_OK};
 	int64_t     locked = 0;
 	int         status;
 
-	snprintf(t.target.database + len, sizeof(t.target.database) - len, "_tune");
-	t.target.schema = 0; /* tune makes it, of this program's schema */
 	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
+	t.source = source_beside(database->source);
 	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK) {
 		status = trouble(t.db);
 	} else if (locked) {
@@ -405,6 +417,7 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 		status = EXIT_TROUBLE;
 	}
 	db_free(t.db);
+	source_free(t.source);
 	return status;
 }
 
@@ -426,6 +439,5 @@ int tune_run(const struct command *self, int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = tune_on(&database, &stop, option_count(OPTION_seconds, 0));
-	database_close(&database);
-	return status;
+	return database_close(&database, status);
 }

@@ -11,11 +11,9 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
-#include "engine/db/writer.h"
 #include "engine/log/feed.h"
 #include "engine/log/touched.h"
 #include "jobs/levels/level.h"
-#include "jobs/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +29,11 @@ enum {
 	KEEP_MS = LEASE_S * 1000 / 3,
 	STOCK_MS = 1000,
 	STOCK_PAGE = 1000,
-	FAILED_MS = 500,
 	TOUCHED_MAX = 200000,
 };
 
 struct watch {
-	pthread_t          thread;
-	struct stop        stop;
-	struct db         *db;
+	struct db         *db; /* of the turn */
 	struct feed       *feed; /* says whether there is something to read */
 	bool               wants_stock;
 	struct watch_claim claim;
@@ -53,7 +48,6 @@ struct watch {
 	struct spots       spots;
 	bool               stock_wanted; /* by some service .. */
 	bool               stock_heard;  /* .. or was within the last hour: that service may be back soon */
-	bool               failed;       /* the last turn did, and the log says so */
 	struct skus {
 		uint32_t *list;
 		size_t    count, max, sorted; /* the first so many are in order, each once */
@@ -278,16 +272,16 @@ static enum db_result look(struct watch *w, bool *rests)
 	return result;
 }
 
-/* ---- the thread */
+/* ---- turns */
 
-static enum db_result turn(struct watch *w, int64_t *pause_ms)
+static enum db_result watch_turn(void *arg, struct db *db, int64_t *pause_ms)
 {
+	struct watch  *w = arg;
 	bool           rests = false;
 	enum db_result result = DB_OK;
 
+	w->db = db;
 	*pause_ms = LOOK_MS;
-	if (!db_connected(w->db) && !db_connect(w->db))
-		return DB_AWAY;
 	if (w->wants_stock && is_due(&w->wish_ms, WISH_S * 1000 / 3))
 		result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
 	if (result == DB_OK && w->claim.fence == 0 && is_due(&w->claim_ms, REST_MS / 2))
@@ -303,58 +297,39 @@ static enum db_result turn(struct watch *w, int64_t *pause_ms)
 	return result;
 }
 
-static void *watch_main(void *arg)
+/* Another service may watch at once. */
+static void watch_leave(void *arg, struct db *db)
 {
-	struct watch  *w = arg;
-	int64_t        pause_ms = 0;
-	enum db_result result;
+	struct watch *w = arg;
+	struct fill   fill = {.task = w->claim.task_id, .fence = w->claim.fence};
 
-	while (!db_other_schema() && !stop_wait(&w->stop, pause_ms)) {
-		result = turn(w, &pause_ms);
-		if (result != DB_OK && result != DB_RETRY && result != DB_LOCKED && !w->failed)
-			log_event(LOG_WARN, "job_failed", "worker=levels why=\"%s\"", db_error(w->db));
-		w->failed = result != DB_OK;
-		if (result == DB_OK)
-			continue;
-		pause_ms = result == DB_RETRY ? 10 : FAILED_MS;
-	}
-	if (w->claim.fence && db_connected(w->db)) {
-		result = db_ask(w->db, WATCH_LEAVE, &(struct fill){.task = w->claim.task_id, .fence = w->claim.fence},
-		                 NULL, NULL);
-		if (result != DB_OK)
-			log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(w->db));
-	}
-	writer_leave(w->db);
-	return NULL;
+	if (w->claim.fence && db_connected(db) && db_ask(db, WATCH_LEAVE, &fill, NULL, NULL) != DB_OK)
+		log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(db));
 }
 
-struct watch *watch_open(const struct db_target *target, struct catalogue *c, bool wants_stock)
+struct watch *watch_new(struct catalogue *c, bool wants_stock)
 {
 	struct watch *w = mem_alloc(sizeof(*w));
-	int           error;
 
-	stop_init(&w->stop);
-	w->db = db_new(target);
 	w->feed = feed_new(c);
 	w->wants_stock = wants_stock;
 	w->claim.lease_s = LEASE_S;
 	random_bytes(&w->claim.task_id, sizeof(w->claim.task_id));
 	w->claim.task_id &= INT64_MAX;
-	error = pthread_create(&w->thread, NULL, watch_main, w);
-	assert(error == 0);
 	return w;
 }
 
-void watch_close(struct watch *w)
+struct chore watch_chore(struct watch *w)
+{
+	return (struct chore){"levels", watch_turn, watch_leave, w};
+}
+
+void watch_free(struct watch *w)
 {
 	if (!w)
 		return;
-	stop_now(&w->stop);
-	pthread_join(w->thread, NULL);
 	claim_forget(w);
 	feed_free(w->feed);
-	db_free(w->db);
-	stop_fini(&w->stop);
 	free(w->skus.list);
 	free(w);
 }

@@ -38,7 +38,6 @@ struct deliverer {
 	struct deliver options;
 	pthread_t      thread;
 	struct db     *db;
-	struct past    past;
 	struct sender *sender;
 	struct feed   *feed;    /* of all hooks, so that what it has read ahead is there once */
 	int64_t        task_id; /* drawn by chance */
@@ -363,7 +362,7 @@ static enum db_result connect(struct deliverer *d)
 {
 	if (!db_connect(d->db))
 		return DB_AWAY;
-	if (past_check(&d->past, d->db, d->options.catalogue) != DB_OK || hooks_prove(d) != DB_OK)
+	if (hooks_prove(d) != DB_OK)
 		db_close(d->db);
 	return db_connected(d->db) ? DB_OK : DB_AWAY;
 }
@@ -485,7 +484,7 @@ static void *deliverer_main(void *arg)
 	struct deliverer *d = arg;
 	int64_t           again_ms = 0; /* clock_ms: the database is not asked before */
 
-	while (!db_other_schema() && !stop_wait(d->options.stop, 0)) {
+	while (!db_other_schema(d->db) && !stop_wait(d->options.stop, 0)) {
 		enum db_result result = DB_AWAY;
 
 		if (clock_ms() >= again_ms) {
@@ -502,9 +501,9 @@ static void *deliverer_main(void *arg)
 			break;
 	}
 	deliverer_close(d);
-	if (db_other_schema()) {
+	if (db_other_schema(d->db)) {
 		stop_now(d->options.stop); /* nor can the others work any more */
-		d->status = EXIT_CONFIG;
+		d->status = EXIT_UNAVAILABLE;
 	}
 	return NULL;
 }
@@ -515,7 +514,7 @@ struct deliverer *deliverer_start(const struct deliver *options)
 	int               error;
 
 	d->options = *options;
-	d->db = db_new(&options->target);
+	d->db = db_new(options->source);
 	d->sender = sender_new(&options->webhooks->sender);
 	d->feed = feed_new(options->catalogue);
 	d->claims_max = CLAIMS;

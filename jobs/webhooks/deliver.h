@@ -8,7 +8,7 @@
 #define DELIVER_H
 
 #include "engine/catalogue.h"
-#include "engine/db/url.h"
+#include "engine/db/source.h"
 #include "jobs/stop.h"
 #include "jobs/webhooks/sender.h"
 #include "jobs/webhooks/vault.h"
@@ -23,7 +23,7 @@ struct webhook_options {
 int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
 struct deliver {
-	struct db_target              target;
+	struct source                *source;
 	struct catalogue             *catalogue;
 	const struct webhook_options *webhooks;
 	int64_t                       lease_s;

@@ -10,7 +10,6 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,6 @@ struct sender {
 	struct sender_options options; /* without `allow` */
 	struct transfer      *all, *idle, *unsent;
 	size_t                busy;
-	atomic_bool           woken;
 };
 
 /* libcurl refuses none of these options; it may have no memory. */
@@ -468,7 +466,6 @@ static size_t ends_take(struct sender *s, struct posted *done, size_t max)
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max)
 {
 	int64_t until = clock_ms() + wait_ms, left;
-	bool    woken = false;
 	int     running;
 	size_t  n;
 
@@ -477,18 +474,11 @@ size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t ma
 			mem_end();
 		n = ends_take(s, done, max);
 		left = until - clock_ms();
-		if (n || woken || left <= 0)
+		if (n || left <= 0)
 			return n;
-		if (!atomic_load(&s->woken) && curl_multi_poll(s->multi, NULL, 0, (int)left, NULL) != CURLM_OK)
+		if (curl_multi_poll(s->multi, NULL, 0, (int)left, NULL) != CURLM_OK)
 			mem_end();
-		woken = atomic_exchange(&s->woken, false);
 	}
-}
-
-void sender_wake(struct sender *s)
-{
-	atomic_store(&s->woken, true);
-	curl_multi_wakeup(s->multi);
 }
 
 size_t sender_busy(const struct sender *s)

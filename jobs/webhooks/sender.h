@@ -4,7 +4,7 @@
  * one (address.h). There are no proxies and no redirects, and TLS is verified. Of an answer 64 KiB of head and 64 KiB
  * of body are read. A connection is kept for 60 s at most.
  *
- * One thread, except for sender_wake. The process ignores SIGPIPE. */
+ * One thread. The process ignores SIGPIPE. */
 #ifndef SENDER_H
 #define SENDER_H
 
@@ -43,10 +43,9 @@ struct posted {
 struct sender *sender_new(const struct sender_options *o);
 void           sender_free(struct sender *s); /* attempts under way are broken off */
 void           sender_post(struct sender *s, const struct post *p);
-/* Goes on with all attempts until one has ended, sender_wake was called or the time is over. Returns how many have
+/* Goes on with all attempts until one has ended or the time is over. Returns how many have
  * ended, `max` at most; the others come with the next call. */
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max);
-void   sender_wake(struct sender *s);       /* any thread; a call before sender_wait counts */
 size_t sender_busy(const struct sender *s); /* attempts whose end was not told yet */
 /* What is allowed from now on, on kept connections too. */
 void sender_allow(struct sender *s, const char *const *allow, size_t count);

@@ -125,7 +125,7 @@ void meter_fini(struct meter *m)
 
 bool meter_open(struct meter *m)
 {
-	m->db = db_new(&m->bench->database);
+	m->db = db_new_alone(&m->bench->database);
 	if (db_connect(m->db))
 		return reading_learn(m);
 	say("bench: the server does not let us read its counters: %s", db_error(m->db));

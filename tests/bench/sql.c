@@ -82,7 +82,7 @@ static void *buyer_main(void *arg)
 
 static bool buyer_connect(struct buyer *w, const struct db_target *target)
 {
-	w->db = db_new(target);
+	w->db = db_new_alone(target);
 	db_silence_set(w->db, SILENCE_S); /* longer than a lock may take */
 	return db_connect(w->db) && db_text(w->db, patience, NULL, NULL) == DB_OK;
 }

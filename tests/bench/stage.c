@@ -166,7 +166,7 @@ static void settings_read(void *arg, const struct db_row *row)
 /* A commit that is not on disk is another game: no figure is printed for it. */
 static bool durable_check(struct bench *b)
 {
-	struct db *db = db_new(&b->database);
+	struct db *db = db_new_alone(&b->database);
 	bool       durable = false;
 
 	if (!db_connect(db) || db_text(db,
@@ -182,7 +182,7 @@ static bool durable_check(struct bench *b)
 
 bool database_run(struct bench *b, const char *sql)
 {
-	struct db *db = db_new(&b->database);
+	struct db *db = db_new_alone(&b->database);
 	bool       done;
 
 	db_silence_set(db, 0);
@@ -210,7 +210,7 @@ static void ints_read(void *arg, const struct db_row *row)
 bool database_ints(struct bench *b, const char *sql, int64_t *to, unsigned count)
 {
 	struct ints ints = {to, count, 0};
-	struct db  *db = db_new(&b->database);
+	struct db  *db = db_new_alone(&b->database);
 	bool        done;
 
 	memset(to, 0, count * sizeof(*to));

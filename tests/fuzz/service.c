@@ -105,7 +105,7 @@ void service_start(void)
 	signal(SIGPIPE, SIG_IGN);
 	if (database_open(&database, &where) != EXIT_DONE)
 		exit(EXIT_UNAVAILABLE);
-	options.target = database.target;
+	options.source = database.source;
 	engine = engine_open(&options);
 	while (!engine_ready(engine))
 		usleep(2000);

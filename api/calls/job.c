@@ -1,0 +1,75 @@
+/* job.c - see job.h. */
+#include "api/calls/job.h"
+#include "api/calls/page.h"
+#include "api/request.h"
+
+static void answer(struct request *r)
+{
+	struct job_call *call = r->ops[0]->job.arg;
+	enum outcome     outcome = request_outcome(r, 0);
+
+	if (outcome == OUTCOME_OK) /* otherwise the work may be under way still */
+		outcome = call->outcome;
+	if (outcome == OUTCOME_REPLAYED) {
+		reply_header(r, "Idempotent-Replayed", "true");
+		reply_object(r, 200, call->kind->write, call);
+	} else if (outcome != OUTCOME_OK) {
+		reply_refused(r, outcome, NULL, NULL);
+	} else if (call->empty) {
+		reply_as(r, 204, "", NULL, 0);
+	} else {
+		if (call->made)
+			reply_location(r, call->made, call->made_id);
+		reply_object(r, call->made ? 201 : 200, call->kind->write, call);
+	}
+}
+
+static void start(struct request *r, const struct job_kind *kind, struct job_call *call)
+{
+	struct op *op = op_new(OP_RUN, 0, 0);
+
+	call->kind = kind;
+	op->job = (struct job){.run = kind->run, .run_free = kind->noun->free, .arg = call};
+	request_start(r, op, answer);
+}
+
+void job_get(struct request *r, const struct job_kind *kind)
+{
+	struct job_call *call = query_end(r) ? kind->noun->make(r) : NULL;
+
+	if (call)
+		start(r, kind, call);
+}
+
+void job_post(struct request *r, const struct job_kind *kind)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct job_call   *call = read_body(r, &in, &fault) ? kind->noun->make(r) : NULL;
+
+	if (!call)
+		return;
+	if (kind->read)
+		kind->read(&in, call);
+	if (read_end(r, &in, &fault))
+		start(r, kind, call);
+	else
+		kind->noun->free(call);
+}
+
+void job_list(struct request *r, const struct job_kind *kind, bool (*begin)(void *call, const char *cursor))
+{
+	const char      *cursor;
+	int64_t          limit;
+	struct job_call *call;
+
+	if (!page_read(r, &limit, &cursor) || !query_end(r) || !(call = kind->noun->make(r)))
+		return;
+	call->limit = (size_t)limit;
+	if (begin(call, cursor)) {
+		start(r, kind, call);
+	} else {
+		kind->noun->free(call);
+		reply_refused(r, BAD_CURSOR, NULL, NULL);
+	}
+}

@@ -1,0 +1,42 @@
+/* job.h - a call whose work jobs/ does, on the background reader's connection. The noun's own struct carries the
+ * questions of a call and their answers, begins with a struct job_call, and belongs to an operation. */
+#ifndef API_JOB_H
+#define API_JOB_H
+
+#include "engine/op.h"
+
+struct json_reader;
+struct json_writer;
+struct request;
+
+struct job_noun {
+	void *(*make)(struct request *r); /* a new call, from the path; NULL: already answered */
+	void (*free)(void *call);
+};
+
+struct job_kind {
+	const struct job_noun *noun;
+	void (*read)(struct json_reader *in, void *call); /* takes the members of the body; NULL: there are none */
+	/* The work, on the reader's thread. It bears repeating, as struct job of op.h says. */
+	enum db_result (*run)(struct db *db, struct catalogue *c, void *call);
+	void (*write)(struct json_writer *w, void *call); /* puts the members of the answer */
+};
+
+struct job_call {
+	const struct job_kind *kind;
+	/* ---- set by `run` */
+	enum outcome outcome;             /* OUTCOME_OK, OUTCOME_REPLAYED, or why the call is refused */
+	bool         empty;               /* the answer is 204 */
+	const char  *made;                /* the answer is 201 and this way, "tasks/", leads to .. ; NULL: 200 */
+	char         made_id[ID_MAX + 1]; /* .. what was made */
+	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most */
+};
+
+/* A call without a body. */
+void job_get(struct request *r, const struct job_kind *kind);
+void job_post(struct request *r, const struct job_kind *kind);
+/* A page of a list. `begin` makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the
+ * cursor is not of this list. */
+void job_list(struct request *r, const struct job_kind *kind, bool (*begin)(void *call, const char *cursor));
+
+#endif

@@ -1,0 +1,39 @@
+/* source.h - the owner of the database in a process: where it is, which schema the program needs there, and which past
+ * of which database it turned out to be. Every connection of the process comes from its source (db_new), so that what
+ * is decided about the database is decided once. Any thread. */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include "engine/db/url.h"
+
+struct db;
+struct source;
+struct source *source_new(const struct db_target *target); /* target is copied; any schema is fine */
+void           source_free(struct source *s);              /* after its last connection; NULL is fine */
+
+const struct db_target *source_target(const struct source *s); /* never changes */
+
+/* From now on a connection is refused unless the schema has this version; 0: any. Call it while no other thread has a
+ * connection. */
+void source_schema_set(struct source *s, int version);
+int  source_schema(const struct source *s);
+/* What the first connection said that found another schema (db_error); NULL: none did. A database without any schema
+ * does not count: somebody may be restoring it. The words stay, for no program changes the schema that it needs while
+ * it runs. */
+const char *source_other_schema(const struct source *s);
+void        source_other_schema_set(struct source *s, const char *words); /* for db.c alone */
+
+/* Whoever keeps in memory what the database says is asked on each new connection, before anybody uses it, whether that
+ * still holds. false gives the connection up. One at a time; set it while no other thread has a connection. */
+struct source_memory {
+	bool (*compare)(void *arg, struct db *db); /* on the connection's thread; NULL: nobody keeps anything */
+	void *arg;
+};
+void                 source_memory_set(struct source *s, struct source_memory memory);
+struct source_memory source_memory(const struct source *s);
+
+/* Sets the mark of the database (table identity) as a connection has just read it. Returns the one that was known
+ * before; 0: none was. */
+uint64_t source_mark_swap(struct source *s, uint64_t mark);
+
+#endif

@@ -1,0 +1,31 @@
+/* locations.h - the locations of a database, all of them: a list that is read whole, and never by the way of a row that
+ * names one. Memory alone: catalogue.h has the list and its lock, past.h reads it. */
+#ifndef LOCATIONS_H
+#define LOCATIONS_H
+
+#include "engine/base/codes.h"
+
+struct location {
+	uint32_t location_id;
+	char     code[LOCATION_MAX + 1];
+};
+
+/* Zero-initialised: none. Entries stay where they are until locations_fini. */
+struct locations {
+	struct location **by_id, **by_code; /* sorted */
+	size_t            count, max;
+	struct location **all; /* of earlier pasts, too */
+	size_t            all_count, all_max;
+	int64_t           version; /* of the table when it was read (stock.sql); 0: it was not read yet */
+};
+void locations_fini(struct locations *l);
+
+/* NULL: there is none. */
+const struct location *locations_find(const struct locations *l, const char *code);
+const struct location *locations_find_id(const struct locations *l, uint32_t location_id);
+/* Adds those of `list` that are new. false: one contradicts what is known, so nothing was added: they are of another
+ * past. */
+bool locations_add(struct locations *l, const struct location *list, size_t count) MUST_CHECK;
+void locations_forget(struct locations *l); /* its entries may still be looked at */
+
+#endif

@@ -1,0 +1,103 @@
+/* note.c - see note.h. */
+#include "engine/write/note.h"
+#include "engine/lane/fence.h"
+
+#include <string.h>
+
+/* ---- written */
+
+unsigned op_notes(const struct op *op)
+{
+	if (!op->writes || op->kind != OP_RESERVE)
+		return 0;
+	return (op->reserve.reference ? NOTED_TEXTS : 0) | (op_has_faults(op) ? NOTED_SHORTS : 0);
+}
+
+/* Writes references, and which order has replaced another. */
+static void texts_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if ((op_notes(op) & NOTED_TEXTS))
+			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reserve.reference), V_TEXT(NULL));
+		if (op->writes && op->kind == OP_RESERVE && op->other)
+			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
+}
+
+static void shorts_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (!(op_notes(op) & NOTED_SHORTS))
+			continue;
+		for (size_t k = 0; k < op->lines_count; k++)
+			if (op->lines[k].fault)
+				values_row(&l->rows, V_INT(op->new_id), V_INT(k), V_INT(sku_id(op->lines[k].sku)),
+				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted));
+		for (size_t k = 0; k < op->choices_count; k++)
+			if (op->choices[k].fault)
+				values_row(&l->rows, V_INT(op->new_id), V_INT(op->lines_count + k),
+				           V_INT(sku_id(op->lines[op->choices[k].line[0]].sku)),
+				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
+}
+
+void notes_insert(struct lane *l, unsigned notes)
+{
+	if (notes & NOTED_TEXTS || l->batch.takes_over)
+		texts_insert(l);
+	if (notes & NOTED_SHORTS)
+		shorts_insert(l);
+}
+
+/* ---- read */
+
+static void short_read(void *arg, const struct db_row *row)
+{
+	struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+		uint64_t   line = (uint64_t)db_int(row, 1);
+
+		if (!op->found || op->found->reservation_id != (uint64_t)db_int(row, 0))
+			continue;
+		if (line < op->lines_count) {
+			op->lines[line].fault = true;
+			op->lines[line].available = db_int(row, 2);
+		} else if (line - op->lines_count < op->choices_count) {
+			op->choices[line - op->lines_count].fault = true;
+			op->choices[line - op->lines_count].available = db_int(row, 2);
+		}
+	}
+}
+
+/* A line or a choice has the same place in every request with the same fingerprint. */
+enum db_result notes_look_up(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->kind != OP_RESERVE || !op->found)
+			continue;
+		for (size_t k = 0; k < op->lines_count; k++)
+			op->lines[k].fault = false;
+		for (size_t k = 0; k < op->choices_count; k++)
+			op->choices[k].fault = false;
+		if (op->found->noted && memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
+			values_row(&l->rows, V_INT(op->found->reservation_id));
+	}
+	if (l->rows.count == 0)
+		return DB_OK;
+	return lane_ask(l, RESERVATION_SHORT_FIND, &(struct fill){.rows = &l->rows}, short_read, l);
+}
