@@ -63,7 +63,7 @@ static void slot_appears(const char *order, int slot)
 	trap_raced(race, "1x 201 held A=15");
 }
 
-Test(gather, slot_appears_meanwhile)
+Test(gather, slot_appears_before_it_meanwhile)
 {
 	flow_begin();
 	flow_step("serve --lanes 1");
@@ -72,11 +72,23 @@ Test(gather, slot_appears_meanwhile)
 	           "@2 receipt A +10                 -> 201");
 	slot_appears("reserve R1 A=15", 3);
 	flow_steps("sku     A                        -> available=15 reserved=15",
+	           "@2 reserve R3 A=15               -> 201",
+	           "count   A=30 expected=30         -> 201 A=0");
+	flow_step(BY_HAND);
+	flow_end();
+}
+
+Test(gather, slot_appears_behind_it_meanwhile)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps("receipt A +10                    -> 201",
 	           "@2 receipt A +10                 -> 201");
 	slot_appears("reserve R2 A=15", 7);
-	flow_steps("sku     A                        -> available=20 reserved=30",
-	           "@2 reserve R3 A=20               -> 201",
-	           "count   A=50 expected=50         -> 201 A=0");
+	flow_steps("sku     A                        -> available=15 reserved=15",
+	           "@2 reserve R3 A=15               -> 201",
+	           "count   A=30 expected=30         -> 201 A=0");
 	flow_step(BY_HAND);
 	flow_end();
 }
