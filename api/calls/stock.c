@@ -1,5 +1,6 @@
 /* stock.c - see stock.h. Each call is read, started, answered. */
 #include "api/calls/stock.h"
+#include "api/calls/availability.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/rows_json.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 1000, SKUS_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
+enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
 
@@ -150,24 +151,6 @@ void get_movement(struct request *r)
 
 /* ---- totals */
 
-static void units_write(struct json_writer *w, int64_t available, int64_t reserved)
-{
-	json_put_int(w, "available", available);
-	json_put_int(w, "reserved", reserved);
-	json_put_int(w, "on_hand", available + reserved);
-}
-
-static struct total totals_sum(const struct total *totals, size_t count)
-{
-	struct total sum = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		sum.available += totals[i].available;
-		sum.reserved += totals[i].reserved;
-	}
-	return sum;
-}
-
 static int total_order(const void *a, const void *b)
 {
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
@@ -183,15 +166,15 @@ struct sku_answer {
 static void sku_write(struct json_writer *w, void *arg)
 {
 	const struct sku_answer *a = arg;
-	struct total             sum = totals_sum(a->totals, a->count);
+	struct total             sum = total_within(a->totals, a->count, NULL);
 
 	json_put_string(w, "sku", a->sku);
-	units_write(w, sum.available, sum.reserved);
+	total_write(w, &sum);
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < a->count; i++) {
 		json_open_object(w, NULL);
 		json_put_string(w, "location", a->totals[i].location->code);
-		units_write(w, a->totals[i].available, a->totals[i].reserved);
+		total_write(w, &a->totals[i]);
 		json_close_object(w);
 	}
 	json_close_array(w);
@@ -249,66 +232,37 @@ void get_sku(struct request *r)
 	request_start(r, op, sku_answer_request);
 }
 
-/* The items of an availability answer, and of a page of skus. */
-static void totals_write(struct json_writer *w, void *arg)
+/* ---- lists */
+
+static void skus_write(struct json_writer *w, void *arg)
 {
 	const struct op    *op = arg;
 	const struct total *totals = op->query->totals;
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
-		struct total sum = totals_sum(totals, op->query->totals_of[i]);
+		struct total sum = total_within(totals, op->query->totals_of[i], NULL);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
-		if (op->lines[i].sku)
-			units_write(w, sum.available, sum.reserved);
-		else
-			json_put_string(w, "code", outcome_code(NO_SKU));
+		total_write(w, &sum);
 		json_close_object(w);
 	}
 	json_close_array(w);
-	if (op->kind == OP_LIST_SKUS)
-		page_write(w, op->query->page.cursor);
+	page_write(w, op->query->page.cursor);
 }
 
-static void totals_answer_request(struct request *r)
+static void skus_answer_request(struct request *r)
 {
-	reply_op(r, totals_write);
+	reply_op(r, skus_write);
 }
-
-void post_availability(struct request *r)
-{
-	struct json_reader in;
-	struct json_fault  fault;
-	const void        *element;
-	const char        *sku = "";
-	size_t             count, len = 0;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	count = json_array(&in, "skus", 1, SKUS_MAX, &element);
-	op = op_new(OP_TOTALS, count, count * (SKU_MAX + 1));
-	for (size_t i = 0; i < count && !in.failed; i++) {
-		element = json_array_code(&in, "skus", i, element, SKU_MAX, &sku, &len);
-		if (!in.failed)
-			op_line(op, sku, len, NULL, 0, 0);
-	}
-	if (read_end(r, &in, &fault))
-		request_start(r, op, totals_answer_request);
-	else
-		op_free(op);
-}
-
-/* ---- lists */
 
 void get_skus(struct request *r)
 {
 	struct op *op = page_op(r, OP_LIST_SKUS);
 
 	if (op)
-		request_start(r, op, totals_answer_request);
+		request_start(r, op, skus_answer_request);
 }
 
 static void movements_write(struct json_writer *w, void *arg)

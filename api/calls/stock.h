@@ -6,7 +6,6 @@ struct request;
 
 void post_movement(struct request *r);
 void get_movement(struct request *r);
-void post_availability(struct request *r);
 void get_sku(struct request *r);
 void get_skus(struct request *r);
 void get_sku_movements(struct request *r);
