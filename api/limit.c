@@ -73,7 +73,7 @@ static void reservation_ended(struct key *key, const struct op *op)
 {
 	key->flying -= op->reserve.held_units;
 	assert(key->flying >= 0);
-	if (op->reserve.confirm)
+	if (op->becomes == CONFIRMED)
 		return; /* never held open */
 	if (op->outcome == OUTCOME_OK)
 		key->grown += lines_units(op->reservation->lines, op->reservation->lines_count);
@@ -93,7 +93,7 @@ static const struct reservation *hold_ended(const struct op *op)
 	case OP_RELEASE:
 		return op->reservation->confirmed_at == TIME_NONE ? op->reservation : NULL;
 	case OP_SPLIT:
-		return op->split.then != THEN_NOTHING && op->other->state == HELD ? op->reservation : NULL;
+		return op->becomes && op->other->state == HELD ? op->reservation : NULL;
 	case OP_RESERVE:
 		return op->other; /* the replaced one */
 	default:

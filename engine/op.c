@@ -15,8 +15,8 @@ enum { CHANGES, MAKES };
 enum { OF_STOCK, OF_OTHER };
 const struct op_trait op_traits[OP_KINDS] = {
 #define ASKED(kind, thread, bytes) [kind] = {.by = thread, .size = bytes},
-#define LANE(kind, noun, id, effect, lines_of) \
-	[kind] = {.by = BY_LANE, .of_movement = OF_##id, .makes = effect, .divides = OF_##lines_of},
+#define LANE(kind, noun, id, effect, lines_of, state) \
+	[kind] = {BY_LANE, .of_movement = OF_##id, .makes = effect, .divides = OF_##lines_of, .becomes = state},
 #include "engine/op_kinds.def"
 #undef LANE
 #undef ASKED
@@ -30,6 +30,7 @@ struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size)
 
 	op->magic = OP_MAGIC;
 	op->kind = kind;
+	op->becomes = op_traits[kind].becomes;
 	op->size = (uint32_t)whole;
 	op->lines_max = (uint32_t)lines_max;
 	op->text = (char *)(op->lines + lines_max);
@@ -230,12 +231,13 @@ static void print_choice(struct text *t, const struct choice *choice)
  * for another. */
 static void lines_hash(struct op *op)
 {
-	static const char *const splits[] = {"split", "split and confirm", "split and release"};
+	static const char *const splits[STATES] = {
+		"split", [CONFIRMED] = "split and confirm", [RELEASED] = "split and release", [SETTLED] = "split and settle"};
 	unsigned char            digest[EVP_MAX_MD_SIZE];
 	struct text              print = {0};
 
 	if (op->kind == OP_SPLIT)
-		print_other(&print, splits[op->split.then], op);
+		print_other(&print, splits[op->becomes], op);
 	if (op->kind == OP_MOVE) {
 		print_string(&print, movement_kind_name(op->move.kind));
 		print_string(&print, op->move.reason);
@@ -284,6 +286,11 @@ void op_seal(struct op *op, size_t *twins)
 		choices_seal(op);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
+}
+
+enum reservation_state op_state(const struct op *op)
+{
+	return op->becomes || !op->other ? op->becomes : op->other->state;
 }
 
 uint64_t op_id_hash(bool movement, const char *id)

@@ -29,6 +29,7 @@ struct op_trait {
 	bool          of_movement; /* its id is a movement's, not an order's */
 	bool          makes;       /* it makes the row of its id; false: it changes the one that is there */
 	bool          divides;     /* its lines are units of the other order's lines */
+	enum reservation_state becomes; /* its order, unless the operation says otherwise; 0: see op_state */
 };
 extern const struct op_trait op_traits[OP_KINDS];
 
@@ -39,16 +40,10 @@ struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
 	const char       *by; /* the name of the key that asks, which outlives the op; NULL: none */
 	int64_t           ttl_s;
-	bool              confirm;    /* held and confirmed in one step */
 	bool              limited;    /* the key has a limit of units .. */
 	int64_t           room;       /* .. and may hold so many more; 0 or more */
 	int64_t           held_units; /* units that count against the key's limit until the answer; 0: none */
 	const char       *reference;  /* text of the op; NULL: none */
-};
-
-enum split_then { THEN_NOTHING, THEN_CONFIRM, THEN_RELEASE };
-struct split {                /* OP_SPLIT: units of op->other go to a new reservation */
-	enum split_then then; /* what becomes of the new one in the same step */
 };
 
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
@@ -60,7 +55,7 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	struct movement   *movement;           /* the answer: as it is now; owned */
 };
 
-struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK */
+struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK; OP_SPLIT: units go to a new reservation */
 	bool    reacquire;  /* a confirmation that may acquire an expired reservation anew */
 	bool    reacquired; /* the answer: the reservation had expired */
 	int64_t ttl_s;      /* an extension: the new time to live, from now */
@@ -144,11 +139,11 @@ struct op {
 	uint8_t             lines_hash[16]; /* op_seal makes it */
 	uint32_t            key_id;         /* the key that asks; 0: none */
 	enum outcome        outcome;
+	enum reservation_state becomes; /* the state that its order is to have; 0: see op_state */
 	struct reservation *reservation; /* the answer of a reservation's kinds: as it is now; owned */
 	const char         *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */
 	union {                       /* the payload, by kind */
 		struct reserve reserve;
-		struct split   split;
 		struct move    move;
 		struct change  change;
 		struct job     job;
@@ -198,6 +193,8 @@ _Static_assert(sizeof(struct op) + sizeof(struct line) <= 450, "a reservation of
 
 /* One operation with room for `lines_max` lines and `text_size` bytes of text (codes, reasons). */
 struct op *op_new(enum op_kind kind, size_t lines_max, size_t text_size) MUST_CHECK;
+/* The state of its order behind it: a part that is split off stays in that of the first, which was looked up. */
+enum reservation_state op_state(const struct op *op);
 /* A NUL-terminated copy in the op's own text, of whose text_size it takes len + 1: there must be room. */
 const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line, one of lines_max, with its codes by op_text; location NULL is `main` and takes no text. */

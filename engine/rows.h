@@ -7,6 +7,7 @@
 #include "engine/db/db.h"
 
 enum reservation_state {
+	NO_STATE,
 #define X(name, number, word) name = number,
 #include "engine/reservation_states.def"
 #undef X

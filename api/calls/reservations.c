@@ -264,7 +264,7 @@ static struct op *read_reservation(struct json_reader *in)
 	op->reserve.reference = reference ? op_text(op, reference, reference_len) : NULL;
 	op->reserve.ttl_s = ttl_s;
 	op->reserve.mode = (enum reserve_mode)mode;
-	op->reserve.confirm = confirm;
+	op->becomes = confirm ? CONFIRMED : HELD;
 	op_seal(op, NULL);
 	return op;
 }
@@ -463,7 +463,8 @@ void post_extend(struct request *r)
 
 static struct op *read_split(struct json_reader *in)
 {
-	static const char *const thens[] = {"confirm", "release", NULL};
+	static const char *const           thens[] = {"confirm", "release", NULL};
+	static const enum reservation_state becomes[] = {CONFIRMED, RELEASED};
 	const char              *order_id = "";
 	size_t                   id_len = 0;
 	int                      then = -1;
@@ -477,7 +478,8 @@ static struct op *read_split(struct json_reader *in)
 		return NULL;
 	}
 	memcpy(op->id, order_id, id_len);
-	op->split.then = (enum split_then)(then + 1);
+	if (then >= 0)
+		op->becomes = becomes[then];
 	return op;
 }
 

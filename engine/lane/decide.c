@@ -433,18 +433,19 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);
 }
 
+/* The promise of the order that it changes, or of the part that it takes out of it, is over. */
+static bool op_ends(const struct op *op)
+{
+	return op->becomes == RELEASED || op->becomes == SETTLED;
+}
+
 struct reservation *op_touches(const struct op *op)
 {
-	switch (op->kind) {
-	case OP_RELEASE:
-		return op->found;
-	case OP_CONFIRM:
+	if (op->kind == OP_CONFIRM)
 		return op->change.reacquire ? op->found : NULL;
-	case OP_SPLIT:
-		return op->split.then == THEN_RELEASE ? op->other : NULL;
-	default:
-		return op->other; /* what is replaced */
-	}
+	if (op_ends(op))
+		return op_changes(op);
+	return op_traits[op->kind].divides ? NULL : op->other; /* what is replaced */
 }
 
 struct reservation *op_changes(const struct op *op)
@@ -454,12 +455,14 @@ struct reservation *op_changes(const struct op *op)
 
 static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 {
-	if (op->kind == OP_RELEASE)
-		promise_end(s, op->found, op->found->lines, op->found->lines_count);
-	else if (op->kind == OP_SPLIT && op->split.then == THEN_RELEASE)
-		promise_end(s, op->other, op->lines, op->lines_count);
-	else if (op->kind == OP_RESERVE && op->other)
-		promise_replace(s, op->other, op->lines, op->lines_count, b->slot);
+	const struct reservation *of = op_changes(op);
+
+	if (op->kind == OP_RESERVE && of)
+		promise_replace(s, of, op->lines, op->lines_count, b->slot);
+	else if (op_ends(op) && op_traits[op->kind].divides)
+		promise_end(s, of, op->lines, op->lines_count);
+	else if (op_ends(op))
+		promise_end(s, of, of->lines, of->lines_count);
 }
 
 void batch_gives(const struct batch *b, struct shares *s)

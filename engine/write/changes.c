@@ -26,7 +26,7 @@ static void reserve_tell(struct text *to, const struct op *op)
 	reservation_held(&r, op, 0);
 	r.reference = (char *)op->reserve.reference;
 	event_reservation(to, &head, &r, op->lines, op->lines_count, true);
-	if (!op->reserve.confirm)
+	if (op->becomes != CONFIRMED)
 		return;
 	r.state = CONFIRMED;
 	r.confirmed_at = 0;
@@ -90,11 +90,11 @@ static void split_tell(struct text *to, const struct op *op)
 	head.cause = op->other->order_id;
 	split_parted(&part, op, op->other->state, 0);
 	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
-	if (split_state(op) == op->other->state)
+	if (op_state(op) == op->other->state)
 		return;
-	head = (struct event_head){.type = op->split.then == THEN_CONFIRM ? EVENT_CONFIRMED : EVENT_RELEASED,
+	head = (struct event_head){.type = op->becomes == CONFIRMED ? EVENT_CONFIRMED : EVENT_RELEASED,
 	                           .by = op->key_id};
-	split_parted(&part, op, split_state(op), 0);
+	split_parted(&part, op, op_state(op), 0);
 	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
 }
 

@@ -291,7 +291,7 @@ static void key_holds_insert(struct lane *l)
 		struct op *op = l->batch.ops[i];
 		int64_t    units = 0;
 
-		if (!holds(op) || !op->reserve.limited || op->reserve.confirm)
+		if (!holds(op) || !op->reserve.limited || op->becomes == CONFIRMED)
 			continue;
 		for (size_t k = 0; k < op->lines_count; k++)
 			units += op->lines[k].granted;
@@ -318,7 +318,7 @@ void reservations_insert(struct lane *l)
 		notes |= noted;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op->key_id), V_INT(op->reserve.confirm ? CONFIRMED : HELD), V_INT(op->reserve.ttl_s),
+		           V_INT(op->key_id), V_INT(op->becomes), V_INT(op->reserve.ttl_s),
 		           V_INT(noted));
 	}
 	if (l->rows.count == 0)
@@ -348,7 +348,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
 
 	reservation_held(r, op, now);
-	if (op->reserve.confirm) {
+	if (op->becomes == CONFIRMED) {
 		r->state = CONFIRMED;
 		r->confirmed_at = now;
 	}
@@ -364,25 +364,18 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now)
 {
+	assert(op->becomes);
 	r->read_at = now;
-	r->attempts = op->kind == OP_RELEASE ? r->attempts : 0;
-	switch (op->kind) {
-	case OP_CONFIRM:
+	r->state = op->becomes;
+	if (r->state == RELEASED)
+		r->released_at = now;
+	else
+		r->attempts = 0;
+	if (r->state == HELD)
+		r->expires_at = now + op->change.ttl_s * 1000;
+	if (op->kind == OP_CONFIRM) { /* a kicked order was confirmed before, and says why it is back */
 		r->confirmed_at = now;
 		r->last_error = NULL;
-		/* fallthrough */
-	case OP_KICK:
-		r->state = CONFIRMED;
-		break;
-	case OP_RELEASE:
-		r->state = RELEASED;
-		r->released_at = now;
-		break;
-	case OP_EXTEND:
-		r->expires_at = now + op->change.ttl_s * 1000;
-		break;
-	default:
-		assert(!"not a change of state");
 	}
 }
 

@@ -12,18 +12,6 @@ static bool splits(const struct op *op)
 	return op->writes && op->kind == OP_SPLIT;
 }
 
-enum reservation_state split_state(const struct op *op)
-{
-	switch (op->split.then) {
-	case THEN_CONFIRM:
-		return CONFIRMED;
-	case THEN_RELEASE:
-		return RELEASED;
-	default:
-		return op->other->state;
-	}
-}
-
 /* ---- the first */
 
 /* Lists in l->rows the lines of which units leave: those that leave whole, or the others. */
@@ -87,7 +75,7 @@ static void parts_insert(struct lane *l)
 			continue;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(split_state(op)), V_INT(op->other->reservation_id));
+		           V_INT(op_state(op)), V_INT(op->other->reservation_id));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, SPLIT_PART_ADD, &(struct fill){.rows = &l->rows});
@@ -131,7 +119,7 @@ static void part_holds_insert(struct lane *l)
 		units = lines_units(op->lines, op->lines_count);
 		values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(op->other->key_id),
 		           V_INT(lines_units(op->other->lines, op->other->lines_count) - units));
-		if (split_state(op) == HELD)
+		if (op_state(op) == HELD)
 			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->key_id), V_INT(units));
 	}
 	if (l->rows.count > 0)
@@ -168,7 +156,7 @@ struct reservation *split_made(const struct op *op, int64_t now)
 {
 	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
 
-	split_parted(r, op, split_state(op), now);
+	split_parted(r, op, op_state(op), now);
 	r->by = mem_copy(op->other->by);
 	r->lines_count = op->lines_count;
 	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));

@@ -6,8 +6,6 @@
 
 void splits_change(struct lane *l); /* writes the first reservations and their lines */
 void splits_insert(struct lane *l); /* writes the parts, their lines, and the holds of keys that both are */
-/* The state of the part: that of the first, or what `then` makes of it. */
-enum reservation_state split_state(const struct op *op);
 /* The part in that state at `now`, without its lines and texts. */
 void split_parted(struct reservation *r, const struct op *op, enum reservation_state state, int64_t now);
 /* The part as after the commit at `now`; the caller's. */
