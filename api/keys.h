@@ -14,6 +14,7 @@ enum callers {
 	ANYBODY = 0, /* every caller, also without a key */
 	ORDERS = ROLE_ORDER | ROLE_ADMIN,
 	WORKERS = ROLE_WORKER | ROLE_ADMIN,
+	ORDERS_OR_WORKERS = ORDERS | WORKERS,
 	ADMINS = ROLE_ADMIN,
 	READERS = ROLE_ORDER | ROLE_WORKER | ROLE_READ | ROLE_ADMIN, /* every key */
 };

@@ -594,6 +594,15 @@ void reply_refused(struct request *r, enum outcome outcome, void (*members)(stru
 	              outcome_detail(outcome), members, arg);
 }
 
+bool request_permits(struct request *r, enum callers callers)
+{
+	if (!r->key || r->key->line.roles & callers)
+		return true;
+	metrics_refused(&r->all->metrics, FORBIDDEN);
+	reply_refused(r, FORBIDDEN, NULL, NULL);
+	return false;
+}
+
 /* No handler sees this request: what came cannot be read, or there is no room for it. */
 void request_refused(struct requests *all, struct handle from, int status, const char *detail)
 {

@@ -10,13 +10,12 @@
 
 #include "api/http/connection.h"
 #include "api/http/uri.h"
+#include "api/keys.h"
 #include "api/metrics.h"
 #include "engine/base/json.h"
 #include "engine/op.h"
 
 struct event;
-struct key;
-struct keys;
 struct limit;
 struct webhook_options;
 
@@ -130,6 +129,8 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 void reply_invalid(struct request *r, const char *field, const char *detail); /* 400 invalid_request */
 void reply_refused(struct request *r, enum outcome outcome, void (*members)(struct json_writer *w, void *arg),
                    void *arg);
+/* For a call that is for other roles by what its body says. false: the request is answered. */
+bool request_permits(struct request *r, enum callers callers) MUST_CHECK;
 int  outcome_status(enum outcome outcome);
 /* Writes the members of a problem, without the braces: for results of a batch call too. */
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail);

@@ -73,6 +73,7 @@ void op_free(struct op *op)
 	op->magic = 0;
 	reservation_free(op->found);
 	reservation_free(op->other);
+	free(op->claim);
 	op_forget(op);
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
@@ -232,7 +233,8 @@ static void print_choice(struct text *t, const struct choice *choice)
 static void lines_hash(struct op *op)
 {
 	static const char *const splits[STATES] = {
-		"split", [CONFIRMED] = "split and confirm", [RELEASED] = "split and release", [SETTLED] = "split and settle"};
+		"split", [CONFIRMED] = "split and confirm", [RELEASED] = "split and release",
+		[SETTLED] = "split and settle"};
 	unsigned char            digest[EVP_MAX_MD_SIZE];
 	struct text              print = {0};
 

@@ -55,10 +55,18 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	struct movement   *movement;           /* the answer: as it is now; owned */
 };
 
-struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK; OP_SPLIT: units go to a new reservation */
+struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT */
 	bool    reacquire;  /* a confirmation that may acquire an expired reservation anew */
+	bool    force;      /* settled also where an open task has the order */
 	bool    reacquired; /* the answer: the reservation had expired */
 	int64_t ttl_s;      /* an extension: the new time to live, from now */
+};
+
+/* The open task that has an order. */
+struct claim {
+	uint64_t task_id;
+	int64_t  lease_until; /* ms, by the database's clock */
+	char     worker[ID_MAX + 1];
 };
 
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
@@ -176,6 +184,7 @@ struct op {
 	uint16_t            tries, guard_misses; /* rounds that failed; of these, because a slot had too little */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
+	struct claim       *claim;        /* who has the order that it settles; NULL: no open task; owned */
 	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */

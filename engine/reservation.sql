@@ -56,6 +56,11 @@ UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts,
 -- nobody is there because an UPDATE with one row alone would be a walk over all rows.
 (reservation_id, changed, attempts) IN ((0, 0, 0), {rows})
 
+-- piece: is_had_as_read
+-- With {claimed} 0: rows that no task had when they were read. A claim of an order whose attempts are at the end of
+-- their column moves nothing of as_read.
+({claimed} = 1 OR NOT {is_claimed})
+
 -- piece: made_due
 state = {confirmed}, changed = @s, task_id = NULL, attempts = 0, due_at = @t
 
@@ -141,6 +146,17 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, r
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t
  WHERE {as_read} AND state = {state};
 
+-- name: reservation_settle_from
+-- Settles by its id what is confirmed or buried, {state}. No task's number stays: a task that had it until now never
+-- counts it (task_lose).
+UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, settled_at = @t, task_id = NULL
+ WHERE {as_read} AND state = {state} AND {is_had_as_read};
+
+-- name: claims_open
+-- The tasks of the list that are open, whatever their leases say.
+SELECT task_id, worker, lease_until FROM claimed_task FORCE INDEX (PRIMARY)
+ WHERE task_id IN ({list}) AND state = {open};
+
 -- name: reservation_replace
 -- A hold gives way to the one that replaces it; reservation_note says which.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = noted | {texts}
@@ -153,8 +169,8 @@ SELECT COUNT(*) FROM (
    ORDER BY reservation_id FOR UPDATE) locked;
 
 -- name: task_lose
--- The task that has claimed a reservation loses it by a split, or because somebody else revives or expires it, and can
--- tell so. What HAVING leaves out stays locked: no claim comes between this and the change.
+-- The task that has claimed a reservation loses it by a split, or because somebody else revives, expires or settles it,
+-- and can tell so. What HAVING leaves out stays locked: no claim comes between this and the change.
 INSERT IGNORE INTO task_lost (task_id, order_id)
 SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} HAVING task_id > 0 FOR UPDATE;
 
@@ -162,7 +178,7 @@ SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} 
 -- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
    SET changed = @s, task_id = NULL, due_at = IF(state = {held}, expires_at, due_at)
- WHERE {as_read} AND (({is_kept}) OR state = {confirmed});
+ WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
 -- name: split_line_take (never_waits)
 -- Units leave lines of the first. Rows: (reservation_id, sku, location, slot, units).
@@ -177,11 +193,12 @@ DELETE FROM reservation_line WHERE (reservation_id, sku_id, location_id) IN ((0,
 -- The part has the times of the first, and is due no later than now where it is confirmed: it has failed at no attempt.
 -- Rows: (id, order_id, lines_hash, state, id of the first).
 INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at,
-                         confirmed_at, released_at, changed)
+                         confirmed_at, released_at, settled_at, changed)
   WITH part(id, order_id, lines_hash, state, first_id) AS (VALUES {rows})
   SELECT p.id, p.order_id, p.lines_hash, r.key_id, p.state, r.expires_at,
          IF(p.state = {held}, r.expires_at, IF(r.state = {held}, @t, LEAST(r.due_at, @t))), 0, r.created_at,
-         IF(p.state = {confirmed} AND r.state = {held}, @t, r.confirmed_at), IF(p.state = {released}, @t, NULL), @s
+         IF(p.state = {confirmed} AND r.state = {held}, @t, r.confirmed_at), IF(p.state = {released}, @t, NULL),
+         IF(p.state = {settled}, @t, NULL), @s
     FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id;
 
 -- name: split_add (never_waits)

@@ -42,12 +42,23 @@ void shares_sum(struct shares *s)
 	s->count = kept;
 }
 
+static void lines_share(struct shares *s, const struct line *lines, size_t count, bool back)
+{
+	for (size_t k = 0; k < count; k++)
+		share_add(s, sku_id(lines[k].sku), lines[k].location->location_id, lines[k].slot, lines[k].qty,
+		          back ? lines[k].qty : 0);
+}
+
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
 {
 	assert(count <= of->lines_count);
-	for (size_t k = 0; k < count; k++)
-		share_add(s, sku_id(lines[k].sku), lines[k].location->location_id, lines[k].slot, lines[k].qty,
-		          lines[k].qty);
+	lines_share(s, lines, count, true);
+}
+
+void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
+{
+	assert(count <= of->lines_count);
+	lines_share(s, lines, count, false);
 }
 
 void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
@@ -75,24 +86,26 @@ void shares_write(struct txn *t, struct values *rows, const struct shares *s, en
 	values_reset(rows);
 	for (size_t i = 0; i < s->count; i++)
 		values_row(rows, V_INT(s->list[i].sku_id), V_INT(s->list[i].location_id), V_INT(s->list[i].slot),
-		           V_INT(name == STOCK_GIVE_BACK ? s->list[i].back : 0), V_INT(s->list[i].qty));
+		           V_INT(s->list[i].back), V_INT(s->list[i].qty));
 	txn_run(t, name, &(struct fill){.rows = rows});
 	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
 }
 
-static struct shares shares_of_all(struct reservation **list, size_t count)
+static struct shares shares_of_all(struct reservation **list, size_t count,
+                                   void (*promise)(struct shares *s, const struct reservation *of,
+                                                   const struct line *lines, size_t count))
 {
 	struct shares s = {0};
 
 	for (size_t i = 0; i < count; i++)
-		promise_end(&s, list[i], list[i]->lines, list[i]->lines_count);
+		promise(&s, list[i], list[i]->lines, list[i]->lines_count);
 	shares_sum(&s);
 	return s;
 }
 
 void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 {
-	struct shares s = shares_of_all(list, count);
+	struct shares s = shares_of_all(list, count, promise_end);
 	struct values rows = {0};
 
 	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
@@ -100,31 +113,39 @@ void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 	free(s.list);
 }
 
-static void settlement_names(const struct settlement *settlement, struct movement *m, char reference[24])
+void settlement_of_task(struct settlement *settlement, uint64_t task_id, uint64_t reservation_id)
 {
-	*m = (struct movement){.kind = SETTLEMENT, .reference = reference};
-	snprintf(m->movement_id, sizeof(m->movement_id), OF_JOBS "%llu/%llu", (unsigned long long)settlement->task_id,
-	         (unsigned long long)settlement->part);
-	snprintf(reference, 24, "%llu", (unsigned long long)settlement->task_id);
+	unsigned long long task = task_id, part = reservation_id;
+
+	snprintf(settlement->movement_id, sizeof(settlement->movement_id), OF_JOBS "%llu/%llu", task, part);
+	snprintf(settlement->reference, sizeof(settlement->reference), "%llu", task);
 }
 
-static void settlement_movement(struct txn *t, const struct settlement *settlement)
+void settlement_of_order(struct settlement *settlement, uint64_t reservation_id, const char *order_id)
+{
+	snprintf(settlement->movement_id, sizeof(settlement->movement_id), OF_JOBS "%llu",
+	         (unsigned long long)reservation_id);
+	snprintf(settlement->reference, sizeof(settlement->reference), "%s", order_id);
+}
+
+void settlement_row(struct values *rows, const struct settlement *settlement, uint32_t key_id)
 {
 	static const uint8_t no_hash[16];
-	struct movement      m;
-	struct values        rows = {0};
-	char                 reference[24];
 
-	settlement_names(settlement, &m, reference);
-	values_row(&rows, V_INT(settlement->movement_no), V_TEXT(m.movement_id), V_INT(SETTLEMENT),
-	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_TEXT(reference), V_TEXT(NULL));
-	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
-	values_fini(&rows);
+	values_row(rows, V_INT(settlement->movement_no), V_TEXT(settlement->movement_id), V_INT(SETTLEMENT),
+	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_TEXT(settlement->reference),
+	           key_id ? V_INT(key_id) : V_TEXT(NULL));
+}
+
+void settlement_line(struct values *rows, const struct settlement *settlement, const struct share *share)
+{
+	values_row(rows, V_INT(settlement->movement_no), V_INT(share->sku_id), V_INT(share->location_id),
+	           V_INT(share->slot), V_INT(-share->qty));
 }
 
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement)
 {
-	struct shares s = shares_of_all(list, count);
+	struct shares s = shares_of_all(list, count, promise_keep);
 	struct values rows = {0};
 
 	if (s.count == 0) { /* damaged orders: a line of none is left */
@@ -132,12 +153,12 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 		return;
 	}
 	shares_write(t, &rows, &s, STOCK_SETTLE, TXN_MISPLACED);
-	settlement_movement(t, settlement);
 	values_reset(&rows);
-	for (size_t i = 0; i < s.count; i++) {
-		values_row(&rows, V_INT(settlement->movement_no), V_INT(s.list[i].sku_id), V_INT(s.list[i].location_id),
-		           V_INT(s.list[i].slot), V_INT(-s.list[i].qty));
-	}
+	settlement_row(&rows, settlement, 0);
+	txn_run(t, MOVEMENT_ADD, &(struct fill){.rows = &rows});
+	values_reset(&rows);
+	for (size_t i = 0; i < s.count; i++)
+		settlement_line(&rows, settlement, &s.list[i]);
 	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
 	free(s.list);
@@ -147,9 +168,8 @@ void settlement_tell(struct text *changes, const struct event_head *head, struct
                      const struct settlement *settlement)
 {
 	struct event_head of = *head;
-	struct movement   m;
+	struct movement   m = {.kind = SETTLEMENT, .reference = (char *)settlement->reference};
 	struct line      *lines;
-	char              reference[24];
 	size_t            max = 0, all = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -167,7 +187,7 @@ void settlement_tell(struct text *changes, const struct event_head *head, struct
 		}
 		lines[kept - 1].granted -= lines[i].qty;
 	}
-	settlement_names(settlement, &m, reference);
+	strcpy(m.movement_id, settlement->movement_id);
 	of.type = EVENT_SETTLEMENT;
 	event_movement(changes, &of, &m, 0, lines, kept);
 	free(lines);

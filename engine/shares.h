@@ -23,6 +23,8 @@ void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t
 /* A promise ends here, whoever ends it: a lane that releases or splits, a sweep, a task that expires or settles. All
  * that has to be given back with the units of these lines of `of` is added here. */
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
+/* Likewise a promise that is kept: the units leave the stock. */
+void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
 /* `of` gives way to an order with these lines, sorted, whose lane has `slot`. Units that stay in their slot, or move
  * with the new order, are not given back. */
 void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
@@ -38,10 +40,17 @@ void shares_write(struct txn *t, struct values *rows, const struct shares *s, en
  * TXN_MISPLACED: a slot lacks the units. */
 void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 
-/* One settlement movement: part number `part` of a task, with a number made by id_make. */
+/* One settlement movement: of a part of a task, named by the first of its reservations, or of a reservation alone. */
 struct settlement {
-	uint64_t task_id, part, movement_no;
+	uint64_t movement_no; /* made by id_make */
+	char     movement_id[sizeof(OF_JOBS) + 42];
+	char     reference[ID_MAX + 1]; /* the task, or the order */
 };
+void settlement_of_task(struct settlement *settlement, uint64_t task_id, uint64_t reservation_id);
+void settlement_of_order(struct settlement *settlement, uint64_t reservation_id, const char *order_id);
+/* Adds its row for MOVEMENT_ADD, which points into it, and rows of its lines for MOVEMENT_LINE_ADD. key_id 0: none. */
+void settlement_row(struct values *rows, const struct settlement *settlement, uint32_t key_id);
+void settlement_line(struct values *rows, const struct settlement *settlement, const struct share *share);
 /* A step of a transaction: the units leave the stock, and one movement says so. TXN_MISPLACED: a slot lacks them. */
 void stock_settle(struct txn *t, struct reservation **list, size_t count, const struct settlement *settlement);
 /* Appends the event of that movement; `head` says who and why. */

@@ -89,7 +89,7 @@ static void aside_add(struct aside *aside, struct reservation *r, int64_t comple
 static void effect_run(struct txn *t, struct parts *p, struct reservation **list, size_t count)
 {
 	bool              settles = p->task->kind == TASK_SETTLE;
-	struct settlement settlement = {p->task->task_id, list[0]->reservation_id, 0};
+	struct settlement settlement;
 	struct event_head head = {
 		.type = settles ? EVENT_SETTLED : EVENT_EXPIRED, .by = p->a->by, .task_id = p->task->task_id};
 	struct text changes = {0};
@@ -97,6 +97,7 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 	p->ids.owner = p->task->task_id;
 	p->ids.clock_offset_ms = list[0]->read_at - clock_ms();
 	if (settles) {
+		settlement_of_task(&settlement, p->task->task_id, list[0]->reservation_id);
 		settlement.movement_no = id_make(&p->ids);
 		stock_settle(t, list, count, &settlement);
 	} else {

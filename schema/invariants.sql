@@ -233,3 +233,17 @@ SELECT d.* FROM (
            WHERE r.state = {settled} AND r.task_id = t.task_id) AS moved
     FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} {range t.task_id}) d
  WHERE d.settled = d.completed AND d.units <> d.moved;
+
+-- name: settled_by_id_is_moved by reservation
+-- The units of an order that was settled by its id left the stock once: the movement that is named by it took as many.
+SELECT d.* FROM (
+  SELECT r.order_id,
+         (SELECT COALESCE(SUM(l.qty), 0) FROM reservation_line l FORCE INDEX (PRIMARY)
+           WHERE l.reservation_id = r.reservation_id) AS units,
+         (SELECT COALESCE(-SUM(m.qty), 0)
+            FROM movement h FORCE INDEX (movement_id)
+            STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
+           WHERE h.movement_id = CONCAT('settlement/', r.reservation_id)) AS moved
+    FROM reservation r FORCE INDEX (PRIMARY)
+   WHERE r.state = {settled} AND r.task_id IS NULL {range r.reservation_id}) d
+ WHERE d.units <> d.moved;

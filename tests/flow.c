@@ -343,7 +343,12 @@ static void cursor_keep(const struct answer *a)
 /* The expectation has a part for each result. */
 static bool has_results(const char *verb)
 {
-	return strcmp(verb, "batch") == 0 || strcmp(verb, "confirmations") == 0 || strcmp(verb, "releases") == 0;
+	static const char *const verbs[] = {"batch", "confirmations", "releases", "settlements"};
+
+	for (size_t i = 0; i < LENGTH(verbs); i++)
+		if (strcmp(verb, verbs[i]) == 0)
+			return true;
+	return false;
 }
 
 /* Sends until the answer is as expected, at least once, for `wait_s` seconds at most. */

@@ -5,7 +5,7 @@
 
 const char *order_state_name(enum order_state state)
 {
-	static const char *const names[] = {"none", "held", "confirmed", "released", "expired"};
+	static const char *const names[] = {"none", "held", "confirmed", "released", "expired", "settled"};
 
 	return names[state];
 }
@@ -86,6 +86,12 @@ static void units_return(struct model *m, const struct cells *held)
 		m->available[s][p] += held->qty[s][p];
 		m->reserved[s][p] -= held->qty[s][p];
 	}
+}
+
+static void units_leave(struct model *m, const struct cells *held)
+{
+	EACH_CELL(s, p)
+	m->reserved[s][p] -= held->qty[s][p];
 }
 
 /* From here on it is known where the units of an expired order are. */
@@ -292,7 +298,7 @@ static void split_do(struct model *m, const struct ask *ask, struct verdict *out
 		refuse(out, 404, "unknown_order");
 		return;
 	}
-	if (first->state != ORDER_HELD && first->state != ORDER_CONFIRMED) {
+	if (first->state != ORDER_CONFIRMED && (first->state != ORDER_HELD || ask->then == THEN_SETTLED)) {
 		refuse(out, 409, order_state_name(first->state));
 		return;
 	}
@@ -318,6 +324,10 @@ static void split_do(struct model *m, const struct ask *ask, struct verdict *out
 		units_return(m, &o->held);
 		o->state = ORDER_RELEASED;
 	}
+	if (ask->then == THEN_SETTLED) {
+		units_leave(m, &o->held);
+		o->state = ORDER_SETTLED;
+	}
 	out->status = 201;
 	out->order = o;
 }
@@ -328,7 +338,7 @@ static void confirm_do(struct model *m, const struct ask *ask, struct verdict *o
 
 	out->order = o;
 	out->status = 200;
-	if (o->state == ORDER_CONFIRMED) {
+	if (o->state == ORDER_CONFIRMED || o->state == ORDER_SETTLED) {
 		out->replayed = true;
 		return;
 	}
@@ -359,8 +369,8 @@ static void release_do(struct model *m, const struct ask *ask, struct verdict *o
 
 	out->order = o;
 	out->status = 200;
-	if (o->state == ORDER_EXPIRED) {
-		refuse(out, 409, "expired");
+	if (o->state == ORDER_EXPIRED || o->state == ORDER_SETTLED) {
+		refuse(out, 409, order_state_name(o->state));
 		return;
 	}
 	out->replayed = o->state == ORDER_RELEASED;
@@ -380,6 +390,23 @@ static void extend_do(struct model *m, const struct ask *ask, struct verdict *ou
 		o->expires_s = m->now_s + ask->ttl_s;
 	else
 		refuse(out, 409, order_state_name(o->state));
+}
+
+static void settle_do(struct model *m, const struct ask *ask, struct verdict *out)
+{
+	struct order *o = &m->order[ask->id];
+
+	out->order = o;
+	out->status = 200;
+	out->replayed = o->state == ORDER_SETTLED;
+	if (out->replayed)
+		return;
+	if (o->state != ORDER_CONFIRMED) {
+		refuse(out, 409, order_state_name(o->state));
+		return;
+	}
+	units_leave(m, &o->held);
+	o->state = ORDER_SETTLED;
 }
 
 /* Nothing is ever buried here, because that takes workers. */
@@ -490,6 +517,7 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 		[ASK_COUNT] = move_do,        [ASK_RESERVE] = reserve_do, [ASK_CONFIRM] = confirm_do,
 		[ASK_REACQUIRE] = confirm_do, [ASK_RELEASE] = release_do, [ASK_EXTEND] = extend_do,
 		[ASK_KICK] = kick_do,         [ASK_GET] = get_do,         [ASK_SPLIT] = split_do,
+		[ASK_SETTLE] = settle_do,
 	};
 
 	*out = (struct verdict){0};

@@ -39,11 +39,12 @@ enum asked {
 	ASK_RELEASE,
 	ASK_EXTEND,
 	ASK_KICK,
+	ASK_SETTLE,
 	ASK_GET,
 	ASKED
 };
 
-enum then { THEN_STAY, THEN_CONFIRMED, THEN_RELEASED };
+enum then { THEN_STAY, THEN_CONFIRMED, THEN_RELEASED, THEN_SETTLED };
 
 /* One request. */
 struct ask {
@@ -52,6 +53,7 @@ struct ask {
 	int          other;    /* 1 + the order to be replaced or split; 0: none */
 	enum then    then;     /* what becomes of the part of a split */
 	bool         confirm;  /* held and confirmed in one step */
+	bool         force;    /* settled whoever has it: here nobody has */
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	struct wish  wish;     /* of a reservation */
@@ -62,7 +64,7 @@ struct ask {
 	int          wrong; /* 0: well-formed; otherwise which fault its body has */
 };
 
-enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDER_EXPIRED };
+enum order_state { ORDER_NONE, ORDER_HELD, ORDER_CONFIRMED, ORDER_RELEASED, ORDER_EXPIRED, ORDER_SETTLED };
 
 struct order {
 	enum order_state state;

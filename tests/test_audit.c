@@ -200,6 +200,9 @@ static const struct damage {
          "UPDATE movement SET movement_id = CONCAT('settlement/7/', movement_no) WHERE kind = 5",
          "UPDATE movement SET movement_id = (SELECT CONCAT('settlement/1/', reservation_id) FROM reservation"
          " WHERE order_id = 'SETTLED') WHERE kind = 5"},
+	{"settled_by_id_is_moved", "order_id=SETTLED units=1 moved=0", false,
+         "UPDATE reservation SET task_id = NULL WHERE order_id = 'SETTLED'",
+         "UPDATE reservation SET task_id = 1 WHERE order_id = 'SETTLED'"},
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */
@@ -394,7 +397,7 @@ Test(audit, range_by_range)
 	        "DELETE FROM event; UPDATE writer SET floor_no = event_no, floor_stamp = stamp; "
 	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	        " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0 FROM seq_1_to_20000; "
+	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0 FROM seq_1_to_20000; "
 	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
 	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL"
 	        " FROM seq_1_to_20000; "

@@ -148,7 +148,8 @@ static void split_make(struct ask *a)
 
 	*a = (struct ask){.what = ASK_SPLIT, .other = 1 + order_find(ORDER_HELD, ORDER_CONFIRMED)};
 	a->wrong = wrong_make();
-	a->then = (enum then)chance(3);
+	a->then = (enum then)chance(4);
+	a->force = a->then == THEN_SETTLED && chance(3) == 0;
 	a->id = order_id_make();
 	first = &run.model->order[a->other - 1];
 	EACH_CELL(s, p)
@@ -175,7 +176,8 @@ static void split_again(struct ask *a)
 		return;
 	*a = run.model->order[id].ask;
 	if (chance(5) == 0)
-		a->then = (enum then)chance(3);
+		a->then = (enum then)chance(4);
+	a->force = false;
 	if (chance(5) == 0)
 		a->other = 1 + id_find(run.orders);
 }
@@ -270,6 +272,12 @@ static void extend_make(struct ask *a)
 static void kick_make(struct ask *a)
 {
 	change_make(a, ASK_KICK);
+}
+
+static void settle_make(struct ask *a)
+{
+	change_make(a, ASK_SETTLE);
+	a->force = chance(3) == 0;
 }
 
 static void get_make(struct ask *a)
@@ -375,10 +383,10 @@ static void batch_run(void)
 	results_judge(n);
 }
 
-/* Confirmations or releases. Lanes work side by side, so at most one order of the call looks for units. */
+/* Confirmations, releases or settlements. Lanes work side by side, so at most one order of the call looks for units. */
 static void changes_run(void)
 {
-	static void (*const makes[])(struct ask *) = {confirm_make, reacquire_make, release_make};
+	static void (*const makes[])(struct ask *) = {confirm_make, reacquire_make, release_make, settle_make};
 	void (*make)(struct ask *) = makes[chance(LENGTH(makes))];
 	int n = 1 + (int)chance(chance(10) ? 8 : BATCH_MAX), expired = -1;
 
@@ -472,7 +480,7 @@ static void step_run(void)
 		reserve_make, reserve_again, reserve_again,   move_again,      confirm_make,   confirm_make,
 		confirm_make, release_make,  release_make,    release_make,    reacquire_make, reacquire_make,
 		extend_make,  extend_make,   kick_make,       get_make,        split_make,     split_make,
-		split_make,   split_again,
+		split_make,   split_again,   settle_make,     settle_make,
 	};
 
 	if (chance(100) == 0)

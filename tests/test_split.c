@@ -88,7 +88,7 @@ Test(split, bad_bodies)
 	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A'}]} -> 400 field=lines[0].qty",
 	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':0}]} -> 400 "
 	     "field=lines[0].qty",
-	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1}],'then':'settle'} "
+	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1}],'then':'ship'} "
 	     "-> 400 "
 	     "field=then",
 	     "raw POST /v1/reservations/R1/split {'order_id':'S1','lines':[{'sku':'A','qty':1}],'ttl_s':5} -> 400 "

@@ -229,6 +229,7 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		    json_option(&tail, word[i], "confirm", "confirm", true) ||
 		    json_option(&tail, word[i], "replaces", "replaces", false) ||
 		    json_option(&tail, word[i], "then", "then", false) ||
+		    json_option(&tail, word[i], "force", "force", true) ||
 		    json_option(&tail, word[i], "reference", "reference", false))
 			continue;
 		good = equals;
@@ -248,7 +249,7 @@ static bool write_reserve(const struct step *s, struct call *to)
 	return reservation_write(&to->body, s->word + 1, s->words - 1);
 }
 
-/* split FIRST ID LINE .. [then=T] */
+/* split FIRST ID LINE .. [then=T] [force=B] */
 static bool write_split(const struct step *s, struct call *to)
 {
 	if (s->words < 3)
@@ -274,7 +275,7 @@ static bool write_batch(const struct step *s, struct call *to)
 	return good;
 }
 
-/* confirmations ID .. [reacquire]    releases ID .. */
+/* confirmations ID .. [reacquire]    releases ID ..    settlements ID .. */
 static bool write_changes(const struct step *s, struct call *to)
 {
 	size_t last = s->words - 1;
@@ -296,6 +297,10 @@ static bool write_change(const struct step *s, struct call *to)
 		return true;
 	if (strcmp(s->word[2], "reacquire") == 0) {
 		text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
+		return true;
+	}
+	if (strncmp(s->word[2], "force=", 6) == 0) {
+		text_format(&to->body, "{\"force\":%s}", s->word[2] + 6);
 		return true;
 	}
 	if (strncmp(s->word[2], "ttl=", 4) == 0) {
@@ -500,6 +505,8 @@ static const struct verb {
 	{"release", "POST", NULL, write_change},
 	{"extend", "POST", NULL, write_change},
 	{"kick", "POST", NULL, write_change},
+	{"settle", "POST", NULL, write_change},
+	{"settlements", "POST", "/v1/settlements", write_changes},
 	{"split", "POST", NULL, write_split},
 	{"claim", "POST", "/v1/tasks", write_claim},
 	{"complete", "POST", NULL, write_complete},

@@ -99,13 +99,15 @@ static void reservation_write(struct text *to, const struct ask *ask, uint64_t *
 
 static void split_write(struct text *to, const struct ask *ask, uint64_t *chance)
 {
-	static const char *const thens[] = {NULL, "confirm", "release"};
-	const char              *then = ask->wrong == 3 ? "settle" : thens[ask->then];
+	static const char *const thens[] = {NULL, "confirm", "release", "settle"};
+	const char              *then = ask->wrong == 3 ? "ship" : thens[ask->then];
 
 	text_format(to, "{\"order_id\":\"O%d\",", ask->id);
 	lines_write(to, ask, chance);
 	if (then)
 		text_format(to, ",\"then\":\"%s\"", then);
+	if (ask->force)
+		text_add(to, ",\"force\":true");
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
 }
 
@@ -126,6 +128,7 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 	static const char *const verbs[ASKED] = {
 		[ASK_CONFIRM] = "/confirm", [ASK_REACQUIRE] = "/confirm", [ASK_RELEASE] = "/release",
 		[ASK_EXTEND] = "/extend",   [ASK_KICK] = "/kick",         [ASK_GET] = "",
+		[ASK_SETTLE] = "/settle",
 	};
 
 	snprintf(to->method, sizeof(to->method), "%s", ask->what == ASK_GET ? "GET" : "POST");
@@ -144,6 +147,8 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance)
 			text_add(&to->body, "{\"if_expired\":\"reacquire\"}");
 		if (ask->what == ASK_EXTEND)
 			text_format(&to->body, "{\"ttl_s\":%d}", ask->wrong ? 2678401 : ask->ttl_s);
+		if (ask->what == ASK_SETTLE && ask->force)
+			text_add(&to->body, "{\"force\":true}");
 	}
 }
 
@@ -162,8 +167,12 @@ void wire_changes(struct call *to, const struct ask *asks, int count)
 {
 	static const char *const wrongs[WIRE_WRONGS + 1] = {NULL, "\"\"", "7", "\" O1\"", "[\"O1\"]"};
 
+	const char              *path = asks->what == ASK_SETTLE    ? "/v1/settlements"
+	                                : asks->what == ASK_RELEASE ? "/v1/releases"
+	                                                            : "/v1/confirmations";
+
 	snprintf(to->method, sizeof(to->method), "POST");
-	text_add(&to->path, asks->what == ASK_RELEASE ? "/v1/releases" : "/v1/confirmations");
+	text_add(&to->path, path);
 	text_add(&to->body, "{\"order_ids\":[");
 	for (int i = 0; i < count; i++)
 		if (asks[i].wrong)
@@ -272,7 +281,8 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 		return differs(why, "expires_at", member(root, "expires_at"));
 	/* A job that expires a hold claims it first, and that is an attempt. */
 	if (!number_is(root, "attempts", 0, o->state == ORDER_EXPIRED) || !member(root, "created_at") ||
-	    member(root, "settled_at") || (member(root, "confirmed_at") != NULL) != o->confirmed ||
+	    (member(root, "settled_at") != NULL) != (o->state == ORDER_SETTLED) ||
+	    (member(root, "confirmed_at") != NULL) != o->confirmed ||
 	    (member(root, "released_at") != NULL) != (o->state == ORDER_RELEASED))
 		return differs(why, "attempts or a time", root);
 	return rows_meet(member(root, "lines"), "qty", &o->held, NULL, NULL, NULL, why);

@@ -75,6 +75,11 @@ static void refused_write(struct json_writer *w, void *arg)
 
 	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_IN_ORDER)
 		faults_write(w, "lines", op, op->outcome);
+	if (op->outcome == IS_CLAIMED) {
+		json_put_int(w, "task_id", (int64_t)op->claim->task_id);
+		json_put_string(w, "worker", op->claim->worker);
+		json_put_time(w, "lease_until", op->claim->lease_until);
+	}
 }
 
 static bool is_good(enum outcome outcome)
@@ -442,6 +447,23 @@ void post_kick(struct request *r)
 	post_change(r, OP_KICK);
 }
 
+void post_settle(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	bool               force = false;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	json_bool(&in, "force", JSON_OPTIONAL, &force);
+	if (!read_end(r, &in, &fault))
+		return;
+	op = op_of_path(r, OP_SETTLE);
+	op->change.force = force;
+	request_start(r, op, reservation_answer_request);
+}
+
 void post_extend(struct request *r)
 {
 	struct json_reader in;
@@ -463,15 +485,17 @@ void post_extend(struct request *r)
 
 static struct op *read_split(struct json_reader *in)
 {
-	static const char *const           thens[] = {"confirm", "release", NULL};
-	static const enum reservation_state becomes[] = {CONFIRMED, RELEASED};
-	const char              *order_id = "";
-	size_t                   id_len = 0;
-	int                      then = -1;
-	struct op               *op;
+	static const char *const            thens[] = {"confirm", "release", "settle", NULL};
+	static const enum reservation_state becomes[] = {CONFIRMED, RELEASED, SETTLED};
+	const char                         *order_id = "";
+	size_t                              id_len = 0;
+	int                                 then = -1;
+	bool                                force = false;
+	struct op                          *op;
 
 	json_code(in, "order_id", JSON_REQUIRED, ID_MAX, &order_id, &id_len);
 	json_word(in, "then", JSON_OPTIONAL, thens, &then);
+	json_bool(in, "force", JSON_OPTIONAL, &force);
 	op = read_lines(in, OP_SPLIT, ID_MAX + 1);
 	if (!json_end(in)) {
 		op_free(op);
@@ -480,6 +504,7 @@ static struct op *read_split(struct json_reader *in)
 	memcpy(op->id, order_id, id_len);
 	if (then >= 0)
 		op->becomes = becomes[then];
+	op->change.force = force;
 	return op;
 }
 
@@ -499,6 +524,10 @@ void post_split(struct request *r)
 	if (strcmp(op->id, r->param[0]) == 0) {
 		op_free(op);
 		reply_invalid(r, "order_id", "must be another order than the one that is split");
+		return;
+	}
+	if (!request_permits(r, op->becomes == SETTLED ? WORKERS : ORDERS)) {
+		op_free(op);
 		return;
 	}
 	op->other_id = op_text(op, r->param[0], strlen(r->param[0]));
@@ -554,6 +583,11 @@ void post_confirmations(struct request *r)
 void post_releases(struct request *r)
 {
 	post_changes(r, OP_RELEASE);
+}
+
+void post_settlements(struct request *r)
+{
+	post_changes(r, OP_SETTLE);
 }
 
 /* ---- lists */

@@ -13,6 +13,8 @@ void post_releases(struct request *r);
 void post_extend(struct request *r);
 void post_split(struct request *r);
 void post_kick(struct request *r);
+void post_settle(struct request *r);
+void post_settlements(struct request *r);
 void get_reservation(struct request *r);
 void get_reservations(struct request *r);
 

@@ -3,6 +3,7 @@
 #include "engine/lane/fence.h"
 #include "engine/past.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void code_read(void *arg, const struct db_row *row)
@@ -39,7 +40,9 @@ static void numbers_forget(struct op *op, unsigned past)
 	}
 	reservation_free(op->found);
 	reservation_free(op->other);
+	free(op->claim);
 	op->found = op->other = NULL;
+	op->claim = NULL;
 	if (op->kind == OP_MOVE) {
 		movement_free(op->move.found);
 		op->move.found = NULL;

@@ -197,6 +197,14 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	return OUTCOME_OK;
 }
 
+/* May the units of an order in this state leave the stock by its id? */
+static enum outcome settled_decide(const struct op *op, enum reservation_state state)
+{
+	if (state != CONFIRMED && state != BURIED)
+		return state_outcome(state);
+	return op->claim && !op->change.force ? IS_CLAIMED : OUTCOME_OK;
+}
+
 /* Which units the first reservation has of each line, and in which slot. */
 static enum outcome split_decide(struct batch *b, struct op *op)
 {
@@ -210,8 +218,10 @@ static enum outcome split_decide(struct batch *b, struct op *op)
 	if (!f)
 		return NO_ORDER;
 	state = reservation_reads(f);
-	if (state != HELD && state != CONFIRMED)
+	if (state != CONFIRMED && (state != HELD || op->becomes == SETTLED))
 		return state_outcome(state);
+	if (op->becomes == SETTLED && settled_decide(op, state) != OUTCOME_OK)
+		return settled_decide(op, state);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct line       *line = &op->lines[i];
 		const struct line *of = stored_line(f, line);
@@ -359,6 +369,16 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 	return f->state == BURIED ? OUTCOME_OK : state_outcome(reservation_reads(f));
 }
 
+static enum outcome settle_decide(struct batch *b, struct op *op)
+{
+	(void)b;
+	if (!op->found)
+		return NO_ORDER;
+	if (op->found->state == SETTLED)
+		return OUTCOME_REPLAYED;
+	return settled_decide(op, reservation_reads(op->found));
+}
+
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {
 #define ASKED(kind, ...)
 #define LANE(kind, noun, ...) [kind] = noun##_decide,
@@ -453,21 +473,34 @@ struct reservation *op_changes(const struct op *op)
 	return op->other_id ? op->other : op->found;
 }
 
-static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
+size_t op_ended(const struct op *op, const struct line **lines)
 {
 	const struct reservation *of = op_changes(op);
 
+	*lines = op_traits[op->kind].divides ? op->lines : of->lines;
+	return op_traits[op->kind].divides ? op->lines_count : of->lines_count;
+}
+
+static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
+{
+	const struct reservation *of = op_changes(op);
+	const struct line        *lines;
+	size_t                    count;
+
 	if (op->kind == OP_RESERVE && of)
 		promise_replace(s, of, op->lines, op->lines_count, b->slot);
-	else if (op_ends(op) && op_traits[op->kind].divides)
-		promise_end(s, of, op->lines, op->lines_count);
-	else if (op_ends(op))
-		promise_end(s, of, of->lines, of->lines_count);
+	if (!op_ends(op))
+		return;
+	count = op_ended(op, &lines);
+	if (op->becomes == SETTLED)
+		promise_keep(s, of, lines, count);
+	else
+		promise_end(s, of, lines, count);
 }
 
 void batch_gives(const struct batch *b, struct shares *s)
 {
-	if (!b->has[OP_RELEASE] && !b->takes_over)
+	if (!b->has[OP_RELEASE] && !b->has[OP_SETTLE] && !b->takes_over)
 		return;
 	for (size_t i = 0; i < b->count; i++)
 		if (b->ops[i]->writes)

@@ -74,12 +74,15 @@ bool op_is_certain(const struct op *op, const struct batch *b);
 /* True: the outcome is SHORT, UNKNOWN_SKU or a partial grant. All three need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
-/* The stored reservation whose lines need balances, or NULL: a release, a replacement and a split that releases write
- * the slots of its lines, a confirmation that acquires anew takes their units again. */
+/* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that
+ * does one of these) and a replacement write the slots of its lines, a confirmation that acquires anew takes their
+ * units again. */
 struct reservation *op_touches(const struct op *op);
 /* The stored reservation that the operation changes: the found one, or the one that is replaced or split; NULL: there
  * is none. */
 struct reservation *op_changes(const struct op *op);
+/* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
+size_t op_ended(const struct op *op, const struct line **lines);
 /* Adds the units that the batch takes out of `reserved`, by the slots of stored lines. */
 void batch_gives(const struct batch *b, struct shares *s);
 

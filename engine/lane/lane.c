@@ -24,6 +24,7 @@
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
 #include "engine/write/reservation.h"
+#include "engine/write/settle.h"
 #include "engine/write/split.h"
 #include "engine/write/stock.h"
 #include "engine/write/stocktake.h"
@@ -62,6 +63,8 @@ static enum db_result batch_look_up(struct lane *l)
 	result = reservations_look_up(l);
 	if (result == DB_OK && l->batch.has[OP_RESERVE])
 		result = notes_look_up(l);
+	if (result == DB_OK && (l->batch.has[OP_SETTLE] || l->batch.has[OP_SPLIT]))
+		result = claims_look_up(l);
 	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }
 
@@ -200,6 +203,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 		splits_insert(l);
 	if (b->has[OP_MOVE])
 		movements_insert(l);
+	if (b->has[OP_SETTLE] || b->has[OP_SPLIT])
+		settlements_insert(l);
 	if (l->writer->logs)
 		changes_write(l);
 	lane_log(l);

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
+#include "engine/shares.h"
 #include "engine/write/reservation.h"
 #include "engine/write/split.h"
 
@@ -58,6 +59,22 @@ static void extend_tell(struct text *to, const struct op *op)
 	change_tell(to, op, EVENT_EXTENDED, NULL);
 }
 
+/* The event of the movement that took the units of this order. */
+static void settled_tell(struct text *to, const struct op *op, struct reservation *r)
+{
+	struct event_head head = {.by = op->key_id};
+	struct settlement settlement;
+
+	settlement_of_order(&settlement, r->reservation_id, op->id);
+	settlement_tell(to, &head, &r, 1, &settlement);
+}
+
+static void settle_tell(struct text *to, const struct op *op)
+{
+	change_tell(to, op, EVENT_SETTLED, NULL);
+	settled_tell(to, op, op->found);
+}
+
 static void kick_tell(struct text *to, const struct op *op)
 {
 	change_tell(to, op, EVENT_KICKED, NULL);
@@ -79,6 +96,20 @@ static struct line *lines_left(const struct op *op)
 	return left;
 }
 
+/* The part, which came in the state of the first, enters that of its own. */
+static void part_tell(struct text *to, const struct op *op)
+{
+	static const enum event_type entered[STATES] = {
+		[CONFIRMED] = EVENT_CONFIRMED, [RELEASED] = EVENT_RELEASED, [SETTLED] = EVENT_SETTLED};
+	struct reservation *part = split_made(op, 0);
+
+	event_reservation(to, &(struct event_head){.type = entered[part->state], .by = op->key_id}, part, part->lines,
+	                  part->lines_count, false);
+	if (part->state == SETTLED)
+		settled_tell(to, op, part);
+	reservation_free(part);
+}
+
 static void split_tell(struct text *to, const struct op *op)
 {
 	struct event_head  head = {.type = EVENT_SPLIT, .by = op->key_id, .cause = op->id};
@@ -90,12 +121,8 @@ static void split_tell(struct text *to, const struct op *op)
 	head.cause = op->other->order_id;
 	split_parted(&part, op, op->other->state, 0);
 	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
-	if (op_state(op) == op->other->state)
-		return;
-	head = (struct event_head){.type = op->becomes == CONFIRMED ? EVENT_CONFIRMED : EVENT_RELEASED,
-	                           .by = op->key_id};
-	split_parted(&part, op, op_state(op), 0);
-	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
+	if (op_state(op) != op->other->state)
+		part_tell(to, op);
 }
 
 static void move_tell(struct text *to, const struct op *op)

@@ -142,7 +142,7 @@ enum db_result reservations_look_up(struct lane *l)
 static const struct transition {
 	enum op_kind           kind;
 	enum reservation_state from;
-	bool                   late; /* a confirmation of what has expired by the clock */
+	bool                   late; /* a confirmation of what has expired; a settlement of what a task has */
 	enum statement         statement;
 } changes[] = {
 	{OP_CONFIRM, HELD, false, RESERVATION_CONFIRM},
@@ -152,12 +152,22 @@ static const struct transition {
 	{OP_RELEASE, CONFIRMED, false, RESERVATION_RELEASE_FROM},
 	{OP_RELEASE, BURIED, false, RESERVATION_RELEASE_FROM},
 	{OP_KICK, BURIED, false, RESERVATION_KICK},
+	{OP_SETTLE, CONFIRMED, false, RESERVATION_SETTLE_FROM},
+	{OP_SETTLE, CONFIRMED, true, RESERVATION_SETTLE_FROM},
+	{OP_SETTLE, BURIED, false, RESERVATION_SETTLE_FROM},
 };
+
+static bool is_late(const struct op *op)
+{
+	if (op->kind == OP_SETTLE)
+		return op->found->state == CONFIRMED && reservations_claimed(&op->found, 1);
+	return op->kind == OP_CONFIRM && op->change.reacquired;
+}
 
 static bool is_meant(const struct transition *change, const struct op *op)
 {
 	return op->writes && op->kind == change->kind && op->found->state == change->from &&
-	       (op->kind != OP_CONFIRM || op->change.reacquired == change->late);
+	       is_late(op) == change->late;
 }
 
 /* The lines of these reservations name the own slot from now on. */
@@ -182,9 +192,10 @@ static void change_write(struct lane *l, const struct transition *change)
 		}
 	if (l->rows.count == 0)
 		return;
-	if (claimed && change->kind == OP_CONFIRM && change->from == HELD)
+	if (claimed && (change->kind == OP_SETTLE || (change->kind == OP_CONFIRM && change->from == HELD)))
 		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
-	txn_run(&l->txn, change->statement, &(struct fill){.rows = &l->rows, .state = change->from});
+	txn_run(&l->txn, change->statement,
+	        &(struct fill){.rows = &l->rows, .state = change->from, .claimed = change->late});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 	if (change->from == EXPIRED)
 		lines_move(l, change);
@@ -369,6 +380,8 @@ void reservation_changed(struct reservation *r, const struct op *op, int64_t now
 	r->state = op->becomes;
 	if (r->state == RELEASED)
 		r->released_at = now;
+	else if (r->state == SETTLED)
+		r->settled_at = now;
 	else
 		r->attempts = 0;
 	if (r->state == HELD)

@@ -35,22 +35,25 @@ static void lines_leave(struct lane *l, bool whole)
 	}
 }
 
-void splits_change(struct lane *l)
+/* Writes the firsts that a task had when they were read, or the others. */
+static void firsts_write(struct lane *l, bool claimed)
 {
-	bool claimed = false;
-
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++)
-		if (splits(l->batch.ops[i])) {
+		if (splits(l->batch.ops[i]) && reservations_claimed(&l->batch.ops[i]->other, 1) == claimed)
 			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
-			claimed |= reservations_claimed(&l->batch.ops[i]->other, 1);
-		}
 	if (l->rows.count == 0)
 		return;
 	if (claimed)
 		txn_run(&l->txn, TASK_LOSE, &(struct fill){.rows = &l->rows});
-	txn_run(&l->txn, SPLIT_FIRST, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, SPLIT_FIRST, &(struct fill){.rows = &l->rows, .claimed = claimed});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
+}
+
+void splits_change(struct lane *l)
+{
+	firsts_write(l, false);
+	firsts_write(l, true);
 	lines_leave(l, false);
 	if (l->rows.count > 0) {
 		txn_run(&l->txn, SPLIT_LINE_TAKE, &(struct fill){.rows = &l->rows});
@@ -149,7 +152,7 @@ void split_parted(struct reservation *r, const struct op *op, enum reservation_s
 	r->read_at = now;
 	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
 	r->released_at = r->state == RELEASED ? now : TIME_NONE;
-	r->settled_at = TIME_NONE;
+	r->settled_at = r->state == SETTLED ? now : TIME_NONE;
 }
 
 struct reservation *split_made(const struct op *op, int64_t now)
