@@ -8,7 +8,8 @@ Reads the tables with the `mariadb` client program alone. Holds that
     that was replaced is released;
   - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
-  - units left the stock once for each settled order, and each task settled what its movements say;
+  - units left the stock once for each settled order: each task settled what its movements say, and so did each order
+    that was settled by its id;
   - every answer has a status that the contract knows, 503 names Retry-After, and a shortage is one.
 Ends 0 if all agrees, otherwise 1 with the first disagreements.
 """
@@ -100,7 +101,7 @@ class Ledger:
         id_, first = entry['id'], entry['other']
         new, then = id_ not in self.states, entry['sent'].get('then')
         states = self.states.get(first, set())
-        self.enter_made(entry, {'confirm': AFTER_CONFIRM, 'release': {'released'}}.get(then, set(states)))
+        self.enter_made(entry, {'confirm': AFTER_CONFIRM, 'release': {'released'}, 'settle': {'settled'}}.get(then, set(states)))
         if new:
             self.parts[first, id_] = summed(entry['sent']['lines'])
             self.take(entry, first, self.parts[first, id_])
@@ -130,6 +131,9 @@ class Ledger:
 
     def enter_release(self, entry):
         self.change(entry, {'released'})
+
+    def enter_settle(self, entry):
+        self.change(entry, {'settled'})
 
     def enter_extend(self, entry):
         self.change(entry, {'held', 'expired'} if entry['may_expire'] else {'held'})
@@ -171,7 +175,7 @@ class Ledger:
         elif code in ('settled', 'expired', 'confirmed', 'released', 'buried') and code in self.states.get(about, ()):
             back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
             self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
-        else:
+        elif code != 'claimed' or 'confirmed' not in self.states.get(about, ()):
             self.disagree(f'{call} {id_}: refused with {code}')
 
 
@@ -182,13 +186,18 @@ QUERIES = (
     f'SELECT r.order_id, {LINE}, l.qty FROM reservation r JOIN reservation_line l USING (reservation_id) {NAMES}',
     f'SELECT m.movement_id, {LINE}, SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
     f' WHERE m.kind <> 5 GROUP BY m.movement_id, {LINE}',
-    f'SELECT m.reference, {LINE}, -SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
-    f' WHERE m.kind = 5 GROUP BY m.reference, {LINE}',
+    f'SELECT m.movement_id, m.reference, {LINE}, -SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
+    f' WHERE m.kind = 5 GROUP BY m.movement_no, {LINE}',
     f'SELECT {LINE}, SUM(s.available), SUM(s.reserved) FROM stock_slot s {NAMES} GROUP BY {LINE}',
     f'SELECT f.order_id, p.order_id, {LINE}, s.qty FROM reservation_split s {NAMES}'
     ' JOIN reservation f ON f.reservation_id = s.first_id JOIN reservation p ON p.reservation_id = s.part_id',
     'SELECT r.order_id, e.replaced_by FROM reservation_note e JOIN reservation r USING (reservation_id)'
     ' WHERE e.replaced_by IS NOT NULL')
+
+
+def settled_by(movement_id, reference):
+    """The task, or the order that was settled by its id."""
+    return int(reference) if movement_id.count('/') == 2 else reference
 
 
 class Tables:
@@ -207,7 +216,9 @@ class Tables:
             self.movements[id_][sku, at] = int(qty)
         for first, part, sku, at, qty in splits:
             self.parts[first, part][sku, at] = int(qty)
-        self.settlements = {(int(task), sku, at): int(qty) for task, sku, at, qty in settlements}
+        self.settlements = collections.Counter()
+        for id_, reference, sku, at, qty in settlements:
+            self.settlements[settled_by(id_, reference), sku, at] += int(qty)
         self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
 
 
@@ -270,11 +281,11 @@ def check_settled_once(ledger, tables, purged):
     for id_, state in tables.states.items():
         if state == 'settled' and id_ in tables.tasks:
             for (sku, at), qty in tables.orders[id_].items():
-                by_task[tables.tasks[id_], sku, at] += qty
+                by_task[tables.tasks[id_] or id_, sku, at] += qty
     if not purged and dict(by_task) != tables.settlements:
         wrong = [key for key in by_task.keys() | tables.settlements.keys()
                  if by_task[key] != tables.settlements.get(key)]
-        ledger.disagree(f'settled orders and their movements differ, so for task, sku, location {wrong[:3]}')
+        ledger.disagree(f'settled orders and their movements differ, so for task or order, sku, location {wrong[:3]}')
 
 
 def check_units(ledger, tables, _purged):

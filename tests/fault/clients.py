@@ -1,11 +1,11 @@
 """Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
 
 Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
-repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
+settles, repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
 repeats every such call with its id. The journal has one JSON object per line and call:
 
-  call id sent        what was asked: reserve, split, confirm, release, extend, receipt, adjust, return, count; of a
-                      split the new id; of a call with many, each stands by itself
+  call id sent        what was asked: reserve, split, confirm, release, extend, settle, receipt, adjust, return,
+                      count; of a split the new id; of a call with many, each stands by itself
   other               the order that is split or replaced; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
@@ -27,7 +27,7 @@ LONG_TTL_S = 86400
 COUNTED_MIN, COUNTED_MAX = 900_000, 1_100_000  # never fewer than are reserved
 MOVEMENTS = ('receipt', 'adjust', 'return', 'count')
 MANY = {'reserve': ('/v1/reservations/batch', 'reservations'), 'confirm': ('/v1/confirmations', 'order_ids'),
-        'release': ('/v1/releases', 'order_ids')}
+        'release': ('/v1/releases', 'order_ids'), 'settle': ('/v1/settlements', 'order_ids')}
 NOTHING_DONE = {'busy', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
 
 
@@ -177,12 +177,13 @@ class Client(threading.Thread):
         for i in range(self.dice.randint(2, 12)):
             sent = {'order_id': f'{id_}-m{i}', 'lines': self.lines(2, 3), 'ttl_s': LONG_TTL_S}
             asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
-        made = self.call_many('reserve', asked)
-        for call in ('confirm', 'release'):
-            some = [id_ for id_ in made if self.dice.random() < 0.5]
+        made, confirmed = self.call_many('reserve', asked), []
+        for call in ('confirm', 'release', 'settle'):
+            some = [id_ for id_ in (confirmed if call == 'settle' else made) if self.dice.random() < 0.5]
             if some:        # of an order without an answer nobody knows what it is
                 done = self.call_many(call, [(id_, {}) for id_ in some])
                 made = [id_ for id_ in made if id_ in done or id_ not in some]
+                confirmed = confirmed or done
 
     def movement(self, id_, kind):
         lines = self.lines(2, 50)
@@ -226,7 +227,7 @@ class Client(threading.Thread):
         elif chance < 0.25 and not confirmed:
             self.replace(id_, lines, may_expire)
         elif chance < 0.5:
-            self.split(id_, lines, may_expire)
+            self.split(id_, lines, may_expire, confirmed)
         else:
             self.finish(id_)
 
@@ -236,8 +237,12 @@ class Client(threading.Thread):
             self.call('release', id_, {})
         elif chance < 0.4:
             self.call('extend', id_, {'ttl_s': LONG_TTL_S})
-        elif chance < 0.9 and self.call('confirm', id_, {}) == 200 and self.dice.random() < 0.1:
-            self.call('release', id_, {})
+        elif chance < 0.9 and self.call('confirm', id_, {}) == 200:
+            chance = self.dice.random()
+            if chance < 0.1:
+                self.call('release', id_, {})
+            elif chance < 0.4:
+                self.call('settle', id_, {'force': True} if chance < 0.2 else {})
 
     def replace(self, id_, lines, may_expire):
         """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again."""
@@ -263,18 +268,21 @@ class Client(threading.Thread):
     def repeated(self):
         return self.load.repeats and self.dice.random() < 0.2
 
-    def split(self, id_, lines, may_expire):
+    def split(self, id_, lines, may_expire, confirmed):
         """Up to two parts leave the order; then each goes its way, and what is left, too."""
+        settles = ('settle',) if confirmed else ()
         left, parts = {(line['sku'], line['location']): line['qty'] for line in lines}, []
         for link in range(self.dice.randint(1, 2)):
             taken = {place: self.dice.randint(1, qty) for place, qty in left.items() if self.dice.random() < 0.6}
             if not taken or taken == left:
                 break
-            new, then = f'{id_}-p{link}', self.dice.choice((None, None, 'confirm', 'release'))
+            new, then = f'{id_}-p{link}', self.dice.choice((None, None, 'confirm', 'release', *settles))
             sent = {'order_id': new, 'lines': [{'sku': sku, 'location': at, 'qty': qty}
                                                for (sku, at), qty in taken.items()]}
             if then:
                 sent['then'] = then
+            if then == 'settle':
+                sent['force'] = True
             if self.call('split', new, sent, may_expire, other=id_) != 201:
                 return
             if self.repeated() and self.call('split', new, sent, may_expire, other=id_) != 200:

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+import check
 import clients
 from stage import Program
 
@@ -247,7 +248,7 @@ class Story:
     def movement(self, event, what, data):
         if what == 'settlement':
             for place, qty in lines_of(data).items():
-                self.settlements[(int(data['reference']), *place)] -= qty
+                self.settlements[(check.settled_by(data['movement_id'], data['reference']), *place)] -= qty
         elif data['movement_id'] in self.movements or what not in KINDS:
             self.disagree(event, 'is not the only one')
         else:
@@ -298,7 +299,7 @@ def check_acknowledged(story, journal_path):
             entry = json.loads(text)
             call, id_, done = entry['call'], entry['id'], entry['status'] in (200, 201)
             order = story.orders.get(id_)
-            if call in ('reserve', 'split', 'confirm', 'release', 'extend') and done and order is None:
+            if call in ('reserve', 'split', 'confirm', 'release', 'extend', 'settle') and done and order is None:
                 yield f'{call} {id_} was acknowledged, and no event tells'
             elif done and call in CONFIRMS and CONFIRMS[call](entry['sent']) and 'confirmed' not in order.states:
                 yield f'{call} {id_} was acknowledged, and no event tells that it was confirmed'
