@@ -264,14 +264,6 @@ static enum db_result lease_renew(struct exec *x)
 	return result;
 }
 
-static const struct reservation *order_find(struct reservation **list, size_t count, uint64_t reservation_id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i]->reservation_id == reservation_id)
-			return list[i];
-	return NULL;
-}
-
 /* True: another worker has begun the order, under another task. */
 static bool is_anothers(const struct reservation *r, uint64_t of)
 {
@@ -281,14 +273,17 @@ static bool is_anothers(const struct reservation *r, uint64_t of)
 /* An answer for an order that did not come along into the new task is dropped, unless it was written before. An order
  * without an answer that is another's by now ends the program, which may be at work on it. `now`: the orders as they
  * are. */
-static void others_give_up(struct exec *x, uint64_t of, struct reservation **now, size_t count)
+static void others_give_up(struct exec *x, uint64_t of, const struct reservation_reader *now)
 {
 	struct answers *a = &x->answers;
 
 	for (size_t i = 0; i < a->count; i++) {
-		const struct reservation *r = order_find(now, count, a->orders[i]->reservation_id);
-		bool                      written = r && r->state == SETTLED && r->task_id == of;
+		const struct reservation *r = task_rows_find(now, a->orders[i]->order_id);
+		bool                      written;
 
+		if (r && r->reservation_id != a->orders[i]->reservation_id)
+			r = NULL; /* a new one of the same id */
+		written = r && r->state == SETTLED && r->task_id == of;
 		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
 			a->orders[i]->attempts = r->attempts; /* kept for the next time */
 		else if (a->said[i] != WRITTEN) {
@@ -302,20 +297,20 @@ static void others_give_up(struct exec *x, uint64_t of, struct reservation **now
 
 static enum db_result task_go_on(struct exec *x)
 {
-	struct reservation **open = mem_alloc(x->answers.count * sizeof(*open)), **now;
-	size_t               open_count = 0, count;
-	uint64_t             of = x->task.task_id;
-	enum db_result       result;
+	struct reservation      **open = mem_alloc(x->answers.count * sizeof(*open));
+	struct reservation_reader now;
+	size_t                    count = 0;
+	uint64_t                  of = x->task.task_id;
+	enum db_result            result;
 
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
-			open[open_count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, open_count, &now,
-	                      &count);
+			open[count++] = x->answers.orders[i];
+	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, count, &now);
 	if (result == DB_OK) {
 		if (x->from >= 0)
 			output_flow(x); /* answers that came while the database kept us waiting */
-		others_give_up(x, of, now, count);
+		others_give_up(x, of, &now);
 		if (x->task.task_id > 0)
 			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
 			          (unsigned long long)x->task.task_id, (unsigned long long)of,
@@ -325,7 +320,7 @@ static enum db_result task_go_on(struct exec *x)
 		x->reaped = false;
 		x->task.mark = 0;
 	}
-	reservations_free(now, count);
+	reservations_free(now.list, now.count);
 	free(open);
 	return result;
 }
