@@ -1,5 +1,5 @@
-/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command
- * `work`, the command `reap` and serve --jobs run it. */
+/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. A
+ * deliverer has a loop of its own (deliver.c). The commands `work` and `reap` and serve --jobs run them. */
 #include "jobs/work.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -12,9 +12,9 @@
 #include "jobs/claim.h"
 #include "jobs/complete.h"
 #include "jobs/reap.h"
+#include "jobs/webhooks/deliver.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -74,16 +74,6 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
-/* Gives a batch back that was not begun before the stop: another worker may have it at once. */
-static enum db_result orders_return(struct worker *w, const struct task *task)
-{
-	struct task_answer a = {0};
-	enum db_result     result = task_return(w->db, w->work.catalogue, task->task_id, &a);
-
-	task_answer_fini(&a);
-	return result;
-}
-
 /* Works one batch. *busy: there was something to do. */
 static enum db_result batch_work(struct worker *w, bool *busy)
 {
@@ -102,7 +92,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
 	if (*busy && stop_wait(w->work.stop, 0))
-		result = orders_return(w, &task);
+		result = task_give_back(w->db, w->work.catalogue, &task);
 	else if (*busy)
 		result = orders_complete(w, &task, orders, count);
 	if (*busy && result == DB_OK)
@@ -187,11 +177,10 @@ static void worker_counts(struct worker *w, bool at_once)
 }
 
 /* A batch that was begun ends; a claim left behind by a lost connection, or by another schema, is the reaper's. */
-static void *worker_main(void *arg)
+static void worker_loop(struct worker *w)
 {
-	struct worker *w = arg;
-	int64_t        pause_ms = 0;
-	bool           busy = false;
+	int64_t pause_ms = 0;
+	bool    busy = false;
 
 	while (!db_other_schema(w->db) && !stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
@@ -222,6 +211,23 @@ static void *worker_main(void *arg)
 	}
 	if (w->work.once && w->refused && w->status == EXIT_DONE)
 		w->status = EXIT_TROUBLE;
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker     *w = arg;
+	const struct work *work = &w->work;
+
+	if (work->webhooks)
+		w->status = deliver_run(&(struct deliver){.db = w->db,
+		                                          .catalogue = work->catalogue,
+		                                          .webhooks = work->webhooks,
+		                                          .lease_s = work->lease_s,
+		                                          .once = work->once,
+		                                          .inside = work->inside,
+		                                          .stop = work->stop});
+	else
+		worker_loop(w);
 	if (db_other_schema(w->db)) {
 		stop_now(w->work.stop); /* nor can the others work any more */
 		w->status = EXIT_UNAVAILABLE;

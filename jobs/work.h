@@ -1,4 +1,4 @@
-/* work.h - a worker or a reaper: a thread with a connection of its own that works until it is stopped. */
+/* work.h - a worker, a reaper or a deliverer: a thread with a connection of its own that works until it is stopped. */
 #ifndef WORK_H
 #define WORK_H
 
@@ -10,7 +10,7 @@ enum { WORKERS_MAX = PROGRAMS_MAX }; /* workers of a process; each runs one prog
 struct work {
 	struct source    *source;
 	struct catalogue *catalogue;
-	enum task_kind    kind; /* TASK_NO_KIND: a reaper */
+	enum task_kind    kind; /* TASK_NO_KIND: a reaper, or a deliverer */
 	int64_t           batch, lease_s, pause_ms, stale_s;
 	unsigned          attempts_max;
 	const char       *exec;   /* the program that settles; NULL: orders are completed without one */
@@ -18,6 +18,8 @@ struct work {
 	bool              dry;    /* a reaper only says which orders it would free */
 	bool              inside; /* a worker of a service, which tells its counters itself */
 	struct stop      *stop;
+	/* A deliverer's; NULL: it is none. */
+	const struct webhook_options *webhooks;
 	/* A reaper's report of each task, and with NULL of the end of a pass, on the worker's thread. NULL: the log has
 	 * it. */
 	void (*reaped)(void *arg, const struct task *task, int64_t orders);

@@ -14,7 +14,6 @@
 #include "jobs/webhooks/hook.h"
 #include "jobs/webhooks/webhook.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +35,6 @@ enum {
 
 struct deliverer {
 	struct deliver options;
-	pthread_t      thread;
 	struct db     *db;
 	struct sender *sender;
 	struct feed   *feed;    /* of all hooks, so that what it has read ahead is there once */
@@ -100,23 +98,23 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 
 	hook_ahead(h, &ahead);
 	result = db_ask(d->db, WEBHOOK_SAVE,
-	                 &(struct fill){.webhook = h->webhook.webhook_id,
-	                                .mark = h->webhook.mark,
-	                                .task = d->task_id,
-	                                .version = h->webhook.version,
-	                                .state = h->state,
-	                                .lease_s = d->options.lease_s,
-	                                .cursor = window_place(h->window),
-	                                .ahead = ahead.data,
-	                                .behind = oldest_at != TIME_NONE,
-	                                .from_at = oldest_at != TIME_NONE ? oldest_at : 0,
-	                                .status = h->last_status,
-	                                .error = *h->last_error ? h->last_error : NULL,
-	                                .failures = failing ? failing->count : 0,
-	                                .event = failing ? id : NULL,
-	                                .failing_ms = failing ? now_ms - failing->since_ms : 0,
-	                                .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
-	                 NULL, NULL);
+	                &(struct fill){.webhook = h->webhook.webhook_id,
+	                               .mark = h->webhook.mark,
+	                               .task = d->task_id,
+	                               .version = h->webhook.version,
+	                               .state = h->state,
+	                               .lease_s = d->options.lease_s,
+	                               .cursor = window_place(h->window),
+	                               .ahead = ahead.data,
+	                               .behind = oldest_at != TIME_NONE,
+	                               .from_at = oldest_at != TIME_NONE ? oldest_at : 0,
+	                               .status = h->last_status,
+	                               .error = *h->last_error ? h->last_error : NULL,
+	                               .failures = failing ? failing->count : 0,
+	                               .event = failing ? id : NULL,
+	                               .failing_ms = failing ? now_ms - failing->since_ms : 0,
+	                               .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
+	                NULL, NULL);
 	text_fini(&ahead);
 	if (result != DB_OK)
 		return result;
@@ -159,7 +157,7 @@ static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 	values_row(&d->sealed, V_TEXT(row->secrets[0]));
 	row->secrets[0] = NULL; /* the list has it */
 	return db_ask(d->db, WEBHOOK_PASS,
-	               &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
+	              &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
 }
 
 static void ahead_read(void *arg, const struct db_row *row)
@@ -181,7 +179,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 		}
 	if (row->has_ahead)
 		result = db_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
-		                 ahead_read, &ahead);
+		                ahead_read, &ahead);
 	if (result == DB_OK)
 		h = hook_new(row, ahead, vault);
 	free(ahead);
@@ -242,7 +240,7 @@ static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
 	enum db_result result = db_ask(d->db, WEBHOOK_RENEW,
-	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
+	                               &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
 
 	if (result == DB_OK)
 		d->leased_until_ms = began_ms + d->options.lease_s * 900;
@@ -444,9 +442,9 @@ static bool all_rest(struct deliverer *d)
 	return true;
 }
 
-static void counts_leave(struct deliverer *d, bool at_once)
+static void counts_leave(struct deliverer *d)
 {
-	if (!d->options.inside && db_connected(d->db) && (at_once || is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS)))
+	if (!d->options.inside && db_connected(d->db) && is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS))
 		census_leave(d->db);
 }
 
@@ -463,7 +461,6 @@ static void deliverer_close(struct deliverer *d)
 	    (rows_save(d, true) != DB_OK ||
 	     db_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
 		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
-	counts_leave(d, true);
 }
 
 /* What the database said goes into the log; a worker that was to end when nothing is there gives up after a while. */
@@ -479,10 +476,9 @@ static bool trouble_judge(struct deliverer *d, enum db_result result)
 	return true;
 }
 
-static void *deliverer_main(void *arg)
+static void deliverer_loop(struct deliverer *d)
 {
-	struct deliverer *d = arg;
-	int64_t           again_ms = 0; /* clock_ms: the database is not asked before */
+	int64_t again_ms = 0; /* clock_ms: the database is not asked before */
 
 	while (!db_other_schema(d->db) && !stop_wait(d->options.stop, 0)) {
 		enum db_result result = DB_AWAY;
@@ -496,55 +492,36 @@ static void *deliverer_main(void *arg)
 				break;
 		}
 		turn_send(d, result);
-		counts_leave(d, false);
+		counts_leave(d);
 		if (d->options.once && result == DB_OK && !d->claims && all_rest(d))
 			break;
 	}
-	deliverer_close(d);
-	if (db_other_schema(d->db)) {
-		stop_now(d->options.stop); /* nor can the others work any more */
-		d->status = EXIT_UNAVAILABLE;
-	}
-	return NULL;
 }
 
-struct deliverer *deliverer_start(const struct deliver *options)
+int deliver_run(const struct deliver *options)
 {
-	struct deliverer *d = mem_alloc(sizeof(*d));
-	int               error;
+	struct deliverer d = {.options = *options,
+	                      .db = options->db,
+	                      .sender = sender_new(&options->webhooks->sender),
+	                      .feed = feed_new(options->catalogue),
+	                      .claims_max = CLAIMS,
+	                      .since_ms = clock_ms()};
 
-	d->options = *options;
-	d->db = db_new(options->source);
-	d->sender = sender_new(&options->webhooks->sender);
-	d->feed = feed_new(options->catalogue);
-	d->claims_max = CLAIMS;
-	values_row(&d->sealed, V_TEXT(""));
-	random_bytes(&d->task_id, sizeof(d->task_id));
-	d->task_id &= INT64_MAX;
-	d->since_ms = clock_ms();
-	error = pthread_create(&d->thread, NULL, deliverer_main, d);
-	assert(error == 0);
-	return d;
-}
-
-int deliverer_join(struct deliverer *d)
-{
-	int status;
-
-	pthread_join(d->thread, NULL);
-	status = d->status;
-	sender_free(d->sender);
-	for (size_t i = 0; i < d->count; i++) {
-		d->hooks[i]->flying = 0; /* what was broken off */
-		hook_free(d->hooks[i]);
+	values_row(&d.sealed, V_TEXT(""));
+	random_bytes(&d.task_id, sizeof(d.task_id));
+	d.task_id &= INT64_MAX;
+	deliverer_loop(&d);
+	deliverer_close(&d);
+	sender_free(d.sender);
+	for (size_t i = 0; i < d.count; i++) {
+		d.hooks[i]->flying = 0; /* what was broken off */
+		hook_free(d.hooks[i]);
 	}
-	free(d->hooks);
-	for (size_t i = 1; i < d->sealed.count; i++)
-		free((char *)(uintptr_t)d->sealed.list[i].bytes);
-	values_fini(&d->sealed);
-	feed_free(d->feed);
-	text_fini(&d->body);
-	db_free(d->db);
-	free(d);
-	return status;
+	free(d.hooks);
+	for (size_t i = 1; i < d.sealed.count; i++)
+		free((char *)(uintptr_t)d.sealed.list[i].bytes);
+	values_fini(&d.sealed);
+	feed_free(d.feed);
+	text_fini(&d.body);
+	return d.status;
 }

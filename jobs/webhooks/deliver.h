@@ -1,4 +1,4 @@
-/* deliver.h - a deliverer: a thread with a connection of its own that brings events to webhooks until it is stopped.
+/* deliver.h - a deliverer: a worker (work.h) that brings events to webhooks until it is stopped.
  *
  * A webhook is served by one deliverer at a time, in whichever process: the row is claimed for a lease, which is
  * renewed while the deliverer lives, and names it in every write. One deliverer serves many webhooks at once, over one
@@ -8,7 +8,7 @@
 #define DELIVER_H
 
 #include "engine/catalogue.h"
-#include "engine/db/source.h"
+#include "engine/db/db.h"
 #include "jobs/stop.h"
 #include "jobs/webhooks/sender.h"
 #include "jobs/webhooks/vault.h"
@@ -23,7 +23,7 @@ struct webhook_options {
 int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
 struct deliver {
-	struct source                *source;
+	struct db                    *db; /* of its own */
 	struct catalogue             *catalogue;
 	const struct webhook_options *webhooks;
 	int64_t                       lease_s;
@@ -31,9 +31,7 @@ struct deliver {
 	bool                          inside; /* of a service, which tells the counters of its process itself */
 	struct stop                  *stop;
 };
-struct deliverer;
-/* `options` is copied. After a stop what is under way may end for a moment. */
-struct deliverer *deliverer_start(const struct deliver *options);
-int               deliverer_join(struct deliverer *d); /* returns the exit status */
+/* Delivers on the caller's thread. After a stop what is under way may end for a moment. Returns the exit status. */
+int deliver_run(const struct deliver *options);
 
 #endif
