@@ -8,7 +8,6 @@
 #include "engine/base/options.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
 #include "engine/read/census.h"
 #include "jobs/webhooks/address.h"
 #include "jobs/webhooks/hook.h"
@@ -129,19 +128,6 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	return DB_OK;
 }
 
-struct rows {
-	struct webhook *list;
-	size_t          count, max;
-};
-
-static void row_add(void *arg, const struct db_row *row)
-{
-	struct rows *in = arg;
-
-	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-	webhook_read(&in->list[in->count++], row);
-}
-
 /* Of a row that was claimed anew, or is another one of the same id, what was known is void. */
 static bool is_of(const struct hook *h, const struct webhook *row)
 {
@@ -192,7 +178,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 	return DB_OK;
 }
 
-static bool row_is_there(const struct rows *rows, const struct hook *h)
+static bool row_is_there(const struct webhooks *rows, const struct hook *h)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (is_of(h, &rows->list[i]))
@@ -203,8 +189,8 @@ static bool row_is_there(const struct rows *rows, const struct hook *h)
 /* Reads the rows of this deliverer: ends hooks whose webhook is gone, off or taken over, begins those just claimed. */
 static enum db_result rows_watch(struct deliverer *d)
 {
-	struct rows    rows = {0};
-	enum db_result result = db_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, row_add, &rows);
+	struct webhooks rows = {0};
+	enum db_result  result = db_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, webhook_read, &rows);
 
 	for (size_t i = 0; result == DB_OK && i < d->count; i++)
 		d->hooks[i]->left |= !row_is_there(&rows, d->hooks[i]);
