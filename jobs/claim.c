@@ -8,7 +8,6 @@
 #include "engine/log/event.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. */

@@ -127,20 +127,13 @@ static void pipe_close(int *fd)
 /* Starts the program in a group of its own, so that its children can be ended with it. */
 static bool program_start(struct exec *x)
 {
-	int                        in[2], out[2];
+	int                        in[2] = {-1, -1}, out[2] = {-1, -1};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
 	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->options->command, NULL};
 	sigset_t                   none, pipes;
-	bool                       ok;
+	bool                       ok = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0;
 
-	if (pipe2(in, O_CLOEXEC) < 0)
-		return false;
-	if (pipe2(out, O_CLOEXEC) < 0) {
-		close(in[0]);
-		close(in[1]);
-		return false;
-	}
 	sigemptyset(&none);
 	sigemptyset(&pipes);
 	sigaddset(&pipes, SIGPIPE);
@@ -153,11 +146,11 @@ static bool program_start(struct exec *x)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored here; the program would inherit that */
-	ok = running_spawn(&x->pid, &files, &attributes, argv);
+	ok = ok && running_spawn(&x->pid, &files, &attributes, argv);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
-	close(in[0]);
-	close(out[1]);
+	pipe_close(&in[0]);
+	pipe_close(&out[1]);
 	x->to = in[1];
 	x->from = out[0];
 	fcntl(x->to, F_SETFL, O_NONBLOCK);
@@ -195,50 +188,34 @@ static bool is_due(enum said said, bool done)
 	return done ? said == SAID_DONE : said == SAID_RETRY || said == SAID_BURY;
 }
 
-static struct report *reports_of(const struct answers *a, bool done, size_t *count)
+/* Writes the orders that are done, or those that failed. */
+static enum db_result answers_write(struct exec *x, bool done)
 {
-	struct report *reports = mem_alloc(a->count * sizeof(*reports));
+	const struct exec_options *o = x->options;
+	struct answers            *a = &x->answers;
+	struct task_answer         out = {0};
+	struct report             *reports = mem_alloc(a->count * sizeof(*reports));
+	size_t                     count = 0;
+	enum db_result             result = DB_OK;
 
-	*count = 0;
 	for (size_t i = 0; i < a->count; i++)
 		if (is_due(a->said[i], done)) {
-			struct report *r = &reports[(*count)++];
-
-			*r = (struct report){.retry = a->said[i] == SAID_RETRY, .error = a->reasons[i]};
-			strcpy(r->order_id, a->orders[i]->order_id);
+			reports[count] = (struct report){.retry = a->said[i] == SAID_RETRY, .error = a->reasons[i]};
+			strcpy(reports[count++].order_id, a->orders[i]->order_id);
 		}
-	return reports;
-}
-
-static void mark_written(struct answers *a, bool done)
-{
-	for (size_t i = 0; i < a->count; i++)
+	if (count > 0)
+		result = done ? task_complete(x->db, o->catalogue, x->task.task_id, reports, count, &out)
+		              : task_fail(x->db, o->catalogue, x->task.task_id, reports, count, o->attempts_max, &out);
+	x->reaped = result == DB_OK && (out.lease_lost || out.task.state == TASK_RETURNED);
+	for (size_t i = 0; result == DB_OK && !x->reaped && i < a->count; i++)
 		if (is_due(a->said[i], done))
 			a->said[i] = WRITTEN;
-}
-
-static enum db_result answers_write(struct exec *x)
-{
-	enum db_result result = DB_OK;
-
-	for (int done = 1; done >= 0 && result == DB_OK && !x->reaped; done--) {
-		struct task_answer a = {0};
-		size_t             count;
-		struct report     *reports = reports_of(&x->answers, done, &count);
-
-		if (count > 0)
-			result = done ? task_complete(x->db, x->options->catalogue, x->task.task_id, reports, count, &a)
-			              : task_fail(x->db, x->options->catalogue, x->task.task_id, reports, count,
-			                          x->options->attempts_max, &a);
-		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
-		if (result == DB_OK && !x->reaped) {
-			mark_written(&x->answers, done);
-			x->refused += a.refused;
-			x->lost += a.lost - a.refused; /* orders released by a client, for instance */
-		}
-		task_answer_fini(&a);
-		free(reports);
+	if (result == DB_OK && !x->reaped) {
+		x->refused += out.refused;
+		x->lost += out.lost - out.refused; /* orders released by a client, for instance */
 	}
+	task_answer_fini(&out);
+	free(reports);
 	return result;
 }
 
@@ -333,7 +310,10 @@ static enum db_result answers_bring(struct exec *x)
 	if (!db_connected(x->db) && !db_connect(x->db))
 		return DB_AWAY;
 	while (result == DB_OK && is_open(&x->answers)) {
-		result = answers_write(x);
+		if (!x->reaped)
+			result = answers_write(x, true);
+		if (result == DB_OK && !x->reaped)
+			result = answers_write(x, false);
 		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
 			enum db_result renewed = lease_renew(x); /* also when a row is locked or refused */
 

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
  * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect

@@ -4,7 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

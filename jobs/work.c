@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
@@ -161,12 +160,6 @@ static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 	return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
-static enum db_result pass(struct worker *w, bool *busy)
-{
-	*busy = false;
-	return w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, busy);
-}
-
 /* Counters go to the database when there is nothing to do, and every few seconds while there is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
@@ -187,7 +180,7 @@ static void worker_loop(struct worker *w)
 		int64_t        began_ms = clock_ms();
 
 		if (db_connected(w->db) || db_connect(w->db))
-			result = pass(w, &busy);
+			result = w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, &busy);
 		worker_counts(w, !busy);
 		if (result == DB_OK) {
 			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
