@@ -30,14 +30,14 @@
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
-	const struct exec_options *options;
-	struct task                task;
-	struct db                 *db;
-	struct answers             answers;
-	struct text                input; /* input still to be written to the program */
-	size_t                     written;
-	int                        to, from; /* pipes; -1 once closed */
-	pid_t                      pid;
+	const struct work *work;
+	struct task        task;
+	struct db         *db;
+	struct answers     answers;
+	struct text        input; /* input still to be written to the program */
+	size_t             written;
+	int                to, from; /* pipes; -1 once closed */
+	pid_t              pid;
 	int64_t heard_ms; /* clock_ms of the last answer, plus the time since then that the database kept us waiting */
 	bool    news;     /* an answer came since the lease was renewed */
 	bool    reaped;   /* the task belongs to another worker, or to nobody */
@@ -51,7 +51,7 @@ struct exec {
 
 static struct {
 	pthread_mutex_t lock;
-	pid_t           group[PROGRAMS_MAX]; /* 0: a free place */
+	pid_t           group[WORKERS_MAX]; /* 0: a free place */
 	bool            over;                /* no program is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -60,7 +60,7 @@ void exec_kill_all(void)
 {
 	pthread_mutex_lock(&running.lock);
 	running.over = true;
-	for (size_t i = 0; i < PROGRAMS_MAX; i++)
+	for (size_t i = 0; i < WORKERS_MAX; i++)
 		if (running.group[i])
 			kill(-running.group[i], SIGKILL);
 }
@@ -69,9 +69,9 @@ static size_t running_place(pid_t pid)
 {
 	size_t i = 0;
 
-	while (i < PROGRAMS_MAX && running.group[i] != pid)
+	while (i < WORKERS_MAX && running.group[i] != pid)
 		i++;
-	assert(i < PROGRAMS_MAX);
+	assert(i < WORKERS_MAX);
 	return i;
 }
 
@@ -130,7 +130,7 @@ static bool program_start(struct exec *x)
 	int                        in[2] = {-1, -1}, out[2] = {-1, -1};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
-	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->options->command, NULL};
+	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
 	sigset_t                   none, pipes;
 	bool                       ok = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0;
 
@@ -191,12 +191,12 @@ static bool is_due(enum said said, bool done)
 /* Writes the orders that are done, or those that failed. */
 static enum db_result answers_write(struct exec *x, bool done)
 {
-	const struct exec_options *o = x->options;
-	struct answers            *a = &x->answers;
-	struct task_answer         out = {0};
-	struct report             *reports = mem_alloc(a->count * sizeof(*reports));
-	size_t                     count = 0;
-	enum db_result             result = DB_OK;
+	const struct work *work = x->work;
+	struct answers    *a = &x->answers;
+	struct task_answer out = {0};
+	struct report     *reports = mem_alloc(a->count * sizeof(*reports));
+	size_t             count = 0;
+	enum db_result     result = DB_OK;
 
 	for (size_t i = 0; i < a->count; i++)
 		if (is_due(a->said[i], done)) {
@@ -204,8 +204,9 @@ static enum db_result answers_write(struct exec *x, bool done)
 			strcpy(reports[count++].order_id, a->orders[i]->order_id);
 		}
 	if (count > 0)
-		result = done ? task_complete(x->db, o->catalogue, x->task.task_id, reports, count, &out)
-		              : task_fail(x->db, o->catalogue, x->task.task_id, reports, count, o->attempts_max, &out);
+		result = done ? task_complete(x->db, work->catalogue, x->task.task_id, reports, count, &out)
+		              : task_fail(x->db, work->catalogue, x->task.task_id, reports, count, work->attempts_max,
+		                          &out);
 	x->reaped = result == DB_OK && (out.lease_lost || out.task.state == TASK_RETURNED);
 	for (size_t i = 0; result == DB_OK && !x->reaped && i < a->count; i++)
 		if (is_due(a->said[i], done))
@@ -235,7 +236,7 @@ static enum db_result lease_renew(struct exec *x)
 
 	if (!is_open(&x->answers))
 		return DB_OK;
-	result = task_heartbeat(x->db, x->task.task_id, x->options->lease_s, &a);
+	result = task_heartbeat(x->db, x->task.task_id, x->work->lease_s, &a);
 	x->reaped = result == DB_OK && a.task.state != TASK_OPEN && a.task.state != TASK_DONE;
 	task_answer_fini(&a);
 	return result;
@@ -283,7 +284,7 @@ static enum db_result task_go_on(struct exec *x)
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
 			open[count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, count, &now);
+	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, count, &now);
 	if (result == DB_OK) {
 		if (x->from >= 0)
 			output_flow(x); /* answers that came while the database kept us waiting */
@@ -343,7 +344,7 @@ static void input_flow(struct exec *x)
  * trouble with the database: the next write tries again. */
 static void program_follow(struct exec *x)
 {
-	int64_t lease_ms = x->options->lease_s * 1000, renewed_ms = clock_ms();
+	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
 
 	x->heard_ms = clock_ms();
 	while (x->from >= 0 && !x->ends && clock_ms() - x->heard_ms < lease_ms) {
@@ -409,7 +410,7 @@ static enum db_result answers_end(struct exec *x)
 			refused_ms = 0;
 		else if (refused_ms == 0)
 			refused_ms = clock_ms();
-		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
+		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
 		    (stops_ms && clock_ms() - stops_ms > LAST_MS) || (!db_connected(x->db) && db_other_schema(x->db)))
@@ -425,10 +426,10 @@ static enum db_result answers_end(struct exec *x)
 	return result;
 }
 
-enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
-                        struct reservation **orders, size_t count, int64_t *refused)
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count, int64_t *refused)
 {
-	struct exec    x = {.options = options, .task = *task, .db = db, .to = -1, .from = -1};
+	struct exec    x = {.work = work, .task = *task, .db = db, .to = -1, .from = -1};
 	enum db_result result;
 
 	x.task.mark = 0;

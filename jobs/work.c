@@ -11,6 +11,7 @@
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
+#include "jobs/exec.h"
 #include "jobs/reap.h"
 #include "jobs/webhooks/deliver.h"
 
@@ -56,13 +57,12 @@ static void worker_name(struct worker *w, unsigned number)
 static enum db_result orders_complete(struct worker *w, const struct task *task, struct reservation **orders,
                                       size_t count)
 {
-	const struct work  *work = &w->work;
-	struct exec_options options = {work->exec, work->catalogue, work->stop, work->lease_s, work->attempts_max};
-	struct task_answer  a = {0};
-	enum db_result      result;
+	const struct work *work = &w->work;
+	struct task_answer a = {0};
+	enum db_result     result;
 
 	if (work->exec)
-		result = exec_run(w->db, &options, task, orders, count, &a.refused);
+		result = exec_run(w->db, work, task, orders, count, &a.refused);
 	else
 		result = task_complete_claimed(w->db, work->catalogue, task, orders, count, &a);
 	w->refused |= a.refused > 0 || result == DB_ERROR;
@@ -208,17 +208,10 @@ static void worker_loop(struct worker *w)
 
 static void *worker_main(void *arg)
 {
-	struct worker     *w = arg;
-	const struct work *work = &w->work;
+	struct worker *w = arg;
 
-	if (work->webhooks)
-		w->status = deliver_run(&(struct deliver){.db = w->db,
-		                                          .catalogue = work->catalogue,
-		                                          .webhooks = work->webhooks,
-		                                          .lease_s = work->lease_s,
-		                                          .once = work->once,
-		                                          .inside = work->inside,
-		                                          .stop = work->stop});
+	if (w->work.webhooks)
+		w->status = deliver_run(w->db, &w->work);
 	else
 		worker_loop(w);
 	if (db_other_schema(w->db)) {

@@ -11,6 +11,7 @@
 #include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
+#include "jobs/exec.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
@@ -25,7 +26,7 @@ enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 /* ---- work and reap */
 
 _Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
-               "options.h has the limits of claim.h and work.h");
+               "options.h has the limits of claim.h and settings.h");
 
 /* Starts `count` workers, and waits for their end. */
 static int workers_join(const struct work *work, unsigned count)

@@ -33,22 +33,22 @@ enum {
 };
 
 struct deliverer {
-	struct deliver options;
-	struct db     *db;
-	struct sender *sender;
-	struct feed   *feed;    /* of all hooks, so that what it has read ahead is there once */
-	int64_t        task_id; /* drawn by chance */
-	struct hook  **hooks;
-	size_t         count, max;
-	struct values  sealed;          /* secrets that do not open here, as they are kept; never none */
-	bool           claims;          /* the last claim has taken something */
-	int64_t        claims_max;      /* so many are taken the next time */
-	size_t         turn;            /* the hook that reads next */
-	struct text    body;            /* of the attempt that is being begun */
-	int64_t        leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
-	int64_t        claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
-	int64_t        since_ms; /* when the database last answered well */
-	int            status;
+	const struct work *work;
+	struct db         *db;
+	struct sender     *sender;
+	struct feed       *feed;    /* of all hooks, so that what it has read ahead is there once */
+	int64_t            task_id; /* drawn by chance */
+	struct hook      **hooks;
+	size_t             count, max;
+	struct values      sealed;          /* secrets that do not open here, as they are kept; never none */
+	bool               claims;          /* the last claim has taken something */
+	int64_t            claims_max;      /* so many are taken the next time */
+	size_t             turn;            /* the hook that reads next */
+	struct text        body;            /* of the attempt that is being begun */
+	int64_t            leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
+	int64_t            claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
+	int64_t            since_ms; /* when the database last answered well */
+	int                status;
 };
 
 static bool keys_read(struct vault *v, const char *list, char *why, size_t why_size)
@@ -102,7 +102,7 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	                               .task = d->task_id,
 	                               .version = h->webhook.version,
 	                               .state = h->state,
-	                               .lease_s = d->options.lease_s,
+	                               .lease_s = d->work->lease_s,
 	                               .cursor = window_place(h->window),
 	                               .ahead = ahead.data,
 	                               .behind = oldest_at != TIME_NONE,
@@ -153,7 +153,7 @@ static void ahead_read(void *arg, const struct db_row *row)
 
 static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 {
-	const struct vault *vault = &d->options.webhooks->vault;
+	const struct vault *vault = &d->work->webhooks->vault;
 	struct hook        *h = NULL;
 	char               *ahead = NULL;
 	enum db_result      result = DB_OK;
@@ -209,7 +209,7 @@ static enum db_result rows_claim(struct deliverer *d)
 	enum db_result result = db_ask(
 		d->db, WEBHOOK_CLAIM,
 		&(struct fill){
-			.task = d->task_id, .lease_s = d->options.lease_s, .rows = &d->sealed, .limit = d->claims_max},
+			.task = d->task_id, .lease_s = d->work->lease_s, .rows = &d->sealed, .limit = d->claims_max},
 		NULL, NULL);
 	int64_t taken = result == DB_OK ? (int64_t)db_changed(d->db) : 0;
 
@@ -226,10 +226,10 @@ static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
 	enum db_result result = db_ask(d->db, WEBHOOK_RENEW,
-	                               &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
+	                               &(struct fill){.task = d->task_id, .lease_s = d->work->lease_s}, NULL, NULL);
 
 	if (result == DB_OK)
-		d->leased_until_ms = began_ms + d->options.lease_s * 900;
+		d->leased_until_ms = began_ms + d->work->lease_s * 900;
 	return result;
 }
 
@@ -356,7 +356,7 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 {
 	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
 
-	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->options.lease_s * 1000 / 3))
+	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->work->lease_s * 1000 / 3))
 		result = rows_renew(d);
 	if (result == DB_OK && is_due(&d->claim_ms, now_ms, CLAIM_MS))
 		result = rows_claim(d);
@@ -430,7 +430,7 @@ static bool all_rest(struct deliverer *d)
 
 static void counts_leave(struct deliverer *d)
 {
-	if (!d->options.inside && db_connected(d->db) && is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS))
+	if (!d->work->inside && db_connected(d->db) && is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS))
 		census_leave(d->db);
 }
 
@@ -455,7 +455,7 @@ static bool trouble_judge(struct deliverer *d, enum db_result result)
 	if (result == DB_RETRY || result == DB_LOCKED)
 		return false;
 	log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
-	if (!d->options.once || clock_ms() - d->since_ms < UNAVAILABLE_MS)
+	if (!d->work->once || clock_ms() - d->since_ms < UNAVAILABLE_MS)
 		return false;
 	say("the database does not answer: %s", db_error(d->db));
 	d->status = db_connected(d->db) ? EXIT_TROUBLE : EXIT_UNAVAILABLE;
@@ -466,7 +466,7 @@ static void deliverer_loop(struct deliverer *d)
 {
 	int64_t again_ms = 0; /* clock_ms: the database is not asked before */
 
-	while (!db_other_schema(d->db) && !stop_wait(d->options.stop, 0)) {
+	while (!db_other_schema(d->db) && !stop_wait(d->work->stop, 0)) {
 		enum db_result result = DB_AWAY;
 
 		if (clock_ms() >= again_ms) {
@@ -479,17 +479,17 @@ static void deliverer_loop(struct deliverer *d)
 		}
 		turn_send(d, result);
 		counts_leave(d);
-		if (d->options.once && result == DB_OK && !d->claims && all_rest(d))
+		if (d->work->once && result == DB_OK && !d->claims && all_rest(d))
 			break;
 	}
 }
 
-int deliver_run(const struct deliver *options)
+int deliver_run(struct db *db, const struct work *work)
 {
-	struct deliverer d = {.options = *options,
-	                      .db = options->db,
-	                      .sender = sender_new(&options->webhooks->sender),
-	                      .feed = feed_new(options->catalogue),
+	struct deliverer d = {.work = work,
+	                      .db = db,
+	                      .sender = sender_new(&work->webhooks->sender),
+	                      .feed = feed_new(work->catalogue),
 	                      .claims_max = CLAIMS,
 	                      .since_ms = clock_ms()};
 

@@ -7,9 +7,7 @@
 #ifndef DELIVER_H
 #define DELIVER_H
 
-#include "engine/catalogue.h"
-#include "engine/db/db.h"
-#include "jobs/stop.h"
+#include "jobs/settings.h"
 #include "jobs/webhooks/sender.h"
 #include "jobs/webhooks/vault.h"
 
@@ -22,16 +20,8 @@ struct webhook_options {
 /* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. `o` stays where it is. */
 int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
-struct deliver {
-	struct db                    *db; /* of its own */
-	struct catalogue             *catalogue;
-	const struct webhook_options *webhooks;
-	int64_t                       lease_s;
-	bool                          once;   /* the deliverer ends when nothing can be delivered now */
-	bool                          inside; /* of a service, which tells the counters of its process itself */
-	struct stop                  *stop;
-};
-/* Delivers on the caller's thread. After a stop what is under way may end for a moment. Returns the exit status. */
-int deliver_run(const struct deliver *options);
+/* Delivers on the caller's thread, over a connection of its own. After a stop what is under way may end for a moment.
+ * Returns the exit status. */
+int deliver_run(struct db *db, const struct work *work);
 
 #endif
