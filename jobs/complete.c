@@ -243,13 +243,14 @@ static enum db_result refused_alone(struct parts *p, struct reservation *r, bool
 	enum db_result            result;
 
 	if (!misplaced && !db_refused_row(p->db) && !p->buries && r->attempts < ATTEMPTS_MAX) {
-		if (!p->last && all_are_refused(p))
-			return DB_ERROR;
-		if (!p->last) {
-			p->alone[p->alone_count] = r;
-			p->alone_completed[p->alone_count++] = p->a->completed;
+		if (p->last) {
+			p->left = true;
+			return DB_OK;
 		}
-		p->left = p->last;
+		if (all_are_refused(p))
+			return DB_ERROR;
+		p->alone[p->alone_count] = r;
+		p->alone_completed[p->alone_count++] = p->a->completed;
 		return DB_OK;
 	}
 	text_format(&reason, "the database refused it: %.400s",
