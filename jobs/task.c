@@ -82,8 +82,7 @@ static void task_row(void *arg, const struct db_row *row)
 	                   .claimed = db_int(row, 5),
 	                   .completed = db_int(row, 6),
 	                   .failed = db_int(row, 7),
-	                   .created_at = time_parse(row->col[8]),
-	                   .overdue = db_int(row, 9) != 0};
+	                   .created_at = time_parse(row->col[8])};
 	memcpy(t->worker, row->col[2], row->len[2]);
 	if (t->kind == TASK_NO_KIND || t->kind >= TASK_KINDS)
 		t->state = TASK_NO_STATE;

@@ -50,7 +50,6 @@ struct task {
 	char            worker[ID_MAX + 1];
 	int64_t         lease_until, created_at;    /* ms */
 	int64_t         claimed, completed, failed; /* number of orders */
-	bool            overdue;                    /* the task is open, and its lease has run out */
 	int64_t         mark;                       /* a claim's mark: see task_claim; 0: none yet */
 	bool            met_lock;                   /* a claim passed over rows locked by somebody else */
 };
