@@ -72,7 +72,7 @@ int webhook_options_read(struct webhook_options *o)
 	const char           *allow = option_text(OPTION_webhooks_allow);
 	bool                  ok;
 
-	*o = (struct webhook_options){.allow = {allow}, .sender = {.allow = o->allow, .allow_count = allow != NULL}};
+	*o = (struct webhook_options){.sender = {.allow = allow}};
 	if (!keys_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why))) {
 		say("--webhooks-key: %s", why);
 		return EXIT_CONFIG;

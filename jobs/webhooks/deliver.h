@@ -15,9 +15,8 @@
 struct webhook_options {
 	struct vault          vault;
 	struct sender_options sender;
-	const char           *allow[1];
 };
-/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. `o` stays where it is. */
+/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. */
 int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
 /* Delivers on the caller's thread, over a connection of its own. After a stop what is under way may end for a moment.

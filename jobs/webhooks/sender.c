@@ -108,13 +108,12 @@ static const char *host_flaw(CURLU *u, const struct address_ranges *allowed, boo
 	return flaw;
 }
 
-static void ranges_read(struct address_ranges *to, const char *const *allow, size_t count)
+static void ranges_read(struct address_ranges *to, const char *allow)
 {
 	char why[200];
 
-	for (size_t i = 0; i < count; i++)
-		if (!address_ranges_add(to, allow[i], why, sizeof(why)))
-			assert(!"a range that was not looked at");
+	if (allow && !address_ranges_add(to, allow, why, sizeof(why)))
+		assert(!"ranges that were not looked at");
 }
 
 static CURLU *url_new(void)
@@ -134,7 +133,7 @@ bool webhook_url_valid(const char *url, const struct sender_options *o, const ch
 	bool                      plain;
 	const char               *flaw;
 
-	ranges_read(&allowed, o->allow, o->allow_count);
+	ranges_read(&allowed, o->allow);
 	*why = url_flaw(u, url, &plain);
 	if (!*why && plain && !allowed.count)
 		*why = "must begin with https://, as --webhooks-allow names nothing";
@@ -476,10 +475,10 @@ static void curl_start(void)
 		mem_end();
 }
 
-void sender_allow(struct sender *s, const char *const *allow, size_t count)
+void sender_allow(struct sender *s, const char *allow)
 {
 	address_ranges_fini(&s->allowed);
-	ranges_read(&s->allowed, allow, count);
+	ranges_read(&s->allowed, allow);
 }
 
 struct sender *sender_new(const struct sender_options *o)
@@ -491,7 +490,7 @@ struct sender *sender_new(const struct sender_options *o)
 	s->options = *o;
 	if (!o->timeout_ms)
 		s->options.timeout_ms = TIMEOUT_MS;
-	sender_allow(s, o->allow, o->allow_count);
+	sender_allow(s, o->allow);
 	s->multi = curl_multi_init();
 	if (!s->multi || curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)KEPT_MAX) != CURLM_OK)
 		mem_end();
