@@ -8,7 +8,6 @@
 #include "engine/log/event.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. */
@@ -32,7 +31,7 @@ static enum db_result claim_look(struct db *db, struct task *task)
 }
 
 static enum db_result claim_run(struct db *db, struct claimer *claimer, struct task *task, int64_t limit,
-                                int64_t lease_s, int64_t low_ms)
+                                int64_t lease_s)
 {
 	struct fill    fill = {.worker = task->worker,
 	                       .mark = task->mark,
@@ -41,7 +40,7 @@ static enum db_result claim_run(struct db *db, struct claimer *claimer, struct t
 	                       .limit = limit,
 	                       .met_lock = clock_ms() < claimer->locked_until_ms,
 	                       .lease_s = lease_s,
-	                       .from_at = low_ms};
+	                       .from_at = claimer->low_ms};
 	enum db_result result;
 
 	task->task_id = 0;
@@ -82,10 +81,10 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 		claimer->low_ms = 0;
 		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
 	}
-	result = claim_run(db, claimer, task, limit, lease_s, claimer->low_ms);
+	result = claim_run(db, claimer, task, limit, lease_s);
 	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
 		claimer->low_ms = 0;
-		result = claim_run(db, claimer, task, limit, lease_s, 0);
+		result = claim_run(db, claimer, task, limit, lease_s);
 	}
 	return result;
 }
@@ -97,7 +96,6 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	enum db_result result;
 	bool           again = task->mark != 0;
 
-	task->task_id = 0;
 	if (!again)
 		task->mark = mark_new();
 	result = claim_walk(db, claimer, task, limit, lease_s);
@@ -112,15 +110,12 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	return result;
 }
 
-/* Ends a claim that was emptied before its orders were read: all of them were released, split or expired. */
-static enum db_result claim_end(struct db *db, struct catalogue *c, struct task *task)
+enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task)
 {
 	struct task_answer answer = {0};
 	enum db_result     result = task_return(db, c, task->task_id, &answer);
 
 	task_answer_fini(&answer);
-	if (result == DB_OK)
-		task->mark = 0;
 	return result;
 }
 
@@ -135,7 +130,8 @@ enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *cl
 		result = claim_once(db, c, claimer, task, limit, lease_s, &in);
 		if (result != DB_OK || task->task_id == 0 || in.count > 0)
 			break;
-		result = claim_end(db, c, task);
+		result = task_give_back(db, c, task); /* all were released, split or expired before they were read */
+		task->mark = result == DB_OK ? 0 : task->mark;
 	} while (result == DB_OK);
 	*orders = in.list;
 	*count = in.count;
@@ -151,7 +147,7 @@ static enum db_result rows_now(struct db *db, struct catalogue *c, struct reserv
 
 	for (size_t i = 0; i < count; i++)
 		values_row(&rows, V_TEXT(mine[i]->order_id));
-	in->catalogue = c;
+	*in = (struct reservation_reader){.catalogue = c};
 	result = reservations_ask(db, RESERVATION_FIND, &(struct fill){.rows = &rows, .limit = INT64_MAX}, in);
 	values_fini(&rows);
 	return result;
@@ -195,28 +191,6 @@ static void take_up_rows(const struct task *task, struct reservation **mine, siz
 	}
 }
 
-/* Takes the orders up in one transaction: all of the rows, or none. */
-static enum db_result take_up_write(struct db *db, const struct task *task, int64_t lease_s, const struct values *rows,
-                                    const struct text *changes, int64_t stamp_min, enum txn_verdict *verdict)
-{
-	const struct fill fill = {.rows = rows,
-	                          .mark = task->mark,
-	                          .task = (int64_t)task->task_id,
-	                          .orders = (int64_t)rows->rows,
-	                          .state = task_kind_from(task->kind),
-	                          .lease_s = lease_s};
-	struct txn        t = {0};
-
-	txn_begin(&t, db);
-	txn_enter(&t, stamp_min, changes->len > 0);
-	txn_run(&t, TASK_TAKE_UP, &fill);
-	txn_expect(&t, 1, TXN_CLOSED);
-	txn_run(&t, TASK_TAKE_UP_ORDERS, &fill);
-	txn_expect(&t, rows->rows, TXN_MOVED);
-	txn_log(&t, changes);
-	return txn_commit(&t, verdict);
-}
-
 /* Leaves those out that were changed since the first look. */
 static enum db_result look_again(struct db *db, struct catalogue *c, struct reservation **mine, size_t count,
                                  struct reservation_reader *first)
@@ -239,45 +213,57 @@ static enum db_result look_again(struct db *db, struct catalogue *c, struct rese
 	return result;
 }
 
-/* Takes up the orders of the first look. DB_RETRY: somebody came between, and nothing was done. */
+/* Takes up the orders of the first look in one transaction: all of the rows, or none. DB_RETRY: somebody came between,
+ * and nothing was done. */
 static enum db_result take_up(struct db *db, const struct task *task, int64_t lease_s, struct reservation **mine,
                               size_t count, const struct reservation_reader *first)
 {
 	struct values    rows = {0};
 	struct text      changes = {0};
+	struct txn       t = {0};
 	enum txn_verdict verdict = TXN_DONE;
 	enum db_result   result = DB_OK;
+	struct fill      fill = {.rows = &rows,
+	                         .mark = task->mark,
+	                         .task = (int64_t)task->task_id,
+	                         .state = task_kind_from(task->kind),
+	                         .lease_s = lease_s};
 
 	take_up_rows(task, mine, count, first, &rows, &changes);
-	if (rows.rows > 0)
-		result = take_up_write(db, task, lease_s, &rows, &changes,
-		                       reservations_as_read(NULL, first->list, first->count), &verdict);
+	fill.orders = (int64_t)rows.rows;
+	if (rows.rows > 0) {
+		txn_begin(&t, db);
+		txn_enter(&t, reservations_as_read(NULL, first->list, first->count), changes.len > 0);
+		txn_run(&t, TASK_TAKE_UP, &fill);
+		txn_expect(&t, 1, TXN_CLOSED);
+		txn_run(&t, TASK_TAKE_UP_ORDERS, &fill);
+		txn_expect(&t, rows.rows, TXN_MOVED);
+		txn_log(&t, &changes);
+		result = txn_commit(&t, &verdict);
+	}
 	values_fini(&rows);
 	text_fini(&changes);
 	return result == DB_OK && (verdict == TXN_MOVED || verdict == TXN_FENCED) ? DB_RETRY : result;
 }
 
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            struct reservation **mine, size_t mine_count, struct reservation ***now, size_t *count)
+                            struct reservation **mine, size_t count, struct reservation_reader *now)
 {
-	struct reservation_reader in = {0};
-	struct retry              retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
-	uint64_t                  of = task->task_id;
-	enum db_result            result = rows_now(db, c, mine, mine_count, &in);
+	struct retry   retry = {.results = 1 << DB_RETRY, .tries_max = RETRY_TRIES};
+	uint64_t       of = task->task_id;
+	enum db_result result = rows_now(db, c, mine, count, now);
 
 	if (task->mark == 0)
 		task->mark = mark_new();
-	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, mine_count, &in)))
-		result = look_again(db, c, mine, mine_count, &in);
-	reservations_free(in.list, in.count);
-	in = (struct reservation_reader){0};
+	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, count, now)))
+		result = look_again(db, c, mine, count, now);
+	reservations_free(now->list, now->count);
+	*now = (struct reservation_reader){0};
 	if (result == DB_OK || result == DB_DUPLICATE)
 		result = claim_look(db, task); /* task_id 0: nothing was left for it */
 	if (result == DB_OK)
-		result = rows_now(db, c, mine, mine_count, &in);
+		result = rows_now(db, c, mine, count, now);
 	if (result != DB_OK)
 		task->task_id = of; /* the caller asks for this task again */
-	*now = in.list;
-	*count = in.count;
 	return result;
 }

@@ -24,11 +24,12 @@ struct claimer {
 enum db_result task_claim(struct db *db, struct catalogue *c, struct claimer *claimer, struct task *task, int64_t limit,
                           int64_t lease_s, struct reservation ***orders, size_t *count) MUST_CHECK;
 
+/* task_return of a claim whose orders were not begun: another worker may have them at once. */
+enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task) MUST_CHECK;
 /* Gives a worker that lost its task to a reaper while the database was away a new task, for those of its orders that
  * nobody else has had since. `task` is changed, its mark as for task_claim; task_id 0: no order was left for it. All of
- * its orders come as a list, as they are now: orders taken up have the new number. */
+ * its orders come as they are now: orders taken up have the new number. The list is the caller's. */
 enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *task, int64_t lease_s,
-                            struct reservation **mine, size_t mine_count, struct reservation ***now,
-                            size_t *count) MUST_CHECK;
+                            struct reservation **mine, size_t count, struct reservation_reader *now) MUST_CHECK;
 
 #endif

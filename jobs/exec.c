@@ -30,14 +30,14 @@
 enum { END_MS = 1000, PAUSE_MS = 100, PAUSE_MS_MAX = 2000, READS = 200, REFUSED_MS = 60000, LAST_MS = 10000 };
 
 struct exec {
-	const struct exec_options *options;
-	struct task                task;
-	struct db                 *db;
-	struct answers             answers;
-	struct text                input; /* input still to be written to the program */
-	size_t                     written;
-	int                        to, from; /* pipes; -1 once closed */
-	pid_t                      pid;
+	const struct work *work;
+	struct task        task;
+	struct db         *db;
+	struct answers     answers;
+	struct text        input; /* input still to be written to the program */
+	size_t             written;
+	int                to, from; /* pipes; -1 once closed */
+	pid_t              pid;
 	int64_t heard_ms; /* clock_ms of the last answer, plus the time since then that the database kept us waiting */
 	bool    news;     /* an answer came since the lease was renewed */
 	bool    reaped;   /* the task belongs to another worker, or to nobody */
@@ -51,7 +51,7 @@ struct exec {
 
 static struct {
 	pthread_mutex_t lock;
-	pid_t           group[PROGRAMS_MAX]; /* 0: a free place */
+	pid_t           group[WORKERS_MAX]; /* 0: a free place */
 	bool            over;                /* no program is started any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -60,7 +60,7 @@ void exec_kill_all(void)
 {
 	pthread_mutex_lock(&running.lock);
 	running.over = true;
-	for (size_t i = 0; i < PROGRAMS_MAX; i++)
+	for (size_t i = 0; i < WORKERS_MAX; i++)
 		if (running.group[i])
 			kill(-running.group[i], SIGKILL);
 }
@@ -69,9 +69,9 @@ static size_t running_place(pid_t pid)
 {
 	size_t i = 0;
 
-	while (i < PROGRAMS_MAX && running.group[i] != pid)
+	while (i < WORKERS_MAX && running.group[i] != pid)
 		i++;
-	assert(i < PROGRAMS_MAX);
+	assert(i < WORKERS_MAX);
 	return i;
 }
 
@@ -127,20 +127,13 @@ static void pipe_close(int *fd)
 /* Starts the program in a group of its own, so that its children can be ended with it. */
 static bool program_start(struct exec *x)
 {
-	int                        in[2], out[2];
+	int                        in[2] = {-1, -1}, out[2] = {-1, -1};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t          attributes;
-	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->options->command, NULL};
+	char                      *argv[] = {"sh", "-c", (char *)(uintptr_t)x->work->exec, NULL};
 	sigset_t                   none, pipes;
-	bool                       ok;
+	bool                       ok = pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0;
 
-	if (pipe2(in, O_CLOEXEC) < 0)
-		return false;
-	if (pipe2(out, O_CLOEXEC) < 0) {
-		close(in[0]);
-		close(in[1]);
-		return false;
-	}
 	sigemptyset(&none);
 	sigemptyset(&pipes);
 	sigaddset(&pipes, SIGPIPE);
@@ -153,11 +146,11 @@ static bool program_start(struct exec *x)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &pipes); /* ignored here; the program would inherit that */
-	ok = running_spawn(&x->pid, &files, &attributes, argv);
+	ok = ok && running_spawn(&x->pid, &files, &attributes, argv);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
-	close(in[0]);
-	close(out[1]);
+	pipe_close(&in[0]);
+	pipe_close(&out[1]);
 	x->to = in[1];
 	x->from = out[0];
 	fcntl(x->to, F_SETFL, O_NONBLOCK);
@@ -195,50 +188,35 @@ static bool is_due(enum said said, bool done)
 	return done ? said == SAID_DONE : said == SAID_RETRY || said == SAID_BURY;
 }
 
-static struct report *reports_of(const struct answers *a, bool done, size_t *count)
+/* Writes the orders that are done, or those that failed. */
+static enum db_result answers_write(struct exec *x, bool done)
 {
-	struct report *reports = mem_alloc(a->count * sizeof(*reports));
+	const struct work *work = x->work;
+	struct answers    *a = &x->answers;
+	struct task_answer out = {0};
+	struct report     *reports = mem_alloc(a->count * sizeof(*reports));
+	size_t             count = 0;
+	enum db_result     result = DB_OK;
 
-	*count = 0;
 	for (size_t i = 0; i < a->count; i++)
 		if (is_due(a->said[i], done)) {
-			struct report *r = &reports[(*count)++];
-
-			*r = (struct report){.retry = a->said[i] == SAID_RETRY, .error = a->reasons[i]};
-			strcpy(r->order_id, a->orders[i]->order_id);
+			reports[count] = (struct report){.retry = a->said[i] == SAID_RETRY, .error = a->reasons[i]};
+			strcpy(reports[count++].order_id, a->orders[i]->order_id);
 		}
-	return reports;
-}
-
-static void mark_written(struct answers *a, bool done)
-{
-	for (size_t i = 0; i < a->count; i++)
+	if (count > 0)
+		result = done ? task_complete(x->db, work->catalogue, x->task.task_id, reports, count, &out)
+		              : task_fail(x->db, work->catalogue, x->task.task_id, reports, count, work->attempts_max,
+		                          &out);
+	x->reaped = result == DB_OK && (out.lease_lost || out.task.state == TASK_RETURNED);
+	for (size_t i = 0; result == DB_OK && !x->reaped && i < a->count; i++)
 		if (is_due(a->said[i], done))
 			a->said[i] = WRITTEN;
-}
-
-static enum db_result answers_write(struct exec *x)
-{
-	enum db_result result = DB_OK;
-
-	for (int done = 1; done >= 0 && result == DB_OK && !x->reaped; done--) {
-		struct task_answer a = {0};
-		size_t             count;
-		struct report     *reports = reports_of(&x->answers, done, &count);
-
-		if (count > 0)
-			result = done ? task_complete(x->db, x->options->catalogue, x->task.task_id, reports, count, &a)
-			              : task_fail(x->db, x->options->catalogue, x->task.task_id, reports, count,
-			                          x->options->attempts_max, &a);
-		x->reaped = result == DB_OK && (a.lease_lost || a.task.state == TASK_RETURNED);
-		if (result == DB_OK && !x->reaped) {
-			mark_written(&x->answers, done);
-			x->refused += a.refused;
-			x->lost += a.lost - a.refused; /* orders released by a client, for instance */
-		}
-		task_answer_fini(&a);
-		free(reports);
+	if (result == DB_OK && !x->reaped) {
+		x->refused += out.refused;
+		x->lost += out.lost - out.refused; /* orders released by a client, for instance */
 	}
+	task_answer_fini(&out);
+	free(reports);
 	return result;
 }
 
@@ -258,18 +236,10 @@ static enum db_result lease_renew(struct exec *x)
 
 	if (!is_open(&x->answers))
 		return DB_OK;
-	result = task_heartbeat(x->db, x->task.task_id, x->options->lease_s, &a);
+	result = task_heartbeat(x->db, x->task.task_id, x->work->lease_s, &a);
 	x->reaped = result == DB_OK && a.task.state != TASK_OPEN && a.task.state != TASK_DONE;
 	task_answer_fini(&a);
 	return result;
-}
-
-static const struct reservation *order_find(struct reservation **list, size_t count, uint64_t reservation_id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i]->reservation_id == reservation_id)
-			return list[i];
-	return NULL;
 }
 
 /* True: another worker has begun the order, under another task. */
@@ -281,14 +251,17 @@ static bool is_anothers(const struct reservation *r, uint64_t of)
 /* An answer for an order that did not come along into the new task is dropped, unless it was written before. An order
  * without an answer that is another's by now ends the program, which may be at work on it. `now`: the orders as they
  * are. */
-static void others_give_up(struct exec *x, uint64_t of, struct reservation **now, size_t count)
+static void others_give_up(struct exec *x, uint64_t of, const struct reservation_reader *now)
 {
 	struct answers *a = &x->answers;
 
 	for (size_t i = 0; i < a->count; i++) {
-		const struct reservation *r = order_find(now, count, a->orders[i]->reservation_id);
-		bool                      written = r && r->state == SETTLED && r->task_id == of;
+		const struct reservation *r = task_rows_find(now, a->orders[i]->order_id);
+		bool                      written;
 
+		if (r && r->reservation_id != a->orders[i]->reservation_id)
+			r = NULL; /* a new one of the same id */
+		written = r && r->state == SETTLED && r->task_id == of;
 		if (x->task.task_id > 0 && r && r->task_id == x->task.task_id)
 			a->orders[i]->attempts = r->attempts; /* kept for the next time */
 		else if (a->said[i] != WRITTEN) {
@@ -302,20 +275,20 @@ static void others_give_up(struct exec *x, uint64_t of, struct reservation **now
 
 static enum db_result task_go_on(struct exec *x)
 {
-	struct reservation **open = mem_alloc(x->answers.count * sizeof(*open)), **now;
-	size_t               open_count = 0, count;
-	uint64_t             of = x->task.task_id;
-	enum db_result       result;
+	struct reservation      **open = mem_alloc(x->answers.count * sizeof(*open));
+	struct reservation_reader now;
+	size_t                    count = 0;
+	uint64_t                  of = x->task.task_id;
+	enum db_result            result;
 
 	for (size_t i = 0; i < x->answers.count; i++)
 		if (x->answers.said[i] != WRITTEN)
-			open[open_count++] = x->answers.orders[i];
-	result = task_take_up(x->db, x->options->catalogue, &x->task, x->options->lease_s, open, open_count, &now,
-	                      &count);
+			open[count++] = x->answers.orders[i];
+	result = task_take_up(x->db, x->work->catalogue, &x->task, x->work->lease_s, open, count, &now);
 	if (result == DB_OK) {
 		if (x->from >= 0)
 			output_flow(x); /* answers that came while the database kept us waiting */
-		others_give_up(x, of, now, count);
+		others_give_up(x, of, &now);
 		if (x->task.task_id > 0)
 			log_event(LOG_WARN, "task_taken_up", "task=%llu of=%llu orders=%lld",
 			          (unsigned long long)x->task.task_id, (unsigned long long)of,
@@ -325,7 +298,7 @@ static enum db_result task_go_on(struct exec *x)
 		x->reaped = false;
 		x->task.mark = 0;
 	}
-	reservations_free(now, count);
+	reservations_free(now.list, now.count);
 	free(open);
 	return result;
 }
@@ -338,7 +311,10 @@ static enum db_result answers_bring(struct exec *x)
 	if (!db_connected(x->db) && !db_connect(x->db))
 		return DB_AWAY;
 	while (result == DB_OK && is_open(&x->answers)) {
-		result = answers_write(x);
+		if (!x->reaped)
+			result = answers_write(x, true);
+		if (result == DB_OK && !x->reaped)
+			result = answers_write(x, false);
 		if ((result == DB_OK || result == DB_LOCKED || result == DB_ERROR) && !x->reaped) {
 			enum db_result renewed = lease_renew(x); /* also when a row is locked or refused */
 
@@ -368,7 +344,7 @@ static void input_flow(struct exec *x)
  * trouble with the database: the next write tries again. */
 static void program_follow(struct exec *x)
 {
-	int64_t lease_ms = x->options->lease_s * 1000, renewed_ms = clock_ms();
+	int64_t lease_ms = x->work->lease_s * 1000, renewed_ms = clock_ms();
 
 	x->heard_ms = clock_ms();
 	while (x->from >= 0 && !x->ends && clock_ms() - x->heard_ms < lease_ms) {
@@ -434,7 +410,7 @@ static enum db_result answers_end(struct exec *x)
 			refused_ms = 0;
 		else if (refused_ms == 0)
 			refused_ms = clock_ms();
-		if (stops_ms == 0 && stop_wait(x->options->stop, 0))
+		if (stops_ms == 0 && stop_wait(x->work->stop, 0))
 			stops_ms = clock_ms();
 		if ((refused_ms && clock_ms() - refused_ms > REFUSED_MS) ||
 		    (stops_ms && clock_ms() - stops_ms > LAST_MS) || (!db_connected(x->db) && db_other_schema(x->db)))
@@ -450,10 +426,10 @@ static enum db_result answers_end(struct exec *x)
 	return result;
 }
 
-enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
-                        struct reservation **orders, size_t count, int64_t *refused)
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count, int64_t *refused)
 {
-	struct exec    x = {.options = options, .task = *task, .db = db, .to = -1, .from = -1};
+	struct exec    x = {.work = work, .task = *task, .db = db, .to = -1, .from = -1};
 	enum db_result result;
 
 	x.task.mark = 0;

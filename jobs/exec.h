@@ -2,25 +2,14 @@
 #ifndef EXEC_H
 #define EXEC_H
 
-#include "jobs/stop.h"
-#include "jobs/task.h"
+#include "jobs/settings.h"
 
-enum { PROGRAMS_MAX = 64 }; /* programs that run at a time in one process */
-
-struct exec_options {
-	const char       *command;
-	struct catalogue *catalogue;
-	struct stop      *stop;
-	int64_t           lease_s;
-	unsigned          attempts_max;
-};
-
-/* Runs the command for the orders of a claim: a line of JSON each on its input, answers on its output. Orders without
+/* Runs work->exec for the orders of a claim: a line of JSON each on its input, answers on its output. Orders without
  * an answer are retried. Renews the lease while answers come; kills the program when it is silent for a lease. Returns
  * when the answers are written, however long the database is away, unless the worker is to stop. *refused: orders that
  * the database would not have completed. */
-enum db_result exec_run(struct db *db, const struct exec_options *options, const struct task *task,
-                        struct reservation **orders, size_t count, int64_t *refused) MUST_CHECK;
+enum db_result exec_run(struct db *db, const struct work *work, const struct task *task, struct reservation **orders,
+                        size_t count, int64_t *refused) MUST_CHECK;
 /* Kills every program that runs, with all of its children, for a process that ends at once. No program is started any
  * more, and workers whose programs were killed stand still. Any thread. */
 void exec_kill_all(void);

@@ -10,13 +10,9 @@
 
 void answers_init(struct answers *a, struct reservation **orders, size_t count)
 {
-	a->orders = orders;
-	a->count = count;
+	*a = (struct answers){.orders = orders, .count = count};
 	a->said = mem_alloc(count * sizeof(*a->said));
 	a->reasons = mem_alloc(count * sizeof(*a->reasons));
-	a->stray = NULL;
-	a->strays = 0;
-	a->line_len = 0;
 }
 
 void answers_fini(struct answers *a)

@@ -1,4 +1,4 @@
-/* jobs.c - see jobs.h. Each job is one worker, but for the deliverer, which has a thread of its own kind. */
+/* jobs.c - see jobs.h. Each job is one worker. */
 #include "jobs/jobs.h"
 #include "engine/base/memory.h"
 #include "jobs/complete.h"
@@ -7,31 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	WORKERS = 3,
-	JOBS_MAX = WORKERS + 1,
-	EXPIRE_PAUSE_MS = 500,
-	SETTLE_PAUSE_MS = 1000,
-	REAP_PAUSE_MS = 5000,
-	BATCH = 500
-};
+enum { JOBS_MAX = 4, EXPIRE_PAUSE_MS = 500, SETTLE_PAUSE_MS = 1000, REAP_PAUSE_MS = 5000, BATCH = 500 };
 
 struct jobs {
-	struct stop       stop;
-	struct worker    *workers[WORKERS];
-	unsigned          count;
-	struct deliverer *deliverer; /* NULL: the list has none */
+	struct stop    stop;
+	struct worker *workers[JOBS_MAX];
+	unsigned       count;
 };
 
 static const struct {
 	const char    *word;
 	enum task_kind kind;
 	int64_t        pause_ms;
+	bool           delivers;
 } inside[JOBS_MAX] = {
-	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS},
-	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS},
-	{"reap", TASK_NO_KIND, REAP_PAUSE_MS},
-	{"deliver", TASK_NO_KIND, 0},
+	{"expire", TASK_EXPIRE, EXPIRE_PAUSE_MS, false},
+	{"settle", TASK_SETTLE, SETTLE_PAUSE_MS, false},
+	{"reap", TASK_NO_KIND, REAP_PAUSE_MS, false},
+	{"deliver", TASK_NO_KIND, 0, true},
 };
 
 /* A bit for each job of the list, all bits for an empty list; 0: the list names an unknown job. */
@@ -71,19 +64,13 @@ struct jobs *jobs_open(const char *list, struct source *source, struct catalogue
 
 	assert(named);
 	stop_init(&j->stop);
-	for (unsigned i = 0; i < WORKERS; i++)
+	for (unsigned i = 0; i < JOBS_MAX; i++)
 		if (named & 1U << i) {
 			work.kind = inside[i].kind;
 			work.pause_ms = inside[i].pause_ms;
+			work.webhooks = inside[i].delivers ? webhooks : NULL;
 			j->workers[j->count++] = worker_start(&work, i);
 		}
-	if (named & 1U << WORKERS)
-		j->deliverer = deliverer_start(&(struct deliver){.source = source,
-		                                                 .catalogue = c,
-		                                                 .webhooks = webhooks,
-		                                                 .lease_s = LEASE_S,
-		                                                 .inside = true,
-		                                                 .stop = &j->stop});
 	return j;
 }
 
@@ -94,8 +81,6 @@ void jobs_close(struct jobs *j)
 	stop_now(&j->stop);
 	for (unsigned i = 0; i < j->count; i++)
 		worker_join(j->workers[i]);
-	if (j->deliverer)
-		deliverer_join(j->deliverer);
 	stop_fini(&j->stop);
 	free(j);
 }

@@ -11,55 +11,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* AWAY_MS: how much longer than the pause the database may seem away. DRIFT: a clock that is set right bit by bit goes
  * wrong by less than this part of the time. GRACE_S: more time for leases that ran out meanwhile, enough to connect
  * anew and to renew at a third of a lease of 90 s. */
 enum { TASKS = 100, AHEAD = 1000, AWAY_MS = 1000, DRIFT = 100, GRACE_S = 30 };
-
-struct tasks {
-	struct task list[TASKS];
-	size_t      count;
-};
-
-static void task_row(void *arg, const struct db_row *row)
-{
-	struct tasks *in = arg;
-	struct task  *t = &in->list[in->count++];
-
-	assert(in->count <= TASKS);
-	*t = (struct task){.task_id = (uint64_t)db_int(row, 0),
-	                   .kind = (enum task_kind)db_int(row, 1),
-	                   .state = (enum task_state)db_int(row, 3),
-	                   .lease_until = time_parse(row->col[4])};
-	memcpy(t->worker, row->col[2], row->len[2]);
-}
-
-/* Frees the orders of a closed task: each waits and is tried again, or is buried after its share of attempts. */
-static enum db_result orders_free(struct db *db, struct catalogue *c, const struct task *task, unsigned attempts_max,
-                                  int64_t *freed)
-{
-	struct task_answer a;
-	char               error[LEASE_WORDS];
-	enum db_result     result;
-
-	snprintf(error, sizeof(error), LEASE_RAN_OUT, task->worker);
-	result = task_release(db, c, task, error, attempts_max, &a);
-	*freed = a.retried + a.buried;
-	task_answer_fini(&a);
-	return result;
-}
-
-static enum db_result orders_count(struct db *db, struct catalogue *c, const struct task *task, int64_t *count)
-{
-	struct reservation_reader in;
-	enum db_result            result = task_rows(db, c, task->task_id, task_kind_from(task->kind), &in);
-
-	*count = (int64_t)in.count;
-	reservations_free(in.list, in.count);
-	return result;
-}
 
 struct reap {
 	struct db        *db;
@@ -72,10 +28,10 @@ struct reap {
 static enum db_result task_mark(struct reap *r, const struct task *task, bool *ours)
 {
 	enum db_result result = db_ask(r->db, TASK_REAP,
-	                                &(struct fill){.task = (int64_t)task->task_id,
-	                                               .stale_s = r->reaper->stale_s,
-	                                               .looked_at = r->reaper->looked_at},
-	                                NULL, NULL);
+	                               &(struct fill){.task = (int64_t)task->task_id,
+	                                              .stale_s = r->reaper->stale_s,
+	                                              .looked_at = r->reaper->looked_at},
+	                               NULL, NULL);
 
 	*ours = result == DB_OK && db_changed(r->db) == 1;
 	if (*ours)
@@ -83,65 +39,66 @@ static enum db_result task_mark(struct reap *r, const struct task *task, bool *o
 	return result;
 }
 
-static enum db_result reap_one(struct reap *r, const struct task *task, bool marked)
+/* Frees the orders of a closed task: each waits and is tried again, or is buried after its share of attempts. */
+static enum db_result orders_free(struct reap *r, const struct task *task, int64_t *freed)
 {
-	bool           ours = marked;
+	struct task_answer a;
+	char               error[LEASE_WORDS];
+	enum db_result     result;
+
+	snprintf(error, sizeof(error), LEASE_RAN_OUT, task->worker);
+	result = task_release(r->db, r->catalogue, task, error, r->reaper->attempts_max, &a);
+	*freed = a.retried + a.buried;
+	task_answer_fini(&a);
+	return result;
+}
+
+static enum db_result orders_count(struct reap *r, const struct task *task, int64_t *count)
+{
+	struct reservation_reader in;
+	enum db_result result = task_rows(r->db, r->catalogue, task->task_id, task_kind_from(task->kind), &in);
+
+	*count = (int64_t)in.count;
+	reservations_free(in.list, in.count);
+	return result;
+}
+
+static enum db_result reap_one(struct reap *r, const struct task *task)
+{
+	bool           dry = r->reaper->dry, ours = dry || task->state != TASK_OPEN;
 	int64_t        orders = 0;
 	enum db_result result = DB_OK;
 
 	if (task_kind_from(task->kind) == 0)
 		return DB_OK; /* a later version knows the kind and frees its orders */
-	if (r->reaper->dry)
-		result = orders_count(r->db, r->catalogue, task, &orders);
-	else if (!marked)
+	if (!ours)
 		result = task_mark(r, task, &ours);
-	if (result == DB_OK && !r->reaper->dry && ours)
-		result = orders_free(r->db, r->catalogue, task, r->reaper->attempts_max, &orders);
-	if (result == DB_OK && r->each && (r->reaper->dry || ours))
+	if (result == DB_OK && ours)
+		result = dry ? orders_count(r, task, &orders) : orders_free(r, task, &orders);
+	if (result == DB_OK && ours && r->each)
 		r->each(r->arg, task, orders);
 	/* Rows locked by somebody else are for the next pass: the other tasks do not wait for them. */
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
-/* Reads a page of tasks and frees each. */
-static enum db_result reap_page(struct reap *r, enum statement name, const struct fill *fill, bool marked,
-                                struct tasks *found)
+/* Frees the orders of all tasks that the statement finds, page by page, so that tasks with locked rows do not end the
+ * pass. */
+static enum db_result reap_all(struct reap *r, enum statement name, struct fill fill)
 {
+	struct task   *found = mem_alloc(TASKS * sizeof(*found));
+	size_t         count;
 	enum db_result result;
 
-	found->count = 0;
-	result = db_ask(r->db, name, fill, task_row, found);
-	for (size_t i = 0; result == DB_OK && i < found->count; i++)
-		result = reap_one(r, &found->list[i], marked);
-	return result;
-}
-
-/* Reaps page by page, so that tasks with locked rows do not end the pass. */
-static enum db_result reap_overdue(struct reap *r, struct tasks *found)
-{
-	struct fill    fill = {.stale_s = r->reaper->stale_s, .looked_at = r->reaper->looked_at, .limit = TASKS};
-	enum db_result result;
-
+	fill.limit = TASKS;
 	do {
-		result = reap_page(r, TASK_OVERDUE, &fill, false, found);
-		if (found->count > 0) {
-			fill.after_at = found->list[found->count - 1].lease_until;
-			fill.after_id = (int64_t)found->list[found->count - 1].task_id;
+		result = task_page(r->db, name, &fill, found, TASKS, &count);
+		for (size_t i = 0; result == DB_OK && i < count; i++) {
+			fill.after_at = found[i].lease_until;
+			fill.after_id = (int64_t)found[i].task_id;
+			result = reap_one(r, &found[i]);
 		}
-	} while (result == DB_OK && found->count == TASKS);
-	return result;
-}
-
-static enum db_result reap_orphans(struct reap *r, enum task_kind kind, struct tasks *found)
-{
-	struct fill    fill = {.state = task_kind_from(kind), .kind = kind, .limit = TASKS};
-	enum db_result result;
-
-	do {
-		result = reap_page(r, TASK_ORPHANS, &fill, true, found);
-		if (found->count > 0)
-			fill.after_id = (int64_t)found->list[found->count - 1].task_id;
-	} while (result == DB_OK && found->count == TASKS);
+	} while (result == DB_OK && count == TASKS);
+	free(found);
 	return result;
 }
 
@@ -181,7 +138,7 @@ static enum db_result reaper_look(struct reap *r)
 	jumped_ms = now_at - reaper->looked_at - passed_ms;
 	away = reaper->ended_ms &&
 	       (now_ms - reaper->ended_ms > reaper->pause_ms + AWAY_MS || jumped_ms > AWAY_MS + passed_ms / DRIFT);
-	if (away && !r->reaper->dry)
+	if (away && !reaper->dry)
 		result = leases_prolong(r);
 	if (result == DB_OK) {
 		reaper->looked_at = now_at;
@@ -255,18 +212,17 @@ enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reap
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg)
 {
 	struct reap    r = {db, c, reaper, each, arg};
-	struct tasks  *found = mem_alloc(sizeof(*found));
 	enum db_result result = reaper_look(&r);
 	bool           looked = result == DB_OK;
 
 	if (result == DB_OK && !reaper->dry)
 		result = ahead_bring_back(db);
 	if (result == DB_OK)
-		result = reap_overdue(&r, found);
-	for (int k = 1; result == DB_OK && k < TASK_KINDS; k++)
-		result = reap_orphans(&r, (enum task_kind)k, found);
+		result = reap_all(&r, TASK_OVERDUE,
+		                  (struct fill){.stale_s = reaper->stale_s, .looked_at = reaper->looked_at});
+	for (enum task_kind k = 1; result == DB_OK && k < TASK_KINDS; k++)
+		result = reap_all(&r, TASK_ORPHANS, (struct fill){.state = task_kind_from(k), .kind = k});
 	if (looked && result != DB_AWAY && result != DB_UNKNOWN) /* a database that refuses is not away */
 		reaper->ended_ms = clock_ms();
-	free(found);
 	return result;
 }

@@ -4,7 +4,6 @@
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,54 +82,51 @@ static void task_row(void *arg, const struct db_row *row)
 	                   .claimed = db_int(row, 5),
 	                   .completed = db_int(row, 6),
 	                   .failed = db_int(row, 7),
-	                   .created_at = time_parse(row->col[8]),
-	                   .overdue = db_int(row, 9) != 0};
+	                   .created_at = time_parse(row->col[8])};
 	memcpy(t->worker, row->col[2], row->len[2]);
 	if (t->kind == TASK_NO_KIND || t->kind >= TASK_KINDS)
 		t->state = TASK_NO_STATE;
 }
 
-static enum db_result tasks_read(struct db *db, enum statement name, const struct fill *fill, struct task_reader *in)
-{
-	return db_ask(db, name, fill, task_row, in);
-}
-
-enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
-{
-	struct task_reader in = {.list = task, .max = 1};
-
-	*task = (struct task){0};
-	return tasks_read(db, TASK_READ, &(struct fill){.task = (int64_t)task_id}, &in);
-}
-
-enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count)
+enum db_result task_page(struct db *db, enum statement name, const struct fill *fill, struct task *list, size_t max,
+                         size_t *count)
 {
 	struct task_reader in = {.list = list, .max = max};
-	enum db_result     result =
-		tasks_read(db, TASK_LIST, &(struct fill){.before_id = (int64_t)low, .limit = (int64_t)max}, &in);
+	enum db_result     result = db_ask(db, name, fill, task_row, &in);
 
 	*count = in.count;
 	return result;
 }
 
+enum db_result task_read(struct db *db, uint64_t task_id, struct task *task)
+{
+	size_t count;
+
+	*task = (struct task){0};
+	return task_page(db, TASK_READ, &(struct fill){.task = (int64_t)task_id}, task, 1, &count);
+}
+
+enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count)
+{
+	return task_page(db, TASK_LIST, &(struct fill){.before_id = (int64_t)low, .limit = (int64_t)max}, list, max,
+	                 count);
+}
+
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in)
 {
-	enum db_result result;
-
 	*in = (struct reservation_reader){.catalogue = c};
-	result = reservations_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, in);
-	return result;
+	return reservations_ask(db, TASK_ROWS, &(struct fill){.task = (int64_t)task_id, .state = state}, in);
 }
 
 /* ---- the orders of a task */
 
-static bool is_named(const struct reservation *r, const struct report *orders, size_t count)
+const struct report *task_report(const struct report *orders, size_t count, const char *order_id)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(orders[i].order_id, r->order_id) == 0)
-			return true;
-	return count == 0;
+		if (strcmp(orders[i].order_id, order_id) == 0)
+			return &orders[i];
+	return NULL;
 }
 
 void task_lost_add(struct task_answer *a, const char *order_id)
@@ -139,13 +135,13 @@ void task_lost_add(struct task_answer *a, const char *order_id)
 	strcpy(a->lost_orders[a->lost++], order_id);
 }
 
-/* Keeps the rows that are named; frees the others. */
+/* Keeps the rows that are named (count 0: all); frees the others. */
 static void rows_keep(struct reservation_reader *in, const struct report *orders, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < in->count; i++) {
-		if (is_named(in->list[i], orders, count))
+		if (count == 0 || task_report(orders, count, in->list[i]->order_id))
 			in->list[kept++] = in->list[i];
 		else
 			reservation_free(in->list[i]);
@@ -209,17 +205,23 @@ enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id
 	return result;
 }
 
-/* ---- return and heartbeat */
+/* ---- writing */
+
+enum db_result task_commit(struct txn *t)
+{
+	enum txn_verdict verdict;
+	enum db_result   result = txn_commit(t, &verdict);
+
+	return result == DB_OK && verdict != TXN_DONE ? DB_RETRY : result;
+}
 
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *a)
 {
 	struct reservation_reader open = {0};
 	struct values             rows = {0};
 	struct txn                t = {0};
-	enum txn_verdict          verdict = TXN_DONE;
 	enum db_result            result = task_prepare(db, c, task_id, NULL, 0, a, &open);
-	const struct fill         fill = {
-		        .rows = &rows, .task = (int64_t)task_id, .state = task_kind_from(a->task.kind)};
+	const struct fill fill = {.rows = &rows, .task = (int64_t)task_id, .state = task_kind_from(a->task.kind)};
 
 	a->lease_lost = task_is_lost(&a->task);
 	if (result == DB_OK && a->task.state == TASK_OPEN) {
@@ -231,25 +233,22 @@ enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id,
 		}
 		txn_run(&t, TASK_MARK_RETURNED, &fill);
 		txn_expect(&t, 1, TXN_CLOSED);
-		result = txn_commit(&t, &verdict);
+		result = task_commit(&t);
 	}
 	reservations_free(open.list, open.count);
 	values_fini(&rows);
-	if (result == DB_OK && verdict != TXN_DONE)
-		return DB_RETRY;
 	return result == DB_OK && !a->lease_lost ? task_read(db, task_id, &a->task) : result;
 }
 
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *a)
 {
-	struct txn       t = {0};
-	enum txn_verdict verdict;
-	enum db_result   result;
+	struct txn     t = {0};
+	enum db_result result;
 
 	*a = (struct task_answer){0};
 	txn_begin(&t, db);
 	txn_run(&t, TASK_HEARTBEAT, &(struct fill){.task = (int64_t)task_id, .lease_s = lease_s});
-	result = txn_commit(&t, &verdict);
+	result = task_commit(&t);
 	if (result == DB_OK)
 		result = task_read(db, task_id, &a->task);
 	a->lease_lost = a->task.task_id && a->task.state != TASK_OPEN;

@@ -34,6 +34,7 @@ enum reservation_state task_kind_from(enum task_kind k); /* the state of reserva
 enum statement         task_kind_complete(enum task_kind k); /* the statement that completes orders of the kind */
 const char            *task_state_name(enum task_state s);
 struct task;
+struct txn;
 /* True: it was reaped, or this version does not know its kind or its state. Its worker changes nothing. */
 bool task_is_lost(const struct task *t);
 
@@ -49,7 +50,6 @@ struct task {
 	char            worker[ID_MAX + 1];
 	int64_t         lease_until, created_at;    /* ms */
 	int64_t         claimed, completed, failed; /* number of orders */
-	bool            overdue;                    /* the task is open, and its lease has run out */
 	int64_t         mark;                       /* a claim's mark: see task_claim; 0: none yet */
 	bool            met_lock;                   /* a claim passed over rows locked by somebody else */
 };
@@ -76,11 +76,16 @@ void task_lost_add(struct task_answer *a, const char *order_id);
 
 /* Reads a task. task->task_id 0: no such task. */
 enum db_result task_read(struct db *db, uint64_t task_id, struct task *task) MUST_CHECK;
+/* Up to `max` tasks, by a statement that selects what TASK_READ does. */
+enum db_result task_page(struct db *db, enum statement name, const struct fill *fill, struct task *list, size_t max,
+                         size_t *count) MUST_CHECK;
 /* Up to `max` tasks below `low`, newest first. */
 enum db_result task_list(struct db *db, uint64_t low, struct task *list, size_t max, size_t *count) MUST_CHECK;
 /* The orders of the task in `state`, sorted by id: the order in which rows are locked. */
 enum db_result task_rows(struct db *db, struct catalogue *c, uint64_t task_id, enum reservation_state state,
                          struct reservation_reader *in) MUST_CHECK;
+/* NULL: no report is on this order. */
+const struct report *task_report(const struct report *orders, size_t count, const char *order_id);
 /* NULL: the list lacks this id. */
 const struct reservation *task_rows_find(const struct reservation_reader *in, const char *order_id);
 /* Reads the task and those of its orders that are named (all with count 0); counts the orders that were completed
@@ -88,6 +93,8 @@ const struct reservation *task_rows_find(const struct reservation_reader *in, co
 enum db_result task_prepare(struct db *db, struct catalogue *c, uint64_t task_id, const struct report *orders,
                             size_t count, struct task_answer *a, struct reservation_reader *open) MUST_CHECK;
 
+/* txn_commit. DB_RETRY: it was undone, because somebody came between: the caller reads and writes anew. */
+enum db_result task_commit(struct txn *t) MUST_CHECK;
 enum db_result task_return(struct db *db, struct catalogue *c, uint64_t task_id, struct task_answer *answer) MUST_CHECK;
 /* Renews the lease to lease_s from now on. answer->task has the new lease. */
 enum db_result task_heartbeat(struct db *db, uint64_t task_id, int64_t lease_s, struct task_answer *answer) MUST_CHECK;

@@ -1,5 +1,5 @@
-/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. The command
- * `work`, the command `reap` and serve --jobs run it. */
+/* work.c - see work.h. The loop of a worker: claim a batch, complete it, again; of a reaper: a pass, again. A
+ * deliverer has a loop of its own (deliver.c). The commands `work` and `reap` and serve --jobs run them. */
 #include "jobs/work.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -11,13 +11,13 @@
 #include "engine/read/census.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
+#include "jobs/exec.h"
 #include "jobs/reap.h"
+#include "jobs/webhooks/deliver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* LOAD_OPS, REST: settling makes way for orders. While the lanes do more than LOAD_OPS a second, a worker that settles
@@ -57,29 +57,18 @@ static void worker_name(struct worker *w, unsigned number)
 static enum db_result orders_complete(struct worker *w, const struct task *task, struct reservation **orders,
                                       size_t count)
 {
-	const struct work  *work = &w->work;
-	struct exec_options options = {work->exec, work->catalogue, work->stop, work->lease_s, work->attempts_max};
-	struct task_answer  a = {0};
-	enum db_result      result;
+	const struct work *work = &w->work;
+	struct task_answer a = {0};
+	enum db_result     result;
 
 	if (work->exec)
-		result = exec_run(w->db, &options, task, orders, count, &a.refused);
+		result = exec_run(w->db, work, task, orders, count, &a.refused);
 	else
 		result = task_complete_claimed(w->db, work->catalogue, task, orders, count, &a);
 	w->refused |= a.refused > 0 || result == DB_ERROR;
 	if (result == DB_OK && (a.lost > 0 || a.lease_lost))
 		log_event(LOG_WARN, "orders_lost", "task=%llu lost=%lld lease_lost=%d",
 		          (unsigned long long)task->task_id, (long long)a.lost, a.lease_lost);
-	task_answer_fini(&a);
-	return result;
-}
-
-/* Gives a batch back that was not begun before the stop: another worker may have it at once. */
-static enum db_result orders_return(struct worker *w, const struct task *task)
-{
-	struct task_answer a = {0};
-	enum db_result     result = task_return(w->db, w->work.catalogue, task->task_id, &a);
-
 	task_answer_fini(&a);
 	return result;
 }
@@ -102,7 +91,7 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
 	if (*busy && stop_wait(w->work.stop, 0))
-		result = orders_return(w, &task);
+		result = task_give_back(w->db, w->work.catalogue, &task);
 	else if (*busy)
 		result = orders_complete(w, &task, orders, count);
 	if (*busy && result == DB_OK)
@@ -171,12 +160,6 @@ static int64_t rest_ms(struct worker *w, int64_t worked_ms)
 	return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
-static enum db_result pass(struct worker *w, bool *busy)
-{
-	*busy = false;
-	return w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, busy);
-}
-
 /* Counters go to the database when there is nothing to do, and every few seconds while there is. */
 static void worker_counts(struct worker *w, bool at_once)
 {
@@ -187,18 +170,17 @@ static void worker_counts(struct worker *w, bool at_once)
 }
 
 /* A batch that was begun ends; a claim left behind by a lost connection, or by another schema, is the reaper's. */
-static void *worker_main(void *arg)
+static void worker_loop(struct worker *w)
 {
-	struct worker *w = arg;
-	int64_t        pause_ms = 0;
-	bool           busy = false;
+	int64_t pause_ms = 0;
+	bool    busy = false;
 
 	while (!db_other_schema(w->db) && !stop_wait(w->work.stop, pause_ms)) {
 		enum db_result result = DB_AWAY;
 		int64_t        began_ms = clock_ms();
 
 		if (db_connected(w->db) || db_connect(w->db))
-			result = pass(w, &busy);
+			result = w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, &busy);
 		worker_counts(w, !busy);
 		if (result == DB_OK) {
 			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
@@ -222,6 +204,16 @@ static void *worker_main(void *arg)
 	}
 	if (w->work.once && w->refused && w->status == EXIT_DONE)
 		w->status = EXIT_TROUBLE;
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	if (w->work.webhooks)
+		w->status = deliver_run(w->db, &w->work);
+	else
+		worker_loop(w);
 	if (db_other_schema(w->db)) {
 		stop_now(w->work.stop); /* nor can the others work any more */
 		w->status = EXIT_UNAVAILABLE;

@@ -23,7 +23,7 @@
 #define EMPTY(s) "HTTP/1.1 " s "\r\nContent-Length: 0\r\n\r\n"
 enum { WAIT_MS = 20000, SOON_MS = 3000, SHORT_MS = 600, HANG_S = 6 };
 
-static const char *const loopback[] = {"127.0.0.0/8,::1/128"};
+static const char loopback[] = "127.0.0.0/8,::1/128";
 
 /* ---- names that hang: libcurl asks this function instead of the C library's */
 
@@ -80,7 +80,7 @@ static struct posted deliver_to(struct sender *s, const struct receiver *r)
 
 static struct sender *sender_to_loopback(int timeout_ms)
 {
-	return sender_new(&(struct sender_options){.allow = loopback, .allow_count = 1, .timeout_ms = timeout_ms});
+	return sender_new(&(struct sender_options){.allow = loopback, .timeout_ms = timeout_ms});
 }
 
 /* ---- the tests */
@@ -284,7 +284,7 @@ static const char *const spellings[] = {
 
 Test(sender, no_spelling_leads_to_loopback)
 {
-	static const char *const elsewhere[] = {"10.0.0.0/8"}, *const everywhere[] = {"0.0.0.0/0,::/0"};
+	static const char      elsewhere[] = "10.0.0.0/8", everywhere[] = "0.0.0.0/0,::/0";
 	static struct receiver r = {.answer = RECEIVER_GOOD, .closes = true};
 	static struct receiver six = {.answer = RECEIVER_GOOD, .closes = true};
 	struct sender         *s;
@@ -293,7 +293,7 @@ Test(sender, no_spelling_leads_to_loopback)
 	receiver_start(&r);
 	ipv6 = receiver_open(&six, AF_INET6, r.port);
 	for (int pass = 0; pass < 2; pass++) {
-		s = sender_new(&(struct sender_options){.allow = pass ? everywhere : elsewhere, .allow_count = 1});
+		s = sender_new(&(struct sender_options){.allow = pass ? everywhere : elsewhere});
 		for (size_t i = 0; i < LENGTH(spellings); i++) {
 			char          url[100];
 			struct posted done;
@@ -318,13 +318,12 @@ Test(sender, no_spelling_leads_to_loopback)
 
 Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 {
-	static const char *const one[] = {"127.0.0.1/32"};
-	char                     first[60], later[60], url[60];
-	const char              *resolve[] = {first, NULL};
-	static struct receiver   r = {.answer = RECEIVER_GOOD, .closes = true};
-	struct sender_options    o = {.allow = one, .allow_count = 1, .resolve = resolve};
-	struct sender           *s = sender_new(&o);
-	struct posted            done;
+	char                   first[60], later[60], url[60];
+	const char            *resolve[] = {first, NULL};
+	static struct receiver r = {.answer = RECEIVER_GOOD, .closes = true};
+	struct sender_options  o = {.allow = "127.0.0.1/32", .resolve = resolve};
+	struct sender         *s = sender_new(&o);
+	struct posted          done;
 
 	receiver_start(&r);
 	snprintf(first, sizeof(first), "shop.test:%d:127.0.0.1", r.port);
@@ -351,16 +350,15 @@ Test(sender, a_name_that_changes_its_mind_is_judged_anew)
 
 Test(sender, kept_connections_are_judged_at_each_request)
 {
-	static const char *const other[] = {"127.0.0.2/32"};
-	static struct receiver   r = {.answer = RECEIVER_GOOD};
-	struct sender           *s = sender_to_loopback(0);
-	struct posted            done;
+	static struct receiver r = {.answer = RECEIVER_GOOD};
+	struct sender         *s = sender_to_loopback(0);
+	struct posted          done;
 
 	receiver_start(&r);
 	for (int i = 0; i < 100; i++)
 		cr_expect(deliver_to(s, &r).delivered);
 	cr_expect_eq(r.connections, 1);
-	sender_allow(s, other, 1);
+	sender_allow(s, "127.0.0.2/32");
 	done = deliver_to(s, &r);
 	cr_expect(!done.delivered && strstr(done.why, "refused: a loopback"), "%s", done.why);
 	cr_expect_eq(r.requests, 100);
@@ -418,7 +416,7 @@ static struct receiver tls_receiver(const char *name, const char *names, int day
 static struct posted deliver_by_tls(const struct receiver *r, const char *ca)
 {
 	char                  path[300];
-	struct sender_options o = {.allow = loopback, .allow_count = 1};
+	struct sender_options o = {.allow = loopback};
 	struct sender        *s;
 	struct posted         done;
 
@@ -649,7 +647,7 @@ static const struct {
 
 Test(sender, urls_are_judged)
 {
-	struct sender_options none = {0}, some = {.allow = loopback, .allow_count = 1};
+	struct sender_options none = {0}, some = {.allow = loopback};
 	char                  longest[WEBHOOK_URL_MAX + 2] = "https://shop.example/";
 	const char           *why;
 

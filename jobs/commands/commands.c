@@ -11,6 +11,7 @@
 #include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
+#include "jobs/exec.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
@@ -25,7 +26,7 @@ enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 /* ---- work and reap */
 
 _Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
-               "options.h has the limits of claim.h and work.h");
+               "options.h has the limits of claim.h and settings.h");
 
 /* Starts `count` workers, and waits for their end. */
 static int workers_join(const struct work *work, unsigned count)
@@ -43,29 +44,8 @@ static int workers_join(const struct work *work, unsigned count)
 	return status;
 }
 
-static int deliverers_join(const struct work *work, const struct webhook_options *webhooks, unsigned count)
-{
-	struct deliver    options = {.source = work->source,
-	                             .catalogue = work->catalogue,
-	                             .webhooks = webhooks,
-	                             .lease_s = work->lease_s,
-	                             .once = work->once,
-	                             .stop = work->stop};
-	struct deliverer *deliverers[WORKERS_MAX];
-	int               status = EXIT_DONE;
-
-	for (unsigned i = 0; i < count; i++)
-		deliverers[i] = deliverer_start(&options);
-	for (unsigned i = 0; i < count; i++) {
-		int of_one = deliverer_join(deliverers[i]);
-
-		status = of_one ? of_one : status;
-	}
-	return status;
-}
-
-/* Opens the database and runs `count` workers to their end; with webhooks, deliverers. */
-static int workers_run(struct work *work, const struct webhook_options *webhooks, unsigned count)
+/* Opens the database and runs `count` workers to their end. */
+static int workers_run(struct work *work, unsigned count)
 {
 	static struct stop      stop; /* the signal thread outlives this function */
 	struct database         database;
@@ -81,7 +61,7 @@ static int workers_run(struct work *work, const struct webhook_options *webhooks
 	work->catalogue = catalogue_new();
 	past_watch(work->source, work->catalogue);
 	work->stop = &stop;
-	status = webhooks ? deliverers_join(work, webhooks, count) : workers_join(work, count);
+	status = workers_join(work, count);
 	catalogue_free(work->catalogue);
 	return database_close(&database, status);
 }
@@ -111,7 +91,8 @@ int work_run(const struct command *self, int argc, char **argv)
 	work.exec = option_text(OPTION_exec);
 	work.once = option_given(OPTION_once);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
-	status = workers_run(&work, delivers ? &webhooks : NULL, (unsigned)option_count(OPTION_workers, 1));
+	work.webhooks = delivers ? &webhooks : NULL;
+	status = workers_run(&work, (unsigned)option_count(OPTION_workers, 1));
 	vault_fini(&webhooks.vault);
 	return status;
 }
@@ -172,7 +153,7 @@ int reap_run(const struct command *self, int argc, char **argv)
 	work.dry = reaped.dry = option_given(OPTION_dry_run);
 	work.once = reaped.once = !option_given(OPTION_every);
 	work.pause_ms = option_count(OPTION_every, 1) * 1000;
-	return workers_run(&work, NULL, 1);
+	return workers_run(&work, 1);
 }
 
 /* ---- kick */

@@ -30,14 +30,13 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
-	struct watch     *watch; /* a chore of the background thread */
+	struct watch     *watch;
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
 
-	struct background     *background;
 	struct webhook_options webhooks;
 };
 
@@ -227,8 +226,7 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
-	background_close(s->background);
-	watch_free(s->watch);
+	watch_close(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -299,8 +297,7 @@ static int serve_work(struct serve *s)
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
-	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
-	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch)}, 1);
+	s->watch = watch_open(s->database.source, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -1,6 +1,5 @@
 /* level.c - see level.h. */
 #include "jobs/levels/level.h"
-#include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/txn.h"
 
@@ -27,7 +26,7 @@ enum event_type level_event(enum level from, enum level to)
 struct found {
 	uint32_t   sku_id, location_id;
 	int64_t    available, low, stamp; /* low below 0: no threshold; NO_ROW: its level has no row */
-	enum level told;
+	enum level level, told;
 };
 struct look {
 	struct found list[PAGE];
@@ -43,6 +42,7 @@ static void found_read(void *arg, const struct db_row *row)
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),
 		.available = db_int(row, 2),
+		.level = level_of(db_int(row, 2), db_int(row, 4)),
 		.told = row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE,
 		.low = db_int(row, 4),
 		.stamp = row->col[3] ? db_int(row, 5) : NO_ROW,
@@ -100,12 +100,11 @@ static void crossed_run(struct txn *t, const struct found *list, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct found *f = &list[i];
-		enum level          level = level_of(f->available, f->low);
 
 		if (f->stamp == NO_ROW)
-			values_row(&made, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level));
+			values_row(&made, V_INT(f->sku_id), V_INT(f->location_id), V_INT(f->level));
 		else
-			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(level), V_INT(f->stamp));
+			values_row(&moved, V_INT(f->sku_id), V_INT(f->location_id), V_INT(f->level), V_INT(f->stamp));
 	}
 	if (made.rows > 0) {
 		txn_run(t, LEVEL_MAKE, &(struct fill){.rows = &made});
@@ -128,11 +127,10 @@ static enum db_result crossed_tell(struct db *db, struct watch_claim *claim, con
 	enum db_result result;
 
 	for (size_t i = 0; i < count; i++) {
-		enum level level = level_of(list[i].available, list[i].low);
+		const struct found *f = &list[i];
 
-		stamp = list[i].stamp > stamp ? list[i].stamp : stamp;
-		event_level(&changes, level_event(list[i].told, level), list[i].sku_id, list[i].location_id,
-		            list[i].available, list[i].low);
+		stamp = f->stamp > stamp ? f->stamp : stamp;
+		event_level(&changes, level_event(f->told, f->level), f->sku_id, f->location_id, f->available, f->low);
 	}
 	txn_start(&t, db, claim, stamp + 1);
 	crossed_run(&t, list, count);
@@ -169,10 +167,9 @@ static enum db_result page_look(struct db *db, struct watch_claim *claim, struct
 	assert(look[0].count == look[1].count);
 	crossed = mem_alloc(PAGE * sizeof(*crossed));
 	for (size_t i = 0; i < look[1].count; i++) {
-		const struct found *a = &look[0].list[i], *b = &look[1].list[i];
-		enum level          level = level_of(b->available, b->low);
+		const struct found *b = &look[1].list[i];
 
-		if (level == level_of(a->available, a->low) && level != b->told)
+		if (b->level == look[0].list[i].level && b->level != b->told)
 			crossed[count++] = *b;
 	}
 	if (count > 0)
@@ -181,7 +178,7 @@ static enum db_result page_look(struct db *db, struct watch_claim *claim, struct
 	for (size_t i = 0; result == DB_OK && i < look[1].count; i++) {
 		const struct found *a = &look[0].list[i], *b = &look[1].list[i];
 
-		if (level_of(a->available, a->low) == level_of(b->available, b->low))
+		if (a->level == b->level)
 			spots_settle(spots, b->sku_id, b->location_id, units_left(a, b));
 	}
 	return result;
@@ -233,9 +230,8 @@ static enum db_result list_read(struct db *db, struct watch_claim *claim, enum s
 
 	do {
 		in.count = 0;
-		result = db_ask(db, name,
-		                 &(struct fill){.sku = in.sku_id, .location = in.location_id, .limit = PAGE},
-		                 listed_read, &in);
+		result = db_ask(db, name, &(struct fill){.sku = in.sku_id, .location = in.location_id, .limit = PAGE},
+		                listed_read, &in);
 		if (result == DB_OK)
 			result = db_ask(db, WATCH_KEEP, &keep, NULL, NULL);
 		if (result == DB_OK && db_changed(db) == 0)

@@ -8,13 +8,11 @@
 #include "engine/base/options.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
-#include "engine/past.h"
 #include "engine/read/census.h"
 #include "jobs/webhooks/address.h"
 #include "jobs/webhooks/hook.h"
 #include "jobs/webhooks/webhook.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,23 +33,22 @@ enum {
 };
 
 struct deliverer {
-	struct deliver options;
-	pthread_t      thread;
-	struct db     *db;
-	struct sender *sender;
-	struct feed   *feed;    /* of all hooks, so that what it has read ahead is there once */
-	int64_t        task_id; /* drawn by chance */
-	struct hook  **hooks;
-	size_t         count, max;
-	struct values  sealed;          /* secrets that do not open here, as they are kept; never none */
-	bool           claims;          /* the last claim has taken something */
-	int64_t        claims_max;      /* so many are taken the next time */
-	size_t         turn;            /* the hook that reads next */
-	struct text    body;            /* of the attempt that is being begun */
-	int64_t        leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
-	int64_t        claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
-	int64_t        since_ms; /* when the database last answered well */
-	int            status;
+	const struct work *work;
+	struct db         *db;
+	struct sender     *sender;
+	struct feed       *feed;    /* of all hooks, so that what it has read ahead is there once */
+	int64_t            task_id; /* drawn by chance */
+	struct hook      **hooks;
+	size_t             count, max;
+	struct values      sealed;          /* secrets that do not open here, as they are kept; never none */
+	bool               claims;          /* the last claim has taken something */
+	int64_t            claims_max;      /* so many are taken the next time */
+	size_t             turn;            /* the hook that reads next */
+	struct text        body;            /* of the attempt that is being begun */
+	int64_t            leased_until_ms; /* clock_ms: nothing is begun behind it, a tenth before the lease ends */
+	int64_t            claim_ms, look_ms, watch_ms, renew_ms, reread_ms, counted_ms; /* when each is due */
+	int64_t            since_ms; /* when the database last answered well */
+	int                status;
 };
 
 static bool keys_read(struct vault *v, const char *list, char *why, size_t why_size)
@@ -75,7 +72,7 @@ int webhook_options_read(struct webhook_options *o)
 	const char           *allow = option_text(OPTION_webhooks_allow);
 	bool                  ok;
 
-	*o = (struct webhook_options){.allow = {allow}, .sender = {.allow = o->allow, .allow_count = allow != NULL}};
+	*o = (struct webhook_options){.sender = {.allow = allow}};
 	if (!keys_read(&o->vault, option_text(OPTION_webhooks_key), why, sizeof(why))) {
 		say("--webhooks-key: %s", why);
 		return EXIT_CONFIG;
@@ -100,23 +97,23 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 
 	hook_ahead(h, &ahead);
 	result = db_ask(d->db, WEBHOOK_SAVE,
-	                 &(struct fill){.webhook = h->webhook.webhook_id,
-	                                .mark = h->webhook.mark,
-	                                .task = d->task_id,
-	                                .version = h->webhook.version,
-	                                .state = h->state,
-	                                .lease_s = d->options.lease_s,
-	                                .cursor = window_place(h->window),
-	                                .ahead = ahead.data,
-	                                .behind = oldest_at != TIME_NONE,
-	                                .from_at = oldest_at != TIME_NONE ? oldest_at : 0,
-	                                .status = h->last_status,
-	                                .error = *h->last_error ? h->last_error : NULL,
-	                                .failures = failing ? failing->count : 0,
-	                                .event = failing ? id : NULL,
-	                                .failing_ms = failing ? now_ms - failing->since_ms : 0,
-	                                .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
-	                 NULL, NULL);
+	                &(struct fill){.webhook = h->webhook.webhook_id,
+	                               .mark = h->webhook.mark,
+	                               .task = d->task_id,
+	                               .version = h->webhook.version,
+	                               .state = h->state,
+	                               .lease_s = d->work->lease_s,
+	                               .cursor = window_place(h->window),
+	                               .ahead = ahead.data,
+	                               .behind = oldest_at != TIME_NONE,
+	                               .from_at = oldest_at != TIME_NONE ? oldest_at : 0,
+	                               .status = h->last_status,
+	                               .error = *h->last_error ? h->last_error : NULL,
+	                               .failures = failing ? failing->count : 0,
+	                               .event = failing ? id : NULL,
+	                               .failing_ms = failing ? now_ms - failing->since_ms : 0,
+	                               .pause_ms = due_ms > now_ms ? due_ms - now_ms : 0},
+	                NULL, NULL);
 	text_fini(&ahead);
 	if (result != DB_OK)
 		return result;
@@ -129,19 +126,6 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 		          h->webhook.webhook_id, webhook_reason(h->state), h->last_status, failing ? failing->count : 0,
 		          h->last_error);
 	return DB_OK;
-}
-
-struct rows {
-	struct webhook *list;
-	size_t          count, max;
-};
-
-static void row_add(void *arg, const struct db_row *row)
-{
-	struct rows *in = arg;
-
-	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-	webhook_read(&in->list[in->count++], row);
 }
 
 /* Of a row that was claimed anew, or is another one of the same id, what was known is void. */
@@ -159,7 +143,7 @@ static enum db_result row_pass(struct deliverer *d, struct webhook *row)
 	values_row(&d->sealed, V_TEXT(row->secrets[0]));
 	row->secrets[0] = NULL; /* the list has it */
 	return db_ask(d->db, WEBHOOK_PASS,
-	               &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
+	              &(struct fill){.webhook = row->webhook_id, .mark = row->mark, .task = d->task_id}, NULL, NULL);
 }
 
 static void ahead_read(void *arg, const struct db_row *row)
@@ -169,7 +153,7 @@ static void ahead_read(void *arg, const struct db_row *row)
 
 static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 {
-	const struct vault *vault = &d->options.webhooks->vault;
+	const struct vault *vault = &d->work->webhooks->vault;
 	struct hook        *h = NULL;
 	char               *ahead = NULL;
 	enum db_result      result = DB_OK;
@@ -181,7 +165,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 		}
 	if (row->has_ahead)
 		result = db_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
-		                 ahead_read, &ahead);
+		                ahead_read, &ahead);
 	if (result == DB_OK)
 		h = hook_new(row, ahead, vault);
 	free(ahead);
@@ -194,7 +178,7 @@ static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 	return DB_OK;
 }
 
-static bool row_is_there(const struct rows *rows, const struct hook *h)
+static bool row_is_there(const struct webhooks *rows, const struct hook *h)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (is_of(h, &rows->list[i]))
@@ -205,8 +189,8 @@ static bool row_is_there(const struct rows *rows, const struct hook *h)
 /* Reads the rows of this deliverer: ends hooks whose webhook is gone, off or taken over, begins those just claimed. */
 static enum db_result rows_watch(struct deliverer *d)
 {
-	struct rows    rows = {0};
-	enum db_result result = db_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, row_add, &rows);
+	struct webhooks rows = {0};
+	enum db_result  result = db_ask(d->db, WEBHOOK_MINE, &(struct fill){.task = d->task_id}, webhook_read, &rows);
 
 	for (size_t i = 0; result == DB_OK && i < d->count; i++)
 		d->hooks[i]->left |= !row_is_there(&rows, d->hooks[i]);
@@ -225,7 +209,7 @@ static enum db_result rows_claim(struct deliverer *d)
 	enum db_result result = db_ask(
 		d->db, WEBHOOK_CLAIM,
 		&(struct fill){
-			.task = d->task_id, .lease_s = d->options.lease_s, .rows = &d->sealed, .limit = d->claims_max},
+			.task = d->task_id, .lease_s = d->work->lease_s, .rows = &d->sealed, .limit = d->claims_max},
 		NULL, NULL);
 	int64_t taken = result == DB_OK ? (int64_t)db_changed(d->db) : 0;
 
@@ -242,10 +226,10 @@ static enum db_result rows_renew(struct deliverer *d)
 {
 	int64_t        began_ms = clock_ms();
 	enum db_result result = db_ask(d->db, WEBHOOK_RENEW,
-	                                &(struct fill){.task = d->task_id, .lease_s = d->options.lease_s}, NULL, NULL);
+	                               &(struct fill){.task = d->task_id, .lease_s = d->work->lease_s}, NULL, NULL);
 
 	if (result == DB_OK)
-		d->leased_until_ms = began_ms + d->options.lease_s * 900;
+		d->leased_until_ms = began_ms + d->work->lease_s * 900;
 	return result;
 }
 
@@ -372,7 +356,7 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 {
 	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
 
-	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->options.lease_s * 1000 / 3))
+	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->work->lease_s * 1000 / 3))
 		result = rows_renew(d);
 	if (result == DB_OK && is_due(&d->claim_ms, now_ms, CLAIM_MS))
 		result = rows_claim(d);
@@ -444,9 +428,9 @@ static bool all_rest(struct deliverer *d)
 	return true;
 }
 
-static void counts_leave(struct deliverer *d, bool at_once)
+static void counts_leave(struct deliverer *d)
 {
-	if (!d->options.inside && db_connected(d->db) && (at_once || is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS)))
+	if (!d->work->inside && db_connected(d->db) && is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS))
 		census_leave(d->db);
 }
 
@@ -463,7 +447,6 @@ static void deliverer_close(struct deliverer *d)
 	    (rows_save(d, true) != DB_OK ||
 	     db_ask(d->db, WEBHOOK_RETURN, &(struct fill){.task = d->task_id}, NULL, NULL) != DB_OK))
 		log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
-	counts_leave(d, true);
 }
 
 /* What the database said goes into the log; a worker that was to end when nothing is there gives up after a while. */
@@ -472,19 +455,18 @@ static bool trouble_judge(struct deliverer *d, enum db_result result)
 	if (result == DB_RETRY || result == DB_LOCKED)
 		return false;
 	log_event(LOG_WARN, "job_failed", "job=deliver why=%s", db_error(d->db));
-	if (!d->options.once || clock_ms() - d->since_ms < UNAVAILABLE_MS)
+	if (!d->work->once || clock_ms() - d->since_ms < UNAVAILABLE_MS)
 		return false;
 	say("the database does not answer: %s", db_error(d->db));
 	d->status = db_connected(d->db) ? EXIT_TROUBLE : EXIT_UNAVAILABLE;
 	return true;
 }
 
-static void *deliverer_main(void *arg)
+static void deliverer_loop(struct deliverer *d)
 {
-	struct deliverer *d = arg;
-	int64_t           again_ms = 0; /* clock_ms: the database is not asked before */
+	int64_t again_ms = 0; /* clock_ms: the database is not asked before */
 
-	while (!db_other_schema(d->db) && !stop_wait(d->options.stop, 0)) {
+	while (!db_other_schema(d->db) && !stop_wait(d->work->stop, 0)) {
 		enum db_result result = DB_AWAY;
 
 		if (clock_ms() >= again_ms) {
@@ -496,55 +478,36 @@ static void *deliverer_main(void *arg)
 				break;
 		}
 		turn_send(d, result);
-		counts_leave(d, false);
-		if (d->options.once && result == DB_OK && !d->claims && all_rest(d))
+		counts_leave(d);
+		if (d->work->once && result == DB_OK && !d->claims && all_rest(d))
 			break;
 	}
-	deliverer_close(d);
-	if (db_other_schema(d->db)) {
-		stop_now(d->options.stop); /* nor can the others work any more */
-		d->status = EXIT_UNAVAILABLE;
-	}
-	return NULL;
 }
 
-struct deliverer *deliverer_start(const struct deliver *options)
+int deliver_run(struct db *db, const struct work *work)
 {
-	struct deliverer *d = mem_alloc(sizeof(*d));
-	int               error;
+	struct deliverer d = {.work = work,
+	                      .db = db,
+	                      .sender = sender_new(&work->webhooks->sender),
+	                      .feed = feed_new(work->catalogue),
+	                      .claims_max = CLAIMS,
+	                      .since_ms = clock_ms()};
 
-	d->options = *options;
-	d->db = db_new(options->source);
-	d->sender = sender_new(&options->webhooks->sender);
-	d->feed = feed_new(options->catalogue);
-	d->claims_max = CLAIMS;
-	values_row(&d->sealed, V_TEXT(""));
-	random_bytes(&d->task_id, sizeof(d->task_id));
-	d->task_id &= INT64_MAX;
-	d->since_ms = clock_ms();
-	error = pthread_create(&d->thread, NULL, deliverer_main, d);
-	assert(error == 0);
-	return d;
-}
-
-int deliverer_join(struct deliverer *d)
-{
-	int status;
-
-	pthread_join(d->thread, NULL);
-	status = d->status;
-	sender_free(d->sender);
-	for (size_t i = 0; i < d->count; i++) {
-		d->hooks[i]->flying = 0; /* what was broken off */
-		hook_free(d->hooks[i]);
+	values_row(&d.sealed, V_TEXT(""));
+	random_bytes(&d.task_id, sizeof(d.task_id));
+	d.task_id &= INT64_MAX;
+	deliverer_loop(&d);
+	deliverer_close(&d);
+	sender_free(d.sender);
+	for (size_t i = 0; i < d.count; i++) {
+		d.hooks[i]->flying = 0; /* what was broken off */
+		hook_free(d.hooks[i]);
 	}
-	free(d->hooks);
-	for (size_t i = 1; i < d->sealed.count; i++)
-		free((char *)(uintptr_t)d->sealed.list[i].bytes);
-	values_fini(&d->sealed);
-	feed_free(d->feed);
-	text_fini(&d->body);
-	db_free(d->db);
-	free(d);
-	return status;
+	free(d.hooks);
+	for (size_t i = 1; i < d.sealed.count; i++)
+		free((char *)(uintptr_t)d.sealed.list[i].bytes);
+	values_fini(&d.sealed);
+	feed_free(d.feed);
+	text_fini(&d.body);
+	return d.status;
 }

@@ -1,4 +1,4 @@
-/* deliver.h - a deliverer: a thread with a connection of its own that brings events to webhooks until it is stopped.
+/* deliver.h - a deliverer: a worker (work.h) that brings events to webhooks until it is stopped.
  *
  * A webhook is served by one deliverer at a time, in whichever process: the row is claimed for a lease, which is
  * renewed while the deliverer lives, and names it in every write. One deliverer serves many webhooks at once, over one
@@ -7,9 +7,7 @@
 #ifndef DELIVER_H
 #define DELIVER_H
 
-#include "engine/catalogue.h"
-#include "engine/db/source.h"
-#include "jobs/stop.h"
+#include "jobs/settings.h"
 #include "jobs/webhooks/sender.h"
 #include "jobs/webhooks/vault.h"
 
@@ -17,23 +15,12 @@
 struct webhook_options {
 	struct vault          vault;
 	struct sender_options sender;
-	const char           *allow[1];
 };
-/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. `o` stays where it is. */
+/* --webhooks-key and --webhooks-allow. EXIT_DONE, or EXIT_CONFIG after saying why. */
 int webhook_options_read(struct webhook_options *o) MUST_CHECK;
 
-struct deliver {
-	struct source                *source;
-	struct catalogue             *catalogue;
-	const struct webhook_options *webhooks;
-	int64_t                       lease_s;
-	bool                          once;   /* the deliverer ends when nothing can be delivered now */
-	bool                          inside; /* of a service, which tells the counters of its process itself */
-	struct stop                  *stop;
-};
-struct deliverer;
-/* `options` is copied. After a stop what is under way may end for a moment. */
-struct deliverer *deliverer_start(const struct deliver *options);
-int               deliverer_join(struct deliverer *d); /* returns the exit status */
+/* Delivers on the caller's thread, over a connection of its own. After a stop what is under way may end for a moment.
+ * Returns the exit status. */
+int deliver_run(struct db *db, const struct work *work);
 
 #endif

@@ -17,8 +17,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 86400 };
-enum { HEAD_TYPE, HEAD_ID, HEAD_TIMESTAMP, HEAD_SIGNATURE, HEADS };
+enum { TIMEOUT_MS = 15000, ANSWER_MAX = 64 << 10, KEPT_S = 60, KEPT_MAX = 256, RETRY_AFTER_MAX_S = 86400, HEADS = 4 };
 
 struct transfer {
 	struct sender    *sender;
@@ -62,19 +61,11 @@ static bool scheme_is(const char *url, const char *scheme)
 	return strncasecmp(url, scheme, len) == 0 && url[len] != '/';
 }
 
-static bool part_is_there(CURLU *u, CURLUPart part)
-{
-	char *text = NULL;
-	bool  is = curl_url_get(u, part, &text, 0) == CURLUE_OK && text;
-
-	curl_free(text);
-	return is;
-}
-
 /* What is wrong with a URL by itself; NULL: nothing, and `u` holds it. */
 static const char *url_flaw(CURLU *u, const char *url, bool *plain)
 {
 	size_t len = strlen(url);
+	char  *host = NULL;
 
 	*plain = scheme_is(url, "http://");
 	if (!*plain && !scheme_is(url, "https://"))
@@ -86,8 +77,10 @@ static const char *url_flaw(CURLU *u, const char *url, bool *plain)
 			return "must be of printable ASCII without space and backslash";
 	if (strchr(url, '#'))
 		return "must have no fragment";
-	if (curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK || !part_is_there(u, CURLUPART_HOST))
+	if (curl_url_set(u, CURLUPART_URL, url, 0) != CURLUE_OK ||
+	    curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK)
 		return "must be a URL with a host";
+	curl_free(host);
 	len = strcspn(url, ":") + strlen("://");
 	if (memchr(url + len, '@', strcspn(url + len, "/?")))
 		return "must have no user";
@@ -115,13 +108,12 @@ static const char *host_flaw(CURLU *u, const struct address_ranges *allowed, boo
 	return flaw;
 }
 
-static void ranges_read(struct address_ranges *to, const char *const *allow, size_t count)
+static void ranges_read(struct address_ranges *to, const char *allow)
 {
 	char why[200];
 
-	for (size_t i = 0; i < count; i++)
-		if (!address_ranges_add(to, allow[i], why, sizeof(why)))
-			assert(!"a range that was not looked at");
+	if (allow && !address_ranges_add(to, allow, why, sizeof(why)))
+		assert(!"ranges that were not looked at");
 }
 
 static CURLU *url_new(void)
@@ -141,7 +133,7 @@ bool webhook_url_valid(const char *url, const struct sender_options *o, const ch
 	bool                      plain;
 	const char               *flaw;
 
-	ranges_read(&allowed, o->allow, o->allow_count);
+	ranges_read(&allowed, o->allow);
 	*why = url_flaw(u, url, &plain);
 	if (!*why && plain && !allowed.count)
 		*why = "must begin with https://, as --webhooks-allow names nothing";
@@ -209,18 +201,7 @@ static size_t body_came(char *data, size_t one, size_t n, void *arg)
 
 /* ---- transfers */
 
-static void answer_options(struct transfer *t)
-{
-	SET(t->easy, CURLOPT_TIMEOUT_MS, (long)t->sender->options.timeout_ms);
-	SET(t->easy, CURLOPT_HEADERFUNCTION, head_came);
-	SET(t->easy, CURLOPT_HEADERDATA, t);
-	SET(t->easy, CURLOPT_WRITEFUNCTION, body_came);
-	SET(t->easy, CURLOPT_WRITEDATA, t);
-	SET(t->easy, CURLOPT_ERRORBUFFER, t->error);
-	SET(t->easy, CURLOPT_FOLLOWLOCATION, 0L);
-}
-
-static void connection_options(struct transfer *t)
+static void transfer_options(struct transfer *t)
 {
 	SET(t->easy, CURLOPT_OPENSOCKETFUNCTION, socket_open);
 	SET(t->easy, CURLOPT_OPENSOCKETDATA, t);
@@ -231,6 +212,13 @@ static void connection_options(struct transfer *t)
 	SET(t->easy, CURLOPT_PROXY, ""); /* not of the environment either: a proxy would hide the address */
 	SET(t->easy, CURLOPT_NOSIGNAL, 1L);
 	SET(t->easy, CURLOPT_QUICK_EXIT, 1L);
+	SET(t->easy, CURLOPT_TIMEOUT_MS, (long)t->sender->options.timeout_ms);
+	SET(t->easy, CURLOPT_HEADERFUNCTION, head_came);
+	SET(t->easy, CURLOPT_HEADERDATA, t);
+	SET(t->easy, CURLOPT_WRITEFUNCTION, body_came);
+	SET(t->easy, CURLOPT_WRITEDATA, t);
+	SET(t->easy, CURLOPT_ERRORBUFFER, t->error);
+	SET(t->easy, CURLOPT_FOLLOWLOCATION, 0L);
 }
 
 static void tls_options(struct transfer *t)
@@ -261,8 +249,7 @@ static void transfer_reset(struct transfer *t)
 	SET(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(t->easy, CURLOPT_POST, 1L);
 	SET(t->easy, CURLOPT_USERAGENT, "holdfast/" HOLDFAST_VERSION);
-	answer_options(t);
-	connection_options(t);
+	transfer_options(t);
 	tls_options(t);
 }
 
@@ -307,24 +294,18 @@ static struct curl_slist *list_of(struct curl_slist *list, size_t count)
 /* False: the secrets are none. */
 static bool heads_write(struct transfer *t, const struct post *p)
 {
-	static const char type[] = "Content-Type: application/json";
-	size_t            at[HEADS] = {0};
-	int64_t           now = time(NULL);
+	int64_t now = time(NULL);
+	char   *line;
 
 	text_reset(&t->heads);
-	text_bytes(&t->heads, type, sizeof(type));
-	at[HEAD_ID] = t->heads.len;
-	text_format(&t->heads, "webhook-id: %s", p->id);
-	text_char(&t->heads, '\0');
-	at[HEAD_TIMESTAMP] = t->heads.len;
-	text_format(&t->heads, "webhook-timestamp: %lld", (long long)now);
-	text_char(&t->heads, '\0');
-	at[HEAD_SIGNATURE] = t->heads.len;
-	text_add(&t->heads, "webhook-signature: ");
+	text_format(&t->heads,
+	            "Content-Type: application/json%cwebhook-id: %s%cwebhook-timestamp: %lld%cwebhook-signature: ",
+	            '\0', p->id, '\0', (long long)now, '\0');
 	if (!signature_write(&t->heads, p->secrets, p->id, now, p->body, p->len))
 		return false;
-	for (int i = 0; i < HEADS; i++)
-		t->head[i].data = t->heads.data + at[i];
+	line = t->heads.data;
+	for (int i = 0; i < HEADS; i++, line += strlen(line) + 1)
+		t->head[i].data = line;
 	return true;
 }
 
@@ -494,10 +475,10 @@ static void curl_start(void)
 		mem_end();
 }
 
-void sender_allow(struct sender *s, const char *const *allow, size_t count)
+void sender_allow(struct sender *s, const char *allow)
 {
 	address_ranges_fini(&s->allowed);
-	ranges_read(&s->allowed, allow, count);
+	ranges_read(&s->allowed, allow);
 }
 
 struct sender *sender_new(const struct sender_options *o)
@@ -509,7 +490,7 @@ struct sender *sender_new(const struct sender_options *o)
 	s->options = *o;
 	if (!o->timeout_ms)
 		s->options.timeout_ms = TIMEOUT_MS;
-	sender_allow(s, o->allow, o->allow_count);
+	sender_allow(s, o->allow);
 	s->multi = curl_multi_init();
 	if (!s->multi || curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)KEPT_MAX) != CURLM_OK)
 		mem_end();

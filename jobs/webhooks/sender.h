@@ -13,9 +13,8 @@
 struct sender;
 
 struct sender_options {
-	const char *const *allow; /* ranges that address_ranges_add takes; one that it does not take is a bug */
-	size_t             allow_count;
-	int                timeout_ms; /* for an answer, from the beginning of the attempt; 0: 15 s */
+	const char *allow;      /* ranges that address_ranges_add takes, or else it is a bug; NULL: none */
+	int         timeout_ms; /* for an answer, from the beginning of the attempt; 0: 15 s */
 	/* Of tests alone. */
 	const char        *ca_file; /* who is trusted, PEM; NULL: SSL_CERT_FILE of the environment, or the system's */
 	const char *const *resolve; /* "HOST:PORT:ADDRESS" .. NULL: read at each post, before any other resolver */
@@ -48,7 +47,7 @@ void           sender_post(struct sender *s, const struct post *p);
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max);
 size_t sender_busy(const struct sender *s); /* attempts whose end was not told yet */
 /* What is allowed from now on, on kept connections too. */
-void sender_allow(struct sender *s, const char *const *allow, size_t count);
+void sender_allow(struct sender *s, const char *allow);
 
 enum { WEBHOOK_URL_MAX = 2000 };
 /* Whether a webhook may have this URL: printable ASCII, https, or http where anything is allowed, a host, no user and

@@ -6,7 +6,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PREFIX "whsec_"

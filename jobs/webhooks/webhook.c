@@ -57,8 +57,13 @@ static unsigned parallel_read(const struct db_row *row, unsigned column)
 }
 
 /* The columns in the order of {webhook_columns}. */
-void webhook_read(struct webhook *w, const struct db_row *row)
+void webhook_read(void *webhooks, const struct db_row *row)
 {
+	struct webhooks *in = webhooks;
+	struct webhook  *w;
+
+	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
+	w = &in->list[in->count++];
 	*w = (struct webhook){.url = mem_copy(row->col[1]),
 	                      .types = mem_copy(row->col[2]),
 	                      .from_oldest = db_int(row, 3) != 0,
@@ -86,35 +91,22 @@ void webhook_read(struct webhook *w, const struct db_row *row)
 
 /* ---- reading */
 
-struct listing {
-	struct webhook *list;
-	size_t          count, max;
-};
-
-static void listed_read(void *arg, const struct db_row *row)
-{
-	struct listing *in = arg;
-
-	assert(in->count < in->max);
-	webhook_read(&in->list[in->count++], row);
-}
-
 enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhook *out, enum outcome *outcome)
 {
-	struct listing in = {out, 0, 1};
-	enum db_result result;
+	struct webhooks in = {out, 0, 1};
+	enum db_result  result;
 
 	webhook_fini(out);
-	result = db_ask(db, WEBHOOK_FIND, &(struct fill){.webhook = webhook_id}, listed_read, &in);
+	result = db_ask(db, WEBHOOK_FIND, &(struct fill){.webhook = webhook_id}, webhook_read, &in);
 	*outcome = in.count ? OUTCOME_OK : NO_WEBHOOK;
 	return result;
 }
 
 enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max, size_t *count)
 {
-	struct listing in = {list, 0, max};
-	enum db_result result =
-		db_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, listed_read, &in);
+	struct webhooks in = {list, 0, max};
+	enum db_result  result =
+		db_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, webhook_read, &in);
 
 	*count = in.count;
 	return result;
@@ -230,12 +222,12 @@ enum db_result webhook_enable(struct db *db, struct catalogue *c, const char *we
 		result = place_choose(db, c, out, from, &place, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = db_ask(db, WEBHOOK_ENABLE,
-		                 &(struct fill){.webhook = webhook_id,
-		                                .mark = out->mark,
-		                                .moves = place != NULL,
-		                                .cursor = place,
-		                                .skip = skip},
-		                 NULL, NULL);
+		                &(struct fill){.webhook = webhook_id,
+		                               .mark = out->mark,
+		                               .moves = place != NULL,
+		                               .cursor = place,
+		                               .skip = skip},
+		                NULL, NULL);
 	free(place);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = webhook_find(db, webhook_id, out, outcome);
@@ -252,7 +244,7 @@ enum db_result webhook_rotate(struct db *db, const struct vault *v, const char *
 		return result;
 	vault_seal(v, webhook_id, secret, &kept);
 	result = db_ask(db, WEBHOOK_ROTATE,
-	                 &(struct fill){.webhook = webhook_id, .mark = out->mark, .secret = kept.data}, NULL, NULL);
+	                &(struct fill){.webhook = webhook_id, .mark = out->mark, .secret = kept.data}, NULL, NULL);
 	secret_free(kept.data);
 	if (result == DB_OK && db_changed(db) == 0)
 		return DB_RETRY; /* it is another one by now, or gone */

@@ -48,8 +48,13 @@ struct webhook {
 	int64_t            failing_ms, retry_ms; /* how long it was tried, and how long from now to the next try */
 };
 void webhook_fini(struct webhook *w);
-/* A row of a statement that selects {webhook_columns}; `w` is overwritten. */
-void webhook_read(struct webhook *w, const struct db_row *row);
+struct webhooks {
+	struct webhook *list;
+	size_t          count, max;
+};
+/* For db_ask of a statement that selects {webhook_columns}: adds a row to the struct webhooks, whose list is the
+ * caller's, and grows where it is full. */
+void webhook_read(void *webhooks, const struct db_row *row);
 
 /* asked: id, url, types, from_oldest, parallel. *outcome: OUTCOME_OK (made with `secret`), OUTCOME_REPLAYED,
  * WEBHOOK_ID_REUSED or EVENTS_OFF. `out` has the row after the first two. */

@@ -152,19 +152,14 @@ static void pages_pass(struct window *w)
 		w->newest = NULL;
 }
 
-static size_t lines_bytes(size_t lines)
-{
-	return lines * sizeof(struct line);
-}
-
 static size_t event_bytes(const struct feed_event *e)
 {
 	size_t bytes = sizeof(struct window_event) + sizeof(*e) + e->units_count * sizeof(*e->units);
 
 	if (e->reservation)
-		bytes += sizeof(*e->reservation) + lines_bytes(e->reservation->lines_count);
+		bytes += sizeof(*e->reservation) + e->reservation->lines_count * sizeof(struct line);
 	if (e->movement)
-		bytes += sizeof(*e->movement) + lines_bytes(e->movement->lines_count);
+		bytes += sizeof(*e->movement) + e->movement->lines_count * sizeof(struct line);
 	return bytes;
 }
 

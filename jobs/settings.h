@@ -1,0 +1,28 @@
+/* settings.h - what the workers of a process are asked to do: workers, reapers and deliverers. */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include "jobs/stop.h"
+#include "jobs/task.h"
+
+enum { WORKERS_MAX = 64 }; /* workers of a process; each runs one program at a time */
+
+struct work {
+	struct source                *source;
+	struct catalogue             *catalogue;
+	enum task_kind                kind;     /* TASK_NO_KIND: a reaper, or a deliverer */
+	const struct webhook_options *webhooks; /* a deliverer's; NULL: it is none */
+	int64_t                       batch, lease_s, pause_ms, stale_s;
+	unsigned                      attempts_max;
+	const char                   *exec;   /* the program that settles; NULL: orders are completed without one */
+	bool                          once;   /* the worker ends when nothing is ready */
+	bool                          dry;    /* a reaper only says which orders it would free */
+	bool                          inside; /* a worker of a service, which tells its counters itself */
+	struct stop                  *stop;
+	/* A reaper's report of each task, and with NULL of the end of a pass, on the worker's thread. NULL: the log has
+	 * it. */
+	void (*reaped)(void *arg, const struct task *task, int64_t orders);
+	void *reaped_arg;
+};
+
+#endif
