@@ -30,13 +30,14 @@ struct serve {
 	struct database   database;
 	struct engine    *engine;
 	struct jobs      *jobs;
-	struct watch     *watch;
+	struct watch     *watch; /* a chore of the background thread */
 	struct keys      *keys; /* NULL: without keys */
 	struct tls       *tls;  /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
 
+	struct background     *background;
 	struct webhook_options webhooks;
 };
 
@@ -226,7 +227,8 @@ static void work_close(struct serve *s)
 	error = pthread_create(&thread, NULL, end_anyway, &closing);
 	assert(error == 0);
 	jobs_close(s->jobs);
-	watch_close(s->watch);
+	background_close(s->background);
+	watch_free(s->watch);
 	engine_close(s->engine);
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
@@ -297,7 +299,8 @@ static int serve_work(struct serve *s)
 	if (option_given(OPTION_jobs))
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
-	s->watch = watch_open(s->database.source, engine_catalogue(s->engine), option_given(OPTION_stock_changed));
+	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
+	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch)}, 1);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -11,22 +11,18 @@
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
-#include "engine/db/writer.h"
 #include "engine/log/feed.h"
 #include "engine/log/touched.h"
 #include "jobs/levels/level.h"
-#include "jobs/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* LOOK_MS: between two looks. CONFLICT_MS, FAILED_MS: after a turn that failed. REST_MS: while the log is off, and
- * while somebody else watches. STOCK_MS: between two events of the same sku. A wish is renewed at a third of its time,
- * a lease too. TOUCHED_MAX: more skus are put in order before the time. */
+/* LOOK_MS: between two looks. REST_MS: while the log is off, and while somebody else watches. STOCK_MS: between two
+ * events of the same sku. A wish is renewed at a third of its time, a lease too. TOUCHED_MAX: more skus are put in
+ * order before the time. */
 enum {
 	LOOK_MS = 1000,
-	CONFLICT_MS = 10,
-	FAILED_MS = 500,
 	REST_MS = 1000,
 	LEASE_S = 5,
 	WISH_S = 9,
@@ -37,9 +33,7 @@ enum {
 };
 
 struct watch {
-	struct stop        stop;
-	pthread_t          thread;
-	struct db         *db;
+	struct db         *db; /* of the turn */
 	struct feed       *feed; /* says whether there is something to read */
 	bool               wants_stock;
 	struct watch_claim claim;
@@ -183,12 +177,12 @@ static enum db_result claim_keep(struct watch *w)
 {
 	bool           saves = w->unsaved && is_settled(w);
 	enum db_result result = db_ask(w->db, WATCH_KEEP,
-	                               &(struct fill){.task = w->claim.task_id,
-	                                              .fence = w->claim.fence,
-	                                              .lease_s = LEASE_S,
-	                                              .place = saves ? w->place : NULL,
-	                                              .looked = is_looked(w) && !w->more},
-	                               NULL, NULL);
+	                                &(struct fill){.task = w->claim.task_id,
+	                                               .fence = w->claim.fence,
+	                                               .lease_s = LEASE_S,
+	                                               .place = saves ? w->place : NULL,
+	                                               .looked = is_looked(w) && !w->more},
+	                                NULL, NULL);
 
 	if (result != DB_OK)
 		return result;
@@ -272,18 +266,21 @@ static enum db_result look(struct watch *w, bool *rests)
 	if (result == DB_OK && w->claim.fence && w->spots.pending > 0)
 		result = levels_look(w->db, &w->claim, &w->spots);
 	counter_add(COUNT_LEVELS, w->claim.told - told);
-	if (result == DB_OK && w->claim.fence && w->stock_wanted && w->skus.count > 0 && is_due(&w->stock_ms, STOCK_MS))
+	if (result == DB_OK && w->claim.fence && w->stock_wanted && w->skus.count > 0 &&
+	    is_due(&w->stock_ms, STOCK_MS))
 		result = stock_tell(w);
 	return result;
 }
 
 /* ---- turns */
 
-static enum db_result watch_turn(struct watch *w, int64_t *pause_ms)
+static enum db_result watch_turn(void *arg, struct db *db, int64_t *pause_ms)
 {
+	struct watch  *w = arg;
 	bool           rests = false;
 	enum db_result result = DB_OK;
 
+	w->db = db;
 	*pause_ms = LOOK_MS;
 	if (w->wants_stock && is_due(&w->wish_ms, WISH_S * 1000 / 3))
 		result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
@@ -301,59 +298,36 @@ static enum db_result watch_turn(struct watch *w, int64_t *pause_ms)
 }
 
 /* Another service may watch at once. */
-static void watch_leave(struct watch *w)
-{
-	struct fill fill = {.task = w->claim.task_id, .fence = w->claim.fence};
-
-	if (w->claim.fence && db_connected(w->db) && db_ask(w->db, WATCH_LEAVE, &fill, NULL, NULL) != DB_OK)
-		log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(w->db));
-	writer_leave(w->db);
-}
-
-static void *watch_main(void *arg)
+static void watch_leave(void *arg, struct db *db)
 {
 	struct watch *w = arg;
-	int64_t       pause_ms = 0;
-	bool          failed = false; /* the last turn did, and the log says so */
+	struct fill   fill = {.task = w->claim.task_id, .fence = w->claim.fence};
 
-	while (!db_other_schema(w->db) && !stop_wait(&w->stop, pause_ms)) {
-		enum db_result result = DB_AWAY;
-
-		if (db_connected(w->db) || db_connect(w->db))
-			result = watch_turn(w, &pause_ms);
-		if (result != DB_OK && result != DB_RETRY && result != DB_LOCKED && !failed)
-			log_event(LOG_WARN, "job_failed", "worker=levels why=\"%s\"", db_error(w->db));
-		failed = result != DB_OK;
-		if (failed)
-			pause_ms = result == DB_RETRY ? CONFLICT_MS : FAILED_MS;
-	}
-	watch_leave(w);
-	return NULL;
+	if (w->claim.fence && db_connected(db) && db_ask(db, WATCH_LEAVE, &fill, NULL, NULL) != DB_OK)
+		log_event(LOG_DEBUG, "levels_left", "why=\"%s\"", db_error(db));
 }
 
-struct watch *watch_open(struct source *source, struct catalogue *c, bool wants_stock)
+struct watch *watch_new(struct catalogue *c, bool wants_stock)
 {
 	struct watch *w = mem_alloc(sizeof(*w));
-	int           error;
 
-	stop_init(&w->stop);
-	w->db = db_new(source);
 	w->feed = feed_new(c);
 	w->wants_stock = wants_stock;
 	w->claim.lease_s = LEASE_S;
 	random_bytes(&w->claim.task_id, sizeof(w->claim.task_id));
 	w->claim.task_id &= INT64_MAX;
-	error = pthread_create(&w->thread, NULL, watch_main, w);
-	assert(error == 0);
 	return w;
 }
 
-void watch_close(struct watch *w)
+struct chore watch_chore(struct watch *w)
 {
-	stop_now(&w->stop);
-	pthread_join(w->thread, NULL);
-	db_free(w->db);
-	stop_fini(&w->stop);
+	return (struct chore){"levels", watch_turn, watch_leave, w};
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
 	claim_forget(w);
 	feed_free(w->feed);
 	free(w->skus.list);
