@@ -226,14 +226,14 @@ static void read_types(struct json_reader *in, struct webhook_call *call)
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_code(in, "types", i, element, ID_MAX, &word, &len);
 		snprintf(name, sizeof(name), "types[%zu]", i);
-		if (!in->failed && !event_type_find(word))
+		if (!in->failed && !event_type_find(word, len))
 			json_refuse(in, name, "is no type of event");
 		else
-			filter.wanted[event_type_find(word)] = true;
+			filter.wanted[event_type_find(word, len)] = true;
 	}
 	for (int t = 1; t < EVENT_TYPES; t++)
 		if (filter.wanted[t])
-			text_format(&list, "%s%s", list.len ? "," : "", event_type_name((enum event_type)t));
+			text_format(&list, "%s%s", list.len ? "," : "", event_trait((enum event_type)t)->word);
 	call->asked.types = mem_copy(list.data);
 	text_fini(&list);
 }

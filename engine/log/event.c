@@ -403,7 +403,7 @@ union subject {
 /* Reads a record from behind its type up to its lines, its level or its units. */
 static void get_head(struct in *in, struct feed_event *e, union subject *subject)
 {
-	enum event_about about = event_type_about(e->type);
+	enum event_about about = event_trait(e->type)->about;
 	uint64_t         cause;
 
 	e->by_key = get_small(in);
@@ -425,7 +425,7 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 {
 	size_t count;
 
-	switch (event_type_about(e->type)) {
+	switch (event_trait(e->type)->about) {
 	case RESERVATION:
 		e->reservation = get_lines(in, subject, sizeof(subject->reservation), &count);
 		e->reservation->lines_count = count;
@@ -520,7 +520,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		if (in.light) {
 			passed.type = type;
 			get_head(&in, &passed, &subject);
-			skip_subject(&in, event_type_about(type));
+			skip_subject(&in, event_trait(type)->about);
 			continue;
 		}
 		e = mem_alloc(sizeof(*e));
@@ -556,8 +556,8 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		enum moves       moves;
 
 		e.type = (enum event_type)get_small(&in);
-		about = event_type_about(e.type);
-		moves = event_type_moves(e.type);
+		about = event_trait(e.type)->about;
+		moves = event_trait(e.type)->moves;
 		get_head(&in, &e, &subject);
 		if (moves == RETAKES)
 			moves = in.caused ? TAKES : NO_MOVE;

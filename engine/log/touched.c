@@ -22,7 +22,7 @@ static void line_heard(void *arg, const struct event_touch *t)
 	if (t->sku_id)
 		l->ear->each(l->ear->arg, t);
 	else
-		values_row(event_type_about(t->type) == MOVEMENT ? &l->movements : &l->orders,
+		values_row(event_trait(t->type)->about == MOVEMENT ? &l->movements : &l->orders,
 		           V_BYTES(t->id, t->id_len));
 }
 

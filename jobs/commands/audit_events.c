@@ -255,16 +255,16 @@ static bool is_part(const struct events_audit *a, const struct feed_event *e)
 
 static const char *step_is_wrong(const struct subject *s, const struct feed_event *e, bool born, uint64_t lines)
 {
-	int state = (int)e->reservation->state;
+	const struct event_trait *is = event_trait(e->type);
+	int                       state = (int)e->reservation->state;
 
-	if (!event_type_enters(e->type, e->reservation->state))
+	if (!(is->to >> state & 1))
 		return "an event is not of its state";
 	if (!s->type)
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!event_type_leaves(e->type, (enum reservation_state)s->state) ||
-	    (e->type == EVENT_SPLIT && state != s->state))
+	if (!(is->from >> s->state & 1) || (e->type == EVENT_SPLIT && state != s->state))
 		return "an event is missing or comes out of order";
 	if (e->type != EVENT_SPLIT && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
@@ -289,10 +289,10 @@ static void doubt_judge(struct events_audit *a, struct subject *s);
  */
 static void event_fold(struct events_audit *a, const struct feed_event *e)
 {
-	bool            is_movement = event_type_about(e->type) == MOVEMENT;
+	bool            is_movement = event_trait(e->type)->about == MOVEMENT;
 	struct subject *s;
 
-	if (!is_movement && event_type_about(e->type) != RESERVATION)
+	if (!is_movement && event_trait(e->type)->about != RESERVATION)
 		return;
 	s = subject(a, is_movement ? e->movement->movement_id : e->reservation->order_id, is_movement, !a->looks_again);
 	if (!s || (a->looks_again && !s->doubt))
