@@ -91,15 +91,20 @@ static void put_head(struct text *to, const struct event_head *head)
 	}
 }
 
-static void put_lines(struct text *to, const struct line *lines, size_t count, size_t told, bool granted)
+/* The units that lines have. GRANTED leaves lines of 0 out; MOVED tells them: a count that found what was expected. */
+enum units { ASKED, GRANTED, MOVED };
+
+/* `told` of the lines are to be told, as many of them as a record keeps. */
+static void put_lines(struct text *to, const struct line *lines, size_t count, size_t told, enum units units)
 {
+	told = told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told;
 	put(to, told);
 	for (size_t i = 0; i < count && told > 0; i++) {
-		if (granted && lines[i].granted == 0)
+		if (units == GRANTED && lines[i].granted == 0)
 			continue;
 		put(to, sku_id(lines[i].sku));
 		put(to, lines[i].location->location_id);
-		put_signed(to, granted ? lines[i].granted : lines[i].qty);
+		put_signed(to, units == ASKED ? lines[i].qty : lines[i].granted);
 		told--;
 	}
 }
@@ -136,7 +141,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	put_string_if(to, r->last_error);
 	put_string_if(to, r->reference);
 	put_string_if(to, r->replaced_by);
-	put_lines(to, lines, count, told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told, granted);
+	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
 void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
@@ -155,24 +160,17 @@ void event_entered(struct text *to, const struct event_head *head, const struct 
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
                     const struct line *lines, size_t count)
 {
-	bool cut = count > EVENT_LINES_MAX;
-
 	put_head(to, head);
 	put_string(to, m->movement_id);
 	put(to, m->kind);
-	put(to,
-	    (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) | (cut ? M_CUT : 0));
+	put(to, (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) |
+	                (count > EVENT_LINES_MAX ? M_CUT : 0));
 	put_time(to, m->created_at);
 	if (made_by)
 		put(to, made_by);
 	put_string_if(to, m->reason);
 	put_string_if(to, m->reference);
-	put(to, cut ? EVENT_LINES_MAX : count);
-	for (size_t i = 0; i < count && i < EVENT_LINES_MAX; i++) {
-		put(to, sku_id(lines[i].sku));
-		put(to, lines[i].location->location_id);
-		put_signed(to, lines[i].granted); /* 0, too: a count that found what was expected */
-	}
+	put_lines(to, lines, count, count, MOVED);
 }
 
 void event_level(struct text *to, enum event_type type, uint32_t sku_id, uint32_t location_id, int64_t available,

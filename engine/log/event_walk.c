@@ -5,28 +5,12 @@
  * too. The walk ends at the first row that the first look did not know. */
 #include "engine/log/event_walk.h"
 #include "engine/base/memory.h"
-#include "engine/db/db.h"
-#include "engine/log/feed_merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BATCH_ROWS = 256, PAGE_ROWS = 64 * BATCH_ROWS, PAGE_BYTES = 4 << 20 };
-
-struct event_walk {
-	struct db          *db;
-	struct catalogue   *catalogue; /* names of numbers, made up: only the numbers matter */
-	struct feed_start   start;     /* of the next page */
-	struct feed_place   look;      /* the last row of each writer, as the look saw it */
-	bool                overtaken;
-	int64_t             passed;
-	struct event_walked row;
-	size_t              events_max;
-	struct values       skus, locations;
-	void (*each)(void *arg, const struct event_walked *row);
-	void *arg;
-};
 
 struct event_walk *event_walk_new(struct db *db, void (*each)(void *arg, const struct event_walked *row), void *arg)
 {
@@ -90,17 +74,16 @@ static void numbers_name(struct event_walk *w)
 	}
 }
 
-static void row_decode(struct event_walk *w, const struct feed_row *r)
+static void row_decode(struct event_walk *w, const struct event_row *r)
 {
-	const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-	bool                   whole;
+	bool whole;
 
 	do {
 		numbers_name(w);
 		row_clear(w);
 		values_reset(&w->skus);
 		values_reset(&w->locations);
-		whole = event_decode(w->catalogue, &raw, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
+		whole = event_decode(w->catalogue, r, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
 		                     &w->locations);
 	} while (whole && w->skus.rows + w->locations.rows > 0);
 	if (whole)
@@ -151,8 +134,8 @@ static bool gap_pass(struct event_walk *w, struct feed_merge *m)
 /* Walks over the rows of a page. false: nothing comes behind it. */
 static bool rows_walk(struct event_walk *w, struct feed_merge *m)
 {
-	const struct feed_row *r = NULL;
-	size_t                 bytes = 0;
+	const struct event_row *r = NULL;
+	size_t                  bytes = 0;
 
 	while (m->taken < PAGE_ROWS && bytes < PAGE_BYTES && (r = feed_merge_take(m))) {
 		if (!row_begin(w, r->writer_id, r->event_no, r->stamp))
@@ -203,14 +186,4 @@ enum db_result event_walk(struct event_walk *w)
 	while (result == DB_OK && more)
 		result = page_walk(w, &more);
 	return result;
-}
-
-int64_t event_walk_passed(const struct event_walk *w)
-{
-	return w->passed;
-}
-
-bool event_walk_overtaken(const struct event_walk *w)
-{
-	return w->overtaken;
 }

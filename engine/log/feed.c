@@ -34,9 +34,8 @@ struct feed {
 	} * keys;
 	size_t keys_count, keys_max;
 	struct seen {
-		bool    there;
-		int64_t writers, events, numbers, era;
-	} seen; /* by feed_look */
+		int64_t there, writers, events, numbers, era; /* there: 1; 0: not yet */
+	} seen;                                               /* by feed_look */
 };
 
 /* One call of feed_read. */
@@ -155,24 +154,23 @@ static bool is_full(const struct look *l)
 }
 
 /* How many changes of a row were passed by an earlier page. */
-static uint32_t row_begun(const struct feed_place *begin, const struct feed_row *r)
+static uint32_t row_begun(const struct feed_place *begin, const struct event_row *r)
 {
 	return r->writer_id == begin->part_writer && r->event_no == begin->writers[r->writer].event_no + 1 ? begin->part
 	                                                                                                   : 0;
 }
 
 /* Adds the wanted events of a row, as many as have room. */
-static void row_pass(struct look *l, const struct feed_row *r)
+static void row_pass(struct look *l, const struct event_row *r)
 {
-	struct feed_page      *p = l->page;
-	struct feed_step       step = {r->writer, r->event_no, r->stamp, 0, 0};
-	const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-	struct feed_event    **list = NULL;
-	size_t                 count = 0, max = 0;
-	uint32_t               begun = row_begun(&p->begin, r), passed = begun;
-	bool                   whole;
+	struct feed_page   *p = l->page;
+	struct feed_step    step = {r->writer, r->event_no, r->stamp, 0, 0};
+	struct feed_event **list = NULL;
+	size_t              count = 0, max = 0;
+	uint32_t            begun = row_begun(&p->begin, r), passed = begun;
+	bool                whole;
 
-	whole = event_decode(l->feed->catalogue, &raw, l->filter, &list, &count, &max, &l->skus, &l->locations);
+	whole = event_decode(l->feed->catalogue, r, l->filter, &list, &count, &max, &l->skus, &l->locations);
 	for (size_t i = 0; i < count; i++) {
 		bool damaged = l->asked && list[i]->nameless;
 		bool wanted = list[i]->place >= begun && !damaged;
@@ -199,7 +197,7 @@ static void row_pass(struct look *l, const struct feed_row *r)
 
 static void page_fill(struct look *l)
 {
-	const struct feed_row *row;
+	const struct event_row *row;
 
 	while (!is_full(l) && (row = feed_merge_take(&l->merge)))
 		row_pass(l, row);
@@ -387,7 +385,7 @@ enum db_result feed_read(struct feed *f, struct db *db, const char *after, const
 
 static void seen_read(void *arg, const struct db_row *row)
 {
-	*(struct seen *)arg = (struct seen){true, db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
+	*(struct seen *)arg = (struct seen){1, db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
 }
 
 enum db_result feed_look(struct feed *f, struct db *db, bool *news)
@@ -395,11 +393,8 @@ enum db_result feed_look(struct feed *f, struct db *db, bool *news)
 	struct seen    now = {0};
 	enum db_result result = db_ask(db, FEED_LOOK, NULL, seen_read, &now);
 
-	*news = false;
-	if (result != DB_OK)
-		return result;
-	*news = !f->seen.there || now.writers != f->seen.writers || now.events != f->seen.events ||
-	        now.numbers != f->seen.numbers || now.era != f->seen.era;
-	f->seen = now;
-	return DB_OK;
+	*news = result == DB_OK && memcmp(&now, &f->seen, sizeof(now)) != 0;
+	if (result == DB_OK)
+		f->seen = now;
+	return result;
 }

@@ -29,7 +29,7 @@ struct feed_source {
 	int64_t  found; /* its stamp; -1: no such row */
 	bool     seeks; /* its place is looked for by a bisection, between .. */
 	uint64_t low, high;
-	struct feed_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
+	struct event_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
 	size_t   first, count, max;
 	size_t   chunk;       /* so many were asked for the last time */
 	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
@@ -89,22 +89,17 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 
 /* ---- stamps of rows */
 
-static int source_order(const void *a, const void *b)
-{
-	uint32_t one = *(const uint32_t *)a, two = ((const struct feed_source *)b)->writer_id;
-
-	return (one > two) - (one < two);
-}
-
 static struct feed_source *source_find(const struct feed_merge *m, uint32_t writer_id)
 {
-	return m->count ? bsearch(&writer_id, m->sources, m->count, sizeof(*m->sources), source_order) : NULL;
+	const struct feed_writer *w = feed_place_find(&m->place, writer_id);
+
+	return w ? &m->sources[w - m->place.writers] : NULL;
 }
 
-static struct feed_row *stamp_add(struct feed_source *s, int64_t stamp)
+static struct event_row *stamp_add(struct feed_source *s, int64_t stamp)
 {
 	s->stamps = mem_reach(s->stamps, s->count, &s->max, sizeof(*s->stamps));
-	s->stamps[s->count] = (struct feed_row){.writer_id = s->writer_id, .event_no = s->next++, .stamp = stamp};
+	s->stamps[s->count] = (struct event_row){.writer_id = s->writer_id, .event_no = s->next++, .stamp = stamp};
 	return &s->stamps[s->count++];
 }
 
@@ -127,12 +122,11 @@ static void stamp_read(void *arg, const struct db_row *row)
 	stamp_add(s, stamp);
 }
 
-static void row_fill(struct feed_row *r, const struct db_row *row)
+static void row_fill(struct event_row *r, const struct db_row *row)
 {
 	r->at = time_parse(row->col[2]);
 	r->len = row->len[3];
-	r->changes = mem_alloc(r->len + 1);
-	memcpy(r->changes, row->col[3], r->len);
+	r->changes = memcpy(mem_alloc(r->len + 1), row->col[3], r->len);
 }
 
 /* A whole row of a range. */
@@ -460,7 +454,7 @@ static struct feed_source *merge_next(struct feed_merge *m)
 	return best;
 }
 
-static bool row_is(const struct feed_row *r, uint32_t writer_id, uint64_t event_no)
+static bool row_is(const struct event_row *r, uint32_t writer_id, uint64_t event_no)
 {
 	return r->event_no == event_no && r->writer_id == writer_id;
 }
@@ -470,7 +464,7 @@ static void row_read(void *arg, const struct db_row *row)
 	struct feed_merge *m = arg;
 
 	for (size_t i = m->taken; i < m->rows.count; i++) {
-		struct feed_row *r = &m->rows.list[i];
+		struct event_row *r = &m->rows.list[i];
 
 		if (!r->changes && row_is(r, (uint32_t)db_int(row, 0), (uint64_t)db_int(row, 1)))
 			row_fill(r, row);
@@ -478,10 +472,10 @@ static void row_read(void *arg, const struct db_row *row)
 }
 
 /* A row that was read before, if it is the same. */
-static bool row_of(struct feed_rows *kept, struct feed_row *r)
+static bool row_of(struct feed_rows *kept, struct event_row *r)
 {
 	for (size_t i = 0; i < kept->count; i++) {
-		struct feed_row *k = &kept->list[i];
+		struct event_row *k = &kept->list[i];
 
 		if (row_is(k, r->writer_id, r->event_no) && k->stamp == r->stamp && k->changes) {
 			r->at = k->at;
@@ -547,10 +541,15 @@ static void rows_fetch(struct feed_merge *m)
 
 /* ---- the call */
 
+static void changes_free(const struct event_row *rows, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		free((void *)rows[i].changes);
+}
+
 void feed_rows_fini(struct feed_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		free(rows->list[i].changes);
+	changes_free(rows->list, 0, rows->count);
 	free(rows->list);
 	*rows = (struct feed_rows){0};
 }
@@ -601,7 +600,7 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 		places_check(m, &start->place);
 }
 
-const struct feed_row *feed_merge_take(struct feed_merge *m)
+const struct event_row *feed_merge_take(struct feed_merge *m)
 {
 	if (m->taken == m->rows.count)
 		rows_fetch(m);
@@ -630,16 +629,16 @@ void feed_merge_fini(struct feed_merge *m, size_t again)
 	size_t from = m->taken - again;
 
 	feed_rows_fini(m->kept);
-	for (size_t i = 0; i < from; i++)
-		free(m->rows.list[i].changes);
+	changes_free(m->rows.list, 0, from);
 	if (m->rows.count > from)
 		memmove(m->rows.list, m->rows.list + from, (m->rows.count - from) * sizeof(*m->rows.list));
 	m->rows.count -= from;
 	*m->kept = m->rows;
 	for (size_t i = 0; i < m->count; i++) {
-		for (size_t n = m->sources[i].first; n < m->sources[i].count; n++)
-			free(m->sources[i].stamps[n].changes);
-		free(m->sources[i].stamps);
+		struct feed_source *s = &m->sources[i];
+
+		changes_free(s->stamps, s->first, s->count);
+		free(s->stamps);
 	}
 	free(m->sources);
 	values_fini(&m->pairs);

@@ -40,7 +40,6 @@ struct group {
 };
 
 struct follower {
-	struct shared *shared;
 	size_t         waiting_max;
 	pthread_t      thread;
 	struct queue   queue;
@@ -64,11 +63,13 @@ static bool group_is_at(const struct group *g, const char *after)
 	return !g->after == !after && (!after || strcmp(g->after, after) == 0);
 }
 
-static void group_put(struct follower *f, struct group *g, struct op *op)
+/* Puts the reader at `place` into the list of the group. */
+static void group_put(struct follower *f, struct group *g, struct op **place, struct op *op)
 {
-	op->next = NULL;
-	*g->last = op;
-	g->last = &op->next;
+	op->next = *place;
+	*place = op;
+	if (!op->next)
+		g->last = &op->next;
 	g->count++;
 	atomic_fetch_add(&f->waiting, g->waits);
 }
@@ -98,20 +99,12 @@ static struct group *group_new(struct follower *f, const char *after)
 	return g;
 }
 
-/* The place in the list of groups. */
-static struct group **group_place(struct follower *f, const struct group *g)
+static void group_unlink(struct follower *f, struct group *g)
 {
 	struct group **place = &f->groups;
 
 	while (*place != g)
 		place = &(*place)->next;
-	return place;
-}
-
-static void group_unlink(struct follower *f, struct group *g)
-{
-	struct group **place = group_place(f, g);
-
 	*place = g->next;
 	if (!g->next)
 		f->last = place;
@@ -138,7 +131,7 @@ static void join(struct follower *f, struct op *op)
 		g = group_new(f, asks->after);
 	free(asks->after); /* ten thousand cursors are one */
 	asks->after = NULL;
-	group_put(f, g, op);
+	group_put(f, g, g->last, op);
 }
 
 /* ---- answers */
@@ -311,12 +304,7 @@ static void groups_merge(struct follower *f, struct group *g, struct group *from
 
 		while (*place && (*place)->arrived_ms <= op->arrived_ms)
 			place = &(*place)->next;
-		op->next = *place;
-		if (!op->next)
-			g->last = &op->next;
-		*place = op;
-		g->count++;
-		atomic_fetch_add(&f->waiting, g->waits);
+		group_put(f, g, place, op);
 	}
 	group_free(f, from);
 }
@@ -361,8 +349,8 @@ static void page_tell(struct follower *f, struct group *g, const struct feed_pag
 
 	group_tell(f, g, t);
 	free(g->after);
-	g->after = mem_copy(telling_end(t));
-	if (!telling_more(t))
+	g->after = mem_copy(t->cursor);
+	if (!t->more)
 		group_wait(f, g);
 	else if (g->count == 0)
 		group_free(f, g);
@@ -429,21 +417,13 @@ static void look(struct follower *f)
 
 /* ---- the thread */
 
-static bool is_due(const struct follower *f)
-{
-	for (const struct group *g = f->groups; g; g = g->next)
-		if (g->due)
-			return true;
-	return false;
-}
-
 /* How long there is nothing to do unless somebody comes. */
 static int pause_ms(const struct follower *f)
 {
 	int64_t now_ms = clock_ms(), until_ms = now_ms + IDLE_MS;
 
 	if (f->groups)
-		until_ms = is_due(f) && f->again_ms < f->look_ms ? f->again_ms : f->look_ms;
+		until_ms = group_next(f) && f->again_ms < f->look_ms ? f->again_ms : f->look_ms;
 	if (f->told.first && f->slice_ms < until_ms)
 		until_ms = f->slice_ms;
 	return until_ms > now_ms ? (int)(until_ms - now_ms) : 0;
@@ -493,7 +473,6 @@ struct follower *follow_open(struct shared *shared, size_t waiting_max)
 	struct follower *f = mem_alloc(sizeof(*f));
 	int              error;
 
-	f->shared = shared;
 	f->waiting_max = waiting_max;
 	f->db = db_new(shared->source);
 	db_silence_set(f->db, QUIET_S);

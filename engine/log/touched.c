@@ -28,17 +28,14 @@ static void line_heard(void *arg, const struct event_touch *t)
 
 static void rows_read(struct look *l, struct feed_place *place, struct touched *out)
 {
-	const struct feed_row *r;
-	size_t                 rows = 0, bytes = 0;
+	const struct event_row *r;
+	size_t                  bytes = 0;
 
-	while (rows < ROWS_MAX && bytes < BYTES_MAX && (r = feed_merge_take(&l->merge))) {
-		const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-
-		if (!event_touches(&raw, line_heard, l))
+	while (l->merge.taken < ROWS_MAX && bytes < BYTES_MAX && (r = feed_merge_take(&l->merge))) {
+		if (!event_touches(r, line_heard, l))
 			feed_damaged(r->writer_id, r->event_no);
 		feed_place_pass(place, r->writer, r->event_no, r->stamp, 0);
 		out->stamp = r->stamp > out->stamp ? r->stamp : out->stamp;
-		rows++;
 		bytes += r->len;
 	}
 }
