@@ -317,26 +317,13 @@ static bool request_opened(struct request *r, struct op *first, void (*answer)(s
 	return false;
 }
 
-static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
-{
-	if (!request_opened(r, first, answer))
-		return;
-	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
-		waiting_join(r);
-	else
-		request_busy(r, first, true);
-}
-
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
 {
 	r->ops = mem_alloc(sizeof(*r->ops));
 	r->ops[0] = op;
 	r->ops_count = 1;
-	if (!query_end(r))
-		return;
-	r->ops_left = 1;
-	op->next = NULL;
-	request_begin(r, op, answer);
+	if (query_end(r))
+		request_start_batch(r, answer);
 }
 
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
@@ -371,7 +358,14 @@ static struct op *request_list(struct request *r)
 
 void request_start_batch(struct request *r, void (*answer)(struct request *r))
 {
-	request_begin(r, request_list(r), answer);
+	struct op *first = request_list(r);
+
+	if (!request_opened(r, first, answer))
+		return;
+	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
+		waiting_join(r);
+	else
+		request_busy(r, first, true);
 }
 
 void request_start_each(struct request *r, void (*answer)(struct request *r))
