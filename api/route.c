@@ -17,9 +17,11 @@
 static const struct {
 	const char *method, *path;
 	void (*handler)(struct request *r);
-	enum callers callers;
+	const struct job_kind *job; /* instead of a handler */
+	enum callers           callers;
 } routes[] = {
-#define X(method, path, handler, callers) {#method, path, handler, callers},
+#define X(method, path, handler, callers) {#method, path, handler, NULL, callers},
+#define JOB(method, path, job, callers)   {#method, path, NULL, &job, callers},
 #include "api/routes.def"
 #undef X
 };
@@ -155,6 +157,10 @@ void route_dispatch(struct request *r)
 		return; /* the answer that a path is unknown goes to callers with a key only */
 	if (r->route == ROUTE_NONE)
 		no_such_call(r, path);
-	else if (read_codes(r, codes) && read_query(r, query))
+	else if (!read_codes(r, codes) || !read_query(r, query))
+		return; /* answered */
+	else if (routes[i].job)
+		job_handle(r, routes[i].job);
+	else
 		routes[i].handler(r);
 }
