@@ -154,8 +154,7 @@ static enum db_result page_walk(struct event_walk *w, bool *more)
 	struct feed_rows  rest = {0};
 
 	*more = false;
-	feed_merge_begin(&m, w->db, &w->start, &rest, BATCH_ROWS);
-	if (m.result == DB_OK && m.outcome == OUTCOME_OK) {
+	if (feed_merge_begin(&m, w->db, &w->start, &rest, BATCH_ROWS)) {
 		feed_place_fini(&w->start.place);
 		feed_place_copy(&w->start.place, &m.place);
 		w->start.kind = FROM_PLACE;

@@ -287,11 +287,9 @@ static const char *key_name(const struct feed *f, uint32_t key_id)
 static void key_name_read(void *arg, const struct db_row *row)
 {
 	struct feed *f = arg;
-	char        *name = mem_alloc(row->len[1] + 1);
 
-	memcpy(name, row->col[1], row->len[1]);
 	f->keys = mem_reach(f->keys, f->keys_count, &f->keys_max, sizeof(*f->keys));
-	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), name};
+	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), mem_copy(row->col[1])};
 }
 
 /* A key without a name in the database, yet, has none in the page. */
@@ -339,8 +337,7 @@ static void page_read(struct look *l, const struct feed_start *start)
 {
 	struct feed_merge *m = &l->merge;
 
-	feed_merge_begin(m, l->db, start, &l->feed->kept, 0);
-	if (m->result == DB_OK && m->outcome == OUTCOME_OK) {
+	if (feed_merge_begin(m, l->db, start, &l->feed->kept, 0)) {
 		feed_place_copy(&l->page->begin, &m->place);
 		page_fill(l);
 	}

@@ -33,7 +33,6 @@ struct feed_source {
 	size_t   first, count, max;
 	size_t   chunk;       /* so many were asked for the last time */
 	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
-	bool     gap;         /* `next` is not there yet */
 	bool     ahead;       /* its stamps were asked for in the snapshot's trip */
 };
 
@@ -185,9 +184,15 @@ static void places_seek(struct feed_merge *m)
 			m->place.writers[i].event_no = m->sources[i].low;
 }
 
+/* A row that was asked for is not there yet. */
+static bool has_gap(const struct feed_source *s)
+{
+	return s->next <= s->until;
+}
+
 static bool has_more(const struct feed_source *s)
 {
-	return s->first < s->count || (s->next <= s->last && !s->gap);
+	return s->first < s->count || (s->next <= s->last && !has_gap(s));
 }
 
 /* Asks for the stamps of the next `chunk` rows, or of as many as the writer has. */
@@ -197,15 +202,6 @@ static void source_ask(struct feed_source *s, size_t chunk)
 
 	s->chunk = chunk;
 	s->until = s->next + (left < chunk ? left : chunk) - 1;
-}
-
-static void gaps_find(struct feed_merge *m)
-{
-	for (size_t i = 0; m->result == DB_OK && i < m->count; i++) {
-		struct feed_source *s = &m->sources[i];
-
-		s->gap |= s->until > 0 && s->next <= s->until;
-	}
 }
 
 /* The row at which the writer's place stands is looked for. */
@@ -240,7 +236,7 @@ static void stamps_fill(struct feed_merge *m)
 	for (size_t i = 0; empty && i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
 
-		if (s->gap || s->next > s->last || s->count - s->first > s->chunk / 2)
+		if (has_gap(s) || s->next > s->last || s->count - s->first > s->chunk / 2)
 			continue;
 		source_ask(s, s->chunk == 0                     ? m->chunk
 		              : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER
@@ -255,7 +251,6 @@ static void stamps_fill(struct feed_merge *m)
 			                   whole_read, s);
 	}
 	pairs_ask(m);
-	gaps_find(m);
 }
 
 /* ---- stamps that are asked for in the snapshot's trip */
@@ -297,7 +292,6 @@ static void ahead_read(struct feed_merge *m, const struct feed_place *from)
 		merged_expect(m);
 	result = db_answer(m->db, wanted ? stamp_read : NULL, m);
 	m->result = m->result == DB_OK ? result : m->result;
-	gaps_find(m);
 }
 
 /* ---- where the page begins */
@@ -426,7 +420,7 @@ static void places_check(struct feed_merge *m, const struct feed_place *from)
 const struct feed_writer *feed_merge_gap(const struct feed_merge *m)
 {
 	for (size_t i = 0; m->checks && i < m->count; i++)
-		if (m->sources[i].gap && m->sources[i].first == m->sources[i].count)
+		if (has_gap(&m->sources[i]) && m->sources[i].first == m->sources[i].count)
 			return &m->place.writers[i];
 	return NULL;
 }
@@ -554,16 +548,9 @@ void feed_rows_fini(struct feed_rows *rows)
 	*rows = (struct feed_rows){0};
 }
 
-static enum outcome log_judge(const struct feed_merge *m, const struct feed_place *from, uint32_t known)
-{
-	if (m->log.keep_days == 0)
-		return EVENTS_OFF;
-	return known < from->known ? CURSOR_EXPIRED : OUTCOME_OK;
-}
-
 static void place_begin(struct feed_merge *m, const struct feed_start *start, uint32_t known)
 {
-	m->outcome = log_judge(m, &start->place, known);
+	m->outcome = m->log.keep_days == 0 ? EVENTS_OFF : known < start->place.known ? CURSOR_EXPIRED : OUTCOME_OK;
 	m->place = start->place;
 	m->place.mark = m->log.mark;
 	m->place.era = m->log.era;
@@ -574,7 +561,7 @@ static void place_begin(struct feed_merge *m, const struct feed_start *start, ui
 		places_settle(m, start);
 }
 
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
                       size_t batch)
 {
 	struct feed_log before = {0};
@@ -593,11 +580,12 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 	if (m->ahead)
 		ahead_read(m, &start->place);
 	if (m->result != DB_OK || m->outcome != OUTCOME_OK)
-		return;
+		return false;
 	places_seek(m);
 	places_ask(m, &start->place);
 	if (m->result == DB_OK && !m->checks)
 		places_check(m, &start->place);
+	return m->result == DB_OK && m->outcome == OUTCOME_OK;
 }
 
 const struct event_row *feed_merge_take(struct feed_merge *m)

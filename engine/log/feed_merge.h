@@ -50,10 +50,11 @@ struct feed_merge {
 		uint64_t mark;
 	} log;
 };
-/* Opens the snapshot and finds the place. m->result and m->outcome say what came of it: OUTCOME_OK, CURSOR_EXPIRED or
- * EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a reader who takes some rows; for one
- * who takes all there are, how many are read at first. feed_merge_end follows in any case. */
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+/* Opens the snapshot and finds the place. True: rows may be taken. m->result and m->outcome say what came of it:
+ * OUTCOME_OK, CURSOR_EXPIRED or EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a
+ * reader who takes some rows; for one who takes all there are, how many are read at first. feed_merge_end follows in
+ * any case. */
+bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
                       size_t batch);
 /* The next row, which stays until feed_merge_fini; NULL: there is none, or m->result says why. */
 const struct event_row *feed_merge_take(struct feed_merge *m);

@@ -70,14 +70,13 @@ enum db_result touched_read(struct db *db, const char *after, const struct touch
 	*out = (struct touched){.batch = out->batch ? out->batch : BATCH_FIRST};
 	*outcome = BAD_CURSOR;
 	if (feed_start_read(after, &start)) {
-		feed_merge_begin(&l.merge, db, &start, &none, out->batch);
-		*outcome = l.merge.outcome;
-		if (l.merge.result == DB_OK && *outcome == OUTCOME_OK) {
+		if (feed_merge_begin(&l.merge, db, &start, &none, out->batch)) {
 			feed_place_copy(&place, &l.merge.place);
 			rows_read(&l, &place, out);
 			out->batch = l.merge.batch;
 		}
 		feed_merge_end(&l.merge);
+		*outcome = l.merge.outcome;
 		result = l.merge.result;
 		if (result == DB_OK)
 			result = lines_read(&l, db, LINES_OF_ORDERS, EVENT_HELD, &l.orders);
