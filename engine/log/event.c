@@ -109,22 +109,17 @@ static void put_lines(struct text *to, const struct line *lines, size_t count, s
 	}
 }
 
-/* A state that has no room is told as 0, which reads `unknown`: its bits would say that members follow. */
-static unsigned state_bits(enum reservation_state s)
-{
-	return s < 1 << STATE_BITS ? s : 0;
-}
-
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted)
 {
-	size_t told = 0;
+	size_t   told = 0;
+	unsigned state = r->state < 1 << STATE_BITS ? r->state : 0; /* unknown: more would be bits of members */
 
 	for (size_t i = 0; i < count; i++)
 		told += !granted || lines[i].granted > 0;
 	put_head(to, head);
 	put_string(to, r->order_id);
-	put(to, state_bits(r->state) | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
+	put(to, state | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
 	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |

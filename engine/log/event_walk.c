@@ -45,15 +45,10 @@ void event_walk_free(struct event_walk *w)
 	free(w);
 }
 
-static void log_read(void *arg, const struct db_row *row)
-{
-	*(struct event_log *)arg = (struct event_log){db_int(row, 0) != 0, db_int(row, 1), db_int(row, 2)};
-}
-
 enum db_result event_log_read(struct db *db, struct event_log *log)
 {
 	*log = (struct event_log){0};
-	return db_ask(db, WALK_LOG, NULL, log_read, log);
+	return db_ask(db, WALK_LOG, NULL, db_ints, log);
 }
 
 /* ---- rows */
@@ -108,26 +103,20 @@ static bool row_begin(struct event_walk *w, uint32_t writer_id, uint64_t event_n
 	return false;
 }
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(uint64_t *)arg = (uint64_t)db_int(row, 0);
-}
-
 /* Names the missing row that has stopped the merge, and goes behind it and those that are missing behind it. */
 static bool gap_pass(struct event_walk *w, struct feed_merge *m)
 {
 	const struct feed_writer *gap = m->result == DB_OK ? feed_merge_gap(m) : NULL;
 	struct feed_writer       *to = gap ? feed_place_find(&w->start.place, gap->writer_id) : NULL;
-	uint64_t                  there = gap ? gap->last + 1 : 0;
+	int64_t                   there = INT64_MAX;
 
 	if (!gap || !row_begin(w, to->writer_id, to->event_no + 1, 0))
 		return false;
 	w->row.trouble = "the row is missing";
 	w->each(w->arg, &w->row);
 	m->result = db_ask(w->db, WALK_BEHIND,
-	                   &(struct fill){.writer = to->writer_id, .after_id = (int64_t)to->event_no}, number_read,
-	                   &there);
-	to->event_no = there <= gap->last ? there - 1 : gap->last;
+	                   &(struct fill){.writer = to->writer_id, .after_id = (int64_t)to->event_no}, db_ints, &there);
+	to->event_no = (uint64_t)there <= gap->last ? (uint64_t)there - 1 : gap->last;
 	return true;
 }
 

@@ -9,7 +9,7 @@
 
 /* What the log says of itself. */
 struct event_log {
-	bool    on;
+	int64_t on; /* 1; 0: no events are written */
 	int64_t era;
 	int64_t since; /* every change with a later stamp has its event in the log */
 };

@@ -34,7 +34,7 @@ struct feed {
 	} * keys;
 	size_t keys_count, keys_max;
 	struct seen {
-		int64_t there, writers, events, numbers, era; /* there: 1; 0: not yet */
+		int64_t writers, events, numbers, era, there; /* there: 1; 0: not yet */
 	} seen;                                               /* by feed_look */
 };
 
@@ -316,18 +316,13 @@ static void keys_fill(struct look *l)
 
 /* ---- the call */
 
-static void durable_read(void *arg, const struct db_row *row)
-{
-	*(bool *)arg = db_int(row, 0) != 0;
-}
-
 /* Nothing is given that a crash of the database could take back: a snapshot has commits whose redo log is not on disk
  * yet. */
 static void page_keep(struct look *l)
 {
-	bool durable = false;
+	int64_t durable = 0;
 
-	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, durable_read, &durable);
+	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, db_ints, &durable);
 	if (l->result == DB_OK && !durable)
 		l->result = db_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
 }
@@ -380,15 +375,10 @@ enum db_result feed_read(struct feed *f, struct db *db, const char *after, const
 	return l.result;
 }
 
-static void seen_read(void *arg, const struct db_row *row)
-{
-	*(struct seen *)arg = (struct seen){1, db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
-}
-
 enum db_result feed_look(struct feed *f, struct db *db, bool *news)
 {
-	struct seen    now = {0};
-	enum db_result result = db_ask(db, FEED_LOOK, NULL, seen_read, &now);
+	struct seen    now = {.there = 1};
+	enum db_result result = db_ask(db, FEED_LOOK, NULL, db_ints, &now);
 
 	*news = result == DB_OK && memcmp(&now, &f->seen, sizeof(now)) != 0;
 	if (result == DB_OK)

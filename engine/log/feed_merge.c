@@ -38,12 +38,6 @@ struct feed_source {
 
 /* ---- the snapshot */
 
-static void log_read(void *arg, const struct db_row *row)
-{
-	*(struct feed_log *)arg = (struct feed_log){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
-	                                            (uint32_t)db_int(row, 2), (uint64_t)db_int(row, 3)};
-}
-
 static void writer_read(void *arg, const struct db_row *row)
 {
 	struct feed_merge *m = arg;
@@ -67,8 +61,8 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 		enum statement name;
 		void (*each)(void *arg, const struct db_row *row);
 		void *arg;
-	} steps[] = {{FEED_LOG, log_read, before}, {TXN_END, NULL, NULL},         {TXN_REPEATABLE, NULL, NULL},
-	             {FEED_SNAPSHOT, NULL, NULL},  {FEED_LOG, log_read, &m->log}, {FEED_WRITERS, writer_read, m}};
+	} steps[] = {{FEED_LOG, db_ints, before}, {TXN_END, NULL, NULL},        {TXN_REPEATABLE, NULL, NULL},
+	             {FEED_SNAPSHOT, NULL, NULL}, {FEED_LOG, db_ints, &m->log}, {FEED_WRITERS, writer_read, m}};
 	size_t sent = 0;
 
 	m->in_snapshot = true;
@@ -161,6 +155,11 @@ static void places_seek(struct feed_merge *m)
 
 			if (!s->seeks)
 				continue;
+			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
+				s->low = s->asked;
+			else if (s->asked)
+				s->high = s->asked - 1;
+			m->place.writers[i].event_no = s->low;
 			s->asked = s->low < s->high ? s->low + (s->high - s->low + 1) / 2 : 0;
 			s->found = INT64_MAX;
 			again |= s->asked > 0;
@@ -168,20 +167,7 @@ static void places_seek(struct feed_merge *m)
 				pair_add(m, s->writer_id, s->asked);
 		}
 		pairs_ask(m);
-		for (size_t i = 0; i < m->count; i++) {
-			struct feed_source *s = &m->sources[i];
-
-			if (!s->seeks)
-				continue;
-			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
-				s->low = s->asked;
-			else if (s->asked)
-				s->high = s->asked - 1;
-		}
 	}
-	for (size_t i = 0; i < m->count; i++)
-		if (m->sources[i].seeks)
-			m->place.writers[i].event_no = m->sources[i].low;
 }
 
 /* A row that was asked for is not there yet. */
@@ -356,7 +342,7 @@ static void places_settle(struct feed_merge *m, const struct feed_start *start)
 {
 	const struct feed_place *from = &start->place;
 	struct feed_place       *to = &m->place;
-	bool   ok = start->kind != FROM_PLACE || (from->mark == m->log.mark && from->era == m->log.era);
+	bool   ok = start->kind != FROM_PLACE || (from->mark == to->mark && from->era == to->era);
 	size_t named = 0;
 
 	for (size_t i = 0; i < m->count && ok; i++) {
@@ -552,8 +538,8 @@ static void place_begin(struct feed_merge *m, const struct feed_start *start, ui
 {
 	m->outcome = m->log.keep_days == 0 ? EVENTS_OFF : known < start->place.known ? CURSOR_EXPIRED : OUTCOME_OK;
 	m->place = start->place;
-	m->place.mark = m->log.mark;
-	m->place.era = m->log.era;
+	m->place.mark = (uint64_t)m->log.mark;
+	m->place.era = (uint32_t)m->log.era;
 	m->place.known = known;
 	m->place.writers = NULL;
 	m->place.count = m->place.max = 0;
@@ -576,7 +562,7 @@ bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 	snapshot_begin(m, &before, ahead.data);
 	text_fini(&ahead);
 	if (m->result == DB_OK)
-		place_begin(m, start, before.writer_last);
+		place_begin(m, start, (uint32_t)before.writer_last);
 	if (m->ahead)
 		ahead_read(m, &start->place);
 	if (m->result != DB_OK || m->outcome != OUTCOME_OK)

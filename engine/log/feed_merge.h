@@ -46,8 +46,7 @@ struct feed_merge {
 	struct values       pairs;       /* (writer_id, event_no) to ask for */
 	int64_t             merge_found; /* stamp of the row at which the merge stands; -1: no such row */
 	struct feed_log {
-		uint32_t writer_last, keep_days, era;
-		uint64_t mark;
+		int64_t writer_last, keep_days, era, mark;
 	} log;
 };
 /* Opens the snapshot and finds the place. True: rows may be taken. m->result and m->outcome say what came of it:
