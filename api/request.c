@@ -33,24 +33,21 @@ static struct request *request_cast(void *arg)
 
 /* ---- birth */
 
-/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
-static bool id_valid(const char *id)
+static bool is_printable(const char *text)
 {
-	size_t len = id ? strlen(id) : 0;
-
-	for (size_t i = 0; i < len; i++)
-		if (id[i] < ' ' || id[i] > '~')
-			return false;
-	return len > 0 && len <= 128;
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return *text == '\0';
 }
 
+/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
 static void request_name(struct request *r, const char *sent)
 {
 	static uint64_t prefix, count;
 
 	if (!prefix)
 		random_bytes(&prefix, sizeof(prefix));
-	if (id_valid(sent))
+	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
 		strcpy(r->id, sent);
 	else
 		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(prefix >> 16),
@@ -563,9 +560,8 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 
 void reply_invalid(struct request *r, const char *field, const char *detail)
 {
-	for (const char *c = field; c && *c && field; c++)
-		if (*c < ' ' || *c > '~')
-			field = NULL; /* the name of a query parameter may be anything */
+	if (field && !is_printable(field))
+		field = NULL; /* the name of a query parameter may be anything */
 	metrics_refused(&r->all->metrics, INVALID);
 	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
 }
