@@ -148,11 +148,6 @@ void feed_damaged(uint32_t writer_id, uint64_t event_no)
 
 /* ---- the page */
 
-static bool is_full(const struct look *l)
-{
-	return l->page->count == l->limit || l->bytes >= LOOKED_MAX;
-}
-
 /* How many changes of a row were passed by an earlier page. */
 static uint32_t row_begun(const struct feed_place *begin, const struct event_row *r)
 {
@@ -163,44 +158,34 @@ static uint32_t row_begun(const struct feed_place *begin, const struct event_row
 /* Adds the wanted events of a row, as many as have room. */
 static void row_pass(struct look *l, const struct event_row *r)
 {
-	struct feed_page   *p = l->page;
-	struct feed_step    step = {r->writer, r->event_no, r->stamp, 0, 0};
-	struct feed_event **list = NULL;
-	size_t              count = 0, max = 0;
-	uint32_t            begun = row_begun(&p->begin, r), passed = begun;
-	bool                whole;
+	struct feed_page *p = l->page;
+	struct feed_step  step = {r->writer, r->event_no, r->stamp, 0, 0};
+	size_t            count = p->count;
+	uint32_t          begun = row_begun(&p->begin, r), passed = begun;
+	bool              whole;
 
-	whole = event_decode(l->feed->catalogue, r, l->filter, &list, &count, &max, &l->skus, &l->locations);
-	for (size_t i = 0; i < count; i++) {
-		bool damaged = l->asked && list[i]->nameless;
-		bool wanted = list[i]->place >= begun && !damaged;
+	whole = event_decode(l->feed->catalogue, r, l->filter, &p->events, &count, &p->max, &l->skus, &l->locations);
+	for (size_t i = p->count; i < count; i++) {
+		struct feed_event *e = p->events[i];
+		bool               damaged = l->asked && e->nameless;
+		bool               wanted = e->place >= begun && !damaged;
 
 		whole &= !damaged;
 		if (wanted && p->count == l->limit)
 			step.part = passed;
 		if (!wanted || p->count == l->limit) {
-			feed_event_free(list[i]);
+			feed_event_free(e);
 			continue;
 		}
-		passed = list[i]->place + 1;
-		p->events = mem_reach(p->events, p->count, &p->max, sizeof(*p->events));
-		p->events[p->count++] = list[i];
+		passed = e->place + 1;
+		p->events[p->count++] = e;
 	}
-	free(list);
 	if (!whole)
 		feed_damaged(r->writer_id, r->event_no);
 	l->bytes += r->len;
 	step.events = p->count;
 	p->steps = mem_reach(p->steps, p->steps_count, &p->steps_max, sizeof(*p->steps));
 	p->steps[p->steps_count++] = step;
-}
-
-static void page_fill(struct look *l)
-{
-	const struct event_row *row;
-
-	while (!is_full(l) && (row = feed_merge_take(&l->merge)))
-		row_pass(l, row);
 }
 
 static bool page_ends_within(const struct feed_page *p)
@@ -330,24 +315,27 @@ static void page_keep(struct look *l)
 /* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */
 static void page_read(struct look *l, const struct feed_start *start)
 {
-	struct feed_merge *m = &l->merge;
+	struct feed_merge      *m = &l->merge;
+	struct feed_page       *p = l->page;
+	const struct event_row *row;
 
 	if (feed_merge_begin(m, l->db, start, &l->feed->kept, 0)) {
-		feed_place_copy(&l->page->begin, &m->place);
-		page_fill(l);
+		feed_place_copy(&p->begin, &m->place);
+		while (p->count < l->limit && l->bytes < LOOKED_MAX && (row = feed_merge_take(m)))
+			row_pass(l, row);
 	}
 	feed_merge_end(m);
 	l->result = m->result;
 	if (l->result != DB_OK || m->outcome != OUTCOME_OK)
 		return;
-	if (l->page->steps_count > 0)
+	if (p->steps_count > 0)
 		page_keep(l);
 	if (l->result == DB_OK)
 		codes_fill(l);
 	keys_fill(l);
-	l->page->more = page_ends_within(l->page) || feed_merge_more(m);
+	p->more = page_ends_within(p) || feed_merge_more(m);
 	if (l->result == DB_OK)
-		l->page->cursor = feed_cursor(l->page, SIZE_MAX);
+		p->cursor = feed_cursor(p, SIZE_MAX);
 }
 
 enum db_result feed_read(struct feed *f, struct db *db, const char *after, const struct event_filter *filter,

@@ -136,18 +136,14 @@ static void join(struct follower *f, struct op *op)
 
 /* ---- answers */
 
-static void tell(struct follower *f, struct op *op, enum outcome outcome, struct text_shared *page)
+/* Answers the reader at `place`. */
+static void tell(struct follower *f, struct group *g, struct op **place, enum outcome outcome, struct text_shared *page)
 {
+	struct op *op = group_take(f, g, place);
+
 	op->outcome = op_take(op) ? outcome : DATABASE_AWAY; /* otherwise nobody waits for it any more */
 	op->follow->page = page ? text_share(page) : NULL;
 	outbox_put(&f->told, op);
-}
-
-static void refuse_all(struct follower *f, struct group *g, enum outcome outcome)
-{
-	while (g->first)
-		tell(f, group_take(f, g, &g->first), outcome, NULL);
-	group_free(f, g);
 }
 
 /* Those for whom the page has nothing stay. */
@@ -157,7 +153,7 @@ static void group_tell(struct follower *f, struct group *g, struct telling *t)
 		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit, g->waits);
 
 		if (text)
-			tell(f, group_take(f, g, place), OUTCOME_OK, text);
+			tell(f, g, place, OUTCOME_OK, text);
 		else
 			place = &op->next;
 	}
@@ -201,7 +197,7 @@ static bool group_sweep(struct follower *f, struct group *g)
 		}
 		if (g->waits && !page)
 			page = telling_none(g->after);
-		tell(f, group_take(f, g, place), OUTCOME_OK, page);
+		tell(f, g, place, OUTCOME_OK, page);
 	}
 	text_leave(page);
 	if (g->count > 0)
@@ -223,16 +219,14 @@ static void longest_tell(struct follower *f)
 {
 	struct group       *longest = NULL;
 	struct text_shared *page;
-	struct op          *op;
 
 	for (struct group *g = f->groups; g; g = g->next)
 		if (g->waits && (!longest || g->first->arrived_ms < longest->first->arrived_ms))
 			longest = g;
 	assert(longest);
 	page = telling_none(longest->after);
-	op = group_take(f, longest, &longest->first);
-	op->follow->gives_way = true;
-	tell(f, op, OUTCOME_OK, page);
+	longest->first->follow->gives_way = true;
+	tell(f, longest, &longest->first, OUTCOME_OK, page);
 	text_leave(page);
 	if (longest->count == 0)
 		group_free(f, longest);
@@ -286,7 +280,7 @@ static void group_failed(struct follower *f, struct group *g, enum db_result res
 	while (*place && (lost || clock_ms() > (*place)->arrived_ms + WAIT_MS)) {
 		if (!away)
 			busy_count(BUSY_READER_FAILED, "events");
-		tell(f, group_take(f, g, place), away ? DATABASE_AWAY : BUSY, NULL);
+		tell(f, g, place, away ? DATABASE_AWAY : BUSY, NULL);
 	}
 	if (g->count > 0)
 		return;
@@ -366,12 +360,15 @@ static void group_read(struct follower *f, struct group *g)
 	f->key_id = g->first->key_id;
 	if (connected(f))
 		result = page_read(f, g, &page, &outcome);
-	if (!succeeded(f, result))
+	if (!succeeded(f, result)) {
 		group_failed(f, g, result);
-	else if (outcome != OUTCOME_OK)
-		refuse_all(f, g, outcome);
-	else
+	} else if (outcome == OUTCOME_OK) {
 		page_tell(f, g, &page);
+	} else {
+		while (g->first)
+			tell(f, g, &g->first, outcome, NULL);
+		group_free(f, g);
+	}
 	feed_page_fini(&page);
 }
 
