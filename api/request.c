@@ -585,9 +585,9 @@ void reply_refused(struct request *r, enum outcome outcome, void (*members)(stru
 }
 
 /* No handler sees this request: what came cannot be read, or there is no room for it. */
-void request_refused(struct requests *all, struct handle from, int status, const char *detail)
+void request_refused(void *requests, struct handle from, int status, const char *detail)
 {
-	struct request *r = request_born(all, from);
+	struct request *r = request_born(requests, from);
 	const char     *code = status == 413   ? "too_large"
 	                       : status == 417 ? "expectation_failed"
 	                                       : outcome_code(status == 503 ? BUSY : INVALID);
