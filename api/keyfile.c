@@ -79,11 +79,8 @@ static bool digest_read(uint8_t to[DIGEST_SIZE], const char *hex)
 {
 	if (strlen(hex) != 2 * DIGEST_SIZE || strspn(hex, "0123456789abcdefABCDEF") != 2 * DIGEST_SIZE)
 		return false;
-	for (int i = 0; i < DIGEST_SIZE; i++) {
-		const char byte[] = {hex[2 * i], hex[2 * i + 1], '\0'};
-
-		to[i] = (uint8_t)strtoul(byte, NULL, 16);
-	}
+	for (int i = 0; i < DIGEST_SIZE; i++)
+		to[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 + hex_digit(hex[2 * i + 1]));
 	return true;
 }
 

@@ -193,9 +193,7 @@ static void limit_count(struct limit *l)
 	if (l->counting)
 		return;
 	op = op_new(OP_TALLY, 0, 0);
-	op->job.run = key_count_run;
-	op->job.run_free = free;
-	op->job.arg = count_new(l);
+	op->job = (struct job){.run = key_count_run, .run_free = free, .arg = count_new(l)};
 	l->asked_ms = clock_ms();
 	l->counting = engine_start(l->engine, op, l->loop, limit_count_done, l);
 	if (!l->counting) {

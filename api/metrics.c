@@ -168,38 +168,25 @@ static void write_reservations(struct scrape *p)
 /* A number for each kind of job, by the state of the reservations that it claims. */
 static void by_kind(struct scrape *p, const int64_t *of_state, double unit)
 {
-	if (!p->census)
-		return;
 	text_format(p->to, "%s{kind=\"expire\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[HELD] / unit);
 	text_format(p->to, "%s{kind=\"settle\"," OF_DATABASE "} %.12g\n", p->name, (double)of_state[CONFIRMED] / unit);
 }
 
-static void write_ready(struct scrape *p)
-{
-	by_kind(p, p->census ? p->census->ready : NULL, 1);
-}
-
-static void write_claimed(struct scrape *p)
-{
-	by_kind(p, p->census ? p->census->claimed : NULL, 1);
-}
-
-static void write_oldest_ready(struct scrape *p)
-{
-	by_kind(p, p->census ? p->census->oldest_ready_ms : NULL, 1e3);
-}
-
-static void write_tasks_open(struct scrape *p)
-{
-	if (p->census)
-		text_format(p->to, "%s{" OF_DATABASE "} %lld\n", p->name, (long long)p->census->tasks_open);
-}
-
-static void write_oldest_lease(struct scrape *p)
-{
-	if (p->census)
-		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_lease_ms / 1e3);
-}
+/* Writes a metric of the census, by a call; nothing without a census. */
+#define COUNTED(function, write)                       \
+	static void write_##function(struct scrape *p) \
+	{                                              \
+		if (p->census)                         \
+			write;                         \
+	}
+#define ONE(format, value) text_format(p->to, "%s{" OF_DATABASE "} " format "\n", p->name, value)
+COUNTED(ready, by_kind(p, p->census->ready, 1))
+COUNTED(claimed, by_kind(p, p->census->claimed, 1))
+COUNTED(oldest_ready, by_kind(p, p->census->oldest_ready_ms, 1e3))
+COUNTED(tasks_open, ONE("%lld", (long long)p->census->tasks_open))
+COUNTED(oldest_lease, ONE("%.3f", (double)p->census->oldest_lease_ms / 1e3))
+COUNTED(oldest_event, ONE("%.3f", (double)p->census->oldest_event_ms / 1e3))
+COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
 
 static void write_undelivered_age(struct scrape *p)
 {
@@ -219,18 +206,6 @@ static void write_events_kept(struct scrape *p)
 		return;
 	text_format(p->to, "%s{kind=\"rows\"," OF_DATABASE "} %lld\n", p->name, (long long)p->census->event_rows);
 	text_format(p->to, "%s{kind=\"bytes\"," OF_DATABASE "} %lld\n", p->name, (long long)p->census->event_bytes);
-}
-
-static void write_oldest_event(struct scrape *p)
-{
-	if (p->census)
-		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->oldest_event_ms / 1e3);
-}
-
-static void write_levels_behind(struct scrape *p)
-{
-	if (p->census)
-		text_format(p->to, "%s{" OF_DATABASE "} %.3f\n", p->name, (double)p->census->levels_behind_ms / 1e3);
 }
 
 static void begin(struct scrape *p, const char *name, const char *type, const char *help)

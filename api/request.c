@@ -33,24 +33,21 @@ static struct request *request_cast(void *arg)
 
 /* ---- birth */
 
-/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
-static bool id_valid(const char *id)
+static bool is_printable(const char *text)
 {
-	size_t len = id ? strlen(id) : 0;
-
-	for (size_t i = 0; i < len; i++)
-		if (id[i] < ' ' || id[i] > '~')
-			return false;
-	return len > 0 && len <= 128;
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return *text == '\0';
 }
 
+/* A sent name is printable ASCII, at most 128 bytes; another one is replaced by ours. */
 static void request_name(struct request *r, const char *sent)
 {
 	static uint64_t prefix, count;
 
 	if (!prefix)
 		random_bytes(&prefix, sizeof(prefix));
-	if (id_valid(sent))
+	if (sent && *sent && strlen(sent) <= 128 && is_printable(sent))
 		strcpy(r->id, sent);
 	else
 		snprintf(r->id, sizeof(r->id), "%012llx-%llx", (unsigned long long)(prefix >> 16),
@@ -317,26 +314,13 @@ static bool request_opened(struct request *r, struct op *first, void (*answer)(s
 	return false;
 }
 
-static void request_begin(struct request *r, struct op *first, void (*answer)(struct request *r))
-{
-	if (!request_opened(r, first, answer))
-		return;
-	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
-		waiting_join(r);
-	else
-		request_busy(r, first, true);
-}
-
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r))
 {
 	r->ops = mem_alloc(sizeof(*r->ops));
 	r->ops[0] = op;
 	r->ops_count = 1;
-	if (!query_end(r))
-		return;
-	r->ops_left = 1;
-	op->next = NULL;
-	request_begin(r, op, answer);
+	if (query_end(r))
+		request_start_batch(r, answer);
 }
 
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
@@ -371,7 +355,14 @@ static struct op *request_list(struct request *r)
 
 void request_start_batch(struct request *r, void (*answer)(struct request *r))
 {
-	request_begin(r, request_list(r), answer);
+	struct op *first = request_list(r);
+
+	if (!request_opened(r, first, answer))
+		return;
+	if (engine_start_batch(r->all->engine, first, r->ops_left, r->all->loop, request_op_done, r))
+		waiting_join(r);
+	else
+		request_busy(r, first, true);
 }
 
 void request_start_each(struct request *r, void (*answer)(struct request *r))
@@ -569,9 +560,8 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 
 void reply_invalid(struct request *r, const char *field, const char *detail)
 {
-	for (const char *c = field; c && *c && field; c++)
-		if (*c < ' ' || *c > '~')
-			field = NULL; /* the name of a query parameter may be anything */
+	if (field && !is_printable(field))
+		field = NULL; /* the name of a query parameter may be anything */
 	metrics_refused(&r->all->metrics, INVALID);
 	reply_problem(r, 400, outcome_code(INVALID), field, detail, NULL, NULL);
 }
@@ -604,9 +594,9 @@ bool request_permits(struct request *r, enum callers callers)
 }
 
 /* No handler sees this request: what came cannot be read, or there is no room for it. */
-void request_refused(struct requests *all, struct handle from, int status, const char *detail)
+void request_refused(void *requests, struct handle from, int status, const char *detail)
 {
-	struct request *r = request_born(all, from);
+	struct request *r = request_born(requests, from);
 	const char     *code = status == 413   ? "too_large"
 	                       : status == 417 ? "expectation_failed"
 	                                       : outcome_code(status == 503 ? BUSY : INVALID);

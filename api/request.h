@@ -78,7 +78,7 @@ struct request {
 /* ---- birth, by the service. Both are answered with 4xx or 503 or by a handler, once. */
 struct request *request_new(struct requests *all, const struct asked *asked);
 /* Refuses bytes that were no request, or for which there was no room: connection_options.refused. */
-void request_refused(struct requests *all, struct handle from, int status, const char *detail);
+void request_refused(void *requests, struct handle from, int status, const char *detail);
 /* Ten times a second: answers the requests that have waited for too long. */
 void requests_tick(struct requests *all);
 /* Cuts waiting requests off from their clients; their operations come back to the loop. */

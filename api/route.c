@@ -17,9 +17,11 @@
 static const struct {
 	const char *method, *path;
 	void (*handler)(struct request *r);
-	enum callers callers;
+	const struct job_kind *job; /* instead of a handler */
+	enum callers           callers;
 } routes[] = {
-#define X(method, path, handler, callers) {#method, path, handler, callers},
+#define X(method, path, handler, callers) {#method, path, handler, NULL, callers},
+#define JOB(method, path, job, callers)   {#method, path, NULL, &job, callers},
 #include "api/routes.def"
 #undef X
 };
@@ -103,16 +105,6 @@ static bool read_codes(struct request *r, const struct path_code codes[PATH_CODE
 	return true;
 }
 
-static bool read_query(struct request *r, char *query)
-{
-	const char *wrong;
-
-	if (query_parse(&r->query, query, &wrong))
-		return true;
-	reply_invalid(r, wrong, "is not a readable query parameter");
-	return false;
-}
-
 static void no_such_call(struct request *r, const char *path)
 {
 	char             allow[64] = "";
@@ -143,6 +135,7 @@ void route_dispatch(struct request *r)
 {
 	struct path_code codes[PATH_CODES];
 	char            *path, *query;
+	const char      *wrong;
 	size_t           i = 0;
 
 	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
@@ -155,6 +148,12 @@ void route_dispatch(struct request *r)
 		return; /* the answer that a path is unknown goes to callers with a key only */
 	if (r->route == ROUTE_NONE)
 		no_such_call(r, path);
-	else if (read_codes(r, codes) && read_query(r, query))
+	else if (!read_codes(r, codes))
+		return; /* answered */
+	else if (!query_parse(&r->query, query, &wrong))
+		reply_invalid(r, wrong, "is not a readable query parameter");
+	else if (routes[i].job)
+		job_handle(r, routes[i].job);
+	else
 		routes[i].handler(r);
 }

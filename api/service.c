@@ -38,18 +38,13 @@ struct service {
 
 static void connection_asked(void *arg, const struct asked *asked)
 {
-	route_dispatch(request_new(&((struct service *)arg)->requests, asked));
-}
-
-static void connection_refused(void *arg, struct handle from, int status, const char *detail)
-{
-	request_refused(&((struct service *)arg)->requests, from, status, detail);
+	route_dispatch(request_new(arg, asked));
 }
 
 /* A client has no place: the one that waits longest gives way. */
 static void connection_crowded(void *arg)
 {
-	engine_give_way(((struct service *)arg)->requests.engine, 1);
+	engine_give_way(((struct requests *)arg)->engine, 1);
 }
 
 static void ops_started(evutil_socket_t fd, short what, void *arg)
@@ -153,9 +148,9 @@ static struct connections *connections_new(struct service *s)
 		    .http1 = {.head_max = HEAD_MAX, .body_max = options->body_max * 2},
 		    .tls = options->tls,
 		    .asked = connection_asked,
-		    .refused = connection_refused,
+		    .refused = request_refused,
 		    .crowded = connection_crowded,
-		    .arg = s,
+		    .arg = &s->requests,
         };
 
 	return connections_open(s->base, options->listen, &with);

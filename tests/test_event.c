@@ -291,7 +291,7 @@ Test(event, what_is_not_wanted_is_passed_over)
 		                       &log.locations));
 		for (size_t k = 0; k < log.count; k++) {
 			places |= 1U << log.events[k]->place;
-			cr_expect(strstr(lists[i].types, event_type_name(log.events[k]->type)));
+			cr_expect(strstr(lists[i].types, event_trait(log.events[k]->type)->word));
 			feed_event_free(log.events[k]);
 		}
 		cr_expect_eq(places, lists[i].places, "%s: %x", lists[i].types, places);
@@ -501,12 +501,12 @@ Test(event, records_are_bounded)
 Test(event, types)
 {
 	for (unsigned t = 0; t < EVENT_TYPES + 2; t++) {
-		const char *name = event_type_name((enum event_type)t);
+		const char *name = event_trait((enum event_type)t)->word;
 
-		cr_expect_eq(!name, event_type_about((enum event_type)t) == NOTHING);
-		cr_expect(!name || event_type_find(name) == (enum event_type)t);
+		cr_expect_eq(!name, event_trait((enum event_type)t)->about == NOTHING);
+		cr_expect(!name || event_type_find(name, strlen(name)) == (enum event_type)t);
 	}
-	cr_expect(event_type_find("") == 0 && event_type_find("reservation") == 0);
+	cr_expect(event_type_find("", 0) == 0 && event_type_find("reservation", 11) == 0);
 }
 
 Test(event, filter)

@@ -84,13 +84,13 @@ static void walk_fini(struct walk *w)
 /* Reads up to `most` rows. Each is the next one of its writer, and their stamps grow within the page. */
 static enum db_result page_read(struct walk *w, unsigned most, size_t batch)
 {
-	uint64_t               seen[WRITERS_MAX + 1];
-	struct feed_start      start;
-	struct feed_merge      m;
-	struct feed_place      place = {0};
-	const struct feed_row *r;
-	int64_t                last = 0;
-	unsigned               took = 0;
+	uint64_t                seen[WRITERS_MAX + 1];
+	struct feed_start       start;
+	struct feed_merge       m;
+	struct feed_place       place = {0};
+	const struct event_row *r;
+	int64_t                 last = 0;
+	unsigned                took = 0;
 
 	memcpy(seen, w->seen, sizeof(seen));
 	cr_assert(feed_start_read(w->cursor, &start));

@@ -70,7 +70,7 @@ static void wrong(struct reader *r, const struct feed_event *e, const char *what
 {
 	if (r->wrongs++ < TOLD_MAX)
 		text_format(&r->wrong, "%s: %s of %s, writer %u row %llu place %u stamp %lld\n", what,
-		            event_type_name(e->type), e->reservation ? e->reservation->order_id : "a movement",
+		            event_trait(e->type)->word, e->reservation ? e->reservation->order_id : "a movement",
 		            e->writer_id, (unsigned long long)e->event_no, e->place, (long long)e->stamp);
 }
 

@@ -499,7 +499,7 @@ Test(levels, lines_that_move_units)
 
 		event_reservation(&log.row, &(struct event_head){rows[i].type, 0, rows[i].cause, 0}, &r, lines, 2,
 		                  true);
-		cr_expect_str_eq(touched(&log), rows[i].touched, "%s", event_type_name(rows[i].type));
+		cr_expect_str_eq(touched(&log), rows[i].touched, "%s", event_trait(rows[i].type)->word);
 	}
 	events_free(&log);
 }

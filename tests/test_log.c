@@ -48,7 +48,7 @@ static void row_read(void *arg, const struct db_row *row)
 	cr_expect_eq(r.event_no, ++t->numbers[r.writer_id], "writer %u has no hole", r.writer_id);
 	cr_assert(event_decode(t->catalogue, &r, NULL, &t->events, &t->count, &t->max, &skus, &locations));
 	cr_assert_eq(skus.count + locations.count, 0);
-	if (event_type_about(t->events[before]->type) == LEVEL) {
+	if (event_trait(t->events[before]->type)->about == LEVEL) {
 		while (t->count > before)
 			feed_event_free(t->events[--t->count]);
 		return;
@@ -94,7 +94,7 @@ static void lines_add(struct text *to, const struct line *lines, size_t count)
 static void event_add(struct text *to, const struct feed_event *e)
 {
 	const char *id = e->reservation ? e->reservation->order_id : e->movement->movement_id;
-	const char *word = strchr(event_type_name(e->type), '.') + 1;
+	const char *word = strchr(event_trait(e->type)->word, '.') + 1;
 
 	if (to->len)
 		text_add(to, " | ");

@@ -46,7 +46,7 @@ forbid '\b(sprintf|strncpy|gets|atol|alloca|assert\(0\))\(' "$ours" 'use snprint
 # An option, an outcome, a metric and a call are named in one place, and the document knows them.
 while read -r path; do
 	grep -qF "  $path:" api/openapi.yaml || wrong "openapi.yaml does not know $path"
-done < <(sed -nE 's/^X\([A-Z]+, *"([^"]+)".*/\1/p' api/routes.def | sort -u)
+done < <(sed -nE 's/^(X|JOB)\([A-Z]+, *"([^"]+)".*/\2/p' api/routes.def | sort -u)
 while read -r code; do
 	[ -z "$code" ] || grep -qE "\b$code\b" api/openapi.yaml || wrong "openapi.yaml does not know the code $code"
 	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/shop.md || wrong "shop.md does not say whether to send again after $code"

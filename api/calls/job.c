@@ -3,6 +3,8 @@
 #include "api/calls/page.h"
 #include "api/request.h"
 
+#include <string.h>
+
 static void answer(struct request *r)
 {
 	struct job_call *call = r->ops[0]->job.arg;
@@ -33,15 +35,7 @@ static void start(struct request *r, const struct job_kind *kind, struct job_cal
 	request_start(r, op, answer);
 }
 
-void job_get(struct request *r, const struct job_kind *kind)
-{
-	struct job_call *call = query_end(r) ? kind->noun->make(r) : NULL;
-
-	if (call)
-		start(r, kind, call);
-}
-
-void job_post(struct request *r, const struct job_kind *kind)
+static void post(struct request *r, const struct job_kind *kind)
 {
 	struct json_reader in;
 	struct json_fault  fault;
@@ -57,7 +51,7 @@ void job_post(struct request *r, const struct job_kind *kind)
 		kind->noun->free(call);
 }
 
-void job_list(struct request *r, const struct job_kind *kind, bool (*begin)(void *call, const char *cursor))
+static void list(struct request *r, const struct job_kind *kind)
 {
 	const char      *cursor;
 	int64_t          limit;
@@ -66,10 +60,22 @@ void job_list(struct request *r, const struct job_kind *kind, bool (*begin)(void
 	if (!page_read(r, &limit, &cursor) || !query_end(r) || !(call = kind->noun->make(r)))
 		return;
 	call->limit = (size_t)limit;
-	if (begin(call, cursor)) {
+	if (kind->begin(call, cursor)) {
 		start(r, kind, call);
 	} else {
 		kind->noun->free(call);
 		reply_refused(r, BAD_CURSOR, NULL, NULL);
 	}
+}
+
+void job_handle(struct request *r, const struct job_kind *kind)
+{
+	struct job_call *call;
+
+	if (kind->begin)
+		list(r, kind);
+	else if (strcmp(r->asked->method, "POST") == 0)
+		post(r, kind);
+	else if (query_end(r) && (call = kind->noun->make(r)))
+		start(r, kind, call);
 }

@@ -14,12 +14,16 @@ struct job_noun {
 	void (*free)(void *call);
 };
 
+/* A call, by its name in routes.def. */
 struct job_kind {
 	const struct job_noun *noun;
 	void (*read)(struct json_reader *in, void *call); /* takes the members of the body; NULL: there are none */
 	/* The work, on the reader's thread. It bears repeating, as struct job of op.h says. */
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *call);
 	void (*write)(struct json_writer *w, void *call); /* puts the members of the answer */
+	/* A page of a list: makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the
+	 * cursor is not of this list. NULL: the call is about one thing. */
+	bool (*begin)(void *call, const char *cursor);
 };
 
 struct job_call {
@@ -32,11 +36,6 @@ struct job_call {
 	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most */
 };
 
-/* A call without a body. */
-void job_get(struct request *r, const struct job_kind *kind);
-void job_post(struct request *r, const struct job_kind *kind);
-/* A page of a list. `begin` makes room for limit + 1 items and reads the cursor (NULL: from the beginning); false: the
- * cursor is not of this list. */
-void job_list(struct request *r, const struct job_kind *kind, bool (*begin)(void *call, const char *cursor));
+void job_handle(struct request *r, const struct job_kind *kind);
 
 #endif

@@ -1,6 +1,5 @@
 /* tasks.c - see tasks.h. */
 #include "api/calls/tasks.h"
-#include "api/calls/job.h"
 #include "api/calls/page.h"
 #include "api/keys.h"
 #include "api/request.h"
@@ -182,12 +181,7 @@ static void read_claim(struct json_reader *in, void *arg)
 	memcpy(call->task.worker, worker, len);
 }
 
-void post_task(struct request *r)
-{
-	static const struct job_kind claim = {&noun, read_claim, run_claim, claim_write};
-
-	job_post(r, &claim);
-}
+const struct job_kind post_task = {&noun, read_claim, run_claim, claim_write, NULL};
 
 /* ---- heartbeat, return, one task */
 
@@ -207,12 +201,7 @@ static enum db_result run_heartbeat(struct db *db, struct catalogue *c, void *ar
 	return judged(call, task_heartbeat(db, call->task_id, call->lease_s, &call->answer));
 }
 
-void post_task_heartbeat(struct request *r)
-{
-	static const struct job_kind heartbeat = {&noun, read_heartbeat, run_heartbeat, one_write};
-
-	job_post(r, &heartbeat);
-}
+const struct job_kind post_task_heartbeat = {&noun, read_heartbeat, run_heartbeat, one_write, NULL};
 
 static enum db_result run_return(struct db *db, struct catalogue *c, void *arg)
 {
@@ -222,12 +211,7 @@ static enum db_result run_return(struct db *db, struct catalogue *c, void *arg)
 	return judged(call, task_return(db, c, call->task_id, &call->answer));
 }
 
-void post_task_return(struct request *r)
-{
-	static const struct job_kind back = {&noun, NULL, run_return, one_write};
-
-	job_post(r, &back);
-}
+const struct job_kind post_task_return = {&noun, NULL, run_return, one_write, NULL};
 
 static enum db_result run_read(struct db *db, struct catalogue *c, void *arg)
 {
@@ -237,12 +221,7 @@ static enum db_result run_read(struct db *db, struct catalogue *c, void *arg)
 	return judged(call, task_read(db, call->task_id, &call->answer.task));
 }
 
-void get_task(struct request *r)
-{
-	static const struct job_kind one = {&noun, NULL, run_read, one_write};
-
-	job_get(r, &one);
-}
+const struct job_kind get_task = {&noun, NULL, run_read, one_write, NULL};
 
 /* ---- complete and fail */
 
@@ -271,12 +250,7 @@ static enum db_result run_complete(struct db *db, struct catalogue *c, void *arg
 	return judged(call, task_complete(db, c, call->task_id, call->reports, call->reports_count, &call->answer));
 }
 
-void post_task_complete(struct request *r)
-{
-	static const struct job_kind complete = {&noun, read_completed, run_complete, completed_write};
-
-	job_post(r, &complete);
-}
+const struct job_kind post_task_complete = {&noun, read_completed, run_complete, completed_write, NULL};
 
 static void read_failure(struct json_reader *order, struct task_call *call)
 {
@@ -322,12 +296,7 @@ static enum db_result run_fail(struct db *db, struct catalogue *c, void *arg)
 	              task_fail(db, c, call->task_id, call->reports, call->reports_count, ATTEMPTS_MAX, &call->answer));
 }
 
-void post_task_fail(struct request *r)
-{
-	static const struct job_kind fail = {&noun, read_failures, run_fail, failed_write};
-
-	job_post(r, &fail);
-}
+const struct job_kind post_task_fail = {&noun, read_failures, run_fail, failed_write, NULL};
 
 /* ---- the list */
 
@@ -369,9 +338,4 @@ static void list_write(struct json_writer *w, void *arg)
 	page_write(w, cursor);
 }
 
-void get_tasks(struct request *r)
-{
-	static const struct job_kind list = {&noun, NULL, run_list, list_write};
-
-	job_list(r, &list, list_begin);
-}
+const struct job_kind get_tasks = {&noun, NULL, run_list, list_write, list_begin};

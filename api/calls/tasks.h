@@ -2,14 +2,9 @@
 #ifndef TASKS_H
 #define TASKS_H
 
-struct request;
+#include "api/calls/job.h"
 
-void post_task(struct request *r);
-void post_task_heartbeat(struct request *r);
-void post_task_complete(struct request *r);
-void post_task_fail(struct request *r);
-void post_task_return(struct request *r);
-void get_task(struct request *r);
-void get_tasks(struct request *r);
+extern const struct job_kind post_task, post_task_heartbeat, post_task_complete, post_task_fail, post_task_return;
+extern const struct job_kind get_task, get_tasks;
 
 #endif

@@ -1,6 +1,5 @@
 /* webhooks.c - see webhooks.h. A secret leaves the service in the answer of the call that made it, and nowhere else. */
 #include "api/calls/webhooks.h"
-#include "api/calls/job.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -127,12 +126,7 @@ static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
 	return webhook_find(db, call->webhook_id, &call->webhook, &call->job.outcome);
 }
 
-void get_webhook(struct request *r)
-{
-	static const struct job_kind one = {&noun, NULL, run_find, one_write};
-
-	job_get(r, &one);
-}
+const struct job_kind get_webhook = {&noun, NULL, run_find, one_write, NULL};
 
 static bool list_begin(void *arg, const char *cursor)
 {
@@ -173,12 +167,7 @@ static void list_write(struct json_writer *w, void *arg)
 	page_write(w, cursor);
 }
 
-void get_webhooks(struct request *r)
-{
-	static const struct job_kind list = {&noun, NULL, run_list, list_write};
-
-	job_list(r, &list, list_begin);
-}
+const struct job_kind get_webhooks = {&noun, NULL, run_list, list_write, list_begin};
 
 /* ---- delete */
 
@@ -191,12 +180,7 @@ static enum db_result run_delete(struct db *db, struct catalogue *c, void *arg)
 	return webhook_delete(db, call->webhook_id);
 }
 
-void delete_webhook(struct request *r)
-{
-	static const struct job_kind delete = {&noun, NULL, run_delete, NULL};
-
-	job_get(r, &delete);
-}
+const struct job_kind delete_webhook = {&noun, NULL, run_delete, NULL, NULL};
 
 /* ---- make */
 
@@ -226,14 +210,14 @@ static void read_types(struct json_reader *in, struct webhook_call *call)
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_code(in, "types", i, element, ID_MAX, &word, &len);
 		snprintf(name, sizeof(name), "types[%zu]", i);
-		if (!in->failed && !event_type_find(word))
+		if (!in->failed && !event_type_find(word, len))
 			json_refuse(in, name, "is no type of event");
 		else
-			filter.wanted[event_type_find(word)] = true;
+			filter.wanted[event_type_find(word, len)] = true;
 	}
 	for (int t = 1; t < EVENT_TYPES; t++)
 		if (filter.wanted[t])
-			text_format(&list, "%s%s", list.len ? "," : "", event_type_name((enum event_type)t));
+			text_format(&list, "%s%s", list.len ? "," : "", event_trait((enum event_type)t)->word);
 	call->asked.types = mem_copy(list.data);
 	text_fini(&list);
 }
@@ -269,12 +253,7 @@ static enum db_result run_make(struct db *db, struct catalogue *c, void *arg)
 	                    &call->job.outcome);
 }
 
-void post_webhook(struct request *r)
-{
-	static const struct job_kind make = {&noun, read_webhook, run_make, one_write};
-
-	job_post(r, &make);
-}
+const struct job_kind post_webhook = {&noun, read_webhook, run_make, one_write, NULL};
 
 /* ---- enable, rotate */
 
@@ -301,12 +280,7 @@ static enum db_result run_enable(struct db *db, struct catalogue *c, void *arg)
 	return webhook_enable(db, c, call->webhook_id, call->from, call->skip, &call->webhook, &call->job.outcome);
 }
 
-void post_webhook_enable(struct request *r)
-{
-	static const struct job_kind enable = {&noun, read_enable, run_enable, one_write};
-
-	job_post(r, &enable);
-}
+const struct job_kind post_webhook_enable = {&noun, read_enable, run_enable, one_write, NULL};
 
 static void read_rotate(struct json_reader *in, void *arg)
 {
@@ -323,9 +297,4 @@ static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
 	                      &call->job.outcome);
 }
 
-void post_webhook_rotate(struct request *r)
-{
-	static const struct job_kind rotate = {&noun, read_rotate, run_rotate, one_write};
-
-	job_post(r, &rotate);
-}
+const struct job_kind post_webhook_rotate = {&noun, read_rotate, run_rotate, one_write, NULL};

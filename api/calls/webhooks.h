@@ -2,13 +2,9 @@
 #ifndef WEBHOOKS_H
 #define WEBHOOKS_H
 
-struct request;
+#include "api/calls/job.h"
 
-void post_webhook(struct request *r);
-void get_webhook(struct request *r);
-void get_webhooks(struct request *r);
-void delete_webhook(struct request *r);
-void post_webhook_enable(struct request *r);
-void post_webhook_rotate(struct request *r);
+extern const struct job_kind post_webhook, get_webhook, get_webhooks, delete_webhook;
+extern const struct job_kind post_webhook_enable, post_webhook_rotate;
 
 #endif

@@ -34,3 +34,13 @@ uint64_t hash_bytes(const void *data, size_t len)
 		h = (h ^ at[i]) * 0x100000001b3u;
 	return h ^ h >> 32;
 }
+
+uint32_t hash_stable(const void *data, size_t len)
+{
+	const unsigned char *at = data;
+	uint32_t             h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ at[i]) * 16777619u;
+	return h;
+}

@@ -4,7 +4,8 @@
 
 #include "engine/base/base.h"
 
-uint64_t hash_bytes(const void *data, size_t len); /* FNV-1a, seeded once per process */
+uint64_t hash_bytes(const void *data, size_t len);  /* FNV-1a, seeded once per process */
+uint32_t hash_stable(const void *data, size_t len); /* without a seed: for what outlives the process */
 /* Random bytes from the kernel. */
 void random_bytes(void *data, size_t len);
 

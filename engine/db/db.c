@@ -554,6 +554,12 @@ int64_t db_int(const struct db_row *row, unsigned column)
 	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
 }
 
+void db_ints(void *arg, const struct db_row *row)
+{
+	for (unsigned i = 0; i < row->columns; i++)
+		((int64_t *)arg)[i] = db_int(row, i);
+}
+
 const char *db_column(const struct db_row *row, unsigned column)
 {
 	assert(column < row->columns);

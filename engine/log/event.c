@@ -91,35 +91,35 @@ static void put_head(struct text *to, const struct event_head *head)
 	}
 }
 
-static void put_lines(struct text *to, const struct line *lines, size_t count, size_t told, bool granted)
+/* The units that lines have. GRANTED leaves lines of 0 out; MOVED tells them: a count that found what was expected. */
+enum units { ASKED, GRANTED, MOVED };
+
+/* `told` of the lines are to be told, as many of them as a record keeps. */
+static void put_lines(struct text *to, const struct line *lines, size_t count, size_t told, enum units units)
 {
+	told = told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told;
 	put(to, told);
 	for (size_t i = 0; i < count && told > 0; i++) {
-		if (granted && lines[i].granted == 0)
+		if (units == GRANTED && lines[i].granted == 0)
 			continue;
 		put(to, sku_id(lines[i].sku));
 		put(to, lines[i].location->location_id);
-		put_signed(to, granted ? lines[i].granted : lines[i].qty);
+		put_signed(to, units == ASKED ? lines[i].qty : lines[i].granted);
 		told--;
 	}
-}
-
-/* A state that has no room is told as 0, which reads `unknown`: its bits would say that members follow. */
-static unsigned state_bits(enum reservation_state s)
-{
-	return s < 1 << STATE_BITS ? s : 0;
 }
 
 void event_reservation(struct text *to, const struct event_head *head, const struct reservation *r,
                        const struct line *lines, size_t count, bool granted)
 {
-	size_t told = 0;
+	size_t   told = 0;
+	unsigned state = r->state < 1 << STATE_BITS ? r->state : 0; /* unknown: more would be bits of members */
 
 	for (size_t i = 0; i < count; i++)
 		told += !granted || lines[i].granted > 0;
 	put_head(to, head);
 	put_string(to, r->order_id);
-	put(to, state_bits(r->state) | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
+	put(to, state | (r->key_id ? R_KEY : 0) | (r->attempts ? R_ATTEMPTS : 0) |
 	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
@@ -136,7 +136,7 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	put_string_if(to, r->last_error);
 	put_string_if(to, r->reference);
 	put_string_if(to, r->replaced_by);
-	put_lines(to, lines, count, told > EVENT_LINES_MAX ? EVENT_LINES_MAX : told, granted);
+	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
 void event_entered(struct text *to, const struct event_head *head, const struct reservation *r,
@@ -155,24 +155,17 @@ void event_entered(struct text *to, const struct event_head *head, const struct 
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
                     const struct line *lines, size_t count)
 {
-	bool cut = count > EVENT_LINES_MAX;
-
 	put_head(to, head);
 	put_string(to, m->movement_id);
 	put(to, m->kind);
-	put(to,
-	    (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) | (cut ? M_CUT : 0));
+	put(to, (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) |
+	                (count > EVENT_LINES_MAX ? M_CUT : 0));
 	put_time(to, m->created_at);
 	if (made_by)
 		put(to, made_by);
 	put_string_if(to, m->reason);
 	put_string_if(to, m->reference);
-	put(to, cut ? EVENT_LINES_MAX : count);
-	for (size_t i = 0; i < count && i < EVENT_LINES_MAX; i++) {
-		put(to, sku_id(lines[i].sku));
-		put(to, lines[i].location->location_id);
-		put_signed(to, lines[i].granted); /* 0, too: a count that found what was expected */
-	}
+	put_lines(to, lines, count, count, MOVED);
 }
 
 void event_level(struct text *to, enum event_type type, uint32_t sku_id, uint32_t location_id, int64_t available,
@@ -403,7 +396,7 @@ union subject {
 /* Reads a record from behind its type up to its lines, its level or its units. */
 static void get_head(struct in *in, struct feed_event *e, union subject *subject)
 {
-	enum event_about about = event_type_about(e->type);
+	enum event_about about = event_trait(e->type)->about;
 	uint64_t         cause;
 
 	e->by_key = get_small(in);
@@ -425,7 +418,7 @@ static void get_subject(struct in *in, struct feed_event *e, const union subject
 {
 	size_t count;
 
-	switch (event_type_about(e->type)) {
+	switch (event_trait(e->type)->about) {
 	case RESERVATION:
 		e->reservation = get_lines(in, subject, sizeof(subject->reservation), &count);
 		e->reservation->lines_count = count;
@@ -520,7 +513,7 @@ bool event_decode(struct catalogue *c, const struct event_row *row, const struct
 		if (in.light) {
 			passed.type = type;
 			get_head(&in, &passed, &subject);
-			skip_subject(&in, event_type_about(type));
+			skip_subject(&in, event_trait(type)->about);
 			continue;
 		}
 		e = mem_alloc(sizeof(*e));
@@ -556,8 +549,8 @@ bool event_touches(const struct event_row *row, void (*each)(void *arg, const st
 		enum moves       moves;
 
 		e.type = (enum event_type)get_small(&in);
-		about = event_type_about(e.type);
-		moves = event_type_moves(e.type);
+		about = event_trait(e.type)->about;
+		moves = event_trait(e.type)->moves;
 		get_head(&in, &e, &subject);
 		if (moves == RETAKES)
 			moves = in.caused ? TAKES : NO_MOVE;

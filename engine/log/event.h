@@ -48,8 +48,9 @@ struct event_row { /* a row of table event */
 	uint32_t    writer_id;
 	uint64_t    event_no;
 	int64_t     stamp, at; /* microseconds; ms */
-	const void *changes;
+	const void *changes;   /* NULL: not read */
 	size_t      len;
+	size_t      writer; /* the merge's (feed_merge.h): index of the writer in its place */
 };
 
 /* A record that was read; one of the subjects is there. One owner. */

@@ -62,7 +62,7 @@ static void event_write(struct text *to, const struct feed_event *e, size_t line
 	event_id(id, e);
 	json_open_object(&w, NULL);
 	json_put_string(&w, "id", id);
-	json_put_string(&w, "type", event_type_name(e->type));
+	json_put_string(&w, "type", event_trait(e->type)->word);
 	json_put_time(&w, "at", e->at);
 	if (e->by)
 		json_put_string(&w, "by", e->by);

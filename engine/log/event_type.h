@@ -14,14 +14,18 @@ enum event_type {
 #undef X
 	EVENT_TYPES
 };
-const char      *event_type_name(enum event_type t); /* NULL: no such type */
-enum event_type  event_type_find(const char *word);  /* 0: no such type */
-enum event_type  event_of_movement(enum movement_kind k); /* 0: no such kind */
-enum event_about event_type_about(enum event_type t); /* NOTHING: no such type */
-enum moves       event_type_moves(enum event_type t); /* NO_MOVE: no such type */
-bool             event_type_by_order(enum event_type t); /* its cause, where there is one, is another order */
-bool             event_type_leaves(enum event_type t, enum reservation_state s); /* s may stand before the event */
-bool             event_type_enters(enum event_type t, enum reservation_state s); /* s may stand behind it */
+/* What event_types.def says of a type. */
+struct event_trait {
+	const char      *word; /* NULL: no such type */
+	enum event_about about;
+	bool             by_order; /* its cause, where there is one, is another order */
+	enum moves       moves;
+	unsigned         from, to; /* the states that may stand before it and behind it: the bit 1 << state of each */
+};
+/* Of any number: one of no such type tells NOTHING and moves nothing. */
+const struct event_trait *event_trait(enum event_type t);
+enum event_type           event_type_find(const char *word, size_t len); /* 0: no such type */
+enum event_type           event_of_movement(enum movement_kind k);       /* 0: no such kind */
 
 /* Which types somebody wants to hear of. */
 struct event_filter {

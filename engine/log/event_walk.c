@@ -5,8 +5,6 @@
  * too. The walk ends at the first row that the first look did not know. */
 #include "engine/log/event_walk.h"
 #include "engine/base/memory.h"
-#include "engine/db/db.h"
-#include "engine/log/feed_merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,28 +12,11 @@
 
 enum { BATCH_ROWS = 256, PAGE_ROWS = 64 * BATCH_ROWS, PAGE_BYTES = 4 << 20 };
 
-struct event_walk {
-	struct db          *db;
-	struct catalogue   *catalogue; /* names of numbers, made up: only the numbers matter */
-	struct feed_start   start;     /* of the next page */
-	struct feed_place   look;      /* the last row of each writer, as the look saw it */
-	bool                overtaken;
-	int64_t             passed;
-	struct event_walked row;
-	size_t              events_max;
-	struct values       skus, locations;
-	void (*each)(void *arg, const struct event_walked *row);
-	void *arg;
-};
-
 struct event_walk *event_walk_new(struct db *db, void (*each)(void *arg, const struct event_walked *row), void *arg)
 {
 	struct event_walk *w = mem_alloc(sizeof(*w));
 
-	w->db = db;
-	w->each = each;
-	w->arg = arg;
-	w->catalogue = catalogue_new();
+	*w = (struct event_walk){.db = db, .each = each, .arg = arg, .catalogue = catalogue_new()};
 	w->start.checks = true;
 	return w;
 }
@@ -61,15 +42,10 @@ void event_walk_free(struct event_walk *w)
 	free(w);
 }
 
-static void log_read(void *arg, const struct db_row *row)
-{
-	*(struct event_log *)arg = (struct event_log){db_int(row, 0) != 0, db_int(row, 1), db_int(row, 2)};
-}
-
 enum db_result event_log_read(struct db *db, struct event_log *log)
 {
 	*log = (struct event_log){0};
-	return db_ask(db, WALK_LOG, NULL, log_read, log);
+	return db_ask(db, WALK_LOG, NULL, db_ints, log);
 }
 
 /* ---- rows */
@@ -90,17 +66,16 @@ static void numbers_name(struct event_walk *w)
 	}
 }
 
-static void row_decode(struct event_walk *w, const struct feed_row *r)
+static void row_decode(struct event_walk *w, const struct event_row *r)
 {
-	const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-	bool                   whole;
+	bool whole;
 
 	do {
 		numbers_name(w);
 		row_clear(w);
 		values_reset(&w->skus);
 		values_reset(&w->locations);
-		whole = event_decode(w->catalogue, &raw, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
+		whole = event_decode(w->catalogue, r, NULL, &w->row.events, &w->row.count, &w->events_max, &w->skus,
 		                     &w->locations);
 	} while (whole && w->skus.rows + w->locations.rows > 0);
 	if (whole)
@@ -125,34 +100,28 @@ static bool row_begin(struct event_walk *w, uint32_t writer_id, uint64_t event_n
 	return false;
 }
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(uint64_t *)arg = (uint64_t)db_int(row, 0);
-}
-
 /* Names the missing row that has stopped the merge, and goes behind it and those that are missing behind it. */
 static bool gap_pass(struct event_walk *w, struct feed_merge *m)
 {
 	const struct feed_writer *gap = m->result == DB_OK ? feed_merge_gap(m) : NULL;
 	struct feed_writer       *to = gap ? feed_place_find(&w->start.place, gap->writer_id) : NULL;
-	uint64_t                  there = gap ? gap->last + 1 : 0;
+	int64_t                   there = INT64_MAX;
 
 	if (!gap || !row_begin(w, to->writer_id, to->event_no + 1, 0))
 		return false;
 	w->row.trouble = "the row is missing";
 	w->each(w->arg, &w->row);
 	m->result = db_ask(w->db, WALK_BEHIND,
-	                   &(struct fill){.writer = to->writer_id, .after_id = (int64_t)to->event_no}, number_read,
-	                   &there);
-	to->event_no = there <= gap->last ? there - 1 : gap->last;
+	                   &(struct fill){.writer = to->writer_id, .after_id = (int64_t)to->event_no}, db_ints, &there);
+	to->event_no = (uint64_t)there <= gap->last ? (uint64_t)there - 1 : gap->last;
 	return true;
 }
 
 /* Walks over the rows of a page. false: nothing comes behind it. */
 static bool rows_walk(struct event_walk *w, struct feed_merge *m)
 {
-	const struct feed_row *r = NULL;
-	size_t                 bytes = 0;
+	const struct event_row *r = NULL;
+	size_t                  bytes = 0;
 
 	while (m->taken < PAGE_ROWS && bytes < PAGE_BYTES && (r = feed_merge_take(m))) {
 		if (!row_begin(w, r->writer_id, r->event_no, r->stamp))
@@ -171,8 +140,7 @@ static enum db_result page_walk(struct event_walk *w, bool *more)
 	struct feed_rows  rest = {0};
 
 	*more = false;
-	feed_merge_begin(&m, w->db, &w->start, &rest, BATCH_ROWS);
-	if (m.result == DB_OK && m.outcome == OUTCOME_OK) {
+	if (feed_merge_begin(&m, w->db, &w->start, &rest, BATCH_ROWS)) {
 		feed_place_fini(&w->start.place);
 		feed_place_copy(&w->start.place, &m.place);
 		w->start.kind = FROM_PLACE;
@@ -203,14 +171,4 @@ enum db_result event_walk(struct event_walk *w)
 	while (result == DB_OK && more)
 		result = page_walk(w, &more);
 	return result;
-}
-
-int64_t event_walk_passed(const struct event_walk *w)
-{
-	return w->passed;
-}
-
-bool event_walk_overtaken(const struct event_walk *w)
-{
-	return w->overtaken;
 }

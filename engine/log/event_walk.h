@@ -4,12 +4,12 @@
 #ifndef EVENT_WALK_H
 #define EVENT_WALK_H
 
-#include "engine/db/db.h"
 #include "engine/log/event.h"
+#include "engine/log/feed_merge.h"
 
 /* What the log says of itself. */
 struct event_log {
-	bool    on;
+	int64_t on; /* 1; 0: no events are written */
 	int64_t era;
 	int64_t since; /* every change with a later stamp has its event in the log */
 };
@@ -23,7 +23,22 @@ struct event_walked { /* a row */
 	struct feed_event **events;
 	size_t              count;
 };
-struct event_walk;
+struct event_walk {
+	/* Of the last event_walk: what was committed before it began with a smaller stamp was walked over. INT64_MAX:
+	 * all. */
+	int64_t passed;
+	bool    overtaken; /* rows were removed that the walk had not come to: begin anew */
+	/* private */
+	struct db          *db;
+	struct catalogue   *catalogue; /* names of numbers, made up: only the numbers matter */
+	struct feed_start   start;     /* of the next page */
+	struct feed_place   look;      /* the last row of each writer, as the look saw it */
+	struct event_walked row;
+	size_t              events_max;
+	struct values       skus, locations;
+	void (*each)(void *arg, const struct event_walked *row);
+	void *arg;
+};
 /* each: is told of every row, which lives until it returns. It asks the database for nothing. */
 struct event_walk *event_walk_new(struct db *db, void (*each)(void *arg, const struct event_walked *row), void *arg);
 void               event_walk_free(struct event_walk *w); /* NULL is fine */
@@ -31,9 +46,5 @@ void               event_walk_free(struct event_walk *w); /* NULL is fine */
 /* Looks how far the writers are, and walks on to where that look allows. At first the walk begins behind what was
  * removed. */
 enum db_result event_walk(struct event_walk *w) MUST_CHECK;
-/* Behind event_walk: what was committed before it began with a smaller stamp was walked over. INT64_MAX: all. */
-int64_t event_walk_passed(const struct event_walk *w);
-/* Rows were removed that the walk had not come to: begin anew. */
-bool event_walk_overtaken(const struct event_walk *w);
 
 #endif

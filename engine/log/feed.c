@@ -34,9 +34,8 @@ struct feed {
 	} * keys;
 	size_t keys_count, keys_max;
 	struct seen {
-		bool    there;
-		int64_t writers, events, numbers, era;
-	} seen; /* by feed_look */
+		int64_t writers, events, numbers, era, there; /* there: 1; 0: not yet */
+	} seen;                                               /* by feed_look */
 };
 
 /* One call of feed_read. */
@@ -149,60 +148,44 @@ void feed_damaged(uint32_t writer_id, uint64_t event_no)
 
 /* ---- the page */
 
-static bool is_full(const struct look *l)
-{
-	return l->page->count == l->limit || l->bytes >= LOOKED_MAX;
-}
-
 /* How many changes of a row were passed by an earlier page. */
-static uint32_t row_begun(const struct feed_place *begin, const struct feed_row *r)
+static uint32_t row_begun(const struct feed_place *begin, const struct event_row *r)
 {
 	return r->writer_id == begin->part_writer && r->event_no == begin->writers[r->writer].event_no + 1 ? begin->part
 	                                                                                                   : 0;
 }
 
 /* Adds the wanted events of a row, as many as have room. */
-static void row_pass(struct look *l, const struct feed_row *r)
+static void row_pass(struct look *l, const struct event_row *r)
 {
-	struct feed_page      *p = l->page;
-	struct feed_step       step = {r->writer, r->event_no, r->stamp, 0, 0};
-	const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-	struct feed_event    **list = NULL;
-	size_t                 count = 0, max = 0;
-	uint32_t               begun = row_begun(&p->begin, r), passed = begun;
-	bool                   whole;
+	struct feed_page *p = l->page;
+	struct feed_step  step = {r->writer, r->event_no, r->stamp, 0, 0};
+	size_t            count = p->count;
+	uint32_t          begun = row_begun(&p->begin, r), passed = begun;
+	bool              whole;
 
-	whole = event_decode(l->feed->catalogue, &raw, l->filter, &list, &count, &max, &l->skus, &l->locations);
-	for (size_t i = 0; i < count; i++) {
-		bool damaged = l->asked && list[i]->nameless;
-		bool wanted = list[i]->place >= begun && !damaged;
+	whole = event_decode(l->feed->catalogue, r, l->filter, &p->events, &count, &p->max, &l->skus, &l->locations);
+	for (size_t i = p->count; i < count; i++) {
+		struct feed_event *e = p->events[i];
+		bool               damaged = l->asked && e->nameless;
+		bool               wanted = e->place >= begun && !damaged;
 
 		whole &= !damaged;
 		if (wanted && p->count == l->limit)
 			step.part = passed;
 		if (!wanted || p->count == l->limit) {
-			feed_event_free(list[i]);
+			feed_event_free(e);
 			continue;
 		}
-		passed = list[i]->place + 1;
-		p->events = mem_reach(p->events, p->count, &p->max, sizeof(*p->events));
-		p->events[p->count++] = list[i];
+		passed = e->place + 1;
+		p->events[p->count++] = e;
 	}
-	free(list);
 	if (!whole)
 		feed_damaged(r->writer_id, r->event_no);
 	l->bytes += r->len;
 	step.events = p->count;
 	p->steps = mem_reach(p->steps, p->steps_count, &p->steps_max, sizeof(*p->steps));
 	p->steps[p->steps_count++] = step;
-}
-
-static void page_fill(struct look *l)
-{
-	const struct feed_row *row;
-
-	while (!is_full(l) && (row = feed_merge_take(&l->merge)))
-		row_pass(l, row);
 }
 
 static bool page_ends_within(const struct feed_page *p)
@@ -289,11 +272,9 @@ static const char *key_name(const struct feed *f, uint32_t key_id)
 static void key_name_read(void *arg, const struct db_row *row)
 {
 	struct feed *f = arg;
-	char        *name = mem_alloc(row->len[1] + 1);
 
-	memcpy(name, row->col[1], row->len[1]);
 	f->keys = mem_reach(f->keys, f->keys_count, &f->keys_max, sizeof(*f->keys));
-	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), name};
+	f->keys[f->keys_count++] = (struct key_name){(uint32_t)db_int(row, 0), mem_copy(row->col[1])};
 }
 
 /* A key without a name in the database, yet, has none in the page. */
@@ -320,18 +301,13 @@ static void keys_fill(struct look *l)
 
 /* ---- the call */
 
-static void durable_read(void *arg, const struct db_row *row)
-{
-	*(bool *)arg = db_int(row, 0) != 0;
-}
-
 /* Nothing is given that a crash of the database could take back: a snapshot has commits whose redo log is not on disk
  * yet. */
 static void page_keep(struct look *l)
 {
-	bool durable = false;
+	int64_t durable = 0;
 
-	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, durable_read, &durable);
+	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, db_ints, &durable);
 	if (l->result == DB_OK && !durable)
 		l->result = db_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
 }
@@ -339,25 +315,27 @@ static void page_keep(struct look *l)
 /* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */
 static void page_read(struct look *l, const struct feed_start *start)
 {
-	struct feed_merge *m = &l->merge;
+	struct feed_merge      *m = &l->merge;
+	struct feed_page       *p = l->page;
+	const struct event_row *row;
 
-	feed_merge_begin(m, l->db, start, &l->feed->kept, 0);
-	if (m->result == DB_OK && m->outcome == OUTCOME_OK) {
-		feed_place_copy(&l->page->begin, &m->place);
-		page_fill(l);
+	if (feed_merge_begin(m, l->db, start, &l->feed->kept, 0)) {
+		feed_place_copy(&p->begin, &m->place);
+		while (p->count < l->limit && l->bytes < LOOKED_MAX && (row = feed_merge_take(m)))
+			row_pass(l, row);
 	}
 	feed_merge_end(m);
 	l->result = m->result;
 	if (l->result != DB_OK || m->outcome != OUTCOME_OK)
 		return;
-	if (l->page->steps_count > 0)
+	if (p->steps_count > 0)
 		page_keep(l);
 	if (l->result == DB_OK)
 		codes_fill(l);
 	keys_fill(l);
-	l->page->more = page_ends_within(l->page) || feed_merge_more(m);
+	p->more = page_ends_within(p) || feed_merge_more(m);
 	if (l->result == DB_OK)
-		l->page->cursor = feed_cursor(l->page, SIZE_MAX);
+		p->cursor = feed_cursor(p, SIZE_MAX);
 }
 
 enum db_result feed_read(struct feed *f, struct db *db, const char *after, const struct event_filter *filter,
@@ -385,21 +363,13 @@ enum db_result feed_read(struct feed *f, struct db *db, const char *after, const
 	return l.result;
 }
 
-static void seen_read(void *arg, const struct db_row *row)
-{
-	*(struct seen *)arg = (struct seen){true, db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
-}
-
 enum db_result feed_look(struct feed *f, struct db *db, bool *news)
 {
-	struct seen    now = {0};
-	enum db_result result = db_ask(db, FEED_LOOK, NULL, seen_read, &now);
+	struct seen    now = {.there = 1};
+	enum db_result result = db_ask(db, FEED_LOOK, NULL, db_ints, &now);
 
-	*news = false;
-	if (result != DB_OK)
-		return result;
-	*news = !f->seen.there || now.writers != f->seen.writers || now.events != f->seen.events ||
-	        now.numbers != f->seen.numbers || now.era != f->seen.era;
-	f->seen = now;
-	return DB_OK;
+	*news = result == DB_OK && memcmp(&now, &f->seen, sizeof(now)) != 0;
+	if (result == DB_OK)
+		f->seen = now;
+	return result;
 }

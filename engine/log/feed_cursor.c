@@ -1,6 +1,7 @@
 /* feed_cursor.c - see feed_cursor.h. A text that was read is written again and must come out the same, so that there is
  * one text for each place. */
 #include "engine/log/feed_cursor.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
 
@@ -66,23 +67,13 @@ void feed_place_pass(struct feed_place *p, size_t at, uint64_t event_no, int64_t
 	w->check = feed_check(event_no, stamp);
 }
 
-/* FNV-1a without a seed: cursors outlive the process. */
-static uint32_t hash(const void *data, size_t len)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ ((const unsigned char *)data)[i]) * 16777619u;
-	return h;
-}
-
 uint32_t feed_check(uint64_t event_no, int64_t stamp)
 {
 	unsigned char bytes[sizeof(stamp)];
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)((uint64_t)stamp >> 8 * i);
-	return event_no == 0 ? 0 : hash(bytes, sizeof(bytes));
+	return event_no == 0 ? 0 : hash_stable(bytes, sizeof(bytes));
 }
 
 /* ---- bytes */
@@ -205,7 +196,7 @@ char *feed_place_write(const struct feed_place *p)
 	put(&bytes, p->part);
 	put(&bytes, p->part_writer);
 	writers_put(&bytes, p);
-	put_check(&bytes, hash(bytes.data, bytes.len));
+	put_check(&bytes, hash_stable(bytes.data, bytes.len));
 	text_char(&text, begins_with);
 	letters_write(&text, &bytes);
 	text_fini(&bytes);

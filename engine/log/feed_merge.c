@@ -29,21 +29,14 @@ struct feed_source {
 	int64_t  found; /* its stamp; -1: no such row */
 	bool     seeks; /* its place is looked for by a bisection, between .. */
 	uint64_t low, high;
-	struct feed_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
+	struct event_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
 	size_t   first, count, max;
 	size_t   chunk;       /* so many were asked for the last time */
 	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
-	bool     gap;         /* `next` is not there yet */
 	bool     ahead;       /* its stamps were asked for in the snapshot's trip */
 };
 
 /* ---- the snapshot */
-
-static void log_read(void *arg, const struct db_row *row)
-{
-	*(struct feed_log *)arg = (struct feed_log){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1),
-	                                            (uint32_t)db_int(row, 2), (uint64_t)db_int(row, 3)};
-}
 
 static void writer_read(void *arg, const struct db_row *row)
 {
@@ -68,8 +61,8 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 		enum statement name;
 		void (*each)(void *arg, const struct db_row *row);
 		void *arg;
-	} steps[] = {{FEED_LOG, log_read, before}, {TXN_END, NULL, NULL},         {TXN_REPEATABLE, NULL, NULL},
-	             {FEED_SNAPSHOT, NULL, NULL},  {FEED_LOG, log_read, &m->log}, {FEED_WRITERS, writer_read, m}};
+	} steps[] = {{FEED_LOG, db_ints, before}, {TXN_END, NULL, NULL},        {TXN_REPEATABLE, NULL, NULL},
+	             {FEED_SNAPSHOT, NULL, NULL}, {FEED_LOG, db_ints, &m->log}, {FEED_WRITERS, writer_read, m}};
 	size_t sent = 0;
 
 	m->in_snapshot = true;
@@ -89,22 +82,17 @@ static void snapshot_begin(struct feed_merge *m, struct feed_log *before, const 
 
 /* ---- stamps of rows */
 
-static int source_order(const void *a, const void *b)
-{
-	uint32_t one = *(const uint32_t *)a, two = ((const struct feed_source *)b)->writer_id;
-
-	return (one > two) - (one < two);
-}
-
 static struct feed_source *source_find(const struct feed_merge *m, uint32_t writer_id)
 {
-	return m->count ? bsearch(&writer_id, m->sources, m->count, sizeof(*m->sources), source_order) : NULL;
+	const struct feed_writer *w = feed_place_find(&m->place, writer_id);
+
+	return w ? &m->sources[w - m->place.writers] : NULL;
 }
 
-static struct feed_row *stamp_add(struct feed_source *s, int64_t stamp)
+static struct event_row *stamp_add(struct feed_source *s, int64_t stamp)
 {
 	s->stamps = mem_reach(s->stamps, s->count, &s->max, sizeof(*s->stamps));
-	s->stamps[s->count] = (struct feed_row){.writer_id = s->writer_id, .event_no = s->next++, .stamp = stamp};
+	s->stamps[s->count] = (struct event_row){.writer_id = s->writer_id, .event_no = s->next++, .stamp = stamp};
 	return &s->stamps[s->count++];
 }
 
@@ -127,12 +115,11 @@ static void stamp_read(void *arg, const struct db_row *row)
 	stamp_add(s, stamp);
 }
 
-static void row_fill(struct feed_row *r, const struct db_row *row)
+static void row_fill(struct event_row *r, const struct db_row *row)
 {
 	r->at = time_parse(row->col[2]);
 	r->len = row->len[3];
-	r->changes = mem_alloc(r->len + 1);
-	memcpy(r->changes, row->col[3], r->len);
+	r->changes = memcpy(mem_alloc(r->len + 1), row->col[3], r->len);
 }
 
 /* A whole row of a range. */
@@ -168,6 +155,11 @@ static void places_seek(struct feed_merge *m)
 
 			if (!s->seeks)
 				continue;
+			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
+				s->low = s->asked;
+			else if (s->asked)
+				s->high = s->asked - 1;
+			m->place.writers[i].event_no = s->low;
 			s->asked = s->low < s->high ? s->low + (s->high - s->low + 1) / 2 : 0;
 			s->found = INT64_MAX;
 			again |= s->asked > 0;
@@ -175,25 +167,18 @@ static void places_seek(struct feed_merge *m)
 				pair_add(m, s->writer_id, s->asked);
 		}
 		pairs_ask(m);
-		for (size_t i = 0; i < m->count; i++) {
-			struct feed_source *s = &m->sources[i];
-
-			if (!s->seeks)
-				continue;
-			if (s->asked && s->found < feed_place_behind(&m->place, s->writer_id))
-				s->low = s->asked;
-			else if (s->asked)
-				s->high = s->asked - 1;
-		}
 	}
-	for (size_t i = 0; i < m->count; i++)
-		if (m->sources[i].seeks)
-			m->place.writers[i].event_no = m->sources[i].low;
+}
+
+/* A row that was asked for is not there yet. */
+static bool has_gap(const struct feed_source *s)
+{
+	return s->next <= s->until;
 }
 
 static bool has_more(const struct feed_source *s)
 {
-	return s->first < s->count || (s->next <= s->last && !s->gap);
+	return s->first < s->count || (s->next <= s->last && !has_gap(s));
 }
 
 /* Asks for the stamps of the next `chunk` rows, or of as many as the writer has. */
@@ -203,15 +188,6 @@ static void source_ask(struct feed_source *s, size_t chunk)
 
 	s->chunk = chunk;
 	s->until = s->next + (left < chunk ? left : chunk) - 1;
-}
-
-static void gaps_find(struct feed_merge *m)
-{
-	for (size_t i = 0; m->result == DB_OK && i < m->count; i++) {
-		struct feed_source *s = &m->sources[i];
-
-		s->gap |= s->until > 0 && s->next <= s->until;
-	}
 }
 
 /* The row at which the writer's place stands is looked for. */
@@ -246,7 +222,7 @@ static void stamps_fill(struct feed_merge *m)
 	for (size_t i = 0; empty && i < m->count; i++) {
 		struct feed_source *s = &m->sources[i];
 
-		if (s->gap || s->next > s->last || s->count - s->first > s->chunk / 2)
+		if (has_gap(s) || s->next > s->last || s->count - s->first > s->chunk / 2)
 			continue;
 		source_ask(s, s->chunk == 0                     ? m->chunk
 		              : s->chunk * STEEPER < STAMPS_MAX ? s->chunk * STEEPER
@@ -261,7 +237,6 @@ static void stamps_fill(struct feed_merge *m)
 			                   whole_read, s);
 	}
 	pairs_ask(m);
-	gaps_find(m);
 }
 
 /* ---- stamps that are asked for in the snapshot's trip */
@@ -303,7 +278,6 @@ static void ahead_read(struct feed_merge *m, const struct feed_place *from)
 		merged_expect(m);
 	result = db_answer(m->db, wanted ? stamp_read : NULL, m);
 	m->result = m->result == DB_OK ? result : m->result;
-	gaps_find(m);
 }
 
 /* ---- where the page begins */
@@ -368,7 +342,7 @@ static void places_settle(struct feed_merge *m, const struct feed_start *start)
 {
 	const struct feed_place *from = &start->place;
 	struct feed_place       *to = &m->place;
-	bool   ok = start->kind != FROM_PLACE || (from->mark == m->log.mark && from->era == m->log.era);
+	bool   ok = start->kind != FROM_PLACE || (from->mark == to->mark && from->era == to->era);
 	size_t named = 0;
 
 	for (size_t i = 0; i < m->count && ok; i++) {
@@ -432,7 +406,7 @@ static void places_check(struct feed_merge *m, const struct feed_place *from)
 const struct feed_writer *feed_merge_gap(const struct feed_merge *m)
 {
 	for (size_t i = 0; m->checks && i < m->count; i++)
-		if (m->sources[i].gap && m->sources[i].first == m->sources[i].count)
+		if (has_gap(&m->sources[i]) && m->sources[i].first == m->sources[i].count)
 			return &m->place.writers[i];
 	return NULL;
 }
@@ -460,7 +434,7 @@ static struct feed_source *merge_next(struct feed_merge *m)
 	return best;
 }
 
-static bool row_is(const struct feed_row *r, uint32_t writer_id, uint64_t event_no)
+static bool row_is(const struct event_row *r, uint32_t writer_id, uint64_t event_no)
 {
 	return r->event_no == event_no && r->writer_id == writer_id;
 }
@@ -470,7 +444,7 @@ static void row_read(void *arg, const struct db_row *row)
 	struct feed_merge *m = arg;
 
 	for (size_t i = m->taken; i < m->rows.count; i++) {
-		struct feed_row *r = &m->rows.list[i];
+		struct event_row *r = &m->rows.list[i];
 
 		if (!r->changes && row_is(r, (uint32_t)db_int(row, 0), (uint64_t)db_int(row, 1)))
 			row_fill(r, row);
@@ -478,10 +452,10 @@ static void row_read(void *arg, const struct db_row *row)
 }
 
 /* A row that was read before, if it is the same. */
-static bool row_of(struct feed_rows *kept, struct feed_row *r)
+static bool row_of(struct feed_rows *kept, struct event_row *r)
 {
 	for (size_t i = 0; i < kept->count; i++) {
-		struct feed_row *k = &kept->list[i];
+		struct event_row *k = &kept->list[i];
 
 		if (row_is(k, r->writer_id, r->event_no) && k->stamp == r->stamp && k->changes) {
 			r->at = k->at;
@@ -547,27 +521,25 @@ static void rows_fetch(struct feed_merge *m)
 
 /* ---- the call */
 
+static void changes_free(const struct event_row *rows, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		free((void *)rows[i].changes);
+}
+
 void feed_rows_fini(struct feed_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		free(rows->list[i].changes);
+	changes_free(rows->list, 0, rows->count);
 	free(rows->list);
 	*rows = (struct feed_rows){0};
 }
 
-static enum outcome log_judge(const struct feed_merge *m, const struct feed_place *from, uint32_t known)
-{
-	if (m->log.keep_days == 0)
-		return EVENTS_OFF;
-	return known < from->known ? CURSOR_EXPIRED : OUTCOME_OK;
-}
-
 static void place_begin(struct feed_merge *m, const struct feed_start *start, uint32_t known)
 {
-	m->outcome = log_judge(m, &start->place, known);
+	m->outcome = m->log.keep_days == 0 ? EVENTS_OFF : known < start->place.known ? CURSOR_EXPIRED : OUTCOME_OK;
 	m->place = start->place;
-	m->place.mark = m->log.mark;
-	m->place.era = m->log.era;
+	m->place.mark = (uint64_t)m->log.mark;
+	m->place.era = (uint32_t)m->log.era;
 	m->place.known = known;
 	m->place.writers = NULL;
 	m->place.count = m->place.max = 0;
@@ -575,7 +547,7 @@ static void place_begin(struct feed_merge *m, const struct feed_start *start, ui
 		places_settle(m, start);
 }
 
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
                       size_t batch)
 {
 	struct feed_log before = {0};
@@ -590,18 +562,19 @@ void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_sta
 	snapshot_begin(m, &before, ahead.data);
 	text_fini(&ahead);
 	if (m->result == DB_OK)
-		place_begin(m, start, before.writer_last);
+		place_begin(m, start, (uint32_t)before.writer_last);
 	if (m->ahead)
 		ahead_read(m, &start->place);
 	if (m->result != DB_OK || m->outcome != OUTCOME_OK)
-		return;
+		return false;
 	places_seek(m);
 	places_ask(m, &start->place);
 	if (m->result == DB_OK && !m->checks)
 		places_check(m, &start->place);
+	return m->result == DB_OK && m->outcome == OUTCOME_OK;
 }
 
-const struct feed_row *feed_merge_take(struct feed_merge *m)
+const struct event_row *feed_merge_take(struct feed_merge *m)
 {
 	if (m->taken == m->rows.count)
 		rows_fetch(m);
@@ -630,16 +603,16 @@ void feed_merge_fini(struct feed_merge *m, size_t again)
 	size_t from = m->taken - again;
 
 	feed_rows_fini(m->kept);
-	for (size_t i = 0; i < from; i++)
-		free(m->rows.list[i].changes);
+	changes_free(m->rows.list, 0, from);
 	if (m->rows.count > from)
 		memmove(m->rows.list, m->rows.list + from, (m->rows.count - from) * sizeof(*m->rows.list));
 	m->rows.count -= from;
 	*m->kept = m->rows;
 	for (size_t i = 0; i < m->count; i++) {
-		for (size_t n = m->sources[i].first; n < m->sources[i].count; n++)
-			free(m->sources[i].stamps[n].changes);
-		free(m->sources[i].stamps);
+		struct feed_source *s = &m->sources[i];
+
+		changes_free(s->stamps, s->first, s->count);
+		free(s->stamps);
 	}
 	free(m->sources);
 	values_fini(&m->pairs);

@@ -9,20 +9,13 @@
 #define FEED_MERGE_H
 
 #include "engine/db/db.h"
+#include "engine/log/event.h"
 #include "engine/log/feed_cursor.h"
 #include "engine/outcome.h"
 
-struct feed_row {
-	size_t   writer; /* index in the place */
-	uint32_t writer_id;
-	uint64_t event_no;
-	int64_t  stamp, at; /* microseconds; ms */
-	char    *changes;   /* NULL: not read */
-	size_t   len;
-};
-struct feed_rows { /* one owner */
-	struct feed_row *list;
-	size_t           count, max;
+struct feed_rows { /* one owner, who frees their changes, too */
+	struct event_row *list;
+	size_t            count, max;
 };
 void feed_rows_fini(struct feed_rows *rows);
 
@@ -53,17 +46,17 @@ struct feed_merge {
 	struct values       pairs;       /* (writer_id, event_no) to ask for */
 	int64_t             merge_found; /* stamp of the row at which the merge stands; -1: no such row */
 	struct feed_log {
-		uint32_t writer_last, keep_days, era;
-		uint64_t mark;
+		int64_t writer_last, keep_days, era, mark;
 	} log;
 };
-/* Opens the snapshot and finds the place. m->result and m->outcome say what came of it: OUTCOME_OK, CURSOR_EXPIRED or
- * EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a reader who takes some rows; for one
- * who takes all there are, how many are read at first. feed_merge_end follows in any case. */
-void feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
+/* Opens the snapshot and finds the place. True: rows may be taken. m->result and m->outcome say what came of it:
+ * OUTCOME_OK, CURSOR_EXPIRED or EVENTS_OFF. Rows of `kept` that are the same are taken from there. batch: 0 for a
+ * reader who takes some rows; for one who takes all there are, how many are read at first. feed_merge_end follows in
+ * any case. */
+bool feed_merge_begin(struct feed_merge *m, struct db *db, const struct feed_start *start, struct feed_rows *kept,
                       size_t batch);
 /* The next row, which stays until feed_merge_fini; NULL: there is none, or m->result says why. */
-const struct feed_row *feed_merge_take(struct feed_merge *m);
+const struct event_row *feed_merge_take(struct feed_merge *m);
 /* The writer whose missing row stopped the merge of a reader who checks the log; NULL: none did. */
 const struct feed_writer *feed_merge_gap(const struct feed_merge *m);
 bool                   feed_merge_more(const struct feed_merge *m);

@@ -40,7 +40,6 @@ struct group {
 };
 
 struct follower {
-	struct shared *shared;
 	size_t         waiting_max;
 	pthread_t      thread;
 	struct queue   queue;
@@ -64,11 +63,13 @@ static bool group_is_at(const struct group *g, const char *after)
 	return !g->after == !after && (!after || strcmp(g->after, after) == 0);
 }
 
-static void group_put(struct follower *f, struct group *g, struct op *op)
+/* Puts the reader at `place` into the list of the group. */
+static void group_put(struct follower *f, struct group *g, struct op **place, struct op *op)
 {
-	op->next = NULL;
-	*g->last = op;
-	g->last = &op->next;
+	op->next = *place;
+	*place = op;
+	if (!op->next)
+		g->last = &op->next;
 	g->count++;
 	atomic_fetch_add(&f->waiting, g->waits);
 }
@@ -98,20 +99,12 @@ static struct group *group_new(struct follower *f, const char *after)
 	return g;
 }
 
-/* The place in the list of groups. */
-static struct group **group_place(struct follower *f, const struct group *g)
+static void group_unlink(struct follower *f, struct group *g)
 {
 	struct group **place = &f->groups;
 
 	while (*place != g)
 		place = &(*place)->next;
-	return place;
-}
-
-static void group_unlink(struct follower *f, struct group *g)
-{
-	struct group **place = group_place(f, g);
-
 	*place = g->next;
 	if (!g->next)
 		f->last = place;
@@ -138,23 +131,19 @@ static void join(struct follower *f, struct op *op)
 		g = group_new(f, asks->after);
 	free(asks->after); /* ten thousand cursors are one */
 	asks->after = NULL;
-	group_put(f, g, op);
+	group_put(f, g, g->last, op);
 }
 
 /* ---- answers */
 
-static void tell(struct follower *f, struct op *op, enum outcome outcome, struct text_shared *page)
+/* Answers the reader at `place`. */
+static void tell(struct follower *f, struct group *g, struct op **place, enum outcome outcome, struct text_shared *page)
 {
+	struct op *op = group_take(f, g, place);
+
 	op->outcome = op_take(op) ? outcome : DATABASE_AWAY; /* otherwise nobody waits for it any more */
 	op->follow->page = page ? text_share(page) : NULL;
 	outbox_put(&f->told, op);
-}
-
-static void refuse_all(struct follower *f, struct group *g, enum outcome outcome)
-{
-	while (g->first)
-		tell(f, group_take(f, g, &g->first), outcome, NULL);
-	group_free(f, g);
 }
 
 /* Those for whom the page has nothing stay. */
@@ -164,7 +153,7 @@ static void group_tell(struct follower *f, struct group *g, struct telling *t)
 		struct text_shared *text = telling_text(t, &op->follow->filter, op->follow->limit, g->waits);
 
 		if (text)
-			tell(f, group_take(f, g, place), OUTCOME_OK, text);
+			tell(f, g, place, OUTCOME_OK, text);
 		else
 			place = &op->next;
 	}
@@ -208,7 +197,7 @@ static bool group_sweep(struct follower *f, struct group *g)
 		}
 		if (g->waits && !page)
 			page = telling_none(g->after);
-		tell(f, group_take(f, g, place), OUTCOME_OK, page);
+		tell(f, g, place, OUTCOME_OK, page);
 	}
 	text_leave(page);
 	if (g->count > 0)
@@ -230,16 +219,14 @@ static void longest_tell(struct follower *f)
 {
 	struct group       *longest = NULL;
 	struct text_shared *page;
-	struct op          *op;
 
 	for (struct group *g = f->groups; g; g = g->next)
 		if (g->waits && (!longest || g->first->arrived_ms < longest->first->arrived_ms))
 			longest = g;
 	assert(longest);
 	page = telling_none(longest->after);
-	op = group_take(f, longest, &longest->first);
-	op->follow->gives_way = true;
-	tell(f, op, OUTCOME_OK, page);
+	longest->first->follow->gives_way = true;
+	tell(f, longest, &longest->first, OUTCOME_OK, page);
 	text_leave(page);
 	if (longest->count == 0)
 		group_free(f, longest);
@@ -293,7 +280,7 @@ static void group_failed(struct follower *f, struct group *g, enum db_result res
 	while (*place && (lost || clock_ms() > (*place)->arrived_ms + WAIT_MS)) {
 		if (!away)
 			busy_count(BUSY_READER_FAILED, "events");
-		tell(f, group_take(f, g, place), away ? DATABASE_AWAY : BUSY, NULL);
+		tell(f, g, place, away ? DATABASE_AWAY : BUSY, NULL);
 	}
 	if (g->count > 0)
 		return;
@@ -311,12 +298,7 @@ static void groups_merge(struct follower *f, struct group *g, struct group *from
 
 		while (*place && (*place)->arrived_ms <= op->arrived_ms)
 			place = &(*place)->next;
-		op->next = *place;
-		if (!op->next)
-			g->last = &op->next;
-		*place = op;
-		g->count++;
-		atomic_fetch_add(&f->waiting, g->waits);
+		group_put(f, g, place, op);
 	}
 	group_free(f, from);
 }
@@ -361,8 +343,8 @@ static void page_tell(struct follower *f, struct group *g, const struct feed_pag
 
 	group_tell(f, g, t);
 	free(g->after);
-	g->after = mem_copy(telling_end(t));
-	if (!telling_more(t))
+	g->after = mem_copy(t->cursor);
+	if (!t->more)
 		group_wait(f, g);
 	else if (g->count == 0)
 		group_free(f, g);
@@ -378,12 +360,15 @@ static void group_read(struct follower *f, struct group *g)
 	f->key_id = g->first->key_id;
 	if (connected(f))
 		result = page_read(f, g, &page, &outcome);
-	if (!succeeded(f, result))
+	if (!succeeded(f, result)) {
 		group_failed(f, g, result);
-	else if (outcome != OUTCOME_OK)
-		refuse_all(f, g, outcome);
-	else
+	} else if (outcome == OUTCOME_OK) {
 		page_tell(f, g, &page);
+	} else {
+		while (g->first)
+			tell(f, g, &g->first, outcome, NULL);
+		group_free(f, g);
+	}
 	feed_page_fini(&page);
 }
 
@@ -429,21 +414,13 @@ static void look(struct follower *f)
 
 /* ---- the thread */
 
-static bool is_due(const struct follower *f)
-{
-	for (const struct group *g = f->groups; g; g = g->next)
-		if (g->due)
-			return true;
-	return false;
-}
-
 /* How long there is nothing to do unless somebody comes. */
 static int pause_ms(const struct follower *f)
 {
 	int64_t now_ms = clock_ms(), until_ms = now_ms + IDLE_MS;
 
 	if (f->groups)
-		until_ms = is_due(f) && f->again_ms < f->look_ms ? f->again_ms : f->look_ms;
+		until_ms = group_next(f) && f->again_ms < f->look_ms ? f->again_ms : f->look_ms;
 	if (f->told.first && f->slice_ms < until_ms)
 		until_ms = f->slice_ms;
 	return until_ms > now_ms ? (int)(until_ms - now_ms) : 0;
@@ -493,7 +470,6 @@ struct follower *follow_open(struct shared *shared, size_t waiting_max)
 	struct follower *f = mem_alloc(sizeof(*f));
 	int              error;
 
-	f->shared = shared;
 	f->waiting_max = waiting_max;
 	f->db = db_new(shared->source);
 	db_silence_set(f->db, QUIET_S);

@@ -16,11 +16,6 @@ static void writer_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
 /* Removes a piece of each writer of the list; keeps those in the list that may have more. */
 static enum db_result pieces_remove(struct db *db, struct values *writers, int64_t until_ms, int64_t *removed)
 {
@@ -30,7 +25,7 @@ static enum db_result pieces_remove(struct db *db, struct values *writers, int64
 	for (size_t i = 0; i < count && (i == 0 || clock_ms() < until_ms); i++) {
 		int64_t gone = 0, writer = writers->list[i].number;
 
-		result = db_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, number_read, &gone);
+		result = db_ask(db, KEEP_PIECE, &(struct fill){.writer = writer, .limit = PIECE}, db_ints, &gone);
 		if (result == DB_LOCKED || result == DB_RETRY)
 			continue;
 		if (result != DB_OK)
@@ -73,13 +68,8 @@ enum db_result keeping_writers(struct db *db)
 
 struct setting {
 	int64_t days; /* of before */
-	bool    kept; /* events of before are left, and nothing was done */
+	int64_t kept; /* 1: events of before are left, and nothing was done */
 };
-
-static void setting_read(void *arg, const struct db_row *row)
-{
-	*(struct setting *)arg = (struct setting){db_int(row, 0), db_int(row, 1) != 0};
-}
 
 enum db_result keeping_set(struct db *db, int64_t days)
 {
@@ -91,7 +81,7 @@ enum db_result keeping_set(struct db *db, int64_t days)
 
 	assert(days >= 0 && days <= KEEP_DAYS_MAX);
 	do {
-		result = db_ask(db, KEEP_SET, &(struct fill){.keep_days = days}, setting_read, &before);
+		result = db_ask(db, KEEP_SET, &(struct fill){.keep_days = days}, db_ints, &before);
 		removed = 0;
 		if (result == DB_OK && (before.kept || days == 0))
 			result = keeping_pass(db, REMOVE_MS, &removed);

@@ -8,21 +8,6 @@
 
 enum { PAGE_BYTES = 1 << 20 }; /* a page that has reached this size ends, and there is more */
 
-struct telling {
-	const struct feed_page *page;
-	struct text             events; /* as JSON, one behind the other .. */
-	size_t                 *ends;   /* .. each of which ends there */
-	size_t                  count;
-	char                   *cursor; /* behind them */
-	bool                    more;
-	struct kind { /* readers that are told the same */
-		struct event_filter filter;
-		unsigned            limit;
-		struct text_shared *text; /* NULL: there is nothing for them */
-	} * kinds;
-	size_t kinds_count, kinds_max;
-};
-
 struct telling *telling_new(const struct feed_page *page)
 {
 	struct telling *t = mem_alloc(sizeof(*t));
@@ -47,16 +32,6 @@ void telling_free(struct telling *t)
 	free(t->ends);
 	text_fini(&t->events);
 	free(t);
-}
-
-const char *telling_end(const struct telling *t)
-{
-	return t->cursor;
-}
-
-bool telling_more(const struct telling *t)
-{
-	return t->more;
 }
 
 /* ---- texts */

@@ -5,12 +5,24 @@
 
 #include "engine/log/feed.h"
 
-struct telling;
+struct telling {
+	char *cursor; /* behind the page, where it is cut */
+	bool  more;   /* there is more to read behind that */
+	/* private */
+	const struct feed_page *page;
+	struct text             events; /* as JSON, one behind the other .. */
+	size_t                 *ends;   /* .. each of which ends there */
+	size_t                  count;
+	struct kind { /* readers that are told the same */
+		struct event_filter filter;
+		unsigned            limit;
+		struct text_shared *text; /* NULL: there is nothing for them */
+	} * kinds;
+	size_t kinds_count, kinds_max;
+};
 /* The page outlives it. A large page is cut: it has to be held for every client that is slow to take it. */
 struct telling *telling_new(const struct feed_page *page);
 void            telling_free(struct telling *t);
-const char     *telling_end(const struct telling *t);  /* the cursor behind the page, where it is cut */
-bool            telling_more(const struct telling *t); /* there is more to read behind that */
 
 /* What the page has for such readers; owned by the telling. NULL: nothing, and they go on from its end: those who wait,
  * and those for whom that is the end of the log. */

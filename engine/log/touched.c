@@ -22,23 +22,20 @@ static void line_heard(void *arg, const struct event_touch *t)
 	if (t->sku_id)
 		l->ear->each(l->ear->arg, t);
 	else
-		values_row(event_type_about(t->type) == MOVEMENT ? &l->movements : &l->orders,
+		values_row(event_trait(t->type)->about == MOVEMENT ? &l->movements : &l->orders,
 		           V_BYTES(t->id, t->id_len));
 }
 
 static void rows_read(struct look *l, struct feed_place *place, struct touched *out)
 {
-	const struct feed_row *r;
-	size_t                 rows = 0, bytes = 0;
+	const struct event_row *r;
+	size_t                  bytes = 0;
 
-	while (rows < ROWS_MAX && bytes < BYTES_MAX && (r = feed_merge_take(&l->merge))) {
-		const struct event_row raw = {r->writer_id, r->event_no, r->stamp, r->at, r->changes, r->len};
-
-		if (!event_touches(&raw, line_heard, l))
+	while (l->merge.taken < ROWS_MAX && bytes < BYTES_MAX && (r = feed_merge_take(&l->merge))) {
+		if (!event_touches(r, line_heard, l))
 			feed_damaged(r->writer_id, r->event_no);
 		feed_place_pass(place, r->writer, r->event_no, r->stamp, 0);
 		out->stamp = r->stamp > out->stamp ? r->stamp : out->stamp;
-		rows++;
 		bytes += r->len;
 	}
 }
@@ -73,14 +70,13 @@ enum db_result touched_read(struct db *db, const char *after, const struct touch
 	*out = (struct touched){.batch = out->batch ? out->batch : BATCH_FIRST};
 	*outcome = BAD_CURSOR;
 	if (feed_start_read(after, &start)) {
-		feed_merge_begin(&l.merge, db, &start, &none, out->batch);
-		*outcome = l.merge.outcome;
-		if (l.merge.result == DB_OK && *outcome == OUTCOME_OK) {
+		if (feed_merge_begin(&l.merge, db, &start, &none, out->batch)) {
 			feed_place_copy(&place, &l.merge.place);
 			rows_read(&l, &place, out);
 			out->batch = l.merge.batch;
 		}
 		feed_merge_end(&l.merge);
+		*outcome = l.merge.outcome;
 		result = l.merge.result;
 		if (result == DB_OK)
 			result = lines_read(&l, db, LINES_OF_ORDERS, EVENT_HELD, &l.orders);

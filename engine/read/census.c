@@ -49,11 +49,6 @@ static void events_count_read(void *arg, const struct db_row *row)
 	counts->oldest_event_ms = db_int(row, 2);
 }
 
-static void levels_read(void *arg, const struct db_row *row)
-{
-	((struct census *)arg)->levels_behind_ms = db_int(row, 0);
-}
-
 bool census_read(struct db *db, struct census *out)
 {
 	*out = (struct census){.counted_ms = clock_boot_ms()};
@@ -61,7 +56,7 @@ bool census_read(struct db *db, struct census *out)
 	       db_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
 	       db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
 	       db_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
-	       db_ask(db, LEVELS_BEHIND, NULL, levels_read, out) == DB_OK;
+	       db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) == DB_OK;
 }
 
 /* ---- counters of processes without /metrics */

@@ -1,25 +1,17 @@
 /* cursor.c - see cursor.h. A cursor that was read is written again and must give the same text. */
 #include "engine/read/cursor.h"
+#include "engine/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static uint32_t cursor_check(const char *text)
-{
-	uint32_t h = 2166136261u; /* FNV-1a without a seed: cursors outlive the process */
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
 
 void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int64_t c)
 {
 	char keys[200];
 
 	snprintf(keys, sizeof(keys), "%c.%" PRId64 ".%" PRId64 ".%" PRId64 ".%" PRId64, list, filter, a, b, c);
-	snprintf(to, CURSOR_SIZE, "%s.%08x", keys, cursor_check(keys));
+	snprintf(to, CURSOR_SIZE, "%s.%08x", keys, hash_stable(keys, strlen(keys)));
 }
 
 bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c)
@@ -38,7 +30,7 @@ static void code_write(char *to, const char *code, size_t len)
 	struct text hex = {0};
 
 	text_hex(&hex, code, len);
-	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, cursor_check(hex.data));
+	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, hash_stable(hex.data, hex.len));
 	text_fini(&hex);
 }
 

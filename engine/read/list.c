@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DUE_MAX_MS INT64_C(253402300799999)
-
 /* ---- reservations by their ids */
 
 /* Of several who ask for one order each gets a copy. */
@@ -191,25 +189,25 @@ static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 	return (int64_t)keys->sku << 31 | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
 }
 
-static enum db_result keys_of_parts(struct db *db, struct op *op, struct list_keys *keys)
+/* The keys of a page: of all reservations, or from the parts of the states that belong to the list. */
+static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *keys)
 {
-	struct list_key after = {.task = 0, .due_ms = 0};
-	size_t          first = 0;
+	bool            by_parts = op->query->page.state || keys->sku;
+	struct list_key after = {.id = by_parts ? 0 : INT64_MAX};
+	int64_t         place = 0; /* the part, and 100 times the task */
 	enum db_result  result = DB_OK;
 
-	if (op->query->page.cursor[0]) {
-		int64_t place;
-
-		if (!cursor_read(op->query->page.cursor, 'r', filter_of(op, keys), &place, &after.due_ms, &after.id) ||
-		    place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
-		    after.due_ms > DUE_MAX_MS || after.id < 0) {
-			op->outcome = BAD_CURSOR;
-			return DB_OK;
-		}
-		first = (size_t)(place % 100);
-		after.task = place / 100;
+	if (op->query->page.cursor[0] &&
+	    (!cursor_read(op->query->page.cursor, 'r', filter_of(op, keys), &place, &after.due_ms, &after.id) ||
+	     (by_parts && (place < 0 || place % 100 >= (int64_t)LENGTH(parts) || after.due_ms < 0 ||
+	                   after.due_ms > TIME_LAST || after.id < 0)))) {
+		op->outcome = BAD_CURSOR;
+		return DB_OK;
 	}
-	for (size_t i = first; result == DB_OK && i < LENGTH(parts); i++) {
+	if (!by_parts)
+		return part_read(db, NULL, after, keys);
+	after.task = place / 100;
+	for (size_t i = (size_t)(place % 100); result == DB_OK && i < LENGTH(parts); i++) {
 		if (state_belongs(op, keys, parts[i].reads)) {
 			keys->part = i;
 			result = part_read(db, &parts[i], after, keys);
@@ -217,18 +215,6 @@ static enum db_result keys_of_parts(struct db *db, struct op *op, struct list_ke
 		after = (struct list_key){.due_ms = 0};
 	}
 	return result;
-}
-
-static enum db_result keys_of_all(struct db *db, struct op *op, struct list_keys *keys)
-{
-	struct list_key after = {.id = INT64_MAX};
-	int64_t         place, due_ms;
-
-	if (op->query->page.cursor[0] && !cursor_read(op->query->page.cursor, 'r', 0, &place, &due_ms, &after.id)) {
-		op->outcome = BAD_CURSOR;
-		return DB_OK;
-	}
-	return part_read(db, NULL, after, keys);
 }
 
 /* As the row stands: what left the state, or gave the sku away, since the walk is left out. */
@@ -307,7 +293,7 @@ enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *
 	if (result != DB_OK || op->outcome != OUTCOME_OK || nowhere)
 		return result;
 	keys.list = mem_alloc(keys.max * sizeof(*keys.list));
-	result = op->query->page.state || keys.sku ? keys_of_parts(db, op, &keys) : keys_of_all(db, op, &keys);
+	result = keys_read(db, op, &keys);
 	if (result == DB_OK && op->outcome == OUTCOME_OK) {
 		bool full = keys.count > op->query->page.limit, more = full || keys.walked >= WALK_MAX;
 		const struct list_key *last = full ? &keys.list[op->query->page.limit - 1] : &keys.last;

@@ -39,11 +39,8 @@ static void total_read(void *arg, const struct db_row *row)
 static int total_order(const void *a, const void *b)
 {
 	const struct total_row *x = a, *y = b;
-	uint32_t                x_at = x->total.location->location_id, y_at = y->total.location->location_id;
 
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	return (x_at > y_at) - (x_at < y_at);
+	return (x->sku_id > y->sku_id) - (x->sku_id < y->sku_id);
 }
 
 /* Puts totals into the catalogue sku by sku, whatever the order of the rows. */

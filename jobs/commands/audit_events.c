@@ -255,16 +255,16 @@ static bool is_part(const struct events_audit *a, const struct feed_event *e)
 
 static const char *step_is_wrong(const struct subject *s, const struct feed_event *e, bool born, uint64_t lines)
 {
-	int state = (int)e->reservation->state;
+	const struct event_trait *is = event_trait(e->type);
+	int                       state = (int)e->reservation->state;
 
-	if (!event_type_enters(e->type, e->reservation->state))
+	if (!(is->to >> state & 1))
 		return "an event is not of its state";
 	if (!s->type)
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!event_type_leaves(e->type, (enum reservation_state)s->state) ||
-	    (e->type == EVENT_SPLIT && state != s->state))
+	if (!(is->from >> s->state & 1) || (e->type == EVENT_SPLIT && state != s->state))
 		return "an event is missing or comes out of order";
 	if (e->type != EVENT_SPLIT && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
@@ -289,10 +289,10 @@ static void doubt_judge(struct events_audit *a, struct subject *s);
  */
 static void event_fold(struct events_audit *a, const struct feed_event *e)
 {
-	bool            is_movement = event_type_about(e->type) == MOVEMENT;
+	bool            is_movement = event_trait(e->type)->about == MOVEMENT;
 	struct subject *s;
 
-	if (!is_movement && event_type_about(e->type) != RESERVATION)
+	if (!is_movement && event_trait(e->type)->about != RESERVATION)
 		return;
 	s = subject(a, is_movement ? e->movement->movement_id : e->reservation->order_id, is_movement, !a->looks_again);
 	if (!s || (a->looks_again && !s->doubt))
@@ -382,7 +382,7 @@ static void row_compare(struct events_audit *a, bool is_movement, const struct a
 
 	if (s)
 		s->seen = true;
-	if (hash < a->low || hash > a->high || at >= event_walk_passed(a->walk) || (s && s->why))
+	if (hash < a->low || hash > a->high || at >= a->walk->passed || (s && s->why))
 		return;
 	if (!differs(a, is_movement, s, row))
 		return;
@@ -499,12 +499,12 @@ static enum db_result doubts_settle(struct events_audit *a)
 			result = doubts_read(a, true);
 		if (result == DB_OK)
 			result = event_walk(a->walk);
-		if (result != DB_OK || event_walk_overtaken(a->walk))
+		if (result != DB_OK || a->walk->overtaken)
 			break;
 		for (size_t i = 0; i < a->size; i++) {
 			struct subject *s = &a->table[i];
 
-			if (s->doubt && !s->judged && is_passed(s, event_walk_passed(a->walk)))
+			if (s->doubt && !s->judged && is_passed(s, a->walk->passed))
 				doubt_judge(a, s);
 			open |= s->doubt && !s->why;
 		}
@@ -551,12 +551,12 @@ static enum db_result pass_run(struct events_audit *a)
 	since_tick = (a->log.since - 60 * SECOND_US) / 250;
 	if (since_tick > INT64_MAX >> 19) /* a clock that is ages ahead */
 		since_tick = INT64_MAX >> 19;
-	if (result == DB_OK && !event_walk_overtaken(a->walk))
+	if (result == DB_OK && !a->walk->overtaken)
 		result = rows_walk(a, false, 0);
-	if (result == DB_OK && !event_walk_overtaken(a->walk))
+	if (result == DB_OK && !a->walk->overtaken)
 		result = rows_walk(a, true, since_tick > 0 ? since_tick << 19 : 0);
 	rest_doubt(a);
-	if (result == DB_OK && !event_walk_overtaken(a->walk))
+	if (result == DB_OK && !a->walk->overtaken)
 		result = doubts_settle(a);
 	return result;
 }
@@ -577,9 +577,9 @@ static enum db_result range_run(struct events_audit *a, bool *over)
 		if (result != DB_OK)
 			return result;
 		*over = !a->log.on || !log.on || log.era != a->log.era;
-		if (!*over && !event_walk_overtaken(a->walk))
+		if (!*over && !a->walk->overtaken)
 			findings_report(a);
-		if (*over || !event_walk_overtaken(a->walk))
+		if (*over || !a->walk->overtaken)
 			return DB_OK;
 	}
 	*over = true;

@@ -94,7 +94,7 @@ static void ties_make(struct window *w, struct window_event *e)
 	e->ties = mem_alloc((2 + of->units_count) * sizeof(*e->ties));
 	if (of->reservation)
 		tie_add(w, e, 'o', of->reservation->order_id);
-	if (of->reservation && *of->cause && event_type_by_order(of->type))
+	if (of->reservation && *of->cause && event_trait(of->type)->by_order)
 		tie_add(w, e, 'o', of->cause);
 	if (of->movement)
 		tie_add(w, e, 'm', of->movement->movement_id);
