@@ -18,6 +18,7 @@
 #include "engine/db/db.h"
 #include "jobs/commands/audit_events.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -466,18 +467,12 @@ static int audit_act(struct db *db, void *arg)
 	return (a->json ? report_json(a) : report_text(a)) > 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
-int audit_run(const struct command *self, int argc, char **argv)
+int audit_run(char **operands)
 {
-	struct audit            audit = {0};
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct audit audit = {.json = option_given(OPTION_json), .tty = isatty(STDERR_FILENO)};
+	int          status = database_run(EMBEDDED_FIND, false, audit_act, &audit);
 
-	if (status != EXIT_DONE)
-		return status;
-	audit.json = option_given(OPTION_json);
-	audit.tty = isatty(STDERR_FILENO);
-	database = option_database(EMBEDDED_FIND);
-	status = database_run(&database, audit_act, &audit);
+	(void)operands;
 	for (size_t i = 0; i < audit.count; i++)
 		text_fini(&audit.blocks[i].shown);
 	return status;

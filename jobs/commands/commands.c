@@ -11,6 +11,7 @@
 #include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
@@ -23,9 +24,6 @@
 enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 
 /* ---- work and reap */
-
-_Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
-               "options.h has the limits of claim.h and work.h");
 
 /* Starts `count` workers, and waits for their end. */
 static int workers_join(const struct work *work, unsigned count)
@@ -67,14 +65,13 @@ static int deliverers_join(const struct work *work, const struct webhook_options
 /* Opens the database and runs `count` workers to their end; with webhooks, deliverers. */
 static int workers_run(struct work *work, const struct webhook_options *webhooks, unsigned count)
 {
-	static struct stop      stop; /* the signal thread outlives this function */
-	struct database         database;
-	struct database_options options = option_database(EMBEDDED_FIND);
-	int                     status;
+	static struct stop stop; /* the signal thread outlives this function */
+	struct database    database;
+	int                status;
 
 	stop_init(&stop);
 	stop_on_signals(&stop, exec_kill_all);
-	status = database_open(&database, &options);
+	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
 	work->source = database.source;
@@ -86,18 +83,14 @@ static int workers_run(struct work *work, const struct webhook_options *webhooks
 	return database_close(&database, status);
 }
 
-int work_run(const struct command *self, int argc, char **argv)
+int work_run(char **operands)
 {
 	struct webhook_options webhooks = {0};
-	struct work            work = {0};
-	char                  *kind = NULL;
-	int                    status = options_read(self, argc, argv, &kind, 1);
-	bool                   delivers;
+	const char            *kind = operands[0];
+	struct work            work = {.kind = kind ? task_kind_find(kind) : TASK_NO_KIND};
+	bool                   delivers = kind && strcmp(kind, "deliver") == 0;
+	int                    status;
 
-	if (status != EXIT_DONE)
-		return status;
-	delivers = kind && strcmp(kind, "deliver") == 0;
-	work.kind = kind ? task_kind_find(kind) : TASK_NO_KIND;
 	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every))) {
 		say("%s; try `holdfast work --help`",
 		    work.kind || delivers ? "--once and --every do not go together" : "work settle, expire or deliver");
@@ -153,14 +146,12 @@ static void reaped_print(void *arg, const struct task *task, int64_t orders)
 		puts("nothing to free");
 }
 
-int reap_run(const struct command *self, int argc, char **argv)
+int reap_run(char **operands)
 {
 	struct reaped reaped = {0};
 	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
-	int           status = options_read(self, argc, argv, NULL, 0);
 
-	if (status != EXIT_DONE)
-		return status;
+	(void)operands;
 	if (option_given(OPTION_once) && option_given(OPTION_every)) {
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
@@ -292,20 +283,13 @@ static int kick_act(struct db *db, void *arg)
 	return status;
 }
 
-int kick_run(const struct command *self, int argc, char **argv)
+int kick_run(char **operands)
 {
-	struct database_options database;
-	char                   *order_id = NULL;
-	int                     status = options_read(self, argc, argv, &order_id, 1);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (!order_id == !option_given(OPTION_all)) {
+	if (!operands[0] == !option_given(OPTION_all)) {
 		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
 		return EXIT_USAGE;
 	}
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, kick_act, order_id);
+	return database_run(EMBEDDED_FIND, false, kick_act, operands[0]);
 }
 
 /* ---- purge */
@@ -447,19 +431,14 @@ static int purge_act(struct db *db, void *arg)
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
-int purge_run(const struct command *self, int argc, char **argv)
+int purge_run(char **operands)
 {
-	struct database_options database;
-	struct purge            p = {0};
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct purge p = {.days = option_count(OPTION_keep, 0)};
 
-	if (status != EXIT_DONE)
-		return status;
+	(void)operands;
 	if (!option_given(OPTION_keep)) {
 		say("purge needs --keep DAYS; try `holdfast purge --help`");
 		return EXIT_USAGE;
 	}
-	p.days = option_count(OPTION_keep, 0);
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, purge_act, &p);
+	return database_run(EMBEDDED_FIND, false, purge_act, &p);
 }

@@ -2,9 +2,9 @@
 #include "jobs/commands/database.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/base/options.h"
 #include "engine/db/checks.h"
 #include "engine/db/writer.h"
+#include "jobs/options.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -27,32 +27,33 @@ static bool password_read(struct db_target *target, const char *file)
 	return ok;
 }
 
-static struct source *source_named(const struct database_options *options)
+static struct source *source_named(const char *url, const char *password_file)
 {
 	struct db_target target;
 	struct source   *source = NULL;
 	char             why[512];
 
-	if (!db_target_parse(&target, options->db, why, sizeof(why)))
+	if (!db_target_parse(&target, url, why, sizeof(why)))
 		say("--db: %s", why);
-	else if (options->password_file && !password_read(&target, options->password_file))
-		say("--db-password-file: cannot read %s", options->password_file);
+	else if (password_file && !password_read(&target, password_file))
+		say("--db-password-file: cannot read %s", password_file);
 	else
 		source = source_new(&target);
 	explicit_bzero(&target, sizeof(target));
 	return source;
 }
 
-static int source_open(struct database *database, const struct database_options *options)
+static int source_open(struct database *database, enum embedded_use use)
 {
-	char why[512];
-	int  status;
+	const char *url = option_text(OPTION_db);
+	char        why[512];
+	int         status;
 
-	if (options->db) {
-		database->source = source_named(options);
+	if (url) {
+		database->source = source_named(url, option_text(OPTION_db_password_file));
 		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
-	status = embedded_open(&database->embedded, options->data, options->use, why, sizeof(why));
+	status = embedded_open(&database->embedded, option_text(OPTION_data), use, why, sizeof(why));
 	if (status != EXIT_DONE) {
 		say("%s", why);
 		return status;
@@ -81,14 +82,12 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
-static int schema_look(struct database *database, struct db *db, const struct database_options *options)
+static int schema_look(struct database *database, struct db *db)
 {
 	struct db *own;
 	char       why[512];
 	int        status = EXIT_DONE;
 
-	if (options->migrates)
-		return EXIT_DONE;
 	if (database->embedded && !schema_migrate(db, why, sizeof(why))) {
 		say("%s", why);
 		return EXIT_UNAVAILABLE;
@@ -103,13 +102,13 @@ static int schema_look(struct database *database, struct db *db, const struct da
 	return status;
 }
 
-int database_open(struct database *database, const struct database_options *options)
+int database_open(struct database *database, enum embedded_use use, bool migrates)
 {
 	struct db *db;
 	int        status;
 
 	*database = (struct database){0};
-	status = source_open(database, options);
+	status = source_open(database, use);
 	if (status != EXIT_DONE)
 		return status;
 	db = db_new(database->source);
@@ -120,7 +119,7 @@ int database_open(struct database *database, const struct database_options *opti
 		status = EXIT_UNAVAILABLE;
 	} else {
 		db_doctor(db, &database->findings);
-		status = schema_look(database, db, options);
+		status = migrates ? EXIT_DONE : schema_look(database, db);
 	}
 	db_free(db);
 	return status == EXIT_DONE ? EXIT_DONE : database_close(database, status);
@@ -154,11 +153,11 @@ struct db *database_connect(const struct database *database)
 	return NULL;
 }
 
-int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg)
+int database_run(enum embedded_use use, bool migrates, int (*act)(struct db *db, void *arg), void *arg)
 {
 	struct database database;
 	struct db      *db;
-	int             status = database_open(&database, options);
+	int             status = database_open(&database, use, migrates);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -171,14 +170,4 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 	writer_leave(db);
 	db_free(db);
 	return database_close(&database, status);
-}
-
-struct database_options option_database(enum embedded_use use)
-{
-	return (struct database_options){
-		.use = use,
-		.data = option_text(OPTION_data),
-		.db = option_text(OPTION_db),
-		.password_file = option_text(OPTION_db_password_file),
-	};
 }

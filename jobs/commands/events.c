@@ -10,6 +10,7 @@
 #include "engine/log/feed.h"
 #include "engine/past.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 
 #include <errno.h>
@@ -212,9 +213,8 @@ static int events_follow(struct events *e)
 
 static int events_open(struct events *e)
 {
-	struct database_options options = option_database(EMBEDDED_FIND);
-	struct database         database;
-	int                     status = database_open(&database, &options);
+	struct database database;
+	int             status = database_open(&database, EMBEDDED_FIND, false);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -232,14 +232,13 @@ static int events_open(struct events *e)
 	return status;
 }
 
-int events_run(const struct command *self, int argc, char **argv)
+int events_run(char **operands)
 {
 	static struct stop stop; /* the signal thread outlives this function */
 	struct events      e = {.stop = &stop};
-	int                status = options_read(self, argc, argv, NULL, 0);
+	int                status;
 
-	if (status != EXIT_DONE)
-		return status;
+	(void)operands;
 	if (!event_filter_read(option_text(OPTION_types), &e.filter)) {
 		say("--types names an unknown type of event; see docs/shop.md");
 		return EXIT_USAGE;

@@ -10,6 +10,7 @@
 #include "engine/loop.h"
 #include "jobs/commands/database.h"
 #include "jobs/commands/delivery.h"
+#include "jobs/options.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -151,10 +152,9 @@ static void import_report(const struct import *im)
 
 static int import_load(struct import *im)
 {
-	struct database         database;
-	struct database_options options = option_database(EMBEDDED_MAKE);
-	struct engine_options   engine = {.lanes = 1};
-	int                     status = database_open(&database, &options);
+	struct database       database;
+	struct engine_options engine = {.lanes = 1};
+	int                   status = database_open(&database, EMBEDDED_MAKE, false);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -177,20 +177,15 @@ static int import_load(struct import *im)
 	return database_close(&database, im->status);
 }
 
-int import_run(const struct command *self, int argc, char **argv)
+int import_run(char **operands)
 {
-	struct import im = {0};
-	char         *operand = NULL;
-	const char   *id;
-	int           status = options_read(self, argc, argv, &operand, 1);
+	struct import im = {.file = operands[0]};
+	const char   *id = option_text(OPTION_id);
 
-	if (status != EXIT_DONE)
-		return status;
-	if (!operand) {
+	if (!im.file) {
 		say("import needs a file; try `holdfast import --help`");
 		return EXIT_USAGE;
 	}
-	id = option_text(OPTION_id);
 	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES)) {
 		say("--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
 		return EXIT_USAGE;
@@ -199,7 +194,6 @@ int import_run(const struct command *self, int argc, char **argv)
 		say("--id " OF_JOBS_RULE);
 		return EXIT_USAGE;
 	}
-	im.file = operand;
 	im.skip_bad = option_given(OPTION_skip_bad);
 	im.json = option_given(OPTION_json);
 	im.tty = isatty(STDERR_FILENO);

@@ -5,6 +5,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "jobs/options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,16 +112,12 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 	return status;
 }
 
-int key_run(const struct command *self, int argc, char **argv)
+int key_run(char **operands)
 {
-	char       *operands[3] = {0};
-	const char *file;
+	const char *file = option_text(OPTION_keys);
 	unsigned    roles;
-	int         fd, status = options_read(self, argc, argv, operands, 3);
+	int         fd, status;
 
-	if (status != EXIT_DONE)
-		return status;
-	file = option_text(OPTION_keys);
 	if (!operands[2] || strcmp(operands[0], "new") != 0 || !file) {
 		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
 		return EXIT_USAGE;

@@ -15,6 +15,7 @@
 #include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
@@ -308,22 +309,19 @@ static int serve_work(struct serve *s)
 	return source_other_schema(s->database.source) ? EXIT_CONFIG : status;
 }
 
-int serve_run(const struct command *self, int argc, char **argv)
+int serve_run(char **operands)
 {
-	struct serve            s = {0};
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct serve s = {0};
+	int          status;
 
-	if (status != EXIT_DONE)
-		return status;
+	(void)operands;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
 	status = serve_configure(&s);
 	if (status == EXIT_DONE) {
 		notify_open();
-		database = option_database(EMBEDDED_SERVE);
-		status = database_open(&s.database, &database);
+		status = database_open(&s.database, EMBEDDED_SERVE, false);
 		if (status == EXIT_DONE) {
 			status = serve_work(&s);
 			status = database_close(&s.database, status);
@@ -355,14 +353,8 @@ static int migrate_act(struct db *db, void *arg)
 	return EXIT_TROUBLE;
 }
 
-int migrate_run(const struct command *self, int argc, char **argv)
+int migrate_run(char **operands)
 {
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
-
-	if (status != EXIT_DONE)
-		return status;
-	database = option_database(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE);
-	database.migrates = true;
-	return database_run(&database, migrate_act, NULL);
+	(void)operands;
+	return database_run(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE, true, migrate_act, NULL);
 }

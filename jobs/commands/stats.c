@@ -4,6 +4,7 @@
 #include "engine/db/db.h"
 #include "engine/read/census.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/reap.h"
 
 #include <stdio.h>
@@ -88,13 +89,8 @@ static int stats_act(struct db *db, void *arg)
 	return status;
 }
 
-int stats_run(const struct command *self, int argc, char **argv)
+int stats_run(char **operands)
 {
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
-
-	if (status != EXIT_DONE)
-		return status;
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, stats_act, NULL);
+	(void)operands;
+	return database_run(EMBEDDED_FIND, false, stats_act, NULL);
 }

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
@@ -421,21 +422,18 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	return status;
 }
 
-int tune_run(const struct command *self, int argc, char **argv)
+int tune_run(char **operands)
 {
-	static struct stop      stop; /* the signal thread outlives this function */
-	struct database_options options;
-	struct database         database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	static struct stop stop; /* the signal thread outlives this function */
+	struct database    database;
+	int                status;
 
-	if (status != EXIT_DONE)
-		return status;
-	options = option_database(EMBEDDED_FIND);
+	(void)operands;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
 	stop_on_signals(&stop, NULL);
-	status = database_open(&database, &options);
+	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
 	status = tune_on(&database, &stop, option_count(OPTION_seconds, 0));

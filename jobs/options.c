@@ -1,9 +1,12 @@
 /* options.c - see options.h. */
-#include "engine/base/options.h"
+#include "jobs/options.h"
 #include "engine/base/codes.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
+#include "engine/log/keeping.h"
+#include "jobs/claim.h"
+#include "jobs/work.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -33,7 +36,7 @@ static const struct {
 	const char *help;
 } table[OPTIONS] = {
 #define X(name, type, arg, standard, commands, help) {#name, type, arg, standard, commands, help},
-#include "engine/base/options.def"
+#include "jobs/options.def"
 #undef X
 };
 
@@ -174,7 +177,7 @@ static int argument_read(const struct command *command, char **argv, int left, i
 	return EXIT_DONE;
 }
 
-static int arguments_read(const struct command *command, int argc, char **argv, char **operands, int max)
+static int arguments_read(const struct command *command, int argc, char **argv, char **operands)
 {
 	int n = 0, status = EXIT_DONE;
 
@@ -188,7 +191,7 @@ static int arguments_read(const struct command *command, int argc, char **argv, 
 		}
 		if (strncmp(arg, "--", 2) == 0)
 			status = argument_read(command, argv + i, argc - i, &used);
-		else if (n == max)
+		else if (n == command->operands_max)
 			status = usage(command, "unexpected argument", arg);
 		else
 			operands[n++] = argv[i];
@@ -339,9 +342,9 @@ static int ranges_check(const struct command *command)
 	return EXIT_DONE;
 }
 
-int options_read(const struct command *command, int argc, char **argv, char **operands, int max)
+int options_read(const struct command *command, int argc, char **argv, char **operands)
 {
-	int status = arguments_read(command, argc, argv, operands, max);
+	int status = arguments_read(command, argc, argv, operands);
 
 	if (status == EXIT_DONE)
 		status = environment_read(command->mask);
