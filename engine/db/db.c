@@ -501,20 +501,14 @@ bool db_misfits(const struct db *db)
 
 enum { COMPLETE, BEGUN, KINDS }; /* the newest step of each kind; 0: none */
 
-static void schema_read(void *arg, const struct db_row *row)
-{
-	for (unsigned i = 0; i < KINDS; i++)
-		((int *)arg)[i] = (int)db_int(row, i);
-}
-
-static void schema_refuse(struct db *db, const int *found)
+static void schema_refuse(struct db *db, const int64_t *found)
 {
 	int needed = source_schema(db->source);
 
 	db_close(db);
 	db->code = MISFIT;
-	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
-	         found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
+	snprintf(db->error, sizeof(db->error), "the database has schema version %lld%s, this program needs %d: %s",
+	         (long long)found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
 	         needed,
 	         found[COMPLETE] < needed
 	                 ? "run `holdfast migrate`"
@@ -525,9 +519,9 @@ static void schema_refuse(struct db *db, const int *found)
 
 bool db_check(struct db *db)
 {
-	int            found[KINDS] = {0};
+	int64_t        found[KINDS] = {0};
 	int            needed = source_schema(db->source);
-	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, found);
+	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", db_ints, found);
 
 	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
 		return true;
@@ -552,6 +546,12 @@ int64_t db_int(const struct db_row *row, unsigned column)
 {
 	assert(column < row->columns);
 	return row->col[column] ? strtoll(row->col[column], NULL, 10) : 0;
+}
+
+void db_ints(void *arg, const struct db_row *row)
+{
+	for (unsigned i = 0; i < row->columns; i++)
+		((int64_t *)arg)[i] = db_int(row, i);
 }
 
 const char *db_column(const struct db_row *row, unsigned column)

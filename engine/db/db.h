@@ -61,6 +61,7 @@ struct db_row {
 	const void          *fields; /* private to db_column and db_is_number */
 };
 int64_t     db_int(const struct db_row *row, unsigned column);    /* NULL reads as 0 */
+void        db_ints(void *arg, const struct db_row *row);         /* an `each`: all columns, to int64_t's at `arg` */
 const char *db_column(const struct db_row *row, unsigned column); /* the column's name; lives as long as the columns */
 bool        db_is_number(const struct db_row *row, unsigned column);
 

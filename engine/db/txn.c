@@ -68,21 +68,16 @@ void txn_log(struct txn *t, const struct text *changes)
 	values_fini(&row);
 }
 
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	*(int *)arg = (int)db_int(row, 0);
-}
-
 static void compound_commit(struct txn *t)
 {
-	int verdict = -1;
+	int64_t verdict = -1;
 
 	if (t->sql.len > TXN_BYTES_MAX && !t->whole)
 		txn_refuse(t, TXN_TOO_LARGE);
 	if (!txn_goes_on(t))
 		return;
 	statement_add(&t->sql, TXN_FRAME_END, NULL);
-	t->result = db_run(t->db, &t->sql, verdict_read, &verdict);
+	t->result = db_run(t->db, &t->sql, db_ints, &verdict);
 	assert(t->result != DB_OK || verdict >= 0);
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;

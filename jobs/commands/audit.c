@@ -28,33 +28,27 @@
 
 enum { SHOWN_MAX = 20, BLOCKS_MAX = 40, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_MAX = 100000, SUSPECTS_MAX = 100000 };
 
-static const struct {
-	const char *name, *text;
-} source[] = {
-#include "invariants.h"
-};
-
-/* Key columns of tables that blocks walk in ranges. */
+/* Key columns of tables that invariants walk in ranges. */
 static const struct walk {
-	const char    *word;
-	enum statement page;   /* the end of a range */
-	bool           ranges; /* false: one statement over everything */
+	const char         *word;
+	enum statement_flag of;   /* the flag of its invariants */
+	enum statement      page; /* the end of a range; none for what is done at once */
 } walks[] = {
-	{"sku", AUDIT_PAGE_SKU, true},
-	{"movement", AUDIT_PAGE_MOVEMENT, true},
-	{.word = "once"},
-	{"reservation", AUDIT_PAGE_RESERVATION, true},
-	{"task", AUDIT_PAGE_TASK, true},
+	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},
+	{"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
+	{.word = "once", .of = STATEMENT_AT_ONCE},
+	{"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
+	{"task", STATEMENT_BY_TASK, AUDIT_PAGE_TASK},
 };
 
 /* An invariant. */
 struct block {
-	char               name[48];
-	const struct walk *walk;
-	const char        *begin, *end; /* the invariant's SQL */
-	int64_t            broken;      /* number of rows that break it */
-	struct text        shown;       /* first of these rows, as printed */
-	struct json_writer w;           /* the writer of `shown` */
+	const char        *name;
+	enum statement     sql;
+	unsigned           walk;   /* a flag; 0: none */
+	int64_t            broken; /* number of rows that break it */
+	struct text        shown;  /* first of these rows, as printed */
+	struct json_writer w;      /* the writer of `shown` */
 };
 
 /* One audit. */
@@ -66,79 +60,16 @@ struct audit {
 	bool         json, tty;
 };
 
-/* ---- the file of invariants */
-
-/* The next block from `at` on: its head `NAME by TABLE` or `NAME at once`, and where its SQL begins and ends. */
-static const char *block_next(const char *at, struct block *b)
-{
-	static const char mark[] = "-- name: ";
-	const char       *found = strstr(at, mark), *next;
-	char              word[48] = "";
-
-	if (!found)
-		return NULL;
-	*b = (struct block){.begin = strchr(found, '\n') + 1};
-	sscanf(found + strlen(mark), "%47s %*s %47s", b->name, word);
-	for (size_t i = 0; i < LENGTH(walks); i++)
-		if (strcmp(walks[i].word, word) == 0)
-			b->walk = &walks[i];
-	assert(b->walk);
-	next = strstr(b->begin, mark);
-	next = next ? next : b->begin + strlen(b->begin);
-	for (b->end = next; b->end[-1] != ';';)
-		b->end--;
-	b->end--;
-	return next;
-}
-
-static bool block_is_of_sku(const struct block *b)
-{
-	return b->walk->page == AUDIT_PAGE_SKU || memmem(b->begin, (size_t)(b->end - b->begin), "{sku ", 5);
-}
-
+/* Invariants are the statements that a walk has. */
 static void blocks_read(struct audit *a)
 {
-	const char *at = source[0].text;
+	for (int i = 0; i < STATEMENT_COUNT; i++) {
+		const struct sql_block *s = &statements[i];
+		unsigned                walk = s->flags & STATEMENT_INVARIANT;
 
-	while ((at = block_next(at, &a->blocks[a->count]))) {
-		a->count += !a->sku_id || block_is_of_sku(&a->blocks[a->count]);
-		assert(a->count < BLOCKS_MAX);
-	}
-}
-
-/* {range COLUMN}: after low, up to high (INT64_MAX: all that follow). {sku TEXT}: # is the sku's number. */
-static void hole_fill(struct text *sql, const struct audit *a, const char *hole, int len, int64_t low, int64_t high)
-{
-	int word = (int)strcspn(hole, " ") + 1;
-
-	if (strncmp(hole, "range", 5) == 0) {
-		text_format(sql, "AND %.*s > %lld", len - word, hole + word, (long long)low);
-		if (high != INT64_MAX)
-			text_format(sql, " AND %.*s <= %lld", len - word, hole + word, (long long)high);
-		return;
-	}
-	for (int i = word; a->sku_id && i < len; i++)
-		if (hole[i] == '#')
-			text_int(sql, a->sku_id);
-		else
-			text_char(sql, hole[i]);
-}
-
-static void block_sql(struct text *sql, const struct audit *a, const struct block *b, int64_t low, int64_t high)
-{
-	text_reset(sql);
-	for (const char *at = b->begin; at < b->end;) {
-		size_t left = (size_t)(b->end - at);
-		size_t len = strcspn(at, "{") < left ? strcspn(at, "{") : left;
-
-		text_bytes(sql, at, len);
-		at += len;
-		if (at < b->end) {
-			int hole = (int)strcspn(at, "}");
-
-			hole_fill(sql, a, at + 1, hole - 1, low, high);
-			at += hole + 1;
-		}
+		assert(a->count < BLOCKS_MAX - 1);
+		if (walk && (!a->sku_id || walk == STATEMENT_BY_SKU || strstr(s->text, "{sku}")))
+			a->blocks[a->count++] = (struct block){.name = s->name, .sql = (enum statement)i, .walk = walk};
 	}
 }
 
@@ -248,33 +179,29 @@ static void finding_read(void *arg, const struct db_row *row)
 }
 
 /* Looks at one range for one block, and a second time where the first look found rows. */
-static enum db_result block_check(struct audit *a, struct block *b, const struct text *sql)
+static enum db_result block_check(struct audit *a, struct block *b, const struct fill *range)
 {
 	struct finding f = {.audit = a, .block = b};
-	enum db_result result = db_run(a->db, sql, suspect_read, &f);
+	enum db_result result = db_ask(a->db, b->sql, range, suspect_read, &f);
 
 	if (result == DB_OK && f.count > 0) {
 		qsort(f.suspects, f.count, sizeof(*f.suspects), by_hash);
 		b->w.to = &b->shown;
-		result = db_run(a->db, sql, finding_read, &f);
+		result = db_ask(a->db, b->sql, range, finding_read, &f);
 	}
 	free(f.suspects);
 	return result;
 }
 
 /* Checks each block of the walk over one range. */
-static enum db_result range_check(struct audit *a, const struct walk *walk, int64_t low, int64_t high)
+static enum db_result range_check(struct audit *a, const struct walk *walk, int64_t from, int64_t until)
 {
-	struct text    sql = {0};
-	enum db_result result = DB_OK;
+	const struct fill range = {.from_id = from, .until_id = until, .sku = a->sku_id};
+	enum db_result    result = DB_OK;
 
-	for (size_t i = 0; i < a->count && result == DB_OK; i++) {
-		if (a->blocks[i].walk != walk)
-			continue;
-		block_sql(&sql, a, &a->blocks[i], low, high);
-		result = block_check(a, &a->blocks[i], &sql);
-	}
-	text_fini(&sql);
+	for (size_t i = 0; i < a->count && result == DB_OK; i++)
+		if (a->blocks[i].walk == walk->of)
+			result = block_check(a, &a->blocks[i], &range);
 	return result;
 }
 
@@ -283,16 +210,6 @@ static enum db_result range_check(struct audit *a, const struct walk *walk, int6
 struct page {
 	int64_t last, keys;
 };
-
-static void page_read(void *arg, const struct db_row *row)
-{
-	*(struct page *)arg = (struct page){db_int(row, 0), db_int(row, 1)};
-}
-
-static enum db_result page_find(struct audit *a, const struct walk *walk, int64_t low, int64_t count, struct page *page)
-{
-	return db_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
-}
 
 static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
 {
@@ -310,11 +227,11 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 	for (bool more = true; more && result == DB_OK; low = page.last) {
 		int64_t since, took_ms;
 
-		result = page_find(a, walk, low, count, &page);
+		result = db_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, db_ints, &page);
 		more = page.keys == count;
 		since = clock_ms();
 		if (result == DB_OK)
-			result = range_check(a, walk, low, more ? page.last : INT64_MAX);
+			result = range_check(a, walk, low + 1, more ? page.last : INT64_MAX);
 		took_ms = clock_ms() - since;
 		seen += page.keys;
 		progress(a, walk, seen);
@@ -329,10 +246,10 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 static enum db_result walk_run(struct audit *a, const struct walk *walk)
 {
 	progress(a, walk, 0);
-	if (!walk->ranges)
+	if (walk->of == STATEMENT_AT_ONCE)
 		return range_check(a, walk, 0, INT64_MAX);
-	if (a->sku_id && walk->page == AUDIT_PAGE_SKU)
-		return range_check(a, walk, a->sku_id - 1, a->sku_id);
+	if (a->sku_id && walk->of == STATEMENT_BY_SKU)
+		return range_check(a, walk, a->sku_id, a->sku_id);
 	return walk_ranges(a, walk);
 }
 
@@ -367,8 +284,7 @@ static enum db_result events_check(struct audit *a)
 	if (a->sku_id)
 		return DB_OK;
 	a->count++;
-	strcpy(b->name, "events_add_up");
-	b->w.to = &b->shown;
+	*b = (struct block){.name = "events_add_up", .w.to = &b->shown};
 	if (a->tty)
 		fprintf(stderr, "\r%-25s", "events");
 	return audit_events(a->db, AUDIT_SUBJECTS, event_print, &f);

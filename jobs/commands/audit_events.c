@@ -397,11 +397,6 @@ struct page {
 	int64_t last, keys;
 };
 
-static void page_read(void *arg, const struct db_row *row)
-{
-	*(struct page *)arg = (struct page){db_int(row, 0), db_int(row, 1)};
-}
-
 /* Walks the rows behind `low` in ranges of keys. */
 static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_t low)
 {
@@ -412,7 +407,7 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 	enum db_result     result = DB_OK;
 
 	for (; result == DB_OK && page.keys == KEYS; low = page.last) {
-		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, page_read, &page);
+		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, db_ints, &page);
 		if (result == DB_OK && page.keys > 0)
 			result = db_ask(
 				a->db, read,

@@ -337,14 +337,14 @@ int serve_run(char **operands)
 
 static int migrate_act(struct db *db, void *arg)
 {
-	char why[512];
-	int  version;
+	char    why[512];
+	int64_t version;
 
 	(void)arg;
 	if (!schema_version(db, &version))
 		return EXIT_UNAVAILABLE;
 	if (option_given(OPTION_check) || version > schema_latest()) {
-		say("the schema has version %d, this program's is %d", version, schema_latest());
+		say("the schema has version %lld, this program's is %d", (long long)version, schema_latest());
 		return version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
 	}
 	if (schema_migrate(db, why, sizeof(why)))

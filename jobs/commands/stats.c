@@ -19,14 +19,6 @@ struct ahead {
 	int64_t orders, leases;
 };
 
-static void stock_read(void *arg, const struct db_row *row)
-{
-	int64_t *to = arg;
-
-	for (unsigned i = 0; i < row->columns; i++)
-		to[i] = db_int(row, i);
-}
-
 static void number_print(struct json_writer *w, bool json, const char *name, int64_t n)
 {
 	if (json)
@@ -81,7 +73,7 @@ static int stats_act(struct db *db, void *arg)
 	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	if (db_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
+	if (db_ask(db, STOCK_STATS, NULL, db_ints, &stock) == DB_OK && census_read(db, &counts) &&
 	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
 		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
 		status = EXIT_DONE;

@@ -64,15 +64,10 @@ struct tune {
 
 /* ---- the database of its own */
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
 static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
 {
 	*number = 0;
-	return db_ask(db, name, NULL, number_read, number);
+	return db_ask(db, name, NULL, db_ints, number);
 }
 
 static void lines_print(void *arg, const struct db_row *row)
