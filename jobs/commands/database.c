@@ -119,10 +119,20 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 		status = EXIT_UNAVAILABLE;
 	} else {
 		db_doctor(db, &database->findings);
+		for (char *c = database->findings.data; c && (c = strchr(c, '\n'));)
+			*c = '\0';
 		status = migrates ? EXIT_DONE : schema_look(database, db);
 	}
 	db_free(db);
 	return status == EXIT_DONE ? EXIT_DONE : database_close(database, status);
+}
+
+const char *database_finding(const struct database *database, const char *before)
+{
+	const struct text *all = &database->findings;
+	const char        *next = before ? before + strlen(before) + 1 : all->data;
+
+	return all->len > 0 && next < all->data + all->len ? next : NULL;
 }
 
 int database_close(struct database *database, int status)

@@ -8,7 +8,7 @@
 struct database {
 	struct embedded *embedded; /* NULL with --db */
 	struct source   *source;
-	struct text      findings; /* warnings: wrong settings of the server, a line each */
+	struct text      findings; /* warnings: wrong settings of the server, each ends in a NUL */
 };
 
 /* Opens the database of the options --data, --db and --db-password-file, waits for it (30 s with --db), looks at its
@@ -16,6 +16,8 @@ struct database {
  * of this program. `migrates`: any schema is fine (the command `migrate`). EXIT_DONE, or the exit status after saying
  * why. */
 int database_open(struct database *database, enum embedded_use use, bool migrates) MUST_CHECK;
+/* The finding behind `before` (NULL: the first); NULL: none. */
+const char *database_finding(const struct database *database, const char *before);
 /* Returns the exit status of a command that ends with `status`. A command that failed, and has not said EXIT_CONFIG
  * itself, says so where somebody has migrated the database meanwhile, and why. */
 int database_close(struct database *database, int status);

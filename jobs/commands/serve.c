@@ -9,7 +9,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
 #include "jobs/commands/database.h"
@@ -21,7 +20,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,15 +56,12 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
-	char *findings = mem_copy(s->database.findings.data ? s->database.findings.data : ""), *rest = findings;
 
 	json_open_array(&w, NULL);
 	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
-		if (*line)
-			check_write(&w, "setting", false, line);
+	for (const char *line = NULL; (line = database_finding(&s->database, line));)
+		check_write(&w, "setting", false, line);
 	json_close_array(&w);
-	free(findings);
 	return ready;
 }
 
@@ -102,16 +97,6 @@ static void banner(const struct serve *s)
 	       url, s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url, bearer, url,
 	       bearer, url, bearer);
 	fflush(stdout);
-}
-
-static void findings_log(const struct database *database)
-{
-	char *findings = mem_copy(database->findings.data ? database->findings.data : ""), *rest = findings;
-
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
-		if (*line)
-			log_event(LOG_WARN, "setting", "found=\"%s\"", line);
-	free(findings);
 }
 
 /* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
@@ -290,7 +275,8 @@ static int serve_work(struct serve *s)
 	                                 .waiting_max = (size_t)option_count(OPTION_max_connections, 0)};
 	int                   status;
 
-	findings_log(&s->database);
+	for (const char *line = NULL; (line = database_finding(&s->database, line));)
+		log_event(LOG_WARN, "setting", "found=\"%s\"", line);
 	status = events_keep(&s->database);
 	if (status != EXIT_DONE)
 		return status;
