@@ -13,10 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPERANDS_MAX = 3 };
-
-static int help_run(char **operands);
-static int version_run(char **operands);
+static int help_run(void);
+static int version_run(void);
 
 /* Ends with an empty name. */
 const struct command commands[] = {
@@ -134,19 +132,18 @@ static int no_command(const char *name)
 	return overview(stderr, EXIT_USAGE);
 }
 
-static int help_run(char **operands)
+static int help_run(void)
 {
-	if (!operands[0])
+	if (!operand(0))
 		return overview(stdout, EXIT_DONE);
-	if (!command_find(operands[0]))
-		return no_command(operands[0]);
-	options_help(command_find(operands[0]));
+	if (!command_find(operand(0)))
+		return no_command(operand(0));
+	options_help(command_find(operand(0)));
 	return EXIT_DONE;
 }
 
-static int version_run(char **operands)
+static int version_run(void)
 {
-	(void)operands;
 	puts("holdfast " HOLDFAST_VERSION);
 	return EXIT_DONE;
 }
@@ -158,7 +155,6 @@ int main(int argc, char **argv)
 	} flags[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
 	const char           *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
-	char                 *operands[OPERANDS_MAX] = {NULL};
 	int                   status;
 
 	if (!name)
@@ -169,6 +165,6 @@ int main(int argc, char **argv)
 	command = command_find(name);
 	if (!command)
 		return no_command(name);
-	status = options_read(command, argc - 1, argv + 1, operands);
-	return status == EXIT_DONE ? command->run(operands) : status;
+	status = options_read(command, argc - 1, argv + 1);
+	return status == EXIT_DONE ? command->run() : status;
 }

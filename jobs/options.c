@@ -40,6 +40,9 @@ static const struct {
 #undef X
 };
 
+enum { OPERANDS_MAX = 3 };
+
+static char *operands[OPERANDS_MAX];
 static char *values[OPTIONS]; /* NULL: not given; owned */
 static bool  filed[OPTIONS];  /* the file of --config gave the value */
 
@@ -177,7 +180,7 @@ static int argument_read(const struct command *command, char **argv, int left, i
 	return EXIT_DONE;
 }
 
-static int arguments_read(const struct command *command, int argc, char **argv, char **operands)
+static int arguments_read(const struct command *command, int argc, char **argv)
 {
 	int n = 0, status = EXIT_DONE;
 
@@ -342,9 +345,9 @@ static int ranges_check(const struct command *command)
 	return EXIT_DONE;
 }
 
-int options_read(const struct command *command, int argc, char **argv, char **operands)
+int options_read(const struct command *command, int argc, char **argv)
 {
-	int status = arguments_read(command, argc, argv, operands);
+	int status = arguments_read(command, argc, argv);
 
 	if (status == EXIT_DONE)
 		status = environment_read(command->mask);
@@ -361,6 +364,12 @@ int options_read(const struct command *command, int argc, char **argv, char **op
 		status = EXIT_CONFIG;
 	}
 	return status;
+}
+
+char *operand(int n)
+{
+	assert(n < OPERANDS_MAX);
+	return operands[n];
 }
 
 const char *option_text(enum option o)

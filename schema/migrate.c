@@ -42,7 +42,7 @@ static bool statement_run(struct db *db, const struct text *sql)
 	int64_t        until_ms = clock_ms() + PATIENCE_MS;
 	enum db_result result;
 
-	while ((result = db_run(db, sql, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
+	while ((result = db_text(db, sql->data, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
 		if (clock_ms() > until_ms)
 			return false;
 		log_event(LOG_INFO, "migrate_waits", "why=\"%s\"", db_error(db));

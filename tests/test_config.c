@@ -19,7 +19,7 @@ static int config_of(const char *bytes, size_t len)
 	out = fdopen(mkstemp(file), "w");
 	cr_assert(out && fwrite(bytes, 1, len, out) == len && fclose(out) == 0);
 	options_forget();
-	return options_read(&serve, 3, argv, NULL);
+	return options_read(&serve, 3, argv);
 }
 
 Test(config, config_lines)

@@ -24,14 +24,7 @@ void txn_fail(struct txn *t, enum db_result result)
 static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
 {
 	assert(t->sent_count == 0);
-	t->db = db;
-	t->fence = fence;
-	t->result = DB_OK;
-	t->verdict = TXN_DONE;
-	t->now = 0;
-	t->begun_ms = clock_ms();
-	t->waits = t->logs = t->whole = false;
-	t->events = 0;
+	*t = (struct txn){.db = db, .fence = fence, .begun_ms = clock_ms(), .sql = t->sql};
 	text_reset(&t->sql);
 }
 
@@ -77,7 +70,7 @@ static void compound_commit(struct txn *t)
 	if (!txn_goes_on(t))
 		return;
 	statement_add(&t->sql, TXN_FRAME_END, NULL);
-	t->result = db_run(t->db, &t->sql, db_ints, &verdict);
+	t->result = db_text(t->db, t->sql.data, db_ints, &verdict);
 	assert(t->result != DB_OK || verdict >= 0);
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;

@@ -383,12 +383,11 @@ static int audit_act(struct db *db, void *arg)
 	return (a->json ? report_json(a) : report_text(a)) > 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
-int audit_run(char **operands)
+int audit_run(void)
 {
 	struct audit audit = {.json = option_given(OPTION_json), .tty = isatty(STDERR_FILENO)};
 	int          status = database_run(EMBEDDED_FIND, false, audit_act, &audit);
 
-	(void)operands;
 	for (size_t i = 0; i < audit.count; i++)
 		text_fini(&audit.blocks[i].shown);
 	return status;

@@ -3,6 +3,6 @@
 #define AUDIT_H
 
 /* EXIT_DONE: all invariants hold. EXIT_TROUBLE: an invariant does not, and the rows that break it are printed. */
-int audit_run(char **operands);
+int audit_run(void);
 
 #endif

@@ -25,37 +25,28 @@ enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 
 /* ---- work and reap */
 
-/* Starts `count` workers, and waits for their end. */
-static int workers_join(const struct work *work, unsigned count)
+/* Starts `count` workers, or deliverers where there are webhooks, and waits for their end. */
+static int threads_join(const struct work *work, const struct webhook_options *webhooks, unsigned count)
 {
-	struct worker *workers[WORKERS_MAX];
-	int            status = EXIT_DONE;
+	struct deliver options = {.source = work->source,
+	                          .catalogue = work->catalogue,
+	                          .webhooks = webhooks,
+	                          .lease_s = work->lease_s,
+	                          .once = work->once,
+	                          .stop = work->stop};
+	union {
+		struct worker    *worker;
+		struct deliverer *deliverer;
+	} threads[WORKERS_MAX];
+	int status = EXIT_DONE;
 
 	for (unsigned i = 0; i < count; i++)
-		workers[i] = worker_start(work, i);
+		if (webhooks)
+			threads[i].deliverer = deliverer_start(&options);
+		else
+			threads[i].worker = worker_start(work, i);
 	for (unsigned i = 0; i < count; i++) {
-		int of_worker = worker_join(workers[i]);
-
-		status = of_worker ? of_worker : status;
-	}
-	return status;
-}
-
-static int deliverers_join(const struct work *work, const struct webhook_options *webhooks, unsigned count)
-{
-	struct deliver    options = {.source = work->source,
-	                             .catalogue = work->catalogue,
-	                             .webhooks = webhooks,
-	                             .lease_s = work->lease_s,
-	                             .once = work->once,
-	                             .stop = work->stop};
-	struct deliverer *deliverers[WORKERS_MAX];
-	int               status = EXIT_DONE;
-
-	for (unsigned i = 0; i < count; i++)
-		deliverers[i] = deliverer_start(&options);
-	for (unsigned i = 0; i < count; i++) {
-		int of_one = deliverer_join(deliverers[i]);
+		int of_one = webhooks ? deliverer_join(threads[i].deliverer) : worker_join(threads[i].worker);
 
 		status = of_one ? of_one : status;
 	}
@@ -78,15 +69,15 @@ static int workers_run(struct work *work, const struct webhook_options *webhooks
 	work->catalogue = catalogue_new();
 	past_watch(work->source, work->catalogue);
 	work->stop = &stop;
-	status = webhooks ? deliverers_join(work, webhooks, count) : workers_join(work, count);
+	status = threads_join(work, webhooks, count);
 	catalogue_free(work->catalogue);
 	return database_close(&database, status);
 }
 
-int work_run(char **operands)
+int work_run(void)
 {
 	struct webhook_options webhooks = {0};
-	const char            *kind = operands[0];
+	const char            *kind = operand(0);
 	struct work            work = {.kind = kind ? task_kind_find(kind) : TASK_NO_KIND};
 	bool                   delivers = kind && strcmp(kind, "deliver") == 0;
 	int                    status;
@@ -146,12 +137,11 @@ static void reaped_print(void *arg, const struct task *task, int64_t orders)
 		puts("nothing to free");
 }
 
-int reap_run(char **operands)
+int reap_run(void)
 {
 	struct reaped reaped = {0};
 	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
 
-	(void)operands;
 	if (option_given(OPTION_once) && option_given(OPTION_every)) {
 		say("--once and --every do not go together; try `holdfast reap --help`");
 		return EXIT_USAGE;
@@ -225,71 +215,61 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-static int kick_all(struct db *db, struct catalogue *c, int64_t *kicked)
+/* Kicks the reservation of that order_id, or page by page all that are buried. */
+static enum db_result kick_pages(struct db *db, const char *order_id, struct reservation_reader *in, int64_t *kicked)
 {
-	struct reservation_reader in = {0};
-	struct values             ids = {0};
-	int64_t                   of_page;
-	enum db_result            result;
+	struct catalogue *c = catalogue_new();
+	struct values     ids = {0};
+	int64_t           of_page;
+	enum db_result    result = DB_OK;
 
 	*kicked = 0;
 	do {
 		values_reset(&ids);
-		result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+		of_page = 0;
+		if (order_id)
+			values_row(&ids, V_TEXT(order_id));
+		else
+			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
 		if (result == DB_OK && ids.rows > 0)
-			result = kick_list(db, c, RESERVATION_BY_ID, &ids, &in, &of_page);
-		if (result == DB_OK && ids.rows > 0)
-			*kicked += of_page;
-	} while (result == DB_OK && ids.rows > 0);
-	reservations_free(in.list, in.count);
+			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, in, &of_page);
+		*kicked += of_page;
+	} while (!order_id && result == DB_OK && ids.rows > 0);
 	values_fini(&ids);
-	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
-}
-
-static int kick_one(struct db *db, struct catalogue *c, const char *order_id)
-{
-	struct reservation_reader in = {0};
-	struct values             ids = {0};
-	int64_t                   kicked = 0;
-	enum db_result            result;
-
-	values_row(&ids, V_TEXT(order_id));
-	result = kick_list(db, c, RESERVATION_FIND, &ids, &in, &kicked);
-	if (result == DB_OK && kicked == 0)
-		say("%s is %s", order_id, in.count ? reservation_state_name(in.list[0]->state) : "not known");
-	reservations_free(in.list, in.count);
-	values_fini(&ids);
-	if (result != DB_OK)
-		return EXIT_UNAVAILABLE;
-	return kicked ? EXIT_DONE : EXIT_TROUBLE;
+	catalogue_free(c);
+	return result;
 }
 
 static int kick_act(struct db *db, void *arg)
 {
-	struct catalogue *c = catalogue_new();
-	int64_t           kicked = 0;
-	int               status = arg ? kick_one(db, c, arg) : kick_all(db, c, &kicked);
+	const char               *order_id = arg;
+	struct reservation_reader in = {0};
+	int64_t                   kicked;
+	enum db_result            result = kick_pages(db, order_id, &in, &kicked);
+	int                       status = result != DB_OK ? EXIT_UNAVAILABLE : EXIT_DONE;
 
-	catalogue_free(c);
-	if (arg) {
-		if (status == EXIT_DONE && option_given(OPTION_json))
-			puts("{\"kicked\":1}");
-		else if (status == EXIT_DONE)
-			printf("%s is confirmed again\n", (char *)arg);
-		return status;
-	}
-	printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
-	       (long long)kicked);
+	if (!order_id)
+		printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
+		       (long long)kicked);
+	else if (result == DB_OK && kicked == 0)
+		say("%s is %s", order_id, in.count ? reservation_state_name(in.list[0]->state) : "not known");
+	else if (result == DB_OK && option_given(OPTION_json))
+		puts("{\"kicked\":1}");
+	else if (result == DB_OK)
+		printf("%s is confirmed again\n", order_id);
+	if (order_id && kicked == 0 && status == EXIT_DONE)
+		status = EXIT_TROUBLE;
+	reservations_free(in.list, in.count);
 	return status;
 }
 
-int kick_run(char **operands)
+int kick_run(void)
 {
-	if (!operands[0] == !option_given(OPTION_all)) {
+	if (!operand(0) == !option_given(OPTION_all)) {
 		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
 		return EXIT_USAGE;
 	}
-	return database_run(EMBEDDED_FIND, false, kick_act, operands[0]);
+	return database_run(EMBEDDED_FIND, false, kick_act, operand(0));
 }
 
 /* ---- purge */
@@ -431,11 +411,10 @@ static int purge_act(struct db *db, void *arg)
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
-int purge_run(char **operands)
+int purge_run(void)
 {
 	struct purge p = {.days = option_count(OPTION_keep, 0)};
 
-	(void)operands;
 	if (!option_given(OPTION_keep)) {
 		say("purge needs --keep DAYS; try `holdfast purge --help`");
 		return EXIT_USAGE;

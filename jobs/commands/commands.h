@@ -3,9 +3,9 @@
 #define COMMANDS_H
 
 /* Each command reads its options, does all of its work, and returns the exit status. */
-int work_run(char **operands);
-int reap_run(char **operands);
-int kick_run(char **operands);
-int purge_run(char **operands);
+int work_run(void);
+int reap_run(void);
+int kick_run(void);
+int purge_run(void);
 
 #endif

@@ -232,13 +232,12 @@ static int events_open(struct events *e)
 	return status;
 }
 
-int events_run(char **operands)
+int events_run(void)
 {
 	static struct stop stop; /* the signal thread outlives this function */
 	struct events      e = {.stop = &stop};
 	int                status;
 
-	(void)operands;
 	if (!event_filter_read(option_text(OPTION_types), &e.filter)) {
 		say("--types names an unknown type of event; see docs/shop.md");
 		return EXIT_USAGE;

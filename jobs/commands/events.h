@@ -2,6 +2,6 @@
 #ifndef EVENTS_H
 #define EVENTS_H
 
-int events_run(char **operands); /* an exit status */
+int events_run(void); /* an exit status */
 
 #endif

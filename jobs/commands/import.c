@@ -177,9 +177,9 @@ static int import_load(struct import *im)
 	return database_close(&database, im->status);
 }
 
-int import_run(char **operands)
+int import_run(void)
 {
-	struct import im = {.file = operands[0]};
+	struct import im = {.file = operand(0)};
 	const char   *id = option_text(OPTION_id);
 
 	if (!im.file) {

@@ -2,6 +2,6 @@
 #ifndef IMPORT_H
 #define IMPORT_H
 
-int import_run(char **operands); /* an exit status */
+int import_run(void); /* an exit status */
 
 #endif

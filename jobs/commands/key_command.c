@@ -112,21 +112,21 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 	return status;
 }
 
-int key_run(char **operands)
+int key_run(void)
 {
 	const char *file = option_text(OPTION_keys);
 	unsigned    roles;
 	int         fd, status;
 
-	if (!operands[2] || strcmp(operands[0], "new") != 0 || !file) {
+	if (!operand(2) || strcmp(operand(0), "new") != 0 || !file) {
 		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
 		return EXIT_USAGE;
 	}
-	if (!name_valid(operands[1])) {
+	if (!name_valid(operand(1))) {
 		say("NAME " NAME_RULE, (size_t)ID_MAX);
 		return EXIT_USAGE;
 	}
-	if (!roles_read(&roles, operands[2])) {
+	if (!roles_read(&roles, operand(2))) {
 		say("ROLE " ROLES_RULE);
 		return EXIT_USAGE;
 	}
@@ -135,7 +135,7 @@ int key_run(char **operands)
 		say("cannot open %s: %s", file, strerror(errno));
 		return EXIT_CONFIG;
 	}
-	status = key_add(fd, file, operands[1], roles);
+	status = key_add(fd, file, operand(1), roles);
 	close(fd);
 	return status;
 }

@@ -3,6 +3,6 @@
 #define KEY_COMMAND_H
 
 /* Makes a key, adds its line to the file of keys, prints the key once. An exit status. */
-int key_run(char **operands);
+int key_run(void);
 
 #endif

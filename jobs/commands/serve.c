@@ -295,12 +295,11 @@ static int serve_work(struct serve *s)
 	return source_other_schema(s->database.source) ? EXIT_CONFIG : status;
 }
 
-int serve_run(char **operands)
+int serve_run(void)
 {
 	struct serve s = {0};
 	int          status;
 
-	(void)operands;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
@@ -339,8 +338,7 @@ static int migrate_act(struct db *db, void *arg)
 	return EXIT_TROUBLE;
 }
 
-int migrate_run(char **operands)
+int migrate_run(void)
 {
-	(void)operands;
 	return database_run(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE, true, migrate_act, NULL);
 }

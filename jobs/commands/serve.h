@@ -3,7 +3,7 @@
 #define SERVE_H
 
 /* Each command returns an exit status, after one line to the person who called. */
-int serve_run(char **operands);
-int migrate_run(char **operands);
+int serve_run(void);
+int migrate_run(void);
 
 #endif

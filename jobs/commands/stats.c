@@ -81,8 +81,7 @@ static int stats_act(struct db *db, void *arg)
 	return status;
 }
 
-int stats_run(char **operands)
+int stats_run(void)
 {
-	(void)operands;
 	return database_run(EMBEDDED_FIND, false, stats_act, NULL);
 }

@@ -2,6 +2,6 @@
 #ifndef STATS_H
 #define STATS_H
 
-int stats_run(char **operands); /* an exit status */
+int stats_run(void); /* an exit status */
 
 #endif

@@ -417,13 +417,12 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	return status;
 }
 
-int tune_run(char **operands)
+int tune_run(void)
 {
 	static struct stop stop; /* the signal thread outlives this function */
 	struct database    database;
 	int                status;
 
-	(void)operands;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);

@@ -5,6 +5,6 @@
 
 /* Returns the exit status. EXIT_CONFIG: the account may not make the database; the SQL for an administrator was
  * printed. */
-int tune_run(char **operands);
+int tune_run(void);
 
 #endif

@@ -9,7 +9,7 @@ static void command_check(const struct command *command, char *file)
 {
 	char  mine[] = "--db-password-file=mine", config[] = "--config";
 	char *argv[] = {(char *)(uintptr_t)command->name, mine, config, file, NULL};
-	int   status = options_read(command, 4, argv, NULL);
+	int   status = options_read(command, 4, argv);
 
 	assert(status == EXIT_DONE || status == EXIT_CONFIG);
 	assert(strcmp(option_text(OPTION_db_password_file), "mine") == 0);

@@ -105,7 +105,7 @@ void service_start(void)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	setenv("HOLDFAST_DATA", folder, 1);
-	if (options_read(&self, 0, NULL, NULL) != EXIT_DONE)
+	if (options_read(&self, 0, NULL) != EXIT_DONE)
 		exit(EXIT_CONFIG);
 	log_level = LOG_ERROR;
 	if (database_open(&database, EMBEDDED_MAKE, false) != EXIT_DONE)
