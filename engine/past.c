@@ -40,15 +40,10 @@ static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t
 	return result;
 }
 
-static void version_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
 enum db_result past_locations(struct db *db, struct catalogue *c)
 {
 	int64_t        version = 0;
-	enum db_result result = db_ask(db, LOCATIONS_VERSION, NULL, version_read, &version);
+	enum db_result result = db_ask(db, LOCATIONS_VERSION, NULL, db_ints, &version);
 
 	return result == DB_OK ? locations_read(db, c, version) : result;
 }

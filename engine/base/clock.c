@@ -73,28 +73,21 @@ static char *digits_write(char *to, int n, int width)
 
 void time_write(struct text *t, int64_t ms)
 {
-	int   in_day, year, month, day;
-	char *to = text_room(t, 24), *at;
+	static const char marks[] = "--T::.Z";
+	int               in_day, part[7];
+	char             *to = text_room(t, 24), *at = to;
 
-	if (!to)
-		return;
 	ms = ms < 0 ? 0 : ms > TIME_LAST ? TIME_LAST : ms;
 	in_day = (int)(ms / 1000 % 86400);
-	civil_from_days(ms / 86400000, &year, &month, &day);
-	at = digits_write(to, year, 4);
-	*at++ = '-';
-	at = digits_write(at, month, 2);
-	*at++ = '-';
-	at = digits_write(at, day, 2);
-	*at++ = 'T';
-	at = digits_write(at, in_day / 3600, 2);
-	*at++ = ':';
-	at = digits_write(at, in_day / 60 % 60, 2);
-	*at++ = ':';
-	at = digits_write(at, in_day % 60, 2);
-	*at++ = '.';
-	at = digits_write(at, (int)(ms % 1000), 3);
-	*at++ = 'Z';
+	civil_from_days(ms / 86400000, &part[0], &part[1], &part[2]);
+	part[3] = in_day / 3600;
+	part[4] = in_day / 60 % 60;
+	part[5] = in_day % 60;
+	part[6] = (int)(ms % 1000);
+	for (size_t i = 0; i < LENGTH(part); i++) {
+		at = digits_write(at, part[i], i == 0 ? 4 : i == 6 ? 3 : 2);
+		*at++ = marks[i];
+	}
 	*at = '\0';
 	t->len += (size_t)(at - to);
 }

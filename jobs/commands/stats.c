@@ -70,15 +70,13 @@ static int stats_act(struct db *db, void *arg)
 	struct stock_row stock = {0};
 	struct census    counts;
 	struct ahead     ahead;
-	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	if (db_ask(db, STOCK_STATS, NULL, db_ints, &stock) == DB_OK && census_read(db, &counts) &&
-	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
-		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
-		status = EXIT_DONE;
-	}
-	return status;
+	if (db_ask(db, STOCK_STATS, NULL, db_ints, &stock) != DB_OK || !census_read(db, &counts) ||
+	    task_ahead(db, &ahead.orders, &ahead.leases) != DB_OK)
+		return EXIT_UNAVAILABLE;
+	stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
+	return EXIT_DONE;
 }
 
 int stats_run(void)

@@ -259,23 +259,21 @@ static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	int64_t until_ms = clock_ms() + START_MS;
-	int     status = EXIT_DONE;
+	bool    ok;
 
 	t->engine = engine_open(&(struct engine_options){.source = t->source, .lanes = trial->slots});
 	while (!engine_ready(t->engine) && clock_ms() < until_ms && !stop_wait(t->stop, 20))
 		continue;
 	t->ends = stop_wait(t->stop, 0);
-	if (!engine_ready(t->engine) && !t->ends)
-		status = EXIT_UNAVAILABLE;
-	if (status == EXIT_DONE && !t->ends && t->orders == 0)
+	ok = engine_ready(t->engine) || t->ends;
+	if (ok && !t->ends && t->orders == 0)
 		units_receive(t);
-	if (status == EXIT_DONE && !t->ends && !trial_measure(t, trial, seconds))
-		status = EXIT_UNAVAILABLE;
+	ok = ok && (t->ends || trial_measure(t, trial, seconds));
 	engine_close(t->engine);
 	if (t->failed != OUTCOME_OK)
 		say("an order was answered: %s", outcome_detail(t->failed));
-	if (status != EXIT_DONE)
-		return status;
+	if (!ok)
+		return EXIT_UNAVAILABLE;
 	return t->failed != OUTCOME_OK || stop_wait(t->stop, 0) ? EXIT_TROUBLE : EXIT_DONE;
 }
 
