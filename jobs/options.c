@@ -105,8 +105,8 @@ void options_help(const struct command *command)
 
 static int usage(const struct command *command, const char *what, const char *which)
 {
-	say("%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which, command->name);
-	return EXIT_USAGE;
+	return say_status(EXIT_USAGE, "%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which,
+	                  command->name);
 }
 
 /* The option of this name (with - or _) that the command knows, or -1. */
@@ -216,8 +216,7 @@ static int environment_read(int mask)
 			continue;
 		if (!value_fits(i, value)) {
 			number_rule(rule, sizeof(rule), name, i);
-			say("%s", rule);
-			return EXIT_CONFIG;
+			return say_status(EXIT_CONFIG, "%s", rule);
 		}
 		value_set(i, value);
 	}
@@ -286,14 +285,11 @@ static int config_line(const char *file, int number, char *line, int mask)
 		return EXIT_DONE;
 	value = equals ? unquoted(trimmed(equals + 1)) : "";
 	option = option_find(name, strlen(name), ALL);
-	if (option < 0) {
-		say("%s, line %d: there is no option %s", file, number, name);
-		return EXIT_CONFIG;
-	}
+	if (option < 0)
+		return say_status(EXIT_CONFIG, "%s, line %d: there is no option %s", file, number, name);
 	if (!value_fits(option, value)) {
 		number_rule(rule, sizeof(rule), name, option);
-		say("%s, line %d: %s", file, number, rule);
-		return EXIT_CONFIG;
+		return say_status(EXIT_CONFIG, "%s, line %d: %s", file, number, rule);
 	}
 	config_take(option, value, mask);
 	return EXIT_DONE;
@@ -307,21 +303,15 @@ static int config_read(const char *file, int mask)
 	ssize_t len;
 	int     status = EXIT_DONE;
 
-	if (!in) {
-		say("cannot read %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
+	if (!in)
+		return say_status(EXIT_CONFIG, "cannot read %s: %s", file, strerror(errno));
 	for (int number = 1; status == EXIT_DONE && (len = getline(&line, &room, in)) >= 0; number++)
-		if (strlen(line) == (size_t)len) {
+		if (strlen(line) == (size_t)len)
 			status = config_line(file, number, line, mask);
-		} else {
-			say("%s, line %d: a NUL is not text", file, number);
-			status = EXIT_CONFIG;
-		}
-	if (ferror(in)) {
-		say("cannot read %s: %s", file, strerror(errno));
-		status = EXIT_CONFIG;
-	}
+		else
+			status = say_status(EXIT_CONFIG, "%s, line %d: a NUL is not text", file, number);
+	if (ferror(in))
+		status = say_status(EXIT_CONFIG, "cannot read %s: %s", file, strerror(errno));
 	free(line);
 	fclose(in);
 	return status;
@@ -339,8 +329,7 @@ static int ranges_check(const struct command *command)
 			continue;
 		flag_name(flag, sizeof(flag), table[i].name);
 		number_rule(rule, sizeof(rule), flag, i);
-		say("%s", rule);
-		return command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE;
+		return say_status(command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s", rule);
 	}
 	return EXIT_DONE;
 }
@@ -355,14 +344,10 @@ int options_read(const struct command *command, int argc, char **argv)
 		status = config_read(option_text(OPTION_config), command->mask);
 	if (status == EXIT_DONE)
 		status = ranges_check(command);
-	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db)) {
-		say("--data and --db do not go together");
-		status = EXIT_CONFIG;
-	}
-	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level))) {
-		say("there is no log level %s", option_text(OPTION_log_level));
-		status = EXIT_CONFIG;
-	}
+	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db))
+		status = say_status(EXIT_CONFIG, "--data and --db do not go together");
+	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level)))
+		status = say_status(EXIT_CONFIG, "there is no log level %s", option_text(OPTION_log_level));
 	return status;
 }
 

@@ -33,8 +33,8 @@ enum {
 
 struct command {
 	const char *name;
-	int         mask;     /* the command's bit, SERVE ..: options.def says which options it knows */
-	const char *operands; /* the usage text behind the name, "" if nothing */
+	int         mask;         /* the command's bit, SERVE ..: options.def says which options it knows */
+	const char *operands;     /* the usage text behind the name, "" if nothing */
 	int         operands_max; /* 3 at most */
 	const char *summary;
 	const char *examples; /* lines */
@@ -46,7 +46,7 @@ struct command {
 int         options_read(const struct command *command, int argc, char **argv);
 void        options_help(const struct command *command); /* the text of --help */
 void        options_forget(void);                        /* forgets all values; texts got before are void */
-char       *operand(int n);             /* a word that is no flag, from 0; NULL: there is none */
+char       *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);

@@ -31,8 +31,8 @@ bool schema_version(struct db *db, int64_t *version)
 	            " AND table_name = 'schema_version'",
 	            db_ints, &tables) != DB_OK)
 		return false;
-	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version",
-	                              db_ints, version) == DB_OK;
+	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version", db_ints,
+	                              version) == DB_OK;
 }
 
 /* Waits for the transactions of others, which may last longer than the lock wait of a session. The pause lets those

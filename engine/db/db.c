@@ -491,9 +491,8 @@ static void schema_refuse(struct db *db, const int64_t *found)
 	snprintf(db->error, sizeof(db->error), "the database has schema version %lld%s, this program needs %d: %s",
 	         (long long)found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
 	         needed,
-	         found[COMPLETE] < needed
-	                 ? "run `holdfast migrate`"
-	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	         found[COMPLETE] < needed ? "run `holdfast migrate`"
+	                                  : "it was migrated by a newer holdfast; `migrate` goes forward only");
 	if (found[COMPLETE] > 0)
 		source_other_schema_set(db->source, db->error);
 }

@@ -31,7 +31,7 @@ struct db_writer {
 	bool    logs;               /* its transactions write events */
 };
 
-struct db     *db_new(struct source *source); /* not connected yet; the source outlives it */
+struct db     *db_new(struct source *source);                /* not connected yet; the source outlives it */
 struct db     *db_new_alone(const struct db_target *target); /* with a source of its own, which ends with it */
 void           db_free(struct db *db);                       /* closes; NULL is fine */
 struct source *db_source(const struct db *db);

@@ -360,10 +360,8 @@ static int audit_act(struct db *db, void *arg)
 	result = db_connect(db) ? DB_OK : DB_AWAY;
 	if (result == DB_OK && option_given(OPTION_sku)) {
 		result = sku_find(db, option_text(OPTION_sku), &a->sku_id);
-		if (result == DB_OK && a->sku_id == 0) {
-			say("there is no sku %s", option_text(OPTION_sku));
-			return EXIT_TROUBLE;
-		}
+		if (result == DB_OK && a->sku_id == 0)
+			return say_status(EXIT_TROUBLE, "there is no sku %s", option_text(OPTION_sku));
 	}
 	blocks_read(a);
 	for (size_t i = 0; i < LENGTH(walks) && result == DB_OK; i++)

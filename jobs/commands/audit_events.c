@@ -464,7 +464,7 @@ static enum db_result doubts_read(struct events_audit *a, bool is_movement)
 		if (ids.rows == 0 || (s && ids.rows < NAMED))
 			continue;
 		result = db_ask(a->db, is_movement ? AUDITED_MOVEMENTS_NAMED : AUDITED_RESERVATIONS_NAMED,
-		                 &(struct fill){.rows = &ids}, row_read, &in);
+		                &(struct fill){.rows = &ids}, row_read, &in);
 		if (result == DB_OK)
 			row_end(&in);
 		values_reset(&ids);

@@ -82,11 +82,10 @@ int work_run(void)
 	bool                   delivers = kind && strcmp(kind, "deliver") == 0;
 	int                    status;
 
-	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every))) {
-		say("%s; try `holdfast work --help`",
-		    work.kind || delivers ? "--once and --every do not go together" : "work settle, expire or deliver");
-		return EXIT_USAGE;
-	}
+	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every)))
+		return say_status(EXIT_USAGE, "%s; try `holdfast work --help`",
+		                  work.kind || delivers ? "--once and --every do not go together"
+		                                        : "work settle, expire or deliver");
 	if (delivers && (status = webhook_options_read(&webhooks)) != EXIT_DONE)
 		return status;
 	work.batch = option_count(OPTION_batch, 0);
@@ -142,10 +141,8 @@ int reap_run(void)
 	struct reaped reaped = {0};
 	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
 
-	if (option_given(OPTION_once) && option_given(OPTION_every)) {
-		say("--once and --every do not go together; try `holdfast reap --help`");
-		return EXIT_USAGE;
-	}
+	if (option_given(OPTION_once) && option_given(OPTION_every))
+		return say_status(EXIT_USAGE, "--once and --every do not go together; try `holdfast reap --help`");
 	reaped.json = option_given(OPTION_json);
 	setvbuf(stdout, NULL, _IOLBF, 0); /* flushed by the line: a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
@@ -265,10 +262,8 @@ static int kick_act(struct db *db, void *arg)
 
 int kick_run(void)
 {
-	if (!operand(0) == !option_given(OPTION_all)) {
-		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
-		return EXIT_USAGE;
-	}
+	if (!operand(0) == !option_given(OPTION_all))
+		return say_status(EXIT_USAGE, "kick ORDER_ID or kick --all; try `holdfast kick --help`");
 	return database_run(EMBEDDED_FIND, false, kick_act, operand(0));
 }
 
@@ -361,8 +356,8 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 		p->seen = 0;
 		values_reset(&p->ids);
 		result = db_ask(db, page,
-		                 &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
-		                 purge_read, p);
+		                &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
+		                purge_read, p);
 		if (result == DB_OK && p->ids.count > 0)
 			result = purge_batch(db, p, batch);
 	} while (result == DB_OK && p->seen == PURGE_BATCH);
@@ -380,10 +375,10 @@ static int purge_allowed(struct db *db)
 		return EXIT_UNAVAILABLE;
 	if (llabs(ahead_s) <= CLOCKS_APART_S)
 		return EXIT_DONE;
-	say("the database's clock is %lld s %s this machine's: nothing was removed; set the clock that is wrong, or "
-	    "--force",
-	    llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE,
+	                  "the database's clock is %lld s %s this machine's: nothing was removed; set the clock that "
+	                  "is wrong, or --force",
+	                  llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
 }
 
 static int purge_act(struct db *db, void *arg)
@@ -415,9 +410,7 @@ int purge_run(void)
 {
 	struct purge p = {.days = option_count(OPTION_keep, 0)};
 
-	if (!option_given(OPTION_keep)) {
-		say("purge needs --keep DAYS; try `holdfast purge --help`");
-		return EXIT_USAGE;
-	}
+	if (!option_given(OPTION_keep))
+		return say_status(EXIT_USAGE, "purge needs --keep DAYS; try `holdfast purge --help`");
 	return database_run(EMBEDDED_FIND, false, purge_act, &p);
 }

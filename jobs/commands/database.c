@@ -54,10 +54,8 @@ static int source_open(struct database *database, enum embedded_use use)
 		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
 	status = embedded_open(&database->embedded, option_text(OPTION_data), use, why, sizeof(why));
-	if (status != EXIT_DONE) {
-		say("%s", why);
-		return status;
-	}
+	if (status != EXIT_DONE)
+		return say_status(status, "%s", why);
 	database->source = source_new(embedded_target(database->embedded));
 	return EXIT_DONE;
 }
@@ -88,16 +86,14 @@ static int schema_look(struct database *database, struct db *db)
 	char       why[512];
 	int        status = EXIT_DONE;
 
-	if (database->embedded && !schema_migrate(db, why, sizeof(why))) {
-		say("%s", why);
-		return EXIT_UNAVAILABLE;
-	}
+	if (database->embedded && !schema_migrate(db, why, sizeof(why)))
+		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	source_schema_set(database->source, schema_latest());
 	own = db_new(database->source);
-	if (!wait_for(own)) {
-		say("%s%s", db_misfits(own) ? "" : "the database is not there: ", db_error(own));
-		status = db_misfits(own) ? EXIT_CONFIG : EXIT_UNAVAILABLE;
-	}
+	if (!wait_for(own))
+		status = db_misfits(own)
+		                 ? say_status(EXIT_CONFIG, "%s", db_error(own))
+		                 : say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(own));
 	db_free(own);
 	return status;
 }
@@ -113,10 +109,10 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 		return status;
 	db = db_new(database->source);
 	if (!wait_for(db)) {
-		say("%s: %s",
-		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
-		    db_error(db));
-		status = EXIT_UNAVAILABLE;
+		status = say_status(EXIT_UNAVAILABLE, "%s: %s",
+		                    db_refused(db) ? "the database lets nobody in by these options"
+		                                   : "the database is not there",
+		                    db_error(db));
 	} else {
 		db_doctor(db, &database->findings);
 		for (char *c = database->findings.data; c && (c = strchr(c, '\n'));)
@@ -139,10 +135,8 @@ int database_close(struct database *database, int status)
 {
 	const char *other_schema = source_other_schema(database->source);
 
-	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG) {
-		say("%s", other_schema);
-		status = EXIT_CONFIG;
-	}
+	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG)
+		status = say_status(EXIT_CONFIG, "%s", other_schema);
 	if (database->embedded)
 		embedded_close(database->embedded);
 	source_free(database->source);

@@ -43,10 +43,8 @@ static void part_done(void *arg, struct op *op)
 	im->flying--;
 	if (op->outcome == OUTCOME_REPLAYED)
 		im->replayed++;
-	else if (op->outcome != OUTCOME_OK) {
-		say("part %s was refused: %s", op->id, outcome_detail(op->outcome));
-		im->status = EXIT_TROUBLE;
-	}
+	else if (op->outcome != OUTCOME_OK)
+		im->status = say_status(EXIT_TROUBLE, "part %s was refused: %s", op->id, outcome_detail(op->outcome));
 	im->lines_sent += (int64_t)op->lines_count;
 	if (im->tty)
 		fprintf(stderr, "\r%lld of %lld rows ", (long long)im->lines_sent, (long long)im->rows);
@@ -182,18 +180,12 @@ int import_run(void)
 	struct import im = {.file = operand(0)};
 	const char   *id = option_text(OPTION_id);
 
-	if (!im.file) {
-		say("import needs a file; try `holdfast import --help`");
-		return EXIT_USAGE;
-	}
-	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES)) {
-		say("--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
-		return EXIT_USAGE;
-	}
-	if (id && code_is_of_jobs(id)) {
-		say("--id " OF_JOBS_RULE);
-		return EXIT_USAGE;
-	}
+	if (!im.file)
+		return say_status(EXIT_USAGE, "import needs a file; try `holdfast import --help`");
+	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES))
+		return say_status(EXIT_USAGE, "--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
+	if (id && code_is_of_jobs(id))
+		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
 	im.skip_bad = option_given(OPTION_skip_bad);
 	im.json = option_given(OPTION_json);
 	im.tty = isatty(STDERR_FILENO);

@@ -79,8 +79,7 @@ static int key_print(const char *name, unsigned roles, const struct text *key)
 	text_fini(&role);
 	if (fflush(stdout) == 0)
 		return EXIT_DONE;
-	say("the key could not be printed: remove the line of %s", name);
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE, "the key could not be printed: remove the line of %s", name);
 }
 
 /* The file is locked meanwhile, so that two commands do not take one name. */
@@ -91,14 +90,10 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 	char            why[400];
 	int             status = EXIT_TROUBLE;
 
-	if (flock(fd, LOCK_EX) != 0) {
-		say("cannot lock %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
-	if (!key_list_read_fd(&list, fd, file, why, sizeof(why))) {
-		say("%s", why);
-		return EXIT_CONFIG;
-	}
+	if (flock(fd, LOCK_EX) != 0)
+		return say_status(EXIT_CONFIG, "cannot lock %s: %s", file, strerror(errno));
+	if (!key_list_read_fd(&list, fd, file, why, sizeof(why)))
+		return say_status(EXIT_CONFIG, "%s", why);
 	key_make(name, roles, &key, &line);
 	if (key_list_find(&list, name))
 		say("%s has a key called %s already, line %d", file, name, key_list_find(&list, name)->number);
@@ -118,23 +113,15 @@ int key_run(void)
 	unsigned    roles;
 	int         fd, status;
 
-	if (!operand(2) || strcmp(operand(0), "new") != 0 || !file) {
-		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
-		return EXIT_USAGE;
-	}
-	if (!name_valid(operand(1))) {
-		say("NAME " NAME_RULE, (size_t)ID_MAX);
-		return EXIT_USAGE;
-	}
-	if (!roles_read(&roles, operand(2))) {
-		say("ROLE " ROLES_RULE);
-		return EXIT_USAGE;
-	}
+	if (!operand(2) || strcmp(operand(0), "new") != 0 || !file)
+		return say_status(EXIT_USAGE, "key new NAME ROLE --keys FILE; try `holdfast key --help`");
+	if (!name_valid(operand(1)))
+		return say_status(EXIT_USAGE, "NAME " NAME_RULE, (size_t)ID_MAX);
+	if (!roles_read(&roles, operand(2)))
+		return say_status(EXIT_USAGE, "ROLE " ROLES_RULE);
 	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
-	if (fd < 0) {
-		say("cannot open %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
+	if (fd < 0)
+		return say_status(EXIT_CONFIG, "cannot open %s: %s", file, strerror(errno));
 	status = key_add(fd, file, operand(1), roles);
 	close(fd);
 	return status;

@@ -30,8 +30,8 @@ struct serve {
 	struct engine    *engine;
 	struct jobs      *jobs;
 	struct watch     *watch; /* a chore of the background thread */
-	struct keys      *keys; /* NULL: without keys */
-	struct tls       *tls;  /* NULL: plain text */
+	struct keys      *keys;  /* NULL: without keys */
+	struct tls       *tls;   /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
@@ -130,10 +130,8 @@ static int doors_open(struct serve *s)
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
-	if (!s->service) {
-		say("%s", why);
-		return EXIT_UNAVAILABLE; /* another program came first, after the addresses were bound */
-	}
+	if (!s->service) /* another program came first, after the addresses were bound */
+		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
 		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
@@ -227,14 +225,10 @@ static int serve_configure(struct serve *s)
 	char why[512], served[512];
 	int  status;
 
-	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
-		say("--jobs knows expire, settle, reap and deliver");
-		return EXIT_CONFIG;
-	}
-	if (!names_valid(option_text(OPTION_public_host))) {
-		say("--public-host takes names, without a scheme and a port");
-		return EXIT_CONFIG;
-	}
+	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs)))
+		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
+	if (!names_valid(option_text(OPTION_public_host)))
+		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
 	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;
 	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
@@ -334,8 +328,7 @@ static int migrate_act(struct db *db, void *arg)
 	}
 	if (schema_migrate(db, why, sizeof(why)))
 		return EXIT_DONE;
-	say("%s", why);
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE, "%s", why);
 }
 
 int migrate_run(void)

@@ -50,16 +50,16 @@ struct trial {
 };
 
 struct tune {
-	struct db       *db;     /* connection to the live database */
-	struct source   *source; /* of the database NAME_tune */
-	struct stop     *stop;
-	struct engine   *engine;
-	struct loop     *loop;
-	int64_t          orders, answered;
-	int              flying;
-	bool             ends;   /* true: no order is started any more */
-	enum outcome     failed; /* the last refusal; OUTCOME_OK: none */
-	struct trial     trials[LENGTH(sizes)];
+	struct db     *db;     /* connection to the live database */
+	struct source *source; /* of the database NAME_tune */
+	struct stop   *stop;
+	struct engine *engine;
+	struct loop   *loop;
+	int64_t        orders, answered;
+	int            flying;
+	bool           ends;   /* true: no order is started any more */
+	enum outcome   failed; /* the last refusal; OUTCOME_OK: none */
+	struct trial   trials[LENGTH(sizes)];
 };
 
 /* ---- the database of its own */
@@ -78,8 +78,7 @@ static void lines_print(void *arg, const struct db_row *row)
 
 static int trouble(struct db *db)
 {
-	say("the database did not do it: %s", db_error(db));
-	return EXIT_UNAVAILABLE;
+	return say_status(EXIT_UNAVAILABLE, "the database did not do it: %s", db_error(db));
 }
 
 /* Prints the SQL by which an administrator makes the database for this account. */
@@ -133,9 +132,8 @@ static int scratch_make(struct tune *t)
 		return trouble(t->db);
 	if (ours)
 		return schema_make(t);
-	say("%s has tables that tune did not make; tune needs it empty, or not there",
-	    source_target(t->source)->database);
-	return EXIT_CONFIG;
+	return say_status(EXIT_CONFIG, "%s has tables that tune did not make; tune needs it empty, or not there",
+	                  source_target(t->source)->database);
 }
 
 /* ---- the load */
@@ -402,14 +400,12 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
 	t.source = source_beside(database->source);
-	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK) {
+	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK)
 		status = trouble(t.db);
-	} else if (locked) {
+	else if (locked)
 		status = tune_locked(&t, seconds);
-	} else {
-		say("another tune is at work on this database");
-		status = EXIT_TROUBLE;
-	}
+	else
+		status = say_status(EXIT_TROUBLE, "another tune is at work on this database");
 	db_free(t.db);
 	source_free(t.source);
 	return status;
