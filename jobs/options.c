@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { DIGITS_MAX = 15 };
+enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
 enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
@@ -134,16 +134,13 @@ static bool is_off(int option, const char *value)
 	return false;
 }
 
-static bool value_fits(int option, const char *value)
+/* False: no number stands where one belongs. `rule` says so, by the name that the option has in its source. */
+static bool value_fits(int option, const char *name, const char *value, char rule[RULE_SIZE])
 {
 	return table[option].type != IS_NUMBER ||
-	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
-}
-
-/* Writes the rule that a number breaks into `to`; `name` is the name of the option in its source. */
-static void number_rule(char *to, size_t size, const char *name, int option)
-{
-	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
+	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX) ||
+	       why_write(rule, RULE_SIZE, "%s " INTEGER_RULE, name, (long long)table[option].min,
+	                 (long long)table[option].max);
 }
 
 /* ---- the three sources */
@@ -152,7 +149,7 @@ static void number_rule(char *to, size_t size, const char *name, int option)
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
-	char        rule[160], flag[64];
+	char        rule[RULE_SIZE], flag[64];
 	int         option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
 
 	*used = 1;
@@ -168,11 +165,9 @@ static int argument_read(const struct command *command, char **argv, int left, i
 		value = argv[1];
 		*used = 2;
 	}
-	if (!value_fits(option, value)) {
-		flag_name(flag, sizeof(flag), table[option].name);
-		number_rule(rule, sizeof(rule), flag, option);
+	flag_name(flag, sizeof(flag), table[option].name);
+	if (!value_fits(option, flag, value, rule))
 		return usage(command, rule, "");
-	}
 	if (values[option] && table[option].type == IS_LIST)
 		value_add(option, value);
 	else
@@ -205,7 +200,7 @@ static int arguments_read(const struct command *command, int argc, char **argv)
 static int environment_read(int mask)
 {
 	for (int i = 0; i < OPTIONS; i++) {
-		char        name[64], rule[160];
+		char        name[64], rule[RULE_SIZE];
 		const char *value;
 
 		snprintf(name, sizeof(name), "HOLDFAST_%s", table[i].name);
@@ -214,10 +209,8 @@ static int environment_read(int mask)
 		value = getenv(name);
 		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
 			continue;
-		if (!value_fits(i, value)) {
-			number_rule(rule, sizeof(rule), name, i);
+		if (!value_fits(i, name, value, rule))
 			return say_status(EXIT_CONFIG, "%s", rule);
-		}
 		value_set(i, value);
 	}
 	return EXIT_DONE;
@@ -273,7 +266,7 @@ static void config_take(int option, const char *value, int mask)
 
 static int config_line(const char *file, int number, char *line, int mask)
 {
-	char *equals, *name, *value, rule[160];
+	char *equals, *name, *value, rule[RULE_SIZE];
 	int   option;
 
 	comment_cut(line);
@@ -287,10 +280,8 @@ static int config_line(const char *file, int number, char *line, int mask)
 	option = option_find(name, strlen(name), ALL);
 	if (option < 0)
 		return say_status(EXIT_CONFIG, "%s, line %d: there is no option %s", file, number, name);
-	if (!value_fits(option, value)) {
-		number_rule(rule, sizeof(rule), name, option);
+	if (!value_fits(option, name, value, rule))
 		return say_status(EXIT_CONFIG, "%s, line %d: %s", file, number, rule);
-	}
 	config_take(option, value, mask);
 	return EXIT_DONE;
 }
@@ -320,7 +311,7 @@ static int config_read(const char *file, int mask)
 /* Checks every number, whatever its source. */
 static int ranges_check(const struct command *command)
 {
-	char rule[160], flag[64];
+	char flag[64];
 
 	for (int i = 0; i < OPTIONS; i++) {
 		int64_t n = values[i] && table[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
@@ -328,8 +319,8 @@ static int ranges_check(const struct command *command)
 		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
 			continue;
 		flag_name(flag, sizeof(flag), table[i].name);
-		number_rule(rule, sizeof(rule), flag, i);
-		return say_status(command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s", rule);
+		return say_status(command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s " INTEGER_RULE, flag,
+		                  (long long)table[i].min, (long long)table[i].max);
 	}
 	return EXIT_DONE;
 }

@@ -75,7 +75,6 @@ struct events_audit {
 	bool               looks_again;
 	struct feed_event  before; /* the event before, in the same row: type, cause and id of its order */
 	char               before_id[ID_MAX + 1];
-	const char        *why; /* the last difference */
 	void (*found)(void *arg, const struct event_finding *f);
 	void *arg;
 };
@@ -423,17 +422,19 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 
 static void doubt_judge(struct events_audit *a, struct subject *s)
 {
+	const char *why;
+
 	if (s->judged || !s->doubt)
 		return;
 	s->judged = true;
 	if (s->why) /* immutable rows say so */
 		return;
-	a->why = differs(a, s->is_movement, s, s->row);
-	if (!a->why) {
+	why = differs(a, s->is_movement, s, s->row);
+	if (!why) {
 		s->doubt = false;
 		a->doubts--;
 	} else if (++s->differs == LOOKS_DIFFER) {
-		s->why = a->why;
+		s->why = why;
 	}
 }
 

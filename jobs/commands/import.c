@@ -150,18 +150,16 @@ static void import_report(const struct import *im)
 
 static int import_load(struct import *im)
 {
-	struct database       database;
-	struct engine_options engine = {.lanes = 1};
-	int                   status = database_open(&database, EMBEDDED_MAKE, false);
+	struct database database;
+	int             status = database_open(&database, EMBEDDED_MAKE, false);
 
 	if (status != EXIT_DONE)
 		return status;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
-	engine.source = database.source;
 	im->bad = 0;
 	im->loop = loop_new();
-	im->engine = engine_open(&engine);
+	im->engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
 	if (!delivery_read(im->file, NULL, row_came, im))
 		im->status = EXIT_TROUBLE;
 	if (im->status == EXIT_DONE)
