@@ -9,7 +9,9 @@
 -- may take, and when.
 
 -- piece: is_of_sku
-({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}))
+-- The range stands in the subquery, too, which otherwise walks all lines.
+({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}
+                         AND l.reservation_id BETWEEN {from_id} AND {until_id}))
 
 -- name: no_negative_slot (by_sku)
 -- No slot is below zero.
