@@ -23,7 +23,7 @@ override LDFLAGS += -pie -Wl,-z,relro,-z,now
 endif
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
 
-GEN      = $(addprefix $(B)/gen/,statements.h schema.h invariants.h openapi.h)
+GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
@@ -142,12 +142,10 @@ $(B)/obj/%.o: %.c $(GEN)
 
 # Made anew with each make, as they depend on the awk and on which files there are, too; what came out the same stays.
 WORDS = $(sort $(wildcard engine/*.def engine/*/*.def jobs/*.def jobs/*/*.def))
-EMBED = -f engine/db/words.awk -f schema/embed.awk
 $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine/db/sql.awk $(WORDS) \
-                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql))
-$(B)/gen/schema.h:     FROM = $(EMBED) $(sort $(wildcard schema/[0-9]*.sql))
-$(B)/gen/invariants.h: FROM = $(EMBED) $(WORDS) only=pieces engine/reservation.sql only= schema/invariants.sql
-$(B)/gen/openapi.h:    FROM = $(EMBED) api/openapi.yaml
+                              $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql)) schema/invariants.sql
+$(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
+$(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
 generated: $(GEN)
 $(GEN): $(B)/gen/ready ALWAYS
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@

@@ -8,83 +8,88 @@
 #include "jobs/commands/serve.h"
 #include "jobs/commands/stats.h"
 #include "jobs/commands/tune.h"
+#include "jobs/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int help_run(const struct command *self, int argc, char **argv);
-static int version_run(const struct command *self, int argc, char **argv);
+static int help_run(void);
+static int version_run(void);
 
 /* Ends with an empty name. */
 const struct command commands[] = {
-	{"serve", SERVE, "", "the service",
+	{"serve", SERVE, "", 0, "the service",
          "  holdfast serve --jobs=expire\n"
          "  holdfast serve --db 'mariadb://shop@localhost/holdfast?socket=/run/mysqld/mysqld.sock' --listen "
          "unix:/run/holdfast.sock\n"
          "  holdfast serve --tls-cert /etc/holdfast/cert.pem --tls-key /etc/holdfast/key.pem\n",
          serve_run},
-	{"migrate", MIGRATE, "", "brings the schema up to date",
+	{"migrate", MIGRATE, "", 0, "brings the schema up to date",
          "  holdfast migrate --db 'mariadb://admin@10.0.0.5:3306/holdfast?tls=verify&tls_ca=/etc/holdfast/ca.pem' "
          "--db-password-file /etc/holdfast/password\n"
          "  holdfast migrate --check\n",
          migrate_run},
-	{"import", IMPORT, "FILE.csv", "receives stock from a CSV file with columns sku, qty and optionally location",
+	{"import", IMPORT, "FILE.csv", 1,
+         "receives stock from a CSV file with columns sku, qty and optionally location",
          "  holdfast import delivery.csv\n"
          "  holdfast import delivery.csv --id monday --skip-bad\n",
          import_run},
-	{"audit", AUDIT, "", "checks every invariant; exits with 1 and prints the rows that break one",
+	{"audit", AUDIT, "", 0, "checks every invariant; exits with 1 and prints the rows that break one",
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
          audit_run},
-	{"stats", STATS, "", "stock, reservations by state, tasks, oldest waiting, slots",
+	{"stats", STATS, "", 0, "stock, reservations by state, tasks, oldest waiting, slots",
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
-	{"events", EVENTS, "", "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
+	{"events", EVENTS, "", 0, "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
          "  holdfast events > events.jsonl 2> cursor\n"
          "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"
          "  holdfast events --after 2026-11-22T08:00:00Z\n"
          "--after takes a cursor, a time, or now; without it the oldest event that is kept comes first. Exits with 1\n"
          "where the cursor is none, or of events that are no longer kept, or where no events are kept.\n",
          events_run},
-	{"work", WORK, "settle|expire|deliver", "claims due reservations and completes them; brings events to webhooks",
+	{"work", WORK, "settle|expire|deliver", 1,
+         "claims due reservations and completes them; brings events to webhooks",
          "  holdfast work settle --workers 4\n"
          "  holdfast work settle --once --exec ./settle.py\n"
          "  holdfast work expire --every 1\n"
          "  holdfast work deliver --webhooks-allow 10.0.0.0/8\n"
          "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
-	{"reap", REAP, "", "frees the orders of workers that went silent",
+	{"reap", REAP, "", 0, "frees the orders of workers that went silent",
          "  holdfast reap --dry-run --json\n"
          "  holdfast reap --every 10\n",
          reap_run},
-	{"kick", KICK, "ORDER_ID | --all", "brings buried reservations back",
+	{"kick", KICK, "ORDER_ID | --all", 1, "brings buried reservations back",
          "  holdfast kick R1\n"
          "  holdfast kick --all --json\n",
          kick_run},
-	{"purge", PURGE, "", "removes reservations and tasks that ended long ago; their ids may be used anew",
+	{"purge", PURGE, "", 0, "removes reservations and tasks that ended long ago; their ids may be used anew",
          "  holdfast purge --keep 90\n"
          "  holdfast purge --keep 90 --json\n"
          "Events older than `serve --events-keep` says go, too, whatever --keep is.\n"
          "Exits with 1 while the clocks of the database and of this machine are more than 5 minutes apart: by a wrong\n"
          "clock a young row may look old.\n",
          purge_run},
-	{"tune", TUNE, "", "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
+	{"tune", TUNE, "", 0, "tries 1, 2, 4 and 8 slots in a database of its own: what each is worth here",
          "  holdfast tune\n"
          "  holdfast tune --seconds 10 --json --db mariadb://shop@10.0.0.5:3306/holdfast\n"
          "The database is NAME_tune beside NAME. An account that may make it makes it and removes it at the end:\n"
          "its comment is `made by holdfast tune`. Otherwise the exit is 78 with the SQL by which an administrator\n"
          "makes it. Tune fills one that is empty and removes the tables at the end; other tables in it: 78.\n",
          tune_run},
-	{"key", KEY, "new NAME ROLE", "makes a key, adds its line to the file, prints it once",
+	{"key", KEY, "new NAME ROLE", 3, "makes a key, adds its line to the file, prints it once",
          "  holdfast key new shop order --keys /etc/holdfast/keys\n"
          "  holdfast key new packers worker --keys /etc/holdfast/keys --json\n"
          "Roles: order (reservations and reads), worker (tasks and reads), read, admin (all). Limits stand at the\n"
          "end of the line: rps=N requests a second, held=N units held open. A running service reads the file again\n"
          "at SIGHUP.\n",
          key_run},
-	{"help", 0, "[COMMAND]", "this, or the flags and examples of a command", "  holdfast help serve\n", help_run},
-	{"version", 0, "", "the version of this program", "  holdfast version\n", version_run},
+	{"help", 0, "[COMMAND]", 1, "this, or the flags and examples of a command",
+         "  holdfast help serve\n",
+         help_run},
+	{"version", 0, "", 0, "the version of this program", "  holdfast version\n", version_run},
 	{0},
 };
 
@@ -127,28 +132,20 @@ static int no_command(const char *name)
 	return overview(stderr, EXIT_USAGE);
 }
 
-static int help_run(const struct command *self, int argc, char **argv)
+static int help_run(void)
 {
-	char *name = NULL;
-	int   status = options_read(self, argc, argv, &name, 1);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (!name)
+	if (!operand(0))
 		return overview(stdout, EXIT_DONE);
-	if (!command_find(name))
-		return no_command(name);
-	options_help(command_find(name));
+	if (!command_find(operand(0)))
+		return no_command(operand(0));
+	options_help(command_find(operand(0)));
 	return EXIT_DONE;
 }
 
-static int version_run(const struct command *self, int argc, char **argv)
+static int version_run(void)
 {
-	int status = options_read(self, argc, argv, NULL, 0);
-
-	if (status == EXIT_DONE)
-		puts("holdfast " HOLDFAST_VERSION);
-	return status;
+	puts("holdfast " HOLDFAST_VERSION);
+	return EXIT_DONE;
 }
 
 int main(int argc, char **argv)
@@ -158,6 +155,7 @@ int main(int argc, char **argv)
 	} flags[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
 	const char           *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
+	int                   status;
 
 	if (!name)
 		return overview(stderr, EXIT_USAGE);
@@ -165,5 +163,8 @@ int main(int argc, char **argv)
 		if (strcmp(name, flags[i].flag) == 0)
 			name = flags[i].command;
 	command = command_find(name);
-	return command ? command->run(command, argc - 1, argv + 1) : no_command(name);
+	if (!command)
+		return no_command(name);
+	status = options_read(command, argc - 1, argv + 1);
+	return status == EXIT_DONE ? command->run() : status;
 }

@@ -1,4 +1,4 @@
-# embed.awk - turns text files into C: an array of {name, text}. Usage: awk -f engine/db/words.awk -f embed.awk [LIST.def ..] FILE ..
+# embed.awk - turns text files into C: an array of {name, text}. Usage: awk -f embed.awk FILE ..
 function escaped(line) {
 	gsub(/\\/, "&&", line)
 	gsub(/"/, "\\\"", line)
@@ -11,5 +11,5 @@ FNR == 1 {
 	sub(/.*\//, "", name)
 	printf "\t{\"%s\",\n", name
 }
-{ printf "%s", escaped(filled(filled(filled($0, pieces), pieces), word)) }
+{ printf "%s", escaped($0) }
 END { printf "\t},\n" }

@@ -2,90 +2,99 @@
 -- the rows that break the invariant, so no row is good news. `holdfast audit` runs the blocks (audit.c of
 -- jobs/commands); they share nothing with the engine but words.
 --
--- `by TABLE` behind the name: the audit runs the block range by range over the keys of that table; {range COLUMN}
--- becomes the range. {sku TEXT} becomes TEXT with the number of the sku for # when the audit is of one sku, and nothing
--- otherwise. A block that is not by sku and has no {sku ..} is passed over then. Without these two every block runs
--- over everything. A word in braces, of a state or a kind, is its number, filled in when the program is built;
--- of the pieces of reservation.sql those stand here which say what a claim may take, and when.
+-- (by_TABLE) behind the name: the audit runs the block range by range over the keys of that table, from {from_id} to
+-- {until_id}; (at_once): in one statement. {sku} is the sku of an audit of one sku, otherwise 0. A block that is not by
+-- sku and has no {sku} is passed over when the audit is of one sku. A word in braces, of a state or a kind, is its
+-- number, filled in when the program is built; of the pieces of reservation.sql those stand here which say what a claim
+-- may take, and when.
 
--- name: no_negative_slot by sku
+-- piece: is_of_sku
+-- The range stands in the subquery, too, which otherwise walks all lines.
+({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}
+                         AND l.reservation_id BETWEEN {from_id} AND {until_id}))
+
+-- name: no_negative_slot (by_sku)
 -- No slot is below zero.
 SELECT k.code AS sku, o.code AS location, s.slot, s.available, s.reserved
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE (s.available < 0 OR s.reserved < 0) {range s.sku_id};
+ WHERE (s.available < 0 OR s.reserved < 0) AND s.sku_id BETWEEN {from_id} AND {until_id};
 
--- name: slot_has_names by sku
+-- name: slot_has_names (by_sku)
 -- Units are of a sku and at a location that exist.
 SELECT k.code AS sku, s.sku_id, o.code AS location, s.location_id, s.slot, s.available, s.reserved
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE (k.sku_id IS NULL OR o.location_id IS NULL) {range s.sku_id};
+ WHERE (k.sku_id IS NULL OR o.location_id IS NULL) AND s.sku_id BETWEEN {from_id} AND {until_id};
 
--- name: on_hand_is_moved by sku
+-- name: on_hand_is_moved (by_sku)
 -- Units on hand are the sum of the movements, for every sku and location.
 SELECT k.code AS sku, o.code AS location, SUM(d.on_hand) AS on_hand, SUM(d.moved) AS moved
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available + s.reserved) AS on_hand, 0 AS moved
-          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {range s.sku_id} GROUP BY s.sku_id, s.location_id
+          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE s.sku_id BETWEEN {from_id} AND {until_id}
+         GROUP BY s.sku_id, s.location_id
         UNION ALL
         SELECT m.sku_id, m.location_id, 0, SUM(m.qty)
-          FROM movement_line m FORCE INDEX (sku_history) WHERE TRUE {range m.sku_id} GROUP BY m.sku_id, m.location_id) d
+          FROM movement_line m FORCE INDEX (sku_history) WHERE m.sku_id BETWEEN {from_id} AND {until_id}
+         GROUP BY m.sku_id, m.location_id) d
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  GROUP BY d.sku_id, d.location_id HAVING SUM(d.on_hand) <> SUM(d.moved);
 
--- name: total_in_range by sku
+-- name: total_in_range (by_sku)
 -- No total of a sku passes 9e15.
 SELECT k.code AS sku, SUM(s.available + s.reserved) AS on_hand
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN sku k USING (sku_id)
- WHERE TRUE {range s.sku_id}
+ WHERE s.sku_id BETWEEN {from_id} AND {until_id}
  GROUP BY s.sku_id HAVING SUM(s.available + s.reserved) > 9000000000000000;
 
--- name: line_has_movement by sku
+-- name: line_has_movement (by_sku)
 -- A movement line belongs to a movement, a sku and a location.
 SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.movement_no
   FROM movement_line m FORCE INDEX (sku_history)
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE (h.movement_no IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL) {range m.sku_id};
+ WHERE (h.movement_no IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL)
+       AND m.sku_id BETWEEN {from_id} AND {until_id};
 
--- name: movement_has_lines by movement
+-- name: movement_has_lines (by_movement)
 -- A movement has lines, and their signs are those of its kind: receipts and returns add units, settlements take them.
 SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS kind, m.qty, h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
  WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {settlement}
         OR (h.kind IN ({receipt}, {return}) AND m.qty < 1)
         OR (h.kind = {settlement} AND m.qty > -1))
-       {range h.movement_no};
+       AND h.movement_no BETWEEN {from_id} AND {until_id};
 
--- name: reserved_is_promised at once
+-- name: reserved_is_promised (at_once)
 -- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in
 -- that slot. Lines have no index by sku, which every order would pay for: this is one walk over the live ones, summed
 -- by slot.
 SELECT k.code AS sku, o.code AS location, d.slot, SUM(d.reserved) AS reserved, SUM(d.promised) AS promised
   FROM (SELECT s.sku_id, s.location_id, s.slot, s.reserved, 0 AS promised
-          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE TRUE {sku AND s.sku_id = #}
+          FROM stock_slot s FORCE INDEX (PRIMARY) WHERE ({sku} = 0 OR s.sku_id = {sku})
         UNION ALL
         SELECT l.sku_id, l.location_id, l.slot, 0, SUM(l.qty)
           FROM reservation r FORCE INDEX (claim)
           STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
-         WHERE r.state IN ({held}, {confirmed}, {buried}) {sku AND l.sku_id = #}
+         WHERE r.state IN ({held}, {confirmed}, {buried}) AND ({sku} = 0 OR l.sku_id = {sku})
          GROUP BY l.sku_id, l.location_id, l.slot) d
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  GROUP BY d.sku_id, d.location_id, d.slot HAVING SUM(d.reserved) <> SUM(d.promised);
 
--- name: line_is_positive by reservation
+-- name: line_is_positive (by_reservation)
 -- A reservation has lines, and each promises at least one unit.
 SELECT r.order_id, k.code AS sku, o.code AS location, l.qty
   FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN reservation_line l USING (reservation_id)
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
- WHERE (l.qty IS NULL OR l.qty < 1) {range r.reservation_id} {sku AND l.sku_id = #};
+ WHERE (l.qty IS NULL OR l.qty < 1) AND r.reservation_id BETWEEN {from_id} AND {until_id}
+       AND ({sku} = 0 OR l.sku_id = {sku});
 
--- name: line_has_reservation by reservation
+-- name: line_has_reservation (by_reservation)
 -- A line belongs to a reservation, a sku and a location.
 SELECT r.order_id, k.code AS sku, l.sku_id, o.code AS location, l.location_id, l.slot, l.qty, l.reservation_id
   FROM reservation_line l FORCE INDEX (PRIMARY)
   LEFT JOIN reservation r USING (reservation_id) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  WHERE (r.reservation_id IS NULL OR k.sku_id IS NULL OR o.location_id IS NULL)
-       {range l.reservation_id} {sku AND l.sku_id = #};
+       AND l.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR l.sku_id = {sku});
 
--- name: resolved_once by reservation
+-- name: resolved_once (by_reservation)
 -- Each reservation is resolved at most once, and its times agree with its state.
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
@@ -95,33 +104,32 @@ SELECT r.order_id,
      OR (r.state = {released}) <> (r.released_at IS NOT NULL)
      OR (r.state IN ({confirmed}, {settled}, {buried}) AND IFNULL(r.confirmed_at < '2001-01-01', TRUE))
      OR (r.state IN ({held}, {expired}) AND r.confirmed_at > '2001-01-01')
-     OR r.state NOT BETWEEN {held} AND {buried}) {range r.reservation_id}
-       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
+     OR r.state NOT BETWEEN {held} AND {buried})
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
--- name: held_is_due_at_expiry by reservation
+-- name: held_is_due_at_expiry (by_reservation)
 -- A held reservation becomes due when it expires.
 SELECT r.order_id, r.due_at, r.expires_at FROM reservation r FORCE INDEX (PRIMARY)
- WHERE r.state = {held} AND {is_free} AND r.attempts = 0 AND r.due_at <> r.expires_at {range r.reservation_id}
-       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
+ WHERE r.state = {held} AND {is_free} AND r.attempts = 0 AND r.due_at <> r.expires_at
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
--- name: due_within_a_pause by reservation
+-- name: due_within_a_pause (by_reservation)
 -- A reservation that waits for a worker is due at once, or after a failure when its pause is over. A later due time was
 -- given by a clock that was ahead, and a reaper brings it back.
 SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.due_at, r.attempts
   FROM reservation r FORCE INDEX (PRIMARY)
  WHERE ({waits_for_worker}) AND r.due_at > {latest_due}
-       {range r.reservation_id}
-       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
--- name: lease_within_an_hour by task
+-- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.
 SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM claimed_task t FORCE INDEX (PRIMARY)
  WHERE t.state = {open} AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
    AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
-       {range t.task_id};
+       AND t.task_id BETWEEN {from_id} AND {until_id};
 
--- name: claim_has_task by reservation
+-- name: claim_has_task (by_reservation)
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
 -- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
 -- would find it.
@@ -135,37 +143,39 @@ SELECT r.order_id,
               OR t.state IN ({done}, {returned})
               OR (t.state = {reaped} AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
      OR (r.state = {confirmed} AND r.task_id = 0)
-     OR (r.state = {buried} AND r.task_id IS NOT NULL)) {range r.reservation_id}
-       {sku AND EXISTS (SELECT 1 FROM reservation_line l WHERE l.reservation_id = r.reservation_id AND l.sku_id = #)};
+     OR (r.state = {buried} AND r.task_id IS NOT NULL))
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
--- name: hold_of_key by reservation
+-- name: hold_of_key (by_reservation)
 -- A row of held units agrees with its reservation: the key, and the units of its lines.
 SELECT r.order_id, h.key_id, r.key_id AS made_with, h.units, SUM(l.qty) AS held
   FROM key_hold h JOIN reservation r ON r.reservation_id = h.reservation_id
   JOIN reservation_line l ON l.reservation_id = h.reservation_id
- WHERE TRUE {range h.reservation_id}
+ WHERE h.reservation_id BETWEEN {from_id} AND {until_id}
  GROUP BY h.reservation_id, r.order_id, h.key_id, r.key_id, h.units
 HAVING h.units <> SUM(l.qty) OR r.key_id IS NULL OR h.key_id <> r.key_id;
 
--- name: note_has_reservation by reservation
+-- name: note_has_reservation (by_reservation)
 -- Notes and short lines belong to a reservation that says that there are some.
 SELECT n.reservation_id, r.order_id, r.noted
-  FROM (SELECT e.reservation_id FROM reservation_note e FORCE INDEX (PRIMARY) WHERE TRUE {range e.reservation_id}
+  FROM (SELECT e.reservation_id FROM reservation_note e FORCE INDEX (PRIMARY)
+         WHERE e.reservation_id BETWEEN {from_id} AND {until_id}
         UNION
-        SELECT s.reservation_id FROM reservation_short s FORCE INDEX (PRIMARY) WHERE TRUE {range s.reservation_id}) n
+        SELECT s.reservation_id FROM reservation_short s FORCE INDEX (PRIMARY)
+         WHERE s.reservation_id BETWEEN {from_id} AND {until_id}) n
   LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
  WHERE r.reservation_id IS NULL OR r.noted = 0;
 
--- name: replaced_is_released by reservation
+-- name: replaced_is_released (by_reservation)
 -- An order that was replaced is released, so it and its replacement never hold at once.
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        e.replaced_by
   FROM reservation_note e FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = e.reservation_id
- WHERE e.replaced_by IS NOT NULL AND r.state <> {released} {range e.reservation_id};
+ WHERE e.replaced_by IS NOT NULL AND r.state <> {released} AND e.reservation_id BETWEEN {from_id} AND {until_id};
 
--- name: split_conserves by reservation
+-- name: split_conserves (by_reservation)
 -- A reservation that was split has, of each sku at each location, what it had before less all that left it.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
@@ -174,12 +184,12 @@ SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS uni
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
- WHERE TRUE {range s.first_id} {sku AND s.sku_id = #}
+ WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
  GROUP BY s.first_id, s.sku_id, s.location_id
 HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
     OR MIN(s.units_before - s.qty) <> COALESCE(MAX(l.qty), 0);
 
--- name: part_has_its_units by reservation
+-- name: part_has_its_units (by_reservation)
 -- A part has, of each sku at each location, what came with the split less what left it by further ones.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
   FROM reservation_split s FORCE INDEX (PRIMARY)
@@ -190,15 +200,15 @@ SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.
  WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_split f FORCE INDEX (PRIMARY)
                                        WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id
                                          AND f.location_id = s.location_id)
-       {range s.first_id} {sku AND s.sku_id = #};
+       AND s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku});
 
--- name: task_is_whole by task
+-- name: task_is_whole (by_task)
 -- A task has a kind and a state, claimed something, and has ended when it is not open.
 SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM claimed_task t FORCE INDEX (PRIMARY)
  WHERE (t.kind NOT BETWEEN {settle} AND {expire} OR t.state NOT BETWEEN {open} AND {reaped} OR t.claimed = 0
-     OR (t.state = {open}) <> (t.ended_at IS NULL)) {range t.task_id};
+     OR (t.state = {open}) <> (t.ended_at IS NULL)) AND t.task_id BETWEEN {from_id} AND {until_id};
 
--- name: task_counts by task
+-- name: task_counts (by_task)
 -- A task's completed, failed and present orders, and those released or lost while the task had them, are no more than
 -- it claimed; orders that name it as settled or expired are no more than it completed (fewer: expired ones may be held
 -- again, old ones are purged).
@@ -211,10 +221,10 @@ SELECT d.* FROM (
          (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS lost,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
-    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE TRUE {range t.task_id}) d
+    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.task_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.completed + d.failed + d.still + d.released + d.lost > d.claimed OR d.resolved > d.completed;
 
--- name: settled_is_moved by task
+-- name: settled_is_moved (by_task)
 -- The units of the orders that a task settled left the stock once: its settlements, each named by its task and its
 -- first order, took as many. Tasks whose orders were purged are passed over.
 SELECT d.* FROM (
@@ -231,10 +241,10 @@ SELECT d.* FROM (
                ON h.movement_id = CONCAT('settlement/', r.task_id, '/', r.reservation_id)
             STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
            WHERE r.state = {settled} AND r.task_id = t.task_id) AS moved
-    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} {range t.task_id}) d
+    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} AND t.task_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.settled = d.completed AND d.units <> d.moved;
 
--- name: settled_by_id_is_moved by reservation
+-- name: settled_by_id_is_moved (by_reservation)
 -- The units of an order that was settled by its id left the stock once: the movement that is named by it took as many.
 SELECT d.* FROM (
   SELECT r.order_id,
@@ -245,5 +255,5 @@ SELECT d.* FROM (
             STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
            WHERE h.movement_id = CONCAT('settlement/', r.reservation_id)) AS moved
     FROM reservation r FORCE INDEX (PRIMARY)
-   WHERE r.state = {settled} AND r.task_id IS NULL {range r.reservation_id}) d
+   WHERE r.state = {settled} AND r.task_id IS NULL AND r.reservation_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.units <> d.moved;

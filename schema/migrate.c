@@ -21,23 +21,18 @@ int schema_latest(void)
 	return atoi(steps[LENGTH(steps) - 1].name);
 }
 
-static void number_read(void *arg, const struct db_row *row)
+bool schema_version(struct db *db, int64_t *version)
 {
-	*(int *)arg = (int)db_int(row, 0);
-}
-
-bool schema_version(struct db *db, int *version)
-{
-	int tables = 0;
+	int64_t tables = 0;
 
 	*version = 0;
 	if (db_text(db,
 	            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
 	            " AND table_name = 'schema_version'",
-	            number_read, &tables) != DB_OK)
+	            db_ints, &tables) != DB_OK)
 		return false;
-	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version",
-	                              number_read, version) == DB_OK;
+	return tables == 0 || db_text(db, "SELECT GREATEST(COALESCE(MAX(version), 0), 0) FROM schema_version", db_ints,
+	                              version) == DB_OK;
 }
 
 /* Waits for the transactions of others, which may last longer than the lock wait of a session. The pause lets those
@@ -47,7 +42,7 @@ static bool statement_run(struct db *db, const struct text *sql)
 	int64_t        until_ms = clock_ms() + PATIENCE_MS;
 	enum db_result result;
 
-	while ((result = db_run(db, sql, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
+	while ((result = db_text(db, sql->data, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
 		if (clock_ms() > until_ms)
 			return false;
 		log_event(LOG_INFO, "migrate_waits", "why=\"%s\"", db_error(db));
@@ -97,7 +92,7 @@ static bool step_note(struct db *db, int step, bool complete)
 
 static bool steps_run(struct db *db)
 {
-	int version;
+	int64_t version;
 
 	if (!schema_version(db, &version))
 		return false;
@@ -123,10 +118,10 @@ static bool steps_run(struct db *db)
 
 bool schema_migrate(struct db *db, char *why, size_t why_size)
 {
-	int  locked = 0;
-	bool ok;
+	int64_t locked = 0;
+	bool    ok;
 
-	if (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", number_read, &locked) != DB_OK || !locked)
+	if (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", db_ints, &locked) != DB_OK || !locked)
 		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : "somebody else is at it");
 	ok = steps_run(db);
 	if (!ok)

@@ -165,7 +165,7 @@ static void writer_prepare(struct writer *w)
 		for (const char *c = w->statements.item[i]; *c; c++)
 			text_format(&sql, *c == '\'' ? "''" : "%c", *c);
 		text_char(&sql, '\'');
-		w->failed = db_run(w->db, &sql, NULL, NULL) != DB_OK;
+		w->failed = db_text(w->db, sql.data, NULL, NULL) != DB_OK;
 	}
 	text_fini(&sql);
 }

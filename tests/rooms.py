@@ -31,7 +31,7 @@ ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lan
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/webhooks'}
 BELOW = {
-    'main': {'jobs/commands', 'engine', 'engine/base'},
+    'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
     'jobs/commands': {'api', 'api/calls', 'api/http', *JOBS, 'schema', *ENGINE},
     'api': {'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},

@@ -270,27 +270,6 @@ void scratch_checksum(struct scratch *s, struct text *out)
 	list_fini(&sql);
 }
 
-/* A block's SQL without its braces (the audit narrows by them) and without the semicolon at its end. */
-static void block_run(struct scratch *s, const char *block, size_t len, struct text *findings)
-{
-	struct text sql = {0}, rows = {0};
-
-	for (size_t i = 0; i < len; i++) {
-		if (block[i] == '{')
-			while (i < len && block[i] != '}')
-				i++;
-		else
-			text_char(&sql, block[i]);
-	}
-	while (sql.len && strchr("; \t\r\n", sql.data[sql.len - 1]))
-		sql.data[--sql.len] = '\0';
-	must(s->db, sql.data, row_write, &rows);
-	if (rows.len)
-		text_format(findings, "invariant %.*s\n%s", (int)strcspn(block, "\n"), block, rows.data);
-	text_fini(&sql);
-	text_fini(&rows);
-}
-
 static void event_write(void *arg, const struct event_finding *f)
 {
 	text_format(arg, "invariant events_add_up\n%s %s, %s\n", f->about, f->id, f->why);
@@ -298,16 +277,19 @@ static void event_write(void *arg, const struct event_finding *f)
 
 void scratch_invariants(struct scratch *s, struct text *findings)
 {
-	static const char mark[] = "-- name: ";
-	static const struct {
-		const char *name, *text;
-	} source[] = {
-#include "invariants.h"
-	};
+	struct text sql = {0}, rows = {0};
 
-	for (const char *at = strstr(source[0].text, mark), *next; at; at = next) {
-		next = strstr(at + 1, mark);
-		block_run(s, at, next ? (size_t)(next - at) : strlen(at), findings);
+	for (int i = 0; i < STATEMENT_COUNT; i++) {
+		if (!(statements[i].flags & STATEMENT_INVARIANT))
+			continue;
+		text_reset(&sql);
+		text_reset(&rows);
+		statement_add(&sql, (enum statement)i, &(struct fill){.until_id = INT64_MAX});
+		must(s->db, sql.data, row_write, &rows);
+		if (rows.len)
+			text_format(findings, "invariant %s\n%s", statements[i].name, rows.data);
 	}
+	text_fini(&sql);
+	text_fini(&rows);
 	cr_assert_eq(audit_events(s->db, AUDIT_SUBJECTS, event_write, findings), DB_OK, "%s", db_error(s->db));
 }

@@ -115,7 +115,7 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 
 	claim_with(&sql, kind, limit, "UPDATE claimed_task SET claimed",
 	           TRANSACTIONS("trx_rows_locked", "id = CONNECTION_ID()") "; ");
-	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, sql.data, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 	text_fini(&sql);
 	return c;
 }
@@ -169,7 +169,7 @@ Test(claim, holds_up_nobody)
 	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
 		text_reset(&sql);
 		claim_with(&sql, (enum task_kind)k, 5000, "COMMIT;", "/* not yet */ ");
-		cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+		cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 		cr_expect_eq(scratch_number(other,
 		                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
 		                            " WHERE due_at > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED) x"),
@@ -212,7 +212,7 @@ Test(claim, waits_for_no_worker)
 	for (int k = TASK_SETTLE; k <= TASK_EXPIRE; k++) {
 		text_reset(&sql);
 		claim_with(&sql, (enum task_kind)k, 100, "COMMIT;", "/* not yet */ ");
-		cr_expect_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+		cr_expect_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 		run(s.db, "ROLLBACK");
 	}
 	text_fini(&sql);
@@ -239,7 +239,7 @@ Test(claim, passes_over_locked_rows)
 	for (int limit = 10; limit <= 500; limit += 490) {
 		text_reset(&sql);
 		claim_with(&sql, TASK_SETTLE, limit, "COMMIT;", "/* not yet */ ");
-		cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+		cr_assert_eq(db_text(s.db, sql.data, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 		cr_expect_eq(c.orders, limit < 68 ? limit : 68, "a claim of %d took %lld", limit, (long long)c.orders);
 		cr_expect_eq(scratch_number(third,
 		                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY)"
@@ -249,7 +249,7 @@ Test(claim, passes_over_locked_rows)
 	}
 	text_reset(&sql);
 	claim_with(&sql, TASK_EXPIRE, 500, "COMMIT;", "/* not yet */ ");
-	cr_assert_eq(db_run(s.db, &sql, claimed_read, &c), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, sql.data, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 	cr_expect_eq(c.orders, LAPSED - 1);
 	run(third, "UPDATE reservation FORCE INDEX (PRIMARY) SET attempts = 0 WHERE reservation_id = 3000001");
 	text_fini(&sql);
@@ -315,7 +315,7 @@ static void plan_check(const char *name, const char *statement, size_t len, bool
 	text_format(&sql, "BEGIN NOT ATOMIC DECLARE t DATETIME(3) DEFAULT UTC_TIMESTAMP(3); %s EXPLAIN %.*s; END",
 	            declared ? "DECLARE due INT DEFAULT 7; DECLARE token BIGINT UNSIGNED DEFAULT 9;" : "", (int)len,
 	            statement);
-	cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s\n%s", name, db_error(s.db), sql.data);
+	cr_expect_eq(db_text(s.db, sql.data, plan_read, &e), DB_OK, "%s: %s\n%s", name, db_error(s.db), sql.data);
 	cr_expect_gt(e.rows, 0);
 	text_fini(&sql);
 }

@@ -1,5 +1,5 @@
 /* test_config.c - lines of the file of --config, read in this process; more of it: test_options.c. */
-#include "engine/base/options.h"
+#include "jobs/options.h"
 #include "tests/scratch.h"
 
 #include <criterion/criterion.h>
@@ -19,7 +19,7 @@ static int config_of(const char *bytes, size_t len)
 	out = fdopen(mkstemp(file), "w");
 	cr_assert(out && fwrite(bytes, 1, len, out) == len && fclose(out) == 0);
 	options_forget();
-	return options_read(&serve, 3, argv, NULL, 0);
+	return options_read(&serve, 3, argv);
 }
 
 Test(config, config_lines)

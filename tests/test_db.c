@@ -150,7 +150,7 @@ static void kill_sql(const char *what, long id)
 	struct text sql = {0};
 
 	text_format(&sql, "KILL %s %ld", what, id);
-	cr_assert(db_run(one, &sql, NULL, NULL) == DB_OK, "%s", db_error(one));
+	cr_assert(db_text(one, sql.data, NULL, NULL) == DB_OK, "%s", db_error(one));
 	text_fini(&sql);
 }
 

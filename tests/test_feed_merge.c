@@ -399,7 +399,7 @@ Test(feed_merge, large_rows_are_not_read_in_vain)
 	writers_make(1);
 	row_write(1, 1000);
 	cr_assert_eq(touched_read(reader, "now", &none, &t, &outcome), DB_OK);
-	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	run("UPDATE writer SET event_no = 300, stamp = 1300 WHERE writer_id = 1");
 	for (int look = 0; look < 3; look++) {
 		cursor = t.cursor;

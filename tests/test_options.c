@@ -1,7 +1,7 @@
 /* test_options.c - what holds for every command: the file of options, who is let into the database, which database is
  * made by whom, help, what it prints, and the form of the log. */
 #include "engine/base/log.h"
-#include "engine/base/options.h"
+#include "jobs/options.h"
 #include "tests/flow.h"
 #include "tests/program.h"
 

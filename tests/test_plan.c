@@ -260,8 +260,8 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .limit = 10});
 		for (char *at = sql.data; (at = strchr(at, '?')) != NULL;)
 			*at = '7'; /* what is prepared; 7 is the lane, too */
-		cr_expect_eq(db_run(s.db, &sql, plan_read, &e), DB_OK, "%s: %s", statements[plans[i].statement].name,
-		             db_error(s.db));
+		cr_expect_eq(db_text(s.db, sql.data, plan_read, &e), DB_OK, "%s: %s",
+		             statements[plans[i].statement].name, db_error(s.db));
 		cr_expect_gt(e.rows, 0);
 		values_fini(&rows);
 	}
@@ -296,7 +296,7 @@ static int64_t reads_of(enum statement name, const struct fill *fill)
 
 	statement_add(&sql, name, fill);
 	run(s.db, "FLUSH STATUS");
-	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", walked_read, &walked), DB_OK);
 	text_fini(&sql);
 	return walked;
@@ -407,7 +407,7 @@ static void setting_try(const char *setting)
 	struct text sql = {0};
 
 	text_format(&sql, "SET GLOBAL %s", setting);
-	if (db_run(s.db, &sql, NULL, NULL) == DB_OK) {
+	if (db_text(s.db, sql.data, NULL, NULL) == DB_OK) {
 		cr_assert(db_connect(s.db), "%s", db_error(s.db));
 		plans_hold(setting);
 	} else {
@@ -495,7 +495,7 @@ static void in_transaction(enum statement name, const char *rows_text)
 	run(s.db, "SET @s = 1, @t = UTC_TIMESTAMP(3)");
 	run(s.db, "START TRANSACTION");
 	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1, .limit = 1000});
-	cr_assert_eq(db_run(s.db, &sql, NULL, NULL), DB_OK, "%s", db_error(s.db));
+	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	values_fini(&rows);
 	text_fini(&sql);
 }

@@ -13,7 +13,7 @@ Test(service, unknown_paths)
 	     "raw GET  /V1/skus                -> 404 not_found",
 	     "raw GET  /v1/skus/A/lines        -> 404 not_found",
 	     "raw GET  /v1/skus/A/movements/1  -> 404 not_found",
-	     "raw POST /v1/reservations/R1/settle {} -> 404 not_found",
+	     "raw POST /v1/reservations/R1/ship {} -> 404 not_found",
 	     "raw POST /v1/reservations/R1/confirm/now {} -> 404 not_found",
 	     "raw GET  /livezz                 -> 404 not_found",
 	     "raw GET  /openapi.json           -> 404 not_found",

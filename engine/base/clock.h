@@ -17,7 +17,7 @@ int64_t clock_boot_ms(void); /* Monotonic; goes on while the machine is suspende
                                 from this clock. */
 #define TIME_NONE INT64_MIN  /* a NULL of the database */
 #define TIME_LAST INT64_C(253402300799999) /* the last ms of the year 9999 */
-int64_t time_parse(const char *datetime);       /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
+int64_t time_parse(const char *datetime);  /* "2026-11-20 08:47:00.123" -> ms; NULL -> TIME_NONE */
 /* RFC 3339, UTC, milliseconds: 2026-11-20T08:47:00.123Z. A time before 1970 or behind TIME_LAST is told as these. */
 void time_write(struct text *t, int64_t ms);
 /* Reads a time of RFC 3339, from 1970 on, with any offset; microseconds, digits behind them are dropped. false: it is

@@ -1,5 +1,6 @@
 /* escape.c - see escape.h. */
 #include "engine/base/escape.h"
+#include "engine/base/text.h"
 
 #include <string.h>
 
@@ -31,14 +32,11 @@ static uint32_t hex_read(const char *at)
 	if (at[0] != '\\' || at[1] != 'u')
 		return UINT32_MAX;
 	for (size_t i = 2; i < 6; i++) {
-		char c = at[i];
+		int digit = hex_digit(at[i]);
 
-		if (c >= '0' && c <= '9')
-			n = n << 4 | (uint32_t)(c - '0');
-		else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
-			n = n << 4 | ((uint32_t)(c & 7) + 9);
-		else
+		if (digit < 0)
 			return UINT32_MAX;
+		n = n << 4 | (uint32_t)digit;
 	}
 	return n;
 }

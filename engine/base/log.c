@@ -109,15 +109,31 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
 		return; /* stderr itself failed: no place is left to say it */
 }
 
+static void line_say(const char *format, va_list ap)
+{
+	char line[2048];
+
+	vsnprintf(line, sizeof(line), format, ap);
+	fprintf(stderr, "holdfast: %s\n", line);
+}
+
 void say(const char *format, ...)
 {
-	char    line[2048];
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
+	line_say(format, ap);
 	va_end(ap);
-	fprintf(stderr, "holdfast: %s\n", line);
+}
+
+int say_status(int status, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	line_say(format, ap);
+	va_end(ap);
+	return status;
 }
 
 bool why_write(char *why, size_t why_size, const char *format, ...)

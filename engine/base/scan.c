@@ -120,19 +120,16 @@ static void scan_flaw(struct scan *s, const char *detail)
 	snprintf(fault->detail, sizeof(fault->detail), "%s", detail);
 }
 
+static int by_item(const void *item, const void *flaw)
+{
+	size_t a = *(const size_t *)item, b = ((const struct scan_flaw *)flaw)->item;
+
+	return (a > b) - (a < b);
+}
+
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item)
 {
-	size_t from = 0, to = flaws->count;
-
-	while (from < to) {
-		size_t middle = (from + to) / 2;
-
-		if (flaws->items[middle].item < item)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < flaws->count && flaws->items[from].item == item ? &flaws->items[from] : NULL;
+	return flaws->count ? bsearch(&item, flaws->items, flaws->count, sizeof(*flaws->items), by_item) : NULL;
 }
 
 void scan_flaws_fini(struct scan_flaws *flaws)

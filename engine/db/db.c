@@ -313,12 +313,12 @@ static enum db_result not_sent(struct db *db)
 	return DB_AWAY;
 }
 
-static enum db_result text_put(struct db *db, const char *sql, size_t len)
+static enum db_result text_put(struct db *db, const char *sql)
 {
 	assert(!db->running && db->sent_count < DB_AHEAD);
 	if (!db->mysql)
 		return DB_AWAY;
-	if (mysql_send_query(db->mysql, sql, len) != 0)
+	if (mysql_send_query(db->mysql, sql, strlen(sql)) != 0)
 		return not_sent(db);
 	db->sent[db->sent_count++] = NULL;
 	return DB_OK;
@@ -350,27 +350,20 @@ static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const
  * statement, too, and no step behind it may commit by itself. */
 static enum db_result session_follow(struct db *db)
 {
-	static const char off[] = "SET autocommit = 0";
-
 	if (db->manual || !db->begun)
 		return DB_OK;
-	db->manual = text_put(db, off, strlen(off)) == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
+	db->manual = text_put(db, "SET autocommit = 0") == DB_OK && oldest_answer(db, NULL, NULL) == DB_OK;
 	if (db->manual)
 		return DB_OK;
 	db_close(db);
 	return DB_AWAY; /* nothing of the transaction was sent */
 }
 
-static enum db_result text_send(struct db *db, const char *sql, size_t len)
+enum db_result db_send(struct db *db, const char *sql)
 {
 	enum db_result result = session_follow(db);
 
-	return result == DB_OK ? text_put(db, sql, len) : result;
-}
-
-enum db_result db_send(struct db *db, const char *sql)
-{
-	return text_send(db, sql, strlen(sql));
+	return result == DB_OK ? text_put(db, sql) : result;
 }
 
 enum db_result db_prepare(struct db *db, const char *sql)
@@ -444,16 +437,15 @@ static const char *ending(const char *sql)
 }
 
 /* Statement and ending go in one trip. */
-static enum db_result run(struct db *db, const char *sql, size_t len, void (*each)(void *arg, const struct db_row *row),
-                          void *arg)
+enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	const char    *end = db->manual && !db->begun ? ending(sql) : NULL;
-	enum db_result result = text_send(db, sql, len), ended = DB_OK;
+	enum db_result result = db_send(db, sql), ended = DB_OK;
 	int64_t        changed;
 
 	assert(db->sent_count <= 1);
 	if (result == DB_OK && end)
-		result = text_put(db, end, strlen(end));
+		result = text_put(db, end);
 	if (result != DB_OK)
 		return result;
 	result = db_answer(db, each, arg);
@@ -464,17 +456,6 @@ static enum db_result run(struct db *db, const char *sql, size_t len, void (*eac
 	return result == DB_OK ? ended : result;
 }
 
-enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
-                      void *arg)
-{
-	return run(db, sql->data, sql->len, each, arg);
-}
-
-enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
-{
-	return run(db, sql, strlen(sql), each, arg);
-}
-
 enum db_result db_ask(struct db *db, enum statement name, const struct fill *fill,
                       void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -482,7 +463,7 @@ enum db_result db_ask(struct db *db, enum statement name, const struct fill *fil
 	enum db_result result;
 
 	statement_add(&sql, name, fill);
-	result = db_run(db, &sql, each, arg);
+	result = db_text(db, sql.data, each, arg);
 	text_fini(&sql);
 	return result;
 }
@@ -501,33 +482,26 @@ bool db_misfits(const struct db *db)
 
 enum { COMPLETE, BEGUN, KINDS }; /* the newest step of each kind; 0: none */
 
-static void schema_read(void *arg, const struct db_row *row)
-{
-	for (unsigned i = 0; i < KINDS; i++)
-		((int *)arg)[i] = (int)db_int(row, i);
-}
-
-static void schema_refuse(struct db *db, const int *found)
+static void schema_refuse(struct db *db, const int64_t *found)
 {
 	int needed = source_schema(db->source);
 
 	db_close(db);
 	db->code = MISFIT;
-	snprintf(db->error, sizeof(db->error), "the database has schema version %d%s, this program needs %d: %s",
-	         found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
+	snprintf(db->error, sizeof(db->error), "the database has schema version %lld%s, this program needs %d: %s",
+	         (long long)found[COMPLETE], found[BEGUN] > found[COMPLETE] ? " and is half-way to a newer one" : "",
 	         needed,
-	         found[COMPLETE] < needed
-	                 ? "run `holdfast migrate`"
-	                 : "it was migrated by a newer holdfast; `migrate` goes forward only");
+	         found[COMPLETE] < needed ? "run `holdfast migrate`"
+	                                  : "it was migrated by a newer holdfast; `migrate` goes forward only");
 	if (found[COMPLETE] > 0)
 		source_other_schema_set(db->source, db->error);
 }
 
 bool db_check(struct db *db)
 {
-	int            found[KINDS] = {0};
+	int64_t        found[KINDS] = {0};
 	int            needed = source_schema(db->source);
-	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", schema_read, found);
+	enum db_result result = db_text(db, needed ? statements[SCHEMA_READ].text : "DO 1", db_ints, found);
 
 	if (result == DB_OK && (needed == 0 || (found[COMPLETE] == needed && found[BEGUN] <= needed)))
 		return true;

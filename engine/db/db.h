@@ -31,7 +31,7 @@ struct db_writer {
 	bool    logs;               /* its transactions write events */
 };
 
-struct db     *db_new(struct source *source); /* not connected yet; the source outlives it */
+struct db     *db_new(struct source *source);                /* not connected yet; the source outlives it */
 struct db     *db_new_alone(const struct db_target *target); /* with a source of its own, which ends with it */
 void           db_free(struct db *db);                       /* closes; NULL is fine */
 struct source *db_source(const struct db *db);
@@ -69,8 +69,6 @@ bool        db_is_number(const struct db_row *row, unsigned column);
  * must not use the connection. Rows are given when the end of their result set was read: a set that breaks off is never
  * seen. After any other result than DB_OK db_error says why, and the rows of the sets before are void. An error after a
  * whole result set is DB_UNKNOWN whatever its code: a compound gives rows after its COMMIT. */
-enum db_result db_run(struct db *db, const struct text *sql, void (*each)(void *arg, const struct db_row *row),
-                      void *arg) MUST_CHECK;
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row),
                        void *arg) MUST_CHECK;
 /* The same with a named statement; `fill` as for statement_add. */
@@ -85,7 +83,7 @@ enum db_result db_send(struct db *db, const char *sql) MUST_CHECK; /* DB_OK, or 
 /* Runs a statement that db_prepare has made known and that gives no rows, once for each row of values. Sent and
  * answered as by db_send. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct values *values) MUST_CHECK;
-/* Reads the answer to the oldest unanswered statement, as db_run does. */
+/* Reads the answer to the oldest unanswered statement, as db_text does. */
 enum db_result db_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg) MUST_CHECK;
 /* Once for a connection; `sql` is known by its address. */
 enum db_result db_prepare(struct db *db, const char *sql) MUST_CHECK;
@@ -99,8 +97,8 @@ void db_begin(struct db *db); /* does nothing on a connection that is closed */
 /* Ends the transaction, as db_text does, when all sent statements are answered. A transaction that could not be
  * committed is ended again, without commit. */
 enum db_result db_end(struct db *db, bool commits) MUST_CHECK;
-/* Instead of db_end, where one more statement is to come, by db_run: one that reads. The transaction, of which at least
- * one statement was sent, ends behind it in the same trip. */
+/* Instead of db_end, where one more statement is to come, by db_text: one that reads. The transaction, of which at
+ * least one statement was sent, ends behind it in the same trip. */
 void db_end_behind(struct db *db);
 
 /* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no

@@ -180,27 +180,36 @@ static enum log_level news(const struct embedded *e)
 	return e->use == EMBEDDED_SERVE ? LOG_INFO : LOG_DEBUG;
 }
 
-static bool server_open(struct embedded *e, char *why, size_t why_size)
+/* Takes start.lock and brings the server up. wait_ms as for server_up; with -1 the database was there. */
+static bool server_start(struct embedded *e, bool *found, int wait_ms, char *why, size_t why_size)
 {
-	int64_t began = clock_ms();
-	bool    ok = false, found;
-	int     lock;
+	bool ok = false;
+	int  lock;
 
 	if (!lock_open(e, &lock, "start.lock", why, why_size))
 		return false;
-	if (!lock_take(e, lock, LOCK_EX, OPEN_MS))
+	if (!lock_take(e, lock, LOCK_EX, wait_ms))
 		why_write(why, why_size, "the server in %s is being started by another command for over %d s",
 		          e->server.dir, OPEN_MS / 1000);
 	else
-		ok = database_there(e, why, why_size) && server_up(e, &found, OPEN_MS, why, why_size);
-	if (ok && e->server.why_root)
-		log_event(e->use == EMBEDDED_SERVE ? LOG_WARN : LOG_DEBUG, "server_as_root", "dir=\"%s\" why=\"%s\"",
-		          e->server.dir, e->server.why_root);
-	if (ok)
-		log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
-		          (long)e->server.pid, clock_ms() - began, e->server.dir);
+		ok = (wait_ms < 0 || database_there(e, why, why_size)) && server_up(e, found, wait_ms, why, why_size);
 	close(lock);
 	return ok;
+}
+
+static bool server_open(struct embedded *e, char *why, size_t why_size)
+{
+	int64_t began = clock_ms();
+	bool    found;
+
+	if (!server_start(e, &found, OPEN_MS, why, why_size))
+		return false;
+	if (e->server.why_root)
+		log_event(e->use == EMBEDDED_SERVE ? LOG_WARN : LOG_DEBUG, "server_as_root", "dir=\"%s\" why=\"%s\"",
+		          e->server.dir, e->server.why_root);
+	log_event(news(e), found ? "server_adopted" : "server_started", "pid=%ld ms=%" PRId64 " dir=\"%s\"",
+	          (long)e->server.pid, clock_ms() - began, e->server.dir);
+	return true;
 }
 
 /* ---- the watch */
@@ -210,20 +219,15 @@ static void server_heal(struct embedded *e)
 {
 	int64_t began = clock_ms();
 	char    why[1024];
-	bool    ok, found;
-	int     lock;
+	bool    found;
 
-	ok = lock_open(e, &lock, "start.lock", why, sizeof(why)) && lock_take(e, lock, LOCK_EX, -1) &&
-	     server_up(e, &found, -1, why, sizeof(why));
-	if (ok) {
+	if (server_start(e, &found, -1, why, sizeof(why))) {
 		atomic_fetch_add(&e->restarts, 1);
 		log_event(LOG_WARN, "server_restarted", "pid=%ld ms=%" PRId64 " by=%s dir=\"%s\"", (long)e->server.pid,
 		          clock_ms() - began, found ? "another" : "us", e->server.dir);
 	} else if (!stopping(e, 0)) {
 		log_event(LOG_ERROR, "server_not_restarted", "why=\"%s\"", why);
 	}
-	if (lock >= 0)
-		close(lock);
 }
 
 static int pause_ms(int soon)
@@ -338,12 +342,9 @@ static void server_stop(struct embedded *e)
 
 	while (!(safe = server_answers(e, error, sizeof(error)) || mariadbd_ended(&e->server, -1, LOOK_MS)) && left > 0)
 		left = began + STOP_MS - clock_ms();
-	if (safe && mariadbd_stop(&e->server, left > 0 ? (int)left : 0))
-		log_event(news(e), "server_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
-		          e->server.dir);
-	else
-		log_event(LOG_WARN, "server_not_stopped", "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began,
-		          e->server.dir);
+	safe = safe && mariadbd_stop(&e->server, left > 0 ? (int)left : 0);
+	log_event(safe ? news(e) : LOG_WARN, safe ? "server_stopped" : "server_not_stopped",
+	          "pid=%ld ms=%" PRId64 " dir=\"%s\"", pid, clock_ms() - began, e->server.dir);
 }
 
 void embedded_close(struct embedded *e)

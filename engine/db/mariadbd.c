@@ -275,8 +275,7 @@ static bool process_run(struct mariadbd *m, const char *home, char *const argv[]
 	return m->pidfd >= 0 || why_write(why, why_size, "cannot run %s: %s", argv[0], strerror(errno));
 }
 
-/* True: it ended with status 0. */
-static bool process_reap(struct mariadbd *m, char *how, size_t how_size)
+bool mariadbd_reap(struct mariadbd *m, char *how, size_t how_size)
 {
 	siginfo_t end = {0};
 	bool      ours = m->pidfd >= 0 && waitid(P_PIDFD, (id_t)m->pidfd, &end, WEXITED | WNOHANG) == 0 && end.si_pid;
@@ -337,7 +336,7 @@ static bool install_run(struct mariadbd *m, const char *home, char *why, size_t 
 		mariadbd_leave(m);
 		return why_write(why, why_size, "mariadb-install-db took more than %d s in %s", MAKE_MS / 1000, m->dir);
 	}
-	if (process_reap(m, how, sizeof(how)))
+	if (mariadbd_reap(m, how, sizeof(how)))
 		return true;
 	mariadbd_complaint(m, complaint, sizeof(complaint));
 	return why_write(why, why_size, "mariadb-install-db failed (%s): %s (see %s/mariadbd.log)", how, complaint,
@@ -426,16 +425,12 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size)
 	       process_run(m, "db", argv, true, why, why_size);
 }
 
-/* Reads a file of /proc/PID; an empty text where there is none. */
-static size_t pid_read(pid_t pid, const char *file, char *text, size_t size)
+/* Reads a file of `folder` from `from` on; an empty text where there is none. */
+static size_t file_read(int folder, const char *path, off_t from, char *text, size_t size)
 {
-	char    path[64];
-	ssize_t len;
-	int     fd;
+	int     fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t len = fd < 0 ? 0 : pread(fd, text, size - 1, from);
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? 0 : read(fd, text, size - 1);
 	if (fd >= 0)
 		close(fd);
 	text[len > 0 ? len : 0] = '\0';
@@ -446,10 +441,11 @@ static size_t pid_read(pid_t pid, const char *file, char *text, size_t size)
  * command line went with it. */
 static bool pid_ends(pid_t pid)
 {
-	char        stat[512];
+	char        path[64], stat[512];
 	const char *name_end;
 
-	pid_read(pid, "stat", stat, sizeof(stat));
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file_read(AT_FDCWD, path, 0, stat, sizeof(stat));
 	name_end = strrchr(stat, ')');
 	return name_end && strncmp(name_end, ") Z", 3) == 0;
 }
@@ -457,10 +453,12 @@ static bool pid_ends(pid_t pid)
 /* Whether this process is a mariadbd of our data directory. */
 static bool pid_serves(const struct mariadbd *m, pid_t pid)
 {
-	char        line[16384], datadir[sizeof(m->dir) + 32];
-	size_t      len = pid_read(pid, "cmdline", line, sizeof(line));
+	char        path[64], line[16384], datadir[sizeof(m->dir) + 32];
 	const char *name;
+	size_t      len;
 
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	len = file_read(AT_FDCWD, path, 0, line, sizeof(line));
 	snprintf(datadir, sizeof(datadir), "--datadir=%s/db", m->dir);
 	name = strrchr(line, '/');
 	if (strcmp(name ? name + 1 : line, "mariadbd") != 0)
@@ -473,15 +471,9 @@ static bool pid_serves(const struct mariadbd *m, pid_t pid)
 
 bool mariadbd_find(struct mariadbd *m)
 {
-	char    digits[24];
-	ssize_t len;
-	int     fd = openat(m->dir_fd, "mariadbd.pid", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char digits[24];
 
-	if (fd < 0)
-		return false;
-	len = read(fd, digits, sizeof(digits) - 1);
-	close(fd);
-	digits[len > 0 ? len : 0] = '\0';
+	file_read(m->dir_fd, "mariadbd.pid", 0, digits, sizeof(digits));
 	/* First hold on to the process, then look at it: the number may be given to another at any time. */
 	m->pid = (pid_t)strtol(digits, NULL, 10);
 	m->pidfd = m->pid > 0 ? pidfd_open(m->pid, 0) : -1;
@@ -503,11 +495,6 @@ bool mariadbd_ended(const struct mariadbd *m, int wake, int wait_ms)
 		if (wait_ms >= 0 && (left = until - clock_ms()) < 0)
 			left = 0;
 	return ready > 0 && fds[0].revents;
-}
-
-void mariadbd_reap(struct mariadbd *m, char *how, size_t how_size)
-{
-	(void)process_reap(m, how, how_size);
 }
 
 bool mariadbd_stop(struct mariadbd *m, int wait_ms)
@@ -533,13 +520,9 @@ void mariadbd_leave(struct mariadbd *m)
 
 void mariadbd_complaint(const struct mariadbd *m, char *line, size_t line_size)
 {
-	char    text[16384], *error, *fatal;
-	int     fd = openat(m->dir_fd, "mariadbd.log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, m->log_start);
+	char text[16384], *error, *fatal;
 
-	if (fd >= 0)
-		close(fd);
-	text[len > 0 ? len : 0] = '\0';
+	file_read(m->dir_fd, "mariadbd.log", m->log_start, text, sizeof(text));
 	error = strstr(text, "[ERROR] ");
 	fatal = strstr(text, "FATAL ERROR: "); /* an error of mariadb-install-db, a shell script */
 	error = error ? error + strlen("[ERROR] ") : fatal ? fatal + strlen("FATAL ERROR: ") : text + strlen(text);

@@ -44,8 +44,9 @@ bool mariadbd_start(struct mariadbd *m, char *why, size_t why_size) MUST_CHECK;
 /* True once the server has ended or none is known; false when `wake` (-1: none) is readable or wait_ms (-1: no limit)
  * have passed. */
 bool mariadbd_ended(const struct mariadbd *m, int wake, int wait_ms) MUST_CHECK;
-/* Forgets a server that has ended, and writes how (`signal 9`). Reaps it if it was our child, and no other child. */
-void mariadbd_reap(struct mariadbd *m, char *how, size_t how_size);
+/* Forgets a server that has ended, and writes how (`signal 9`). Reaps it if it was our child, and no other child. True:
+ * a child that ended with status 0. */
+bool mariadbd_reap(struct mariadbd *m, char *how, size_t how_size);
 /* Asks the server to end in order and waits for that. False: it runs on after wait_ms. Never kills it. */
 bool mariadbd_stop(struct mariadbd *m, int wait_ms) MUST_CHECK;
 /* Forgets a server that runs on. */

@@ -35,19 +35,11 @@ static void time_add(struct text *sql, int64_t ms)
 static void parameter_add(struct text *sql, const struct parameter *p, const struct fill *fill)
 {
 	const void *at = (const char *)fill + p->at;
-	const char *string = p->type == TEXT ? *(const char *const *)at : NULL;
 
-	if (p->type == NUMBER) {
-		text_int(sql, *(const int64_t *)at);
-	} else if (p->type == TIME) {
+	if (p->type == TIME)
 		time_add(sql, *(const int64_t *)at);
-	} else if (string) {
-		text_add(sql, "x'");
-		text_hex(sql, string, strlen(string));
-		text_char(sql, '\'');
-	} else {
-		text_add(sql, "NULL");
-	}
+	else
+		value_write(p->type == NUMBER ? V_INT(*(const int64_t *)at) : V_TEXT(*(const char *const *)at), sql);
 }
 
 static void hole_fill(struct text *sql, const struct fill *fill, const char *name, size_t len)

@@ -14,6 +14,12 @@
 enum statement_flag {
 	STATEMENT_PREPARED = 1,    /* has question marks: a lane's connection knows it by db_prepare */
 	STATEMENT_NEVER_WAITS = 2, /* waits for no row lock: makes new rows, or has locked the row before */
+	STATEMENT_BY_SKU = 4,      /* an invariant (schema/invariants.sql), by how the audit walks it */
+	STATEMENT_BY_MOVEMENT = 8,
+	STATEMENT_BY_RESERVATION = 16,
+	STATEMENT_BY_TASK = 32,
+	STATEMENT_AT_ONCE = 64,
+	STATEMENT_INVARIANT = 124, /* any of these */
 };
 
 /* Parameters, named in fill.def. A statement reads only those that it names. */

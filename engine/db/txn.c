@@ -24,14 +24,7 @@ void txn_fail(struct txn *t, enum db_result result)
 static void begin(struct txn *t, struct db *db, const struct txn_fence *fence)
 {
 	assert(t->sent_count == 0);
-	t->db = db;
-	t->fence = fence;
-	t->result = DB_OK;
-	t->verdict = TXN_DONE;
-	t->now = 0;
-	t->begun_ms = clock_ms();
-	t->waits = t->logs = t->whole = false;
-	t->events = 0;
+	*t = (struct txn){.db = db, .fence = fence, .begun_ms = clock_ms(), .sql = t->sql};
 	text_reset(&t->sql);
 }
 
@@ -68,21 +61,16 @@ void txn_log(struct txn *t, const struct text *changes)
 	values_fini(&row);
 }
 
-static void verdict_read(void *arg, const struct db_row *row)
-{
-	*(int *)arg = (int)db_int(row, 0);
-}
-
 static void compound_commit(struct txn *t)
 {
-	int verdict = -1;
+	int64_t verdict = -1;
 
 	if (t->sql.len > TXN_BYTES_MAX && !t->whole)
 		txn_refuse(t, TXN_TOO_LARGE);
 	if (!txn_goes_on(t))
 		return;
 	statement_add(&t->sql, TXN_FRAME_END, NULL);
-	t->result = db_run(t->db, &t->sql, verdict_read, &verdict);
+	t->result = db_text(t->db, t->sql.data, db_ints, &verdict);
 	assert(t->result != DB_OK || verdict >= 0);
 	if (t->result == DB_OK)
 		t->verdict = (enum txn_verdict)verdict;

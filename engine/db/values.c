@@ -32,15 +32,15 @@ void values_add(struct values *v, const struct value *row, size_t columns)
 	}
 }
 
-static void value_write(const struct value *value, struct text *sql)
+void value_write(struct value value, struct text *sql)
 {
-	switch (value->type) {
+	switch (value.type) {
 	case VALUE_INT:
-		text_int(sql, value->number);
+		text_int(sql, value.number);
 		break;
 	case VALUE_BYTES:
 		text_add(sql, "x'");
-		text_hex(sql, value->bytes, (size_t)value->number);
+		text_hex(sql, value.bytes, (size_t)value.number);
 		text_char(sql, '\'');
 		break;
 	case VALUE_NULL:
@@ -65,7 +65,7 @@ void values_write(const struct values *v, struct text *sql, bool parentheses)
 			text_char(sql, ',');
 		if (parentheses && column == 0)
 			text_char(sql, '(');
-		value_write(&v->list[i], sql);
+		value_write(v->list[i], sql);
 		if (parentheses && column == v->columns - 1)
 			text_char(sql, ')');
 	}

@@ -36,6 +36,7 @@ void values_fini(struct values *v);
 	values_add(v, (const struct value[]){__VA_ARGS__}, \
 	           sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
 void values_add(struct values *v, const struct value *row, size_t columns);
+void value_write(struct value value, struct text *sql); /* appends a literal: 1, x'6162', NULL */
 /* Appends (1,x'6162'),(2,NULL) or, of one column, 1,2 where the rows are not to be in parentheses. */
 void values_write(const struct values *v, struct text *sql, bool parentheses);
 /* Appends [[1,2],[3,4]]; numbers only. */

@@ -1,8 +1,8 @@
-# words.awk - for sql.awk and schema/embed.awk: what stands in braces in .sql files. Lists (.def) come first:
+# words.awk - for sql.awk: what stands in braces in .sql files. Lists (.def) come first:
 #   X(NAME, 2, "word", ..)          {word} becomes 2
 #   X(type member, member, TEXT, r.column)   of NAME.def: {NAME_columns} lists the columns
 #   X(TEXT, name)                   of fill.def: {name} is filled in when the statement is sent
-# and then .sql files with pieces, of which nothing else counts where `only=pieces` stands before them:
+# and then .sql files with pieces:
 #   -- piece: NAME                  a text that stands in others as {NAME}; comment lines are dropped, white space is folded
 FILENAME ~ /\.def$/ {
 	if (/^X\([A-Z_]+, *[0-9]+, *"[a-z]+"/) {
@@ -38,7 +38,6 @@ piece != "" {
 	pieces[piece] = pieces[piece] $0
 	next
 }
-only == "pieces" { next }
 # The text with every hole of `words` filled.
 function filled(text, words,    hole, at, out) {
 	for (hole in words) {

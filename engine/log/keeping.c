@@ -3,13 +3,11 @@
 #include "engine/log/keeping.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/base/options.h"
 #include "engine/db/db.h"
 #include "engine/db/retry.h"
 
 /* PIECE: rows of a piece. */
 enum { PIECE = 1000 };
-_Static_assert((int)OPTION_EVENTS_KEEP_MAX == (int)KEEP_DAYS_MAX, "options.h has the limit of keeping.h");
 
 static void writer_read(void *arg, const struct db_row *row)
 {

@@ -18,6 +18,7 @@
 #include "engine/db/db.h"
 #include "jobs/commands/audit_events.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,33 +28,27 @@
 
 enum { SHOWN_MAX = 20, BLOCKS_MAX = 40, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_MAX = 100000, SUSPECTS_MAX = 100000 };
 
-static const struct {
-	const char *name, *text;
-} source[] = {
-#include "invariants.h"
-};
-
-/* Key columns of tables that blocks walk in ranges. */
+/* Key columns of tables that invariants walk in ranges. */
 static const struct walk {
-	const char    *word;
-	enum statement page;   /* the end of a range */
-	bool           ranges; /* false: one statement over everything */
+	const char         *word;
+	enum statement_flag of;   /* the flag of its invariants */
+	enum statement      page; /* the end of a range; none for what is done at once */
 } walks[] = {
-	{"sku", AUDIT_PAGE_SKU, true},
-	{"movement", AUDIT_PAGE_MOVEMENT, true},
-	{.word = "once"},
-	{"reservation", AUDIT_PAGE_RESERVATION, true},
-	{"task", AUDIT_PAGE_TASK, true},
+	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},
+	{"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
+	{.word = "once", .of = STATEMENT_AT_ONCE},
+	{"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
+	{"task", STATEMENT_BY_TASK, AUDIT_PAGE_TASK},
 };
 
 /* An invariant. */
 struct block {
-	char               name[48];
-	const struct walk *walk;
-	const char        *begin, *end; /* the invariant's SQL */
-	int64_t            broken;      /* number of rows that break it */
-	struct text        shown;       /* first of these rows, as printed */
-	struct json_writer w;           /* the writer of `shown` */
+	const char        *name;
+	enum statement     sql;
+	unsigned           walk;   /* a flag; 0: none */
+	int64_t            broken; /* number of rows that break it */
+	struct text        shown;  /* first of these rows, as printed */
+	struct json_writer w;      /* the writer of `shown` */
 };
 
 /* One audit. */
@@ -65,79 +60,16 @@ struct audit {
 	bool         json, tty;
 };
 
-/* ---- the file of invariants */
-
-/* The next block from `at` on: its head `NAME by TABLE` or `NAME at once`, and where its SQL begins and ends. */
-static const char *block_next(const char *at, struct block *b)
-{
-	static const char mark[] = "-- name: ";
-	const char       *found = strstr(at, mark), *next;
-	char              word[48] = "";
-
-	if (!found)
-		return NULL;
-	*b = (struct block){.begin = strchr(found, '\n') + 1};
-	sscanf(found + strlen(mark), "%47s %*s %47s", b->name, word);
-	for (size_t i = 0; i < LENGTH(walks); i++)
-		if (strcmp(walks[i].word, word) == 0)
-			b->walk = &walks[i];
-	assert(b->walk);
-	next = strstr(b->begin, mark);
-	next = next ? next : b->begin + strlen(b->begin);
-	for (b->end = next; b->end[-1] != ';';)
-		b->end--;
-	b->end--;
-	return next;
-}
-
-static bool block_is_of_sku(const struct block *b)
-{
-	return b->walk->page == AUDIT_PAGE_SKU || memmem(b->begin, (size_t)(b->end - b->begin), "{sku ", 5);
-}
-
+/* Invariants are the statements that a walk has. */
 static void blocks_read(struct audit *a)
 {
-	const char *at = source[0].text;
+	for (int i = 0; i < STATEMENT_COUNT; i++) {
+		const struct sql_block *s = &statements[i];
+		unsigned                walk = s->flags & STATEMENT_INVARIANT;
 
-	while ((at = block_next(at, &a->blocks[a->count]))) {
-		a->count += !a->sku_id || block_is_of_sku(&a->blocks[a->count]);
-		assert(a->count < BLOCKS_MAX);
-	}
-}
-
-/* {range COLUMN}: after low, up to high (INT64_MAX: all that follow). {sku TEXT}: # is the sku's number. */
-static void hole_fill(struct text *sql, const struct audit *a, const char *hole, int len, int64_t low, int64_t high)
-{
-	int word = (int)strcspn(hole, " ") + 1;
-
-	if (strncmp(hole, "range", 5) == 0) {
-		text_format(sql, "AND %.*s > %lld", len - word, hole + word, (long long)low);
-		if (high != INT64_MAX)
-			text_format(sql, " AND %.*s <= %lld", len - word, hole + word, (long long)high);
-		return;
-	}
-	for (int i = word; a->sku_id && i < len; i++)
-		if (hole[i] == '#')
-			text_int(sql, a->sku_id);
-		else
-			text_char(sql, hole[i]);
-}
-
-static void block_sql(struct text *sql, const struct audit *a, const struct block *b, int64_t low, int64_t high)
-{
-	text_reset(sql);
-	for (const char *at = b->begin; at < b->end;) {
-		size_t left = (size_t)(b->end - at);
-		size_t len = strcspn(at, "{") < left ? strcspn(at, "{") : left;
-
-		text_bytes(sql, at, len);
-		at += len;
-		if (at < b->end) {
-			int hole = (int)strcspn(at, "}");
-
-			hole_fill(sql, a, at + 1, hole - 1, low, high);
-			at += hole + 1;
-		}
+		assert(a->count < BLOCKS_MAX - 1);
+		if (walk && (!a->sku_id || walk == STATEMENT_BY_SKU || strstr(s->text, "{sku}")))
+			a->blocks[a->count++] = (struct block){.name = s->name, .sql = (enum statement)i, .walk = walk};
 	}
 }
 
@@ -247,33 +179,29 @@ static void finding_read(void *arg, const struct db_row *row)
 }
 
 /* Looks at one range for one block, and a second time where the first look found rows. */
-static enum db_result block_check(struct audit *a, struct block *b, const struct text *sql)
+static enum db_result block_check(struct audit *a, struct block *b, const struct fill *range)
 {
 	struct finding f = {.audit = a, .block = b};
-	enum db_result result = db_run(a->db, sql, suspect_read, &f);
+	enum db_result result = db_ask(a->db, b->sql, range, suspect_read, &f);
 
 	if (result == DB_OK && f.count > 0) {
 		qsort(f.suspects, f.count, sizeof(*f.suspects), by_hash);
 		b->w.to = &b->shown;
-		result = db_run(a->db, sql, finding_read, &f);
+		result = db_ask(a->db, b->sql, range, finding_read, &f);
 	}
 	free(f.suspects);
 	return result;
 }
 
 /* Checks each block of the walk over one range. */
-static enum db_result range_check(struct audit *a, const struct walk *walk, int64_t low, int64_t high)
+static enum db_result range_check(struct audit *a, const struct walk *walk, int64_t from, int64_t until)
 {
-	struct text    sql = {0};
-	enum db_result result = DB_OK;
+	const struct fill range = {.from_id = from, .until_id = until, .sku = a->sku_id};
+	enum db_result    result = DB_OK;
 
-	for (size_t i = 0; i < a->count && result == DB_OK; i++) {
-		if (a->blocks[i].walk != walk)
-			continue;
-		block_sql(&sql, a, &a->blocks[i], low, high);
-		result = block_check(a, &a->blocks[i], &sql);
-	}
-	text_fini(&sql);
+	for (size_t i = 0; i < a->count && result == DB_OK; i++)
+		if (a->blocks[i].walk == walk->of)
+			result = block_check(a, &a->blocks[i], &range);
 	return result;
 }
 
@@ -282,16 +210,6 @@ static enum db_result range_check(struct audit *a, const struct walk *walk, int6
 struct page {
 	int64_t last, keys;
 };
-
-static void page_read(void *arg, const struct db_row *row)
-{
-	*(struct page *)arg = (struct page){db_int(row, 0), db_int(row, 1)};
-}
-
-static enum db_result page_find(struct audit *a, const struct walk *walk, int64_t low, int64_t count, struct page *page)
-{
-	return db_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, page_read, page);
-}
 
 static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
 {
@@ -309,11 +227,11 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 	for (bool more = true; more && result == DB_OK; low = page.last) {
 		int64_t since, took_ms;
 
-		result = page_find(a, walk, low, count, &page);
+		result = db_ask(a->db, walk->page, &(struct fill){.after_id = low, .limit = count}, db_ints, &page);
 		more = page.keys == count;
 		since = clock_ms();
 		if (result == DB_OK)
-			result = range_check(a, walk, low, more ? page.last : INT64_MAX);
+			result = range_check(a, walk, low + 1, more ? page.last : INT64_MAX);
 		took_ms = clock_ms() - since;
 		seen += page.keys;
 		progress(a, walk, seen);
@@ -328,10 +246,10 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 static enum db_result walk_run(struct audit *a, const struct walk *walk)
 {
 	progress(a, walk, 0);
-	if (!walk->ranges)
+	if (walk->of == STATEMENT_AT_ONCE)
 		return range_check(a, walk, 0, INT64_MAX);
-	if (a->sku_id && walk->page == AUDIT_PAGE_SKU)
-		return range_check(a, walk, a->sku_id - 1, a->sku_id);
+	if (a->sku_id && walk->of == STATEMENT_BY_SKU)
+		return range_check(a, walk, a->sku_id, a->sku_id);
 	return walk_ranges(a, walk);
 }
 
@@ -366,8 +284,7 @@ static enum db_result events_check(struct audit *a)
 	if (a->sku_id)
 		return DB_OK;
 	a->count++;
-	strcpy(b->name, "events_add_up");
-	b->w.to = &b->shown;
+	*b = (struct block){.name = "events_add_up", .w.to = &b->shown};
 	if (a->tty)
 		fprintf(stderr, "\r%-25s", "events");
 	return audit_events(a->db, AUDIT_SUBJECTS, event_print, &f);
@@ -375,10 +292,8 @@ static enum db_result events_check(struct audit *a)
 
 /* ---- the report */
 
-static int64_t report_text(const struct audit *a)
+static void report_text(const struct audit *a, bool whole)
 {
-	int64_t broken = 0;
-
 	for (size_t i = 0; i < a->count; i++) {
 		const struct block *b = &a->blocks[i];
 
@@ -386,17 +301,14 @@ static int64_t report_text(const struct audit *a)
 			printf("%s", b->shown.data);
 		if (b->broken > SHOWN_MAX)
 			printf("%s: and %lld more rows\n", b->name, (long long)(b->broken - SHOWN_MAX));
-		broken += b->broken;
 	}
-	printf("%zu invariants checked, %s\n", a->count, broken ? "not all hold" : "all hold");
-	return broken;
+	printf("%zu invariants checked, %s\n", a->count, whole ? "all hold" : "not all hold");
 }
 
-static int64_t report_json(const struct audit *a)
+static void report_json(const struct audit *a, bool whole)
 {
 	struct text        out = {0};
 	struct json_writer w = {.to = &out};
-	int64_t            broken = 0;
 
 	json_open_object(&w, NULL);
 	json_open_array(&w, "invariants");
@@ -410,14 +322,12 @@ static int64_t report_json(const struct audit *a)
 		json_close_array(&w);
 		json_put_int(&w, "broken", b->broken);
 		json_close_object(&w);
-		broken += b->broken;
 	}
 	json_close_array(&w);
-	json_put_bool(&w, "whole", broken == 0);
+	json_put_bool(&w, "whole", whole);
 	json_close_object(&w);
 	printf("%s\n", out.data);
 	text_fini(&out);
-	return broken;
 }
 
 /* ---- the command */
@@ -441,6 +351,7 @@ static enum db_result sku_find(struct db *db, const char *code, int64_t *sku_id)
 static int audit_act(struct db *db, void *arg)
 {
 	struct audit  *a = arg;
+	bool           whole = true;
 	enum db_result result;
 
 	a->db = db;
@@ -449,10 +360,8 @@ static int audit_act(struct db *db, void *arg)
 	result = db_connect(db) ? DB_OK : DB_AWAY;
 	if (result == DB_OK && option_given(OPTION_sku)) {
 		result = sku_find(db, option_text(OPTION_sku), &a->sku_id);
-		if (result == DB_OK && a->sku_id == 0) {
-			say("there is no sku %s", option_text(OPTION_sku));
-			return EXIT_TROUBLE;
-		}
+		if (result == DB_OK && a->sku_id == 0)
+			return say_status(EXIT_TROUBLE, "there is no sku %s", option_text(OPTION_sku));
 	}
 	blocks_read(a);
 	for (size_t i = 0; i < LENGTH(walks) && result == DB_OK; i++)
@@ -463,21 +372,17 @@ static int audit_act(struct db *db, void *arg)
 		fprintf(stderr, "\r%25s\r", "");
 	if (result != DB_OK)
 		return EXIT_UNAVAILABLE;
-	return (a->json ? report_json(a) : report_text(a)) > 0 ? EXIT_TROUBLE : EXIT_DONE;
+	for (size_t i = 0; i < a->count; i++)
+		whole = whole && a->blocks[i].broken == 0;
+	(a->json ? report_json : report_text)(a, whole);
+	return whole ? EXIT_DONE : EXIT_TROUBLE;
 }
 
-int audit_run(const struct command *self, int argc, char **argv)
+int audit_run(void)
 {
-	struct audit            audit = {0};
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct audit audit = {.json = option_given(OPTION_json), .tty = isatty(STDERR_FILENO)};
+	int          status = database_run(EMBEDDED_FIND, false, audit_act, &audit);
 
-	if (status != EXIT_DONE)
-		return status;
-	audit.json = option_given(OPTION_json);
-	audit.tty = isatty(STDERR_FILENO);
-	database = option_database(EMBEDDED_FIND);
-	status = database_run(&database, audit_act, &audit);
 	for (size_t i = 0; i < audit.count; i++)
 		text_fini(&audit.blocks[i].shown);
 	return status;

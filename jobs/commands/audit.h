@@ -2,9 +2,7 @@
 #ifndef AUDIT_H
 #define AUDIT_H
 
-#include "engine/base/options.h"
-
 /* EXIT_DONE: all invariants hold. EXIT_TROUBLE: an invariant does not, and the rows that break it are printed. */
-int audit_run(const struct command *self, int argc, char **argv);
+int audit_run(void);
 
 #endif

@@ -75,7 +75,6 @@ struct events_audit {
 	bool               looks_again;
 	struct feed_event  before; /* the event before, in the same row: type, cause and id of its order */
 	char               before_id[ID_MAX + 1];
-	const char        *why; /* the last difference */
 	void (*found)(void *arg, const struct event_finding *f);
 	void *arg;
 };
@@ -397,11 +396,6 @@ struct page {
 	int64_t last, keys;
 };
 
-static void page_read(void *arg, const struct db_row *row)
-{
-	*(struct page *)arg = (struct page){db_int(row, 0), db_int(row, 1)};
-}
-
 /* Walks the rows behind `low` in ranges of keys. */
 static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_t low)
 {
@@ -412,7 +406,7 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 	enum db_result     result = DB_OK;
 
 	for (; result == DB_OK && page.keys == KEYS; low = page.last) {
-		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, page_read, &page);
+		result = db_ask(a->db, find, &(struct fill){.after_id = low, .limit = KEYS}, db_ints, &page);
 		if (result == DB_OK && page.keys > 0)
 			result = db_ask(
 				a->db, read,
@@ -428,17 +422,19 @@ static enum db_result rows_walk(struct events_audit *a, bool is_movement, int64_
 
 static void doubt_judge(struct events_audit *a, struct subject *s)
 {
+	const char *why;
+
 	if (s->judged || !s->doubt)
 		return;
 	s->judged = true;
 	if (s->why) /* immutable rows say so */
 		return;
-	a->why = differs(a, s->is_movement, s, s->row);
-	if (!a->why) {
+	why = differs(a, s->is_movement, s, s->row);
+	if (!why) {
 		s->doubt = false;
 		a->doubts--;
 	} else if (++s->differs == LOOKS_DIFFER) {
-		s->why = a->why;
+		s->why = why;
 	}
 }
 
@@ -469,7 +465,7 @@ static enum db_result doubts_read(struct events_audit *a, bool is_movement)
 		if (ids.rows == 0 || (s && ids.rows < NAMED))
 			continue;
 		result = db_ask(a->db, is_movement ? AUDITED_MOVEMENTS_NAMED : AUDITED_RESERVATIONS_NAMED,
-		                 &(struct fill){.rows = &ids}, row_read, &in);
+		                &(struct fill){.rows = &ids}, row_read, &in);
 		if (result == DB_OK)
 			row_end(&in);
 		values_reset(&ids);

@@ -12,6 +12,7 @@
 #include "jobs/claim.h"
 #include "jobs/commands/database.h"
 #include "jobs/exec.h"
+#include "jobs/options.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
 
@@ -24,9 +25,6 @@
 enum { KICK_BATCH = 500, PURGE_BATCH = 500 };
 
 /* ---- work and reap */
-
-_Static_assert((int)OPTION_BATCH_MAX == (int)CLAIM_MAX && (int)OPTION_WORKERS_MAX == (int)WORKERS_MAX,
-               "options.h has the limits of claim.h and settings.h");
 
 /* Starts `count` workers, and waits for their end. */
 static int workers_join(const struct work *work, unsigned count)
@@ -47,14 +45,13 @@ static int workers_join(const struct work *work, unsigned count)
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
 {
-	static struct stop      stop; /* the signal thread outlives this function */
-	struct database         database;
-	struct database_options options = option_database(EMBEDDED_FIND);
-	int                     status;
+	static struct stop stop; /* the signal thread outlives this function */
+	struct database    database;
+	int                status;
 
 	stop_init(&stop);
 	stop_on_signals(&stop, exec_kill_all);
-	status = database_open(&database, &options);
+	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
 	work->source = database.source;
@@ -66,23 +63,18 @@ static int workers_run(struct work *work, unsigned count)
 	return database_close(&database, status);
 }
 
-int work_run(const struct command *self, int argc, char **argv)
+int work_run(void)
 {
 	struct webhook_options webhooks = {0};
-	struct work            work = {0};
-	char                  *kind = NULL;
-	int                    status = options_read(self, argc, argv, &kind, 1);
-	bool                   delivers;
+	const char            *kind = operand(0);
+	struct work            work = {.kind = kind ? task_kind_find(kind) : TASK_NO_KIND};
+	bool                   delivers = kind && strcmp(kind, "deliver") == 0;
+	int                    status;
 
-	if (status != EXIT_DONE)
-		return status;
-	delivers = kind && strcmp(kind, "deliver") == 0;
-	work.kind = kind ? task_kind_find(kind) : TASK_NO_KIND;
-	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every))) {
-		say("%s; try `holdfast work --help`",
-		    work.kind || delivers ? "--once and --every do not go together" : "work settle, expire or deliver");
-		return EXIT_USAGE;
-	}
+	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every)))
+		return say_status(EXIT_USAGE, "%s; try `holdfast work --help`",
+		                  work.kind || delivers ? "--once and --every do not go together"
+		                                        : "work settle, expire or deliver");
 	if (delivers && (status = webhook_options_read(&webhooks)) != EXIT_DONE)
 		return status;
 	work.batch = option_count(OPTION_batch, 0);
@@ -134,18 +126,13 @@ static void reaped_print(void *arg, const struct task *task, int64_t orders)
 		puts("nothing to free");
 }
 
-int reap_run(const struct command *self, int argc, char **argv)
+int reap_run(void)
 {
 	struct reaped reaped = {0};
 	struct work   work = {.kind = TASK_NO_KIND, .reaped = reaped_print, .reaped_arg = &reaped};
-	int           status = options_read(self, argc, argv, NULL, 0);
 
-	if (status != EXIT_DONE)
-		return status;
-	if (option_given(OPTION_once) && option_given(OPTION_every)) {
-		say("--once and --every do not go together; try `holdfast reap --help`");
-		return EXIT_USAGE;
-	}
+	if (option_given(OPTION_once) && option_given(OPTION_every))
+		return say_status(EXIT_USAGE, "--once and --every do not go together; try `holdfast reap --help`");
 	reaped.json = option_given(OPTION_json);
 	setvbuf(stdout, NULL, _IOLBF, 0); /* flushed by the line: a reader of a pipe sees each task when it is freed */
 	work.attempts_max = (unsigned)option_count(OPTION_max_attempts, 0);
@@ -215,78 +202,59 @@ static void id_read(void *arg, const struct db_row *row)
 	values_row(arg, V_INT(db_int(row, 0)));
 }
 
-static int kick_all(struct db *db, struct catalogue *c, int64_t *kicked)
+/* Kicks the reservation of that order_id, or page by page all that are buried. */
+static enum db_result kick_pages(struct db *db, const char *order_id, struct reservation_reader *in, int64_t *kicked)
 {
-	struct reservation_reader in = {0};
-	struct values             ids = {0};
-	int64_t                   of_page;
-	enum db_result            result;
+	struct catalogue *c = catalogue_new();
+	struct values     ids = {0};
+	int64_t           of_page;
+	enum db_result    result = DB_OK;
 
 	*kicked = 0;
 	do {
 		values_reset(&ids);
-		result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+		of_page = 0;
+		if (order_id)
+			values_row(&ids, V_TEXT(order_id));
+		else
+			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
 		if (result == DB_OK && ids.rows > 0)
-			result = kick_list(db, c, RESERVATION_BY_ID, &ids, &in, &of_page);
-		if (result == DB_OK && ids.rows > 0)
-			*kicked += of_page;
-	} while (result == DB_OK && ids.rows > 0);
-	reservations_free(in.list, in.count);
+			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, in, &of_page);
+		*kicked += of_page;
+	} while (!order_id && result == DB_OK && ids.rows > 0);
 	values_fini(&ids);
-	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
-}
-
-static int kick_one(struct db *db, struct catalogue *c, const char *order_id)
-{
-	struct reservation_reader in = {0};
-	struct values             ids = {0};
-	int64_t                   kicked = 0;
-	enum db_result            result;
-
-	values_row(&ids, V_TEXT(order_id));
-	result = kick_list(db, c, RESERVATION_FIND, &ids, &in, &kicked);
-	if (result == DB_OK && kicked == 0)
-		say("%s is %s", order_id, in.count ? reservation_state_name(in.list[0]->state) : "not known");
-	reservations_free(in.list, in.count);
-	values_fini(&ids);
-	if (result != DB_OK)
-		return EXIT_UNAVAILABLE;
-	return kicked ? EXIT_DONE : EXIT_TROUBLE;
+	catalogue_free(c);
+	return result;
 }
 
 static int kick_act(struct db *db, void *arg)
 {
-	struct catalogue *c = catalogue_new();
-	int64_t           kicked = 0;
-	int               status = arg ? kick_one(db, c, arg) : kick_all(db, c, &kicked);
+	const char               *order_id = arg;
+	struct reservation_reader in = {0};
+	int64_t                   kicked;
+	enum db_result            result = kick_pages(db, order_id, &in, &kicked);
+	int                       status = result != DB_OK ? EXIT_UNAVAILABLE : EXIT_DONE;
 
-	catalogue_free(c);
-	if (arg) {
-		if (status == EXIT_DONE && option_given(OPTION_json))
-			puts("{\"kicked\":1}");
-		else if (status == EXIT_DONE)
-			printf("%s is confirmed again\n", (char *)arg);
-		return status;
-	}
-	printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
-	       (long long)kicked);
+	if (!order_id)
+		printf(option_given(OPTION_json) ? "{\"kicked\":%lld}\n" : "%lld reservations are confirmed again\n",
+		       (long long)kicked);
+	else if (result == DB_OK && kicked == 0)
+		say("%s is %s", order_id, in.count ? reservation_state_name(in.list[0]->state) : "not known");
+	else if (result == DB_OK && option_given(OPTION_json))
+		puts("{\"kicked\":1}");
+	else if (result == DB_OK)
+		printf("%s is confirmed again\n", order_id);
+	if (order_id && kicked == 0 && status == EXIT_DONE)
+		status = EXIT_TROUBLE;
+	reservations_free(in.list, in.count);
 	return status;
 }
 
-int kick_run(const struct command *self, int argc, char **argv)
+int kick_run(void)
 {
-	struct database_options database;
-	char                   *order_id = NULL;
-	int                     status = options_read(self, argc, argv, &order_id, 1);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (!order_id == !option_given(OPTION_all)) {
-		say("kick ORDER_ID or kick --all; try `holdfast kick --help`");
-		return EXIT_USAGE;
-	}
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, kick_act, order_id);
+	if (!operand(0) == !option_given(OPTION_all))
+		return say_status(EXIT_USAGE, "kick ORDER_ID or kick --all; try `holdfast kick --help`");
+	return database_run(EMBEDDED_FIND, false, kick_act, operand(0));
 }
 
 /* ---- purge */
@@ -378,8 +346,8 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 		p->seen = 0;
 		values_reset(&p->ids);
 		result = db_ask(db, page,
-		                 &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
-		                 purge_read, p);
+		                &(struct fill){.after_id = p->last, .limit = PURGE_BATCH, .keep_days = p->days},
+		                purge_read, p);
 		if (result == DB_OK && p->ids.count > 0)
 			result = purge_batch(db, p, batch);
 	} while (result == DB_OK && p->seen == PURGE_BATCH);
@@ -397,10 +365,10 @@ static int purge_allowed(struct db *db)
 		return EXIT_UNAVAILABLE;
 	if (llabs(ahead_s) <= CLOCKS_APART_S)
 		return EXIT_DONE;
-	say("the database's clock is %lld s %s this machine's: nothing was removed; set the clock that is wrong, or "
-	    "--force",
-	    llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE,
+	                  "the database's clock is %lld s %s this machine's: nothing was removed; set the clock that "
+	                  "is wrong, or --force",
+	                  llabs(ahead_s), ahead_s > 0 ? "ahead of" : "behind");
 }
 
 static int purge_act(struct db *db, void *arg)
@@ -428,19 +396,11 @@ static int purge_act(struct db *db, void *arg)
 	return result == DB_OK ? EXIT_DONE : EXIT_UNAVAILABLE;
 }
 
-int purge_run(const struct command *self, int argc, char **argv)
+int purge_run(void)
 {
-	struct database_options database;
-	struct purge            p = {0};
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct purge p = {.days = option_count(OPTION_keep, 0)};
 
-	if (status != EXIT_DONE)
-		return status;
-	if (!option_given(OPTION_keep)) {
-		say("purge needs --keep DAYS; try `holdfast purge --help`");
-		return EXIT_USAGE;
-	}
-	p.days = option_count(OPTION_keep, 0);
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, purge_act, &p);
+	if (!option_given(OPTION_keep))
+		return say_status(EXIT_USAGE, "purge needs --keep DAYS; try `holdfast purge --help`");
+	return database_run(EMBEDDED_FIND, false, purge_act, &p);
 }

@@ -2,9 +2,9 @@
 #include "jobs/commands/database.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "engine/base/options.h"
 #include "engine/db/checks.h"
 #include "engine/db/writer.h"
+#include "jobs/options.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -27,36 +27,35 @@ static bool password_read(struct db_target *target, const char *file)
 	return ok;
 }
 
-static struct source *source_named(const struct database_options *options)
+static struct source *source_named(const char *url, const char *password_file)
 {
 	struct db_target target;
 	struct source   *source = NULL;
 	char             why[512];
 
-	if (!db_target_parse(&target, options->db, why, sizeof(why)))
+	if (!db_target_parse(&target, url, why, sizeof(why)))
 		say("--db: %s", why);
-	else if (options->password_file && !password_read(&target, options->password_file))
-		say("--db-password-file: cannot read %s", options->password_file);
+	else if (password_file && !password_read(&target, password_file))
+		say("--db-password-file: cannot read %s", password_file);
 	else
 		source = source_new(&target);
 	explicit_bzero(&target, sizeof(target));
 	return source;
 }
 
-static int source_open(struct database *database, const struct database_options *options)
+static int source_open(struct database *database, enum embedded_use use)
 {
-	char why[512];
-	int  status;
+	const char *url = option_text(OPTION_db);
+	char        why[512];
+	int         status;
 
-	if (options->db) {
-		database->source = source_named(options);
+	if (url) {
+		database->source = source_named(url, option_text(OPTION_db_password_file));
 		return database->source ? EXIT_DONE : EXIT_CONFIG;
 	}
-	status = embedded_open(&database->embedded, options->data, options->use, why, sizeof(why));
-	if (status != EXIT_DONE) {
-		say("%s", why);
-		return status;
-	}
+	status = embedded_open(&database->embedded, option_text(OPTION_data), use, why, sizeof(why));
+	if (status != EXIT_DONE)
+		return say_status(status, "%s", why);
 	database->source = source_new(embedded_target(database->embedded));
 	return EXIT_DONE;
 }
@@ -81,59 +80,63 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
-static int schema_look(struct database *database, struct db *db, const struct database_options *options)
+static int schema_look(struct database *database, struct db *db)
 {
 	struct db *own;
 	char       why[512];
 	int        status = EXIT_DONE;
 
-	if (options->migrates)
-		return EXIT_DONE;
-	if (database->embedded && !schema_migrate(db, why, sizeof(why))) {
-		say("%s", why);
-		return EXIT_UNAVAILABLE;
-	}
+	if (database->embedded && !schema_migrate(db, why, sizeof(why)))
+		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	source_schema_set(database->source, schema_latest());
 	own = db_new(database->source);
-	if (!wait_for(own)) {
-		say("%s%s", db_misfits(own) ? "" : "the database is not there: ", db_error(own));
-		status = db_misfits(own) ? EXIT_CONFIG : EXIT_UNAVAILABLE;
-	}
+	if (!wait_for(own))
+		status = db_misfits(own)
+		                 ? say_status(EXIT_CONFIG, "%s", db_error(own))
+		                 : say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(own));
 	db_free(own);
 	return status;
 }
 
-int database_open(struct database *database, const struct database_options *options)
+int database_open(struct database *database, enum embedded_use use, bool migrates)
 {
 	struct db *db;
 	int        status;
 
 	*database = (struct database){0};
-	status = source_open(database, options);
+	status = source_open(database, use);
 	if (status != EXIT_DONE)
 		return status;
 	db = db_new(database->source);
 	if (!wait_for(db)) {
-		say("%s: %s",
-		    db_refused(db) ? "the database lets nobody in by these options" : "the database is not there",
-		    db_error(db));
-		status = EXIT_UNAVAILABLE;
+		status = say_status(EXIT_UNAVAILABLE, "%s: %s",
+		                    db_refused(db) ? "the database lets nobody in by these options"
+		                                   : "the database is not there",
+		                    db_error(db));
 	} else {
 		db_doctor(db, &database->findings);
-		status = schema_look(database, db, options);
+		for (char *c = database->findings.data; c && (c = strchr(c, '\n'));)
+			*c = '\0';
+		status = migrates ? EXIT_DONE : schema_look(database, db);
 	}
 	db_free(db);
 	return status == EXIT_DONE ? EXIT_DONE : database_close(database, status);
+}
+
+const char *database_finding(const struct database *database, const char *before)
+{
+	const struct text *all = &database->findings;
+	const char        *next = before ? before + strlen(before) + 1 : all->data;
+
+	return all->len > 0 && next < all->data + all->len ? next : NULL;
 }
 
 int database_close(struct database *database, int status)
 {
 	const char *other_schema = source_other_schema(database->source);
 
-	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG) {
-		say("%s", other_schema);
-		status = EXIT_CONFIG;
-	}
+	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG)
+		status = say_status(EXIT_CONFIG, "%s", other_schema);
 	if (database->embedded)
 		embedded_close(database->embedded);
 	source_free(database->source);
@@ -154,11 +157,11 @@ struct db *database_connect(const struct database *database)
 	return NULL;
 }
 
-int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg)
+int database_run(enum embedded_use use, bool migrates, int (*act)(struct db *db, void *arg), void *arg)
 {
 	struct database database;
 	struct db      *db;
-	int             status = database_open(&database, options);
+	int             status = database_open(&database, use, migrates);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -171,14 +174,4 @@ int database_run(const struct database_options *options, int (*act)(struct db *d
 	writer_leave(db);
 	db_free(db);
 	return database_close(&database, status);
-}
-
-struct database_options option_database(enum embedded_use use)
-{
-	return (struct database_options){
-		.use = use,
-		.data = option_text(OPTION_data),
-		.db = option_text(OPTION_db),
-		.password_file = option_text(OPTION_db_password_file),
-	};
 }

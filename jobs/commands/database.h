@@ -8,28 +8,22 @@
 struct database {
 	struct embedded *embedded; /* NULL with --db */
 	struct source   *source;
-	struct text      findings; /* warnings: wrong settings of the server, a line each */
+	struct text      findings; /* warnings: wrong settings of the server, each ends in a NUL */
 };
 
-struct database_options {
-	const char       *data, *db, *password_file; /* db NULL: data counts */
-	enum embedded_use use;                       /* the use of `data` */
-	bool              migrates;                  /* true: any schema is fine (the command `migrate`) */
-};
-
-/* The options --data, --db and --db-password-file. After options_read. */
-struct database_options option_database(enum embedded_use use);
-
-/* Opens the database, waits for it (30 s with --db), looks at its version, durability and schema. A private one is made
- * where `use` says so, and migrated; yours must have the schema of this program. EXIT_DONE, or the exit status after
- * saying why. */
-int database_open(struct database *database, const struct database_options *options) MUST_CHECK;
+/* Opens the database of the options --data, --db and --db-password-file, waits for it (30 s with --db), looks at its
+ * version, durability and schema. A private one is made where `use` says so, and migrated; yours must have the schema
+ * of this program. `migrates`: any schema is fine (the command `migrate`). EXIT_DONE, or the exit status after saying
+ * why. */
+int database_open(struct database *database, enum embedded_use use, bool migrates) MUST_CHECK;
+/* The finding behind `before` (NULL: the first); NULL: none. */
+const char *database_finding(const struct database *database, const char *before);
 /* Returns the exit status of a command that ends with `status`. A command that failed, and has not said EXIT_CONFIG
  * itself, says so where somebody has migrated the database meanwhile, and why. */
 int database_close(struct database *database, int status);
 /* Runs a command that needs one connection: opens, runs `act`, says why if it returned EXIT_UNAVAILABLE, closes.
  * Returns the exit status. */
-int database_run(const struct database_options *options, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
+int database_run(enum embedded_use use, bool migrates, int (*act)(struct db *db, void *arg), void *arg) MUST_CHECK;
 /* A connection for a command; NULL after saying why, but for another schema: database_close says that. */
 struct db *database_connect(const struct database *database) MUST_CHECK;
 

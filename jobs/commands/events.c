@@ -10,6 +10,7 @@
 #include "engine/log/feed.h"
 #include "engine/past.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 
 #include <errno.h>
@@ -32,8 +33,8 @@ struct events {
 	struct feed        *feed;
 	bool                away;    /* the database was away at the last try */
 	int                 trouble; /* errno of stdout; EPIPE: it is closed */
-	char               *cursor; /* behind what was written; at first --after */
-	bool                began;  /* the cursor is one that the feed gave */
+	char               *cursor;  /* behind what was written; at first --after */
+	bool                began;   /* the cursor is one that the feed gave */
 };
 
 /* ---- writing */
@@ -169,10 +170,8 @@ static bool events_wait(struct events *e)
 /* A database that is away is waited for with --follow. EXIT_DONE: another try is due. */
 static int events_failed(struct events *e)
 {
-	if (!e->follows || db_misfits(e->db) || db_refused(e->db)) {
-		say("the database did not do it: %s", db_error(e->db));
-		return EXIT_UNAVAILABLE;
-	}
+	if (!e->follows || db_misfits(e->db) || db_refused(e->db))
+		return say_status(EXIT_UNAVAILABLE, "the database did not do it: %s", db_error(e->db));
 	if (!e->away)
 		log_event(LOG_WARN, "database_away", "why=%s", db_error(e->db));
 	e->away = true;
@@ -193,8 +192,7 @@ static int events_follow(struct events *e)
 			status = events_failed(e);
 			more = status == EXIT_DONE && events_rest(e);
 		} else if (outcome != OUTCOME_OK) {
-			say("%s: %s", outcome_code(outcome), outcome_detail(outcome));
-			status = EXIT_TROUBLE;
+			status = say_status(EXIT_TROUBLE, "%s: %s", outcome_code(outcome), outcome_detail(outcome));
 			e->began = false;
 		} else {
 			e->away = false;
@@ -204,17 +202,15 @@ static int events_follow(struct events *e)
 	}
 	if (!e->trouble || e->trouble == EPIPE)
 		return status;
-	say("stdout takes no more: %s", strerror(e->trouble));
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE, "stdout takes no more: %s", strerror(e->trouble));
 }
 
 /* ---- the command */
 
 static int events_open(struct events *e)
 {
-	struct database_options options = option_database(EMBEDDED_FIND);
-	struct database         database;
-	int                     status = database_open(&database, &options);
+	struct database database;
+	int             status = database_open(&database, EMBEDDED_FIND, false);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -232,18 +228,14 @@ static int events_open(struct events *e)
 	return status;
 }
 
-int events_run(const struct command *self, int argc, char **argv)
+int events_run(void)
 {
 	static struct stop stop; /* the signal thread outlives this function */
 	struct events      e = {.stop = &stop};
-	int                status = options_read(self, argc, argv, NULL, 0);
+	int                status;
 
-	if (status != EXIT_DONE)
-		return status;
-	if (!event_filter_read(option_text(OPTION_types), &e.filter)) {
-		say("--types names an unknown type of event; see docs/shop.md");
-		return EXIT_USAGE;
-	}
+	if (!event_filter_read(option_text(OPTION_types), &e.filter))
+		return say_status(EXIT_USAGE, "--types names an unknown type of event; see docs/shop.md");
 	e.follows = option_given(OPTION_follow);
 	e.cursor = mem_copy(option_text(OPTION_after));
 	stop_init(&stop);

@@ -2,8 +2,6 @@
 #ifndef EVENTS_H
 #define EVENTS_H
 
-#include "engine/base/options.h"
-
-int events_run(const struct command *self, int argc, char **argv); /* an exit status */
+int events_run(void); /* an exit status */
 
 #endif

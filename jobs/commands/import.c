@@ -10,6 +10,7 @@
 #include "engine/loop.h"
 #include "jobs/commands/database.h"
 #include "jobs/commands/delivery.h"
+#include "jobs/options.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -42,10 +43,8 @@ static void part_done(void *arg, struct op *op)
 	im->flying--;
 	if (op->outcome == OUTCOME_REPLAYED)
 		im->replayed++;
-	else if (op->outcome != OUTCOME_OK) {
-		say("part %s was refused: %s", op->id, outcome_detail(op->outcome));
-		im->status = EXIT_TROUBLE;
-	}
+	else if (op->outcome != OUTCOME_OK)
+		im->status = say_status(EXIT_TROUBLE, "part %s was refused: %s", op->id, outcome_detail(op->outcome));
 	im->lines_sent += (int64_t)op->lines_count;
 	if (im->tty)
 		fprintf(stderr, "\r%lld of %lld rows ", (long long)im->lines_sent, (long long)im->rows);
@@ -151,19 +150,16 @@ static void import_report(const struct import *im)
 
 static int import_load(struct import *im)
 {
-	struct database         database;
-	struct database_options options = option_database(EMBEDDED_MAKE);
-	struct engine_options   engine = {.lanes = 1};
-	int                     status = database_open(&database, &options);
+	struct database database;
+	int             status = database_open(&database, EMBEDDED_MAKE, false);
 
 	if (status != EXIT_DONE)
 		return status;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
-	engine.source = database.source;
 	im->bad = 0;
 	im->loop = loop_new();
-	im->engine = engine_open(&engine);
+	im->engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
 	if (!delivery_read(im->file, NULL, row_came, im))
 		im->status = EXIT_TROUBLE;
 	if (im->status == EXIT_DONE)
@@ -177,29 +173,17 @@ static int import_load(struct import *im)
 	return database_close(&database, im->status);
 }
 
-int import_run(const struct command *self, int argc, char **argv)
+int import_run(void)
 {
-	struct import im = {0};
-	char         *operand = NULL;
-	const char   *id;
-	int           status = options_read(self, argc, argv, &operand, 1);
+	struct import im = {.file = operand(0)};
+	const char   *id = option_text(OPTION_id);
 
-	if (status != EXIT_DONE)
-		return status;
-	if (!operand) {
-		say("import needs a file; try `holdfast import --help`");
-		return EXIT_USAGE;
-	}
-	id = option_text(OPTION_id);
-	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES)) {
-		say("--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
-		return EXIT_USAGE;
-	}
-	if (id && code_is_of_jobs(id)) {
-		say("--id " OF_JOBS_RULE);
-		return EXIT_USAGE;
-	}
-	im.file = operand;
+	if (!im.file)
+		return say_status(EXIT_USAGE, "import needs a file; try `holdfast import --help`");
+	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES))
+		return say_status(EXIT_USAGE, "--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
+	if (id && code_is_of_jobs(id))
+		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
 	im.skip_bad = option_given(OPTION_skip_bad);
 	im.json = option_given(OPTION_json);
 	im.tty = isatty(STDERR_FILENO);

@@ -2,8 +2,6 @@
 #ifndef IMPORT_H
 #define IMPORT_H
 
-#include "engine/base/options.h"
-
-int import_run(const struct command *self, int argc, char **argv); /* an exit status */
+int import_run(void); /* an exit status */
 
 #endif

@@ -5,6 +5,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
+#include "jobs/options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,8 +79,7 @@ static int key_print(const char *name, unsigned roles, const struct text *key)
 	text_fini(&role);
 	if (fflush(stdout) == 0)
 		return EXIT_DONE;
-	say("the key could not be printed: remove the line of %s", name);
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE, "the key could not be printed: remove the line of %s", name);
 }
 
 /* The file is locked meanwhile, so that two commands do not take one name. */
@@ -90,14 +90,10 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 	char            why[400];
 	int             status = EXIT_TROUBLE;
 
-	if (flock(fd, LOCK_EX) != 0) {
-		say("cannot lock %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
-	if (!key_list_read_fd(&list, fd, file, why, sizeof(why))) {
-		say("%s", why);
-		return EXIT_CONFIG;
-	}
+	if (flock(fd, LOCK_EX) != 0)
+		return say_status(EXIT_CONFIG, "cannot lock %s: %s", file, strerror(errno));
+	if (!key_list_read_fd(&list, fd, file, why, sizeof(why)))
+		return say_status(EXIT_CONFIG, "%s", why);
 	key_make(name, roles, &key, &line);
 	if (key_list_find(&list, name))
 		say("%s has a key called %s already, line %d", file, name, key_list_find(&list, name)->number);
@@ -111,34 +107,22 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 	return status;
 }
 
-int key_run(const struct command *self, int argc, char **argv)
+int key_run(void)
 {
-	char       *operands[3] = {0};
-	const char *file;
+	const char *file = option_text(OPTION_keys);
 	unsigned    roles;
-	int         fd, status = options_read(self, argc, argv, operands, 3);
+	int         fd, status;
 
-	if (status != EXIT_DONE)
-		return status;
-	file = option_text(OPTION_keys);
-	if (!operands[2] || strcmp(operands[0], "new") != 0 || !file) {
-		say("key new NAME ROLE --keys FILE; try `holdfast key --help`");
-		return EXIT_USAGE;
-	}
-	if (!name_valid(operands[1])) {
-		say("NAME " NAME_RULE, (size_t)ID_MAX);
-		return EXIT_USAGE;
-	}
-	if (!roles_read(&roles, operands[2])) {
-		say("ROLE " ROLES_RULE);
-		return EXIT_USAGE;
-	}
+	if (!operand(2) || strcmp(operand(0), "new") != 0 || !file)
+		return say_status(EXIT_USAGE, "key new NAME ROLE --keys FILE; try `holdfast key --help`");
+	if (!name_valid(operand(1)))
+		return say_status(EXIT_USAGE, "NAME " NAME_RULE, (size_t)ID_MAX);
+	if (!roles_read(&roles, operand(2)))
+		return say_status(EXIT_USAGE, "ROLE " ROLES_RULE);
 	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
-	if (fd < 0) {
-		say("cannot open %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
-	status = key_add(fd, file, operands[1], roles);
+	if (fd < 0)
+		return say_status(EXIT_CONFIG, "cannot open %s: %s", file, strerror(errno));
+	status = key_add(fd, file, operand(1), roles);
 	close(fd);
 	return status;
 }

@@ -9,18 +9,17 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
-#include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
 #include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,8 +30,8 @@ struct serve {
 	struct engine    *engine;
 	struct jobs      *jobs;
 	struct watch     *watch; /* a chore of the background thread */
-	struct keys      *keys; /* NULL: without keys */
-	struct tls       *tls;  /* NULL: plain text */
+	struct keys      *keys;  /* NULL: without keys */
+	struct tls       *tls;   /* NULL: plain text */
 	struct listenings listen;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
@@ -57,15 +56,12 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
-	char *findings = mem_copy(s->database.findings.data ? s->database.findings.data : ""), *rest = findings;
 
 	json_open_array(&w, NULL);
 	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
-		if (*line)
-			check_write(&w, "setting", false, line);
+	for (const char *line = NULL; (line = database_finding(&s->database, line));)
+		check_write(&w, "setting", false, line);
 	json_close_array(&w);
-	free(findings);
 	return ready;
 }
 
@@ -103,16 +99,6 @@ static void banner(const struct serve *s)
 	fflush(stdout);
 }
 
-static void findings_log(const struct database *database)
-{
-	char *findings = mem_copy(database->findings.data ? database->findings.data : ""), *rest = findings;
-
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
-		if (*line)
-			log_event(LOG_WARN, "setting", "found=\"%s\"", line);
-	free(findings);
-}
-
 /* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
 static void signals_block(bool block)
 {
@@ -144,10 +130,8 @@ static int doors_open(struct serve *s)
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
-	if (!s->service) {
-		say("%s", why);
-		return EXIT_UNAVAILABLE; /* another program came first, after the addresses were bound */
-	}
+	if (!s->service) /* another program came first, after the addresses were bound */
+		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
 		          engine_lanes(s->engine), (long long)option_count(OPTION_slot, 0),
@@ -241,14 +225,10 @@ static int serve_configure(struct serve *s)
 	char why[512], served[512];
 	int  status;
 
-	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs))) {
-		say("--jobs knows expire, settle, reap and deliver");
-		return EXIT_CONFIG;
-	}
-	if (!names_valid(option_text(OPTION_public_host))) {
-		say("--public-host takes names, without a scheme and a port");
-		return EXIT_CONFIG;
-	}
+	if (option_given(OPTION_jobs) && !jobs_list_valid(option_text(OPTION_jobs)))
+		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
+	if (!names_valid(option_text(OPTION_public_host)))
+		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
 	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;
 	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
@@ -289,7 +269,8 @@ static int serve_work(struct serve *s)
 	                                 .waiting_max = (size_t)option_count(OPTION_max_connections, 0)};
 	int                   status;
 
-	findings_log(&s->database);
+	for (const char *line = NULL; (line = database_finding(&s->database, line));)
+		log_event(LOG_WARN, "setting", "found=\"%s\"", line);
 	status = events_keep(&s->database);
 	if (status != EXIT_DONE)
 		return status;
@@ -308,22 +289,18 @@ static int serve_work(struct serve *s)
 	return source_other_schema(s->database.source) ? EXIT_CONFIG : status;
 }
 
-int serve_run(const struct command *self, int argc, char **argv)
+int serve_run(void)
 {
-	struct serve            s = {0};
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	struct serve s = {0};
+	int          status;
 
-	if (status != EXIT_DONE)
-		return status;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* ignored while no service is there to hear it */
 	signals_block(true);
 	status = serve_configure(&s);
 	if (status == EXIT_DONE) {
 		notify_open();
-		database = option_database(EMBEDDED_SERVE);
-		status = database_open(&s.database, &database);
+		status = database_open(&s.database, EMBEDDED_SERVE, false);
 		if (status == EXIT_DONE) {
 			status = serve_work(&s);
 			status = database_close(&s.database, status);
@@ -339,30 +316,22 @@ int serve_run(const struct command *self, int argc, char **argv)
 
 static int migrate_act(struct db *db, void *arg)
 {
-	char why[512];
-	int  version;
+	char    why[512];
+	int64_t version;
 
 	(void)arg;
 	if (!schema_version(db, &version))
 		return EXIT_UNAVAILABLE;
 	if (option_given(OPTION_check) || version > schema_latest()) {
-		say("the schema has version %d, this program's is %d", version, schema_latest());
+		say("the schema has version %lld, this program's is %d", (long long)version, schema_latest());
 		return version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
 	}
 	if (schema_migrate(db, why, sizeof(why)))
 		return EXIT_DONE;
-	say("%s", why);
-	return EXIT_TROUBLE;
+	return say_status(EXIT_TROUBLE, "%s", why);
 }
 
-int migrate_run(const struct command *self, int argc, char **argv)
+int migrate_run(void)
 {
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
-
-	if (status != EXIT_DONE)
-		return status;
-	database = option_database(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE);
-	database.migrates = true;
-	return database_run(&database, migrate_act, NULL);
+	return database_run(option_given(OPTION_check) ? EMBEDDED_FIND : EMBEDDED_MAKE, true, migrate_act, NULL);
 }

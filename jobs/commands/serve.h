@@ -2,10 +2,8 @@
 #ifndef SERVE_H
 #define SERVE_H
 
-#include "engine/base/options.h"
-
 /* Each command returns an exit status, after one line to the person who called. */
-int serve_run(const struct command *self, int argc, char **argv);
-int migrate_run(const struct command *self, int argc, char **argv);
+int serve_run(void);
+int migrate_run(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "engine/db/db.h"
 #include "engine/read/census.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/reap.h"
 
 #include <stdio.h>
@@ -17,14 +18,6 @@ struct stock_row {
 struct ahead {
 	int64_t orders, leases;
 };
-
-static void stock_read(void *arg, const struct db_row *row)
-{
-	int64_t *to = arg;
-
-	for (unsigned i = 0; i < row->columns; i++)
-		to[i] = db_int(row, i);
-}
 
 static void number_print(struct json_writer *w, bool json, const char *name, int64_t n)
 {
@@ -77,24 +70,16 @@ static int stats_act(struct db *db, void *arg)
 	struct stock_row stock = {0};
 	struct census    counts;
 	struct ahead     ahead;
-	int              status = EXIT_UNAVAILABLE;
 
 	(void)arg;
-	if (db_ask(db, STOCK_STATS, NULL, stock_read, &stock) == DB_OK && census_read(db, &counts) &&
-	    task_ahead(db, &ahead.orders, &ahead.leases) == DB_OK) {
-		stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
-		status = EXIT_DONE;
-	}
-	return status;
+	if (db_ask(db, STOCK_STATS, NULL, db_ints, &stock) != DB_OK || !census_read(db, &counts) ||
+	    task_ahead(db, &ahead.orders, &ahead.leases) != DB_OK)
+		return EXIT_UNAVAILABLE;
+	stats_print(&stock, &counts, &ahead, option_given(OPTION_json));
+	return EXIT_DONE;
 }
 
-int stats_run(const struct command *self, int argc, char **argv)
+int stats_run(void)
 {
-	struct database_options database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
-
-	if (status != EXIT_DONE)
-		return status;
-	database = option_database(EMBEDDED_FIND);
-	return database_run(&database, stats_act, NULL);
+	return database_run(EMBEDDED_FIND, false, stats_act, NULL);
 }

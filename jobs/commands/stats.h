@@ -2,8 +2,6 @@
 #ifndef STATS_H
 #define STATS_H
 
-#include "engine/base/options.h"
-
-int stats_run(const struct command *self, int argc, char **argv); /* an exit status */
+int stats_run(void); /* an exit status */
 
 #endif

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
@@ -49,29 +50,24 @@ struct trial {
 };
 
 struct tune {
-	struct db       *db;     /* connection to the live database */
-	struct source   *source; /* of the database NAME_tune */
-	struct stop     *stop;
-	struct engine   *engine;
-	struct loop     *loop;
-	int64_t          orders, answered;
-	int              flying;
-	bool             ends;   /* true: no order is started any more */
-	enum outcome     failed; /* the last refusal; OUTCOME_OK: none */
-	struct trial     trials[LENGTH(sizes)];
+	struct db     *db;     /* connection to the live database */
+	struct source *source; /* of the database NAME_tune */
+	struct stop   *stop;
+	struct engine *engine;
+	struct loop   *loop;
+	int64_t        orders, answered;
+	int            flying;
+	bool           ends;   /* true: no order is started any more */
+	enum outcome   failed; /* the last refusal; OUTCOME_OK: none */
+	struct trial   trials[LENGTH(sizes)];
 };
 
 /* ---- the database of its own */
 
-static void number_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
 static enum db_result number_find(struct db *db, enum statement name, int64_t *number)
 {
 	*number = 0;
-	return db_ask(db, name, NULL, number_read, number);
+	return db_ask(db, name, NULL, db_ints, number);
 }
 
 static void lines_print(void *arg, const struct db_row *row)
@@ -82,8 +78,7 @@ static void lines_print(void *arg, const struct db_row *row)
 
 static int trouble(struct db *db)
 {
-	say("the database did not do it: %s", db_error(db));
-	return EXIT_UNAVAILABLE;
+	return say_status(EXIT_UNAVAILABLE, "the database did not do it: %s", db_error(db));
 }
 
 /* Prints the SQL by which an administrator makes the database for this account. */
@@ -137,9 +132,8 @@ static int scratch_make(struct tune *t)
 		return trouble(t->db);
 	if (ours)
 		return schema_make(t);
-	say("%s has tables that tune did not make; tune needs it empty, or not there",
-	    source_target(t->source)->database);
-	return EXIT_CONFIG;
+	return say_status(EXIT_CONFIG, "%s has tables that tune did not make; tune needs it empty, or not there",
+	                  source_target(t->source)->database);
 }
 
 /* ---- the load */
@@ -263,23 +257,21 @@ static bool trial_measure(struct tune *t, struct trial *trial, int64_t seconds)
 static int trial_run(struct tune *t, struct trial *trial, int64_t seconds)
 {
 	int64_t until_ms = clock_ms() + START_MS;
-	int     status = EXIT_DONE;
+	bool    ok;
 
 	t->engine = engine_open(&(struct engine_options){.source = t->source, .lanes = trial->slots});
 	while (!engine_ready(t->engine) && clock_ms() < until_ms && !stop_wait(t->stop, 20))
 		continue;
 	t->ends = stop_wait(t->stop, 0);
-	if (!engine_ready(t->engine) && !t->ends)
-		status = EXIT_UNAVAILABLE;
-	if (status == EXIT_DONE && !t->ends && t->orders == 0)
+	ok = engine_ready(t->engine) || t->ends;
+	if (ok && !t->ends && t->orders == 0)
 		units_receive(t);
-	if (status == EXIT_DONE && !t->ends && !trial_measure(t, trial, seconds))
-		status = EXIT_UNAVAILABLE;
+	ok = ok && (t->ends || trial_measure(t, trial, seconds));
 	engine_close(t->engine);
 	if (t->failed != OUTCOME_OK)
 		say("an order was answered: %s", outcome_detail(t->failed));
-	if (status != EXIT_DONE)
-		return status;
+	if (!ok)
+		return EXIT_UNAVAILABLE;
 	return t->failed != OUTCOME_OK || stop_wait(t->stop, 0) ? EXIT_TROUBLE : EXIT_DONE;
 }
 
@@ -408,34 +400,28 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
 	t.source = source_beside(database->source);
-	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK) {
+	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK)
 		status = trouble(t.db);
-	} else if (locked) {
+	else if (locked)
 		status = tune_locked(&t, seconds);
-	} else {
-		say("another tune is at work on this database");
-		status = EXIT_TROUBLE;
-	}
+	else
+		status = say_status(EXIT_TROUBLE, "another tune is at work on this database");
 	db_free(t.db);
 	source_free(t.source);
 	return status;
 }
 
-int tune_run(const struct command *self, int argc, char **argv)
+int tune_run(void)
 {
-	static struct stop      stop; /* the signal thread outlives this function */
-	struct database_options options;
-	struct database         database;
-	int                     status = options_read(self, argc, argv, NULL, 0);
+	static struct stop stop; /* the signal thread outlives this function */
+	struct database    database;
+	int                status;
 
-	if (status != EXIT_DONE)
-		return status;
-	options = option_database(EMBEDDED_FIND);
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
 	stop_init(&stop);
 	stop_on_signals(&stop, NULL);
-	status = database_open(&database, &options);
+	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
 	status = tune_on(&database, &stop, option_count(OPTION_seconds, 0));

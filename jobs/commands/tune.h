@@ -3,10 +3,8 @@
 #ifndef TUNE_H
 #define TUNE_H
 
-#include "engine/base/options.h"
-
 /* Returns the exit status. EXIT_CONFIG: the account may not make the database; the SQL for an administrator was
  * printed. */
-int tune_run(const struct command *self, int argc, char **argv);
+int tune_run(void);
 
 #endif

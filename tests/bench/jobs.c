@@ -184,20 +184,20 @@ static enum db_result settle_order(struct buyer *w, int64_t *units)
 	            " WHERE r.reservation_id = %" PRIu64 " AND r.state = 2 FOR UPDATE",
 	            id);
 	if (result == DB_OK)
-		result = db_run(w->db, &w->sql, found_read, &f);
+		result = db_text(w->db, w->sql.data, found_read, &f);
 	text_reset(&w->sql);
 	text_format(&w->sql,
 	            "UPDATE reservation SET state = 3, settled_at = UTC_TIMESTAMP(3) WHERE reservation_id = %" PRIu64,
 	            id);
 	if (result == DB_OK)
-		result = db_run(w->db, &w->sql, NULL, NULL);
+		result = db_text(w->db, w->sql.data, NULL, NULL);
 	text_reset(&w->sql);
 	text_format(&w->sql,
 	            "UPDATE stock_slot SET reserved = reserved - %" PRId64 " WHERE sku_id = %" PRId64
 	            " AND location_id = %" PRId64 " AND slot = %" PRId64,
 	            f.qty, f.sku_id, f.location_id, f.slot);
 	if (result == DB_OK)
-		result = db_run(w->db, &w->sql, NULL, NULL);
+		result = db_text(w->db, w->sql.data, NULL, NULL);
 	if (result == DB_OK)
 		result = db_text(w->db, "COMMIT", NULL, NULL);
 	else if (db_text(w->db, "ROLLBACK", NULL, NULL) != DB_OK)

@@ -42,7 +42,7 @@ static void reservation_sql(struct text *sql, uint64_t number)
 static enum db_result compound_run(struct buyer *w, int64_t *units)
 {
 	int64_t        sold = 0;
-	enum db_result result = db_run(w->db, &w->sql, int_read, &sold);
+	enum db_result result = db_text(w->db, w->sql.data, int_read, &sold);
 
 	*units = sold ? order_qty(w->number) : 0;
 	return result;
@@ -114,11 +114,11 @@ static enum db_result orm_steps(struct buyer *w, int64_t *units)
 		return result;
 	text_reset(&w->sql);
 	text_format(&w->sql, "UPDATE stock SET qty = %" PRId64 " WHERE sku = " SKU " AND slot = 0", left - qty);
-	result = db_run(w->db, &w->sql, NULL, NULL);
+	result = db_text(w->db, w->sql.data, NULL, NULL);
 	text_reset(&w->sql);
 	reservation_sql(&w->sql, w->number);
 	if (result == DB_OK)
-		result = db_run(w->db, &w->sql, NULL, NULL);
+		result = db_text(w->db, w->sql.data, NULL, NULL);
 	if (result == DB_OK)
 		result = db_text(w->db, "COMMIT", NULL, NULL);
 	*units = result == DB_OK ? qty : 0;
@@ -158,7 +158,7 @@ static enum db_result woo_order(struct buyer *w, int64_t *units)
 	            " FOR UPDATE) >= %" PRId64
 	            " ON DUPLICATE KEY UPDATE expires = VALUES(expires), stock_quantity = VALUES(stock_quantity)",
 	            w->number, qty, w->number, qty);
-	result = db_run(w->db, &w->sql, NULL, NULL);
+	result = db_text(w->db, w->sql.data, NULL, NULL);
 	*units = result == DB_OK && db_changed(w->db) == 1 ? qty : 0;
 	return result;
 }
@@ -187,7 +187,7 @@ static enum db_result single_order(struct buyer *w, int64_t *units)
 
 	text_reset(&w->sql);
 	reservation_sql(&w->sql, w->number);
-	result = db_run(w->db, &w->sql, NULL, NULL);
+	result = db_text(w->db, w->sql.data, NULL, NULL);
 	*units = result == DB_OK ? order_qty(w->number) : 0;
 	return result;
 }

@@ -1,7 +1,7 @@
 /* fuzz_config.c - any bytes as the file of --config, for each command. A file that is taken has numbers where numbers
  * belong; one that is refused is EXIT_CONFIG. What the command line says stands, whatever the file says. */
 #include "input.h"
-#include "engine/base/options.h"
+#include "jobs/options.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static void command_check(const struct command *command, char *file)
 {
 	char  mine[] = "--db-password-file=mine", config[] = "--config";
 	char *argv[] = {(char *)(uintptr_t)command->name, mine, config, file, NULL};
-	int   status = options_read(command, 4, argv, NULL, 0);
+	int   status = options_read(command, 4, argv);
 
 	assert(status == EXIT_DONE || status == EXIT_CONFIG);
 	assert(strcmp(option_text(OPTION_db_password_file), "mine") == 0);

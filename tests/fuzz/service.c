@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "jobs/commands/database.h"
+#include "jobs/options.h"
 #include "service.h"
 
 #include <errno.h>
@@ -91,25 +92,29 @@ static void service_fill(void)
 
 void service_start(void)
 {
-	static struct database  database;
-	static char             listen[sizeof(address.sun_path) + 8];
-	struct database_options where = {.data = getenv("FUZZ_DATA"), .use = EMBEDDED_MAKE};
-	struct engine_options   options = {.lanes = 1};
-	pthread_t               thread;
+	static struct database      database;
+	static char                 listen[sizeof(address.sun_path) + 8];
+	static const struct command self = {.name = "fuzz", .mask = SERVE};
+	const char                 *folder = getenv("FUZZ_DATA");
+	struct engine_options       options = {.lanes = 1};
+	pthread_t                   thread;
 
-	if (!where.data) {
+	if (!folder) {
 		say("FUZZ_DATA names no folder; tests/fuzz/run.sh runs this");
 		exit(EXIT_USAGE);
 	}
-	log_level = LOG_ERROR;
 	signal(SIGPIPE, SIG_IGN);
-	if (database_open(&database, &where) != EXIT_DONE)
+	setenv("HOLDFAST_DATA", folder, 1);
+	if (options_read(&self, 0, NULL) != EXIT_DONE)
+		exit(EXIT_CONFIG);
+	log_level = LOG_ERROR;
+	if (database_open(&database, EMBEDDED_MAKE, false) != EXIT_DONE)
 		exit(EXIT_UNAVAILABLE);
 	options.source = database.source;
 	engine = engine_open(&options);
 	while (!engine_ready(engine))
 		usleep(2000);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d.sock", where.data, (int)getpid());
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d.sock", folder, (int)getpid());
 	snprintf(listen, sizeof(listen), "unix:%s", address.sun_path);
 	pthread_barrier_init(&opened, NULL, 2);
 	assert(pthread_create(&thread, NULL, service_thread, listen) == 0);

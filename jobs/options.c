@@ -1,9 +1,12 @@
 /* options.c - see options.h. */
-#include "engine/base/options.h"
+#include "jobs/options.h"
 #include "engine/base/codes.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
+#include "engine/log/keeping.h"
+#include "jobs/claim.h"
+#include "jobs/work.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { DIGITS_MAX = 15 };
+enum { DIGITS_MAX = 15, RULE_SIZE = 160 };
 #define MANY INT64_C(999999999999999) /* the largest number of DIGITS_MAX digits */
 
 enum type { IS_TEXT, IS_LIST, IS_NUMBER, IS_MAYBE, IS_FLAG }; /* MAYBE: a flag that may have a value behind = */
@@ -33,10 +36,13 @@ static const struct {
 	const char *help;
 } table[OPTIONS] = {
 #define X(name, type, arg, standard, commands, help) {#name, type, arg, standard, commands, help},
-#include "engine/base/options.def"
+#include "jobs/options.def"
 #undef X
 };
 
+enum { OPERANDS_MAX = 3 };
+
+static char *operands[OPERANDS_MAX];
 static char *values[OPTIONS]; /* NULL: not given; owned */
 static bool  filed[OPTIONS];  /* the file of --config gave the value */
 
@@ -99,8 +105,8 @@ void options_help(const struct command *command)
 
 static int usage(const struct command *command, const char *what, const char *which)
 {
-	say("%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which, command->name);
-	return EXIT_USAGE;
+	return say_status(EXIT_USAGE, "%s%s%s; try `holdfast %s --help`", what, *which ? " " : "", which,
+	                  command->name);
 }
 
 /* The option of this name (with - or _) that the command knows, or -1. */
@@ -128,16 +134,13 @@ static bool is_off(int option, const char *value)
 	return false;
 }
 
-static bool value_fits(int option, const char *value)
+/* False: no number stands where one belongs. `rule` says so, by the name that the option has in its source. */
+static bool value_fits(int option, const char *name, const char *value, char rule[RULE_SIZE])
 {
 	return table[option].type != IS_NUMBER ||
-	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX);
-}
-
-/* Writes the rule that a number breaks into `to`; `name` is the name of the option in its source. */
-static void number_rule(char *to, size_t size, const char *name, int option)
-{
-	snprintf(to, size, "%s " INTEGER_RULE, name, (long long)table[option].min, (long long)table[option].max);
+	       (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= DIGITS_MAX) ||
+	       why_write(rule, RULE_SIZE, "%s " INTEGER_RULE, name, (long long)table[option].min,
+	                 (long long)table[option].max);
 }
 
 /* ---- the three sources */
@@ -146,7 +149,7 @@ static void number_rule(char *to, size_t size, const char *name, int option)
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
-	char        rule[160], flag[64];
+	char        rule[RULE_SIZE], flag[64];
 	int         option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
 
 	*used = 1;
@@ -162,11 +165,9 @@ static int argument_read(const struct command *command, char **argv, int left, i
 		value = argv[1];
 		*used = 2;
 	}
-	if (!value_fits(option, value)) {
-		flag_name(flag, sizeof(flag), table[option].name);
-		number_rule(rule, sizeof(rule), flag, option);
+	flag_name(flag, sizeof(flag), table[option].name);
+	if (!value_fits(option, flag, value, rule))
 		return usage(command, rule, "");
-	}
 	if (values[option] && table[option].type == IS_LIST)
 		value_add(option, value);
 	else
@@ -174,7 +175,7 @@ static int argument_read(const struct command *command, char **argv, int left, i
 	return EXIT_DONE;
 }
 
-static int arguments_read(const struct command *command, int argc, char **argv, char **operands, int max)
+static int arguments_read(const struct command *command, int argc, char **argv)
 {
 	int n = 0, status = EXIT_DONE;
 
@@ -188,7 +189,7 @@ static int arguments_read(const struct command *command, int argc, char **argv, 
 		}
 		if (strncmp(arg, "--", 2) == 0)
 			status = argument_read(command, argv + i, argc - i, &used);
-		else if (n == max)
+		else if (n == command->operands_max)
 			status = usage(command, "unexpected argument", arg);
 		else
 			operands[n++] = argv[i];
@@ -199,7 +200,7 @@ static int arguments_read(const struct command *command, int argc, char **argv, 
 static int environment_read(int mask)
 {
 	for (int i = 0; i < OPTIONS; i++) {
-		char        name[64], rule[160];
+		char        name[64], rule[RULE_SIZE];
 		const char *value;
 
 		snprintf(name, sizeof(name), "HOLDFAST_%s", table[i].name);
@@ -208,11 +209,8 @@ static int environment_read(int mask)
 		value = getenv(name);
 		if (values[i] || !value || !(table[i].commands & mask) || is_off(i, value))
 			continue;
-		if (!value_fits(i, value)) {
-			number_rule(rule, sizeof(rule), name, i);
-			say("%s", rule);
-			return EXIT_CONFIG;
-		}
+		if (!value_fits(i, name, value, rule))
+			return say_status(EXIT_CONFIG, "%s", rule);
 		value_set(i, value);
 	}
 	return EXIT_DONE;
@@ -268,7 +266,7 @@ static void config_take(int option, const char *value, int mask)
 
 static int config_line(const char *file, int number, char *line, int mask)
 {
-	char *equals, *name, *value, rule[160];
+	char *equals, *name, *value, rule[RULE_SIZE];
 	int   option;
 
 	comment_cut(line);
@@ -280,15 +278,10 @@ static int config_line(const char *file, int number, char *line, int mask)
 		return EXIT_DONE;
 	value = equals ? unquoted(trimmed(equals + 1)) : "";
 	option = option_find(name, strlen(name), ALL);
-	if (option < 0) {
-		say("%s, line %d: there is no option %s", file, number, name);
-		return EXIT_CONFIG;
-	}
-	if (!value_fits(option, value)) {
-		number_rule(rule, sizeof(rule), name, option);
-		say("%s, line %d: %s", file, number, rule);
-		return EXIT_CONFIG;
-	}
+	if (option < 0)
+		return say_status(EXIT_CONFIG, "%s, line %d: there is no option %s", file, number, name);
+	if (!value_fits(option, name, value, rule))
+		return say_status(EXIT_CONFIG, "%s, line %d: %s", file, number, rule);
 	config_take(option, value, mask);
 	return EXIT_DONE;
 }
@@ -301,21 +294,15 @@ static int config_read(const char *file, int mask)
 	ssize_t len;
 	int     status = EXIT_DONE;
 
-	if (!in) {
-		say("cannot read %s: %s", file, strerror(errno));
-		return EXIT_CONFIG;
-	}
+	if (!in)
+		return say_status(EXIT_CONFIG, "cannot read %s: %s", file, strerror(errno));
 	for (int number = 1; status == EXIT_DONE && (len = getline(&line, &room, in)) >= 0; number++)
-		if (strlen(line) == (size_t)len) {
+		if (strlen(line) == (size_t)len)
 			status = config_line(file, number, line, mask);
-		} else {
-			say("%s, line %d: a NUL is not text", file, number);
-			status = EXIT_CONFIG;
-		}
-	if (ferror(in)) {
-		say("cannot read %s: %s", file, strerror(errno));
-		status = EXIT_CONFIG;
-	}
+		else
+			status = say_status(EXIT_CONFIG, "%s, line %d: a NUL is not text", file, number);
+	if (ferror(in))
+		status = say_status(EXIT_CONFIG, "cannot read %s: %s", file, strerror(errno));
 	free(line);
 	fclose(in);
 	return status;
@@ -324,7 +311,7 @@ static int config_read(const char *file, int mask)
 /* Checks every number, whatever its source. */
 static int ranges_check(const struct command *command)
 {
-	char rule[160], flag[64];
+	char flag[64];
 
 	for (int i = 0; i < OPTIONS; i++) {
 		int64_t n = values[i] && table[i].type == IS_NUMBER ? strtoll(values[i], NULL, 10) : 0;
@@ -332,16 +319,15 @@ static int ranges_check(const struct command *command)
 		if (!values[i] || table[i].type != IS_NUMBER || (n >= table[i].min && n <= table[i].max))
 			continue;
 		flag_name(flag, sizeof(flag), table[i].name);
-		number_rule(rule, sizeof(rule), flag, i);
-		say("%s", rule);
-		return command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE;
+		return say_status(command->mask == SERVE ? EXIT_CONFIG : EXIT_USAGE, "%s " INTEGER_RULE, flag,
+		                  (long long)table[i].min, (long long)table[i].max);
 	}
 	return EXIT_DONE;
 }
 
-int options_read(const struct command *command, int argc, char **argv, char **operands, int max)
+int options_read(const struct command *command, int argc, char **argv)
 {
-	int status = arguments_read(command, argc, argv, operands, max);
+	int status = arguments_read(command, argc, argv);
 
 	if (status == EXIT_DONE)
 		status = environment_read(command->mask);
@@ -349,15 +335,17 @@ int options_read(const struct command *command, int argc, char **argv, char **op
 		status = config_read(option_text(OPTION_config), command->mask);
 	if (status == EXIT_DONE)
 		status = ranges_check(command);
-	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db)) {
-		say("--data and --db do not go together");
-		status = EXIT_CONFIG;
-	}
-	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level))) {
-		say("there is no log level %s", option_text(OPTION_log_level));
-		status = EXIT_CONFIG;
-	}
+	if (status == EXIT_DONE && option_given(OPTION_data) && option_given(OPTION_db))
+		status = say_status(EXIT_CONFIG, "--data and --db do not go together");
+	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level)))
+		status = say_status(EXIT_CONFIG, "there is no log level %s", option_text(OPTION_log_level));
 	return status;
+}
+
+char *operand(int n)
+{
+	assert(n < OPERANDS_MAX);
+	return operands[n];
 }
 
 const char *option_text(enum option o)

@@ -6,12 +6,10 @@
 
 enum option {
 #define X(name, type, arg, standard, commands, help) OPTION_##name,
-#include "engine/base/options.def"
+#include "jobs/options.def"
 #undef X
 	OPTIONS
 };
-/* jobs has these limits, and asserts that they agree */
-enum { OPTION_BATCH_MAX = 5000, OPTION_WORKERS_MAX = 64, OPTION_EVENTS_KEEP_MAX = 3650 };
 enum {
 	SERVE = 1,
 	MIGRATE = 2,
@@ -35,20 +33,20 @@ enum {
 
 struct command {
 	const char *name;
-	int         mask;     /* the command's bit, SERVE ..: options.def says which options it knows */
-	const char *operands; /* the usage text behind the name, "" if nothing */
+	int         mask;         /* the command's bit, SERVE ..: options.def says which options it knows */
+	const char *operands;     /* the usage text behind the name, "" if nothing */
+	int         operands_max; /* 3 at most */
 	const char *summary;
-	const char *examples;                                          /* lines */
-	int (*run)(const struct command *self, int argc, char **argv); /* an exit status */
+	const char *examples; /* lines */
+	int (*run)(void);     /* after options_read; returns an exit status */
 };
 
-/* Reads argv[1..] into the options; *operands get the words that are no flag (at most `max`). Every number is in its
- * range (options.def). EXIT_DONE, or after saying why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process
- * with 0.
- */
-int         options_read(const struct command *command, int argc, char **argv, char **operands, int max);
+/* Reads argv[1..] into the options and operands. Every number is in its range (options.def). EXIT_DONE, or after saying
+ * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
+int         options_read(const struct command *command, int argc, char **argv);
 void        options_help(const struct command *command); /* the text of --help */
 void        options_forget(void);                        /* forgets all values; texts got before are void */
+char       *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);
