@@ -6,7 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/log/keeping.h"
 #include "jobs/claim.h"
-#include "jobs/work.h"
+#include "jobs/settings.h"
 
 #include <ctype.h>
 #include <errno.h>
