@@ -1,7 +1,7 @@
 /* clock.c - see clock.h. */
 #include "engine/base/clock.h"
 
-#include <string.h>
+#include <stdio.h>
 #include <time.h>
 
 static int64_t clock_read_us(clockid_t clock)
@@ -52,6 +52,34 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
+/* The number of the digits at *at, which go to the first other character; *at moves behind that one. */
+static int digits_read(const char **at)
+{
+	int n = 0;
+
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		n = n * 10 + (**at - '0');
+	*at += **at != '\0';
+	return n;
+}
+
+int64_t time_parse(const char *datetime)
+{
+	int part[6], ms = 0, scale = 100;
+
+	if (!datetime)
+		return TIME_NONE;
+	for (size_t i = 0; i < LENGTH(part); i++) {
+		if (*datetime < '0' || *datetime > '9')
+			return TIME_NONE;
+		part[i] = digits_read(&datetime);
+	}
+	for (; *datetime >= '0' && *datetime <= '9' && scale > 0; datetime++, scale /= 10)
+		ms += (*datetime - '0') * scale;
+	return ((days_from_civil(part[0], part[1], part[2]) * 24 + part[3]) * 60 + part[4]) * 60000 + part[5] * 1000 +
+	       ms;
+}
+
 /* The date of a day since 1970-01-01, by the same source. */
 static void civil_from_days(int64_t days, int *y, int *m, int *d)
 {
@@ -73,21 +101,28 @@ static char *digits_write(char *to, int n, int width)
 
 void time_write(struct text *t, int64_t ms)
 {
-	static const char marks[] = "--T::.Z";
-	int               in_day, part[7];
-	char             *to = text_room(t, 24), *at = to;
+	int   in_day, year, month, day;
+	char *to = text_room(t, 24), *at;
 
+	if (!to)
+		return;
 	ms = ms < 0 ? 0 : ms > TIME_LAST ? TIME_LAST : ms;
 	in_day = (int)(ms / 1000 % 86400);
-	civil_from_days(ms / 86400000, &part[0], &part[1], &part[2]);
-	part[3] = in_day / 3600;
-	part[4] = in_day / 60 % 60;
-	part[5] = in_day % 60;
-	part[6] = (int)(ms % 1000);
-	for (size_t i = 0; i < LENGTH(part); i++) {
-		at = digits_write(at, part[i], i == 0 ? 4 : i == 6 ? 3 : 2);
-		*at++ = marks[i];
-	}
+	civil_from_days(ms / 86400000, &year, &month, &day);
+	at = digits_write(to, year, 4);
+	*at++ = '-';
+	at = digits_write(at, month, 2);
+	*at++ = '-';
+	at = digits_write(at, day, 2);
+	*at++ = 'T';
+	at = digits_write(at, in_day / 3600, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day / 60 % 60, 2);
+	*at++ = ':';
+	at = digits_write(at, in_day % 60, 2);
+	*at++ = '.';
+	at = digits_write(at, (int)(ms % 1000), 3);
+	*at++ = 'Z';
 	*at = '\0';
 	t->len += (size_t)(at - to);
 }
@@ -129,36 +164,20 @@ static bool offset_read(const char **at, int *minutes)
 	return **at == '\0';
 }
 
-/* Reads a date, one of `between`, and a time of the day, as microseconds since 1970. */
-static bool moment_read(const char **at, int year_min, const char *between, int64_t *us)
+bool time_read(const char *at, int64_t *us)
 {
-	int     y, mo, d, h, mi, s, y2, mo2, d2;
+	int     y, mo, d, h, mi, s, minutes, y2, mo2, d2;
 	int64_t days;
 
-	if (!part_read(at, 4, year_min, 9999, '-', &y) || !part_read(at, 2, 1, 12, '-', &mo) ||
-	    !part_read(at, 2, 1, 31, 0, &d) || !**at || !strchr(between, *(*at)++) ||
-	    !part_read(at, 2, 0, 23, ':', &h) || !part_read(at, 2, 0, 59, ':', &mi) ||
-	    !part_read(at, 2, 0, 60, 0, &s) || !fraction_read(at, us))
+	if (!part_read(&at, 4, 1970, 9999, '-', &y) || !part_read(&at, 2, 1, 12, '-', &mo) ||
+	    !part_read(&at, 2, 1, 31, 0, &d) || (*at != 'T' && *at != 't'))
+		return false;
+	at++;
+	if (!part_read(&at, 2, 0, 23, ':', &h) || !part_read(&at, 2, 0, 59, ':', &mi) ||
+	    !part_read(&at, 2, 0, 60, 0, &s) || !fraction_read(&at, us) || !offset_read(&at, &minutes))
 		return false;
 	days = days_from_civil(y, mo, d);
 	civil_from_days(days, &y2, &mo2, &d2);
-	*us += (((days * 24 + h) * 60 + mi) * 60 + s) * 1000000;
-	return mo2 == mo && d2 == d;
-}
-
-int64_t time_parse(const char *datetime)
-{
-	int64_t us;
-
-	return datetime && moment_read(&datetime, 0, " ", &us) ? us / 1000 : TIME_NONE;
-}
-
-bool time_read(const char *at, int64_t *us)
-{
-	int minutes;
-
-	if (!moment_read(&at, 1970, "Tt", us) || !offset_read(&at, &minutes))
-		return false;
-	*us -= minutes * INT64_C(60000000);
-	return *us >= 0;
+	*us += (((days * 24 + h) * 60 + mi - minutes) * 60 + s) * 1000000;
+	return mo2 == mo && d2 == d && *us >= 0;
 }
