@@ -93,7 +93,8 @@ class Ledger:
         held = {'held', 'expired'} if entry['may_expire'] else {'held'}
         self.enter_made(entry, AFTER_CONFIRM if entry['sent'].get('confirm') else held)
         if old and new:
-            if self.replaced.setdefault(old, id_) != id_ or 'held' not in self.states.get(old, ()):
+            may = {'held', 'confirmed'} if entry['sent'].get('confirm') else {'held'}
+            if self.replaced.setdefault(old, id_) != id_ or not may & self.states.get(old, set()):
                 self.disagree(f'reserve {id_}: replaces {old}, which was not to be replaced')
             self.states[old] = {'released'}
 
@@ -127,6 +128,9 @@ class Ledger:
         self.enter_shown(entry)
 
     def enter_confirm(self, entry):
+        self.change(entry, AFTER_CONFIRM)
+
+    def enter_kick(self, entry):
         self.change(entry, AFTER_CONFIRM)
 
     def enter_release(self, entry):
@@ -172,7 +176,7 @@ class Ledger:
             for line in entry['answer']['lines']:
                 if call == 'reserve' and not line['available'] < line['requested']:
                     self.disagree(f'{call} {id_}: not short with {line}')
-        elif code in ('settled', 'expired', 'confirmed', 'released', 'buried') and code in self.states.get(about, ()):
+        elif code in STATES.values() and code in self.states.get(about, ()):
             back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
             self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
         elif code != 'claimed' or 'confirmed' not in self.states.get(about, ()):

@@ -4,7 +4,7 @@ Each client is a thread with one connection: it reserves, and then splits, repla
 settles, repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
 repeats every such call with its id. The journal has one JSON object per line and call:
 
-  call id sent        what was asked: reserve, split, confirm, release, extend, settle, receipt, adjust, return,
+  call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
                       count; of a split the new id; of a call with many, each stands by itself
   other               the order that is split or replaced; null: none
   status answer       what came back; null: nothing did
@@ -98,21 +98,32 @@ class Connection:
                 self.at = (self.at + 1) % len(self.services)
         raise NotConnected
 
-    def call(self, method, path, body=None):
-        """(status, headers, answer); status None: it was sent, perhaps, and nothing came back."""
+    def send(self, method, path, body=None):
+        """The answer is read by receive."""
         if not self.http:
             self.open()
         try:
             self.http.request(method, path, None if body is None else json.dumps(body),
                               {'Content-Type': 'application/json'})
-            response = self.http.getresponse()
-            text = response.read()
-            if response.will_close:
-                self.close()
-            return response.status, response.headers, json.loads(text) if text else None
+        except (OSError, http.client.HTTPException):
+            self.close()
+
+    def receive(self):
+        """(status, headers, answer); status None: it was sent, perhaps, and nothing came back."""
+        try:
+            if self.http:
+                response = self.http.getresponse()
+                text = response.read()
+                if response.will_close:
+                    self.close()
+                return response.status, response.headers, json.loads(text) if text else None
         except (OSError, http.client.HTTPException, ValueError):
             self.close()
-            return None, {}, None
+        return None, {}, None
+
+    def call(self, method, path, body=None):
+        self.send(method, path, body)
+        return self.receive()
 
 
 def path_of(call, id_, other):

@@ -194,17 +194,11 @@ def check_story(stage, listeners):
     while fresh.page() or not stage.need(not fresh.wrong, fresh.wrong):
         if not fresh.last_page:
             break
-    tables, rows = check.Tables(stage.database.socket), stage.database.sql('SELECT writer_id, stamp FROM event')
-
-    def troubles(told):
-        story = events.Story(told)
-        return [*story.troubles, *events.check_acknowledged(story, stage.journal.path),
-                *events.check_tables(story, tables), *events.check_rows(story, rows)]
-
-    wanted, found = set(fresh.ids()), troubles(fresh.events)
+    tables = check.Tables(stage.database.socket)
+    wanted, found = set(fresh.ids()), events.check_story(events.Story(fresh.events), stage, tables)
     yield from found
     for what, spoiled in spoil(fresh.events) if not found else ():
-        stage.need(troubles(spoiled), f'{what} was not found')
+        stage.need(events.check_story(events.Story(spoiled), stage, tables), f'{what} was not found')
     for listener, passed in listeners:
         rest = wanted - passed
         with contextlib.suppress(Trouble):

@@ -198,7 +198,7 @@ RULES = {
     'extended': ({'held'}, 'held'),
     'confirmed': ({'held', 'expired'}, 'confirmed'),
     'released': ({'held', 'confirmed', 'buried'}, 'released'),
-    'replaced': ({'held'}, 'released'),
+    'replaced': ({'held', 'confirmed'}, 'released'),
     'expired': ({'held'}, 'expired'),
     'settled': ({'confirmed', 'buried'}, 'settled'),
     'buried': ({'confirmed'}, 'buried'),
@@ -337,6 +337,13 @@ def check_rows(story, rows):
     for row, there in places.items():
         if there != set(range(len(there))):
             yield f'row {row}: has {sorted(there)}'
+
+
+def check_story(story, stage, tables):
+    """The story follows from itself, and agrees with the journal, the tables and the rows of the log."""
+    rows = stage.database.sql('SELECT writer_id, stamp FROM event')
+    return [*story.troubles, *check_acknowledged(story, stage.journal.path), *check_tables(story, tables),
+            *check_rows(story, rows)]
 
 
 def check_heard(heard, wanted):

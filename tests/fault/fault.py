@@ -26,6 +26,7 @@ import drills_events    # noqa: E402
 import drills_kill      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
+import drills_races     # noqa: E402
 import drills_soak      # noqa: E402
 from stage import Skipped, Trouble  # noqa: E402
 
@@ -40,6 +41,7 @@ DRILLS = {
     'kill-service':     (drills_kill.kill_service,           200,       0,                   5,       0),
     'events':           (drills_events.journal,              200,       0,                   8,       0),
     'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
+    'races':            (drills_races.races,              10_000,       0,                  20,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             3,      40,                   1,       1),
