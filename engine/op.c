@@ -208,12 +208,12 @@ static void print_string(struct text *t, const char *s)
 		text_char(t, '\xff'); /* 0xff: no string holds this byte */
 }
 
-/* A word and the other order of the operation. No code has the byte before the word, so nothing else prints alike. */
-static void print_other(struct text *t, const char *word, const struct op *op)
+/* A word, and the other order or the customer. No code has the byte before the word, so nothing else prints alike. */
+static void print_other(struct text *t, const char *word, const char *code)
 {
 	print_string(t, NULL);
 	print_string(t, word);
-	print_string(t, op->other_id);
+	print_string(t, code);
 }
 
 /* No code has the byte before the word, so that no line prints alike and the places of a choice end there. */
@@ -232,14 +232,13 @@ static void print_choice(struct text *t, const struct choice *choice)
  * for another. */
 static void lines_hash(struct op *op)
 {
-	static const char *const splits[STATES] = {
-		"split", [CONFIRMED] = "split and confirm", [RELEASED] = "split and release",
-		[SETTLED] = "split and settle"};
+	static const char *const splits[STATES] = {"split", [CONFIRMED] = "split and confirm",
+	                                           [RELEASED] = "split and release", [SETTLED] = "split and settle"};
 	unsigned char            digest[EVP_MAX_MD_SIZE];
 	struct text              print = {0};
 
 	if (op->kind == OP_SPLIT)
-		print_other(&print, splits[op->becomes], op);
+		print_other(&print, splits[op->becomes], op->other_id);
 	if (op->kind == OP_MOVE) {
 		print_string(&print, movement_kind_name(op->move.kind));
 		print_string(&print, op->move.reason);
@@ -258,7 +257,9 @@ static void lines_hash(struct op *op)
 	for (size_t i = 0; i < op->choices_count; i++)
 		print_choice(&print, &op->choices[i]);
 	if (op->kind == OP_RESERVE && op->other_id)
-		print_other(&print, "replaces", op);
+		print_other(&print, "replaces", op->other_id);
+	if (op->kind == OP_RESERVE && op->reserve.customer)
+		print_other(&print, "customer", op->reserve.customer);
 	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))
 		mem_end();
 	memcpy(op->lines_hash, digest, sizeof(op->lines_hash));

@@ -24,12 +24,12 @@ enum op_kind {
 enum answerer { BY_LANE, BY_READER, BY_CENSUS, BY_BACKGROUND, BY_FEED, ANSWERERS };
 /* What op_kinds.def says of a kind. */
 struct op_trait {
-	enum answerer by;
-	size_t        size;        /* of a payload that the union only points to; 0 otherwise */
-	bool          of_movement; /* its id is a movement's, not an order's */
-	bool          makes;       /* it makes the row of its id; false: it changes the one that is there */
-	bool          divides;     /* its lines are units of the other order's lines */
-	enum reservation_state becomes; /* its order, unless the operation says otherwise; 0: see op_state */
+	enum answerer          by;
+	size_t                 size;        /* of a payload that the union only points to; 0 otherwise */
+	bool                   of_movement; /* its id is a movement's, not an order's */
+	bool                   makes;       /* it makes the row of its id; false: it changes the one that is there */
+	bool                   divides;     /* its lines are units of the other order's lines */
+	enum reservation_state becomes;     /* its order, unless the operation says otherwise; 0: see op_state */
 };
 extern const struct op_trait op_traits[OP_KINDS];
 
@@ -38,12 +38,14 @@ extern const struct op_trait op_traits[OP_KINDS];
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */
 	enum reserve_mode mode;
-	const char       *by; /* the name of the key that asks, which outlives the op; NULL: none */
+	bool              limited; /* the key has a limit of units .. */
+	const char       *by;      /* the name of the key that asks, which outlives the op; NULL: none */
 	int64_t           ttl_s;
-	bool              limited;    /* the key has a limit of units .. */
 	int64_t           room;       /* .. and may hold so many more; 0 or more */
 	int64_t           held_units; /* units that count against the key's limit until the answer; 0: none */
 	const char       *reference;  /* text of the op; NULL: none */
+	const char       *customer;   /* text of the op; NULL: none */
+	int64_t           ship_after; /* no claim takes it before; 0: at once */
 };
 
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
@@ -143,14 +145,14 @@ struct op {
 	unsigned     magic;
 	enum op_kind kind;
 	/* ---- the question and the answer */
-	char                id[ID_MAX + 1]; /* order_id or movement_id */
-	uint8_t             lines_hash[16]; /* op_seal makes it */
-	uint32_t            key_id;         /* the key that asks; 0: none */
-	enum outcome        outcome;
-	enum reservation_state becomes; /* the state that its order is to have; 0: see op_state */
-	struct reservation *reservation; /* the answer of a reservation's kinds: as it is now; owned */
-	const char         *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */
-	union {                       /* the payload, by kind */
+	char                   id[ID_MAX + 1]; /* order_id or movement_id */
+	uint8_t                lines_hash[16]; /* op_seal makes it */
+	uint32_t               key_id;         /* the key that asks; 0: none */
+	enum outcome           outcome;
+	enum reservation_state becomes;     /* the state that its order is to have; 0: see op_state */
+	struct reservation    *reservation; /* the answer of a reservation's kinds: as it is now; owned */
+	const char *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */
+	union {               /* the payload, by kind */
 		struct reserve reserve;
 		struct move    move;
 		struct change  change;
@@ -178,13 +180,14 @@ struct op {
 	bool                id_locked;  /* blocked.c: somebody outside has written the id that it makes, uncommitted */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
-	unsigned            past;       /* catalogue_past when its lines found their numbers; 0: they have none */
-	unsigned            lookup_seq; /* read_seq of the batch when its id was looked up; 0: it was not */
-	uint16_t            looks;      /* looks at this batch's balances since the op's first refusal in it */
-	uint16_t            tries, guard_misses; /* rounds that failed; of these, because a slot had too little */
+	uint16_t            guard_misses;  /* of the rounds that failed (tries): because a slot had too little */
+	unsigned            past;          /* catalogue_past when its lines found their numbers; 0: they have none */
+	unsigned            lookup_seq;    /* read_seq of the batch when its id was looked up; 0: it was not */
+	uint16_t            looks;         /* looks at this batch's balances since the op's first refusal in it */
+	uint16_t            tries;         /* rounds that failed */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
-	struct claim       *claim;        /* who has the order that it settles; NULL: no open task; owned */
+	struct claim       *claim;         /* who has the order that it settles; NULL: no open task; owned */
 	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */

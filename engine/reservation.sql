@@ -32,7 +32,8 @@ state = {held} AND expires_at > SYSDATE(3)
 task_id IS NULL
 
 -- piece: is_put_aside
--- Task 0 is nobody's: no claim takes the reservation until somebody makes it free.
+-- Task 0 is nobody's: a hold that failed to expire, or a confirmed reservation that is not to be shipped yet. A claim
+-- makes it free when it is due.
 task_id = 0
 
 -- piece: is_claimed
@@ -61,8 +62,16 @@ UTC_TIMESTAMP(3) + INTERVAL 60000000 + 1100000 * LEAST(600, 1 << LEAST(attempts,
 -- their column moves nothing of as_read.
 ({claimed} = 1 OR NOT {is_claimed})
 
+-- piece: ships_at
+-- The time from which the reservation may be shipped.
+IFNULL(ship_after, @t)
+
+-- piece: put_aside_until
+-- The task_id of a confirmed reservation that no task has: put aside until it may be shipped.
+IF(ship_after > @t, 0, NULL)
+
 -- piece: made_due
-state = {confirmed}, changed = @s, task_id = NULL, attempts = 0, due_at = @t
+state = {confirmed}, changed = @s, task_id = {put_aside_until}, attempts = 0, due_at = GREATEST(@t, {ships_at})
 
 -- piece: made_confirmed
 -- What kept a hold from expiring is no error of the order.
@@ -94,9 +103,18 @@ VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, exp
         IF(state = {held}, {not_yet}, @t), 0, @t, @s, ?);
 
 -- name: reservation_note_add (never_waits)
--- Rows: (reservation_id, reference, replaced_by). A replaced order may have a reference already.
-INSERT INTO reservation_note (reservation_id, reference, replaced_by) VALUES {rows}
+-- Rows: (reservation_id, reference, replaced_by, customer). A replaced order may have a row already.
+INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer) VALUES {rows}
     ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by);
+
+-- name: reservation_ship_after (never_waits)
+-- New reservations that no claim takes before a time. Rows: (reservation_id, ms since 1970).
+UPDATE (SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND AS ship_after
+          FROM (SELECT 0 AS id, 0 AS ms UNION ALL VALUES {rows}) told) later
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = later.id
+   SET r.ship_after = later.ship_after,
+       r.task_id = IF(r.state = {confirmed} AND later.ship_after > @t, 0, NULL),
+       r.due_at = IF(r.state = {confirmed}, GREATEST(r.due_at, later.ship_after), r.due_at);
 
 -- name: reservation_short_add (never_waits)
 -- Rows: (reservation_id, line_no, sku_id, requested, granted).
@@ -154,7 +172,7 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {settled}, changed = @s, se
 
 -- name: claims_open
 -- The tasks of the list that are open, whatever their leases say.
-SELECT task_id, worker, lease_until FROM claimed_task FORCE INDEX (PRIMARY)
+SELECT task_id, worker, lease_until FROM job_task FORCE INDEX (PRIMARY)
  WHERE task_id IN ({list}) AND state = {open};
 
 -- name: reservation_replace
@@ -177,7 +195,8 @@ SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} 
 -- name: split_first
 -- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = NULL, due_at = IF(state = {held}, expires_at, due_at)
+   SET changed = @s, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
+       due_at = IF(state = {held}, expires_at, due_at)
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 
 -- name: split_line_take (never_waits)
@@ -190,13 +209,14 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
 DELETE FROM reservation_line WHERE (reservation_id, sku_id, location_id) IN ((0, 0, 0), {rows});
 
 -- name: split_part_add (never_waits)
--- The part has the times of the first, and is due no later than now where it is confirmed: it has failed at no attempt.
--- Rows: (id, order_id, lines_hash, state, id of the first).
-INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, attempts, created_at,
-                         confirmed_at, released_at, settled_at, changed)
-  WITH part(id, order_id, lines_hash, state, first_id) AS (VALUES {rows})
+-- The part has the times of the first, and is due no later than now, or than it may be shipped, where it is confirmed:
+-- it has failed at no attempt. Rows: (id, order_id, lines_hash, state, id of the first, noted).
+INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, expires_at, due_at, ship_after, task_id,
+                         noted, attempts, created_at, confirmed_at, released_at, settled_at, changed)
+  WITH part(id, order_id, lines_hash, state, first_id, noted) AS (VALUES {rows})
   SELECT p.id, p.order_id, p.lines_hash, r.key_id, p.state, r.expires_at,
-         IF(p.state = {held}, r.expires_at, IF(r.state = {held}, @t, LEAST(r.due_at, @t))), 0, r.created_at,
+         IF(p.state = {held}, r.expires_at, GREATEST(IF(r.state = {held}, @t, LEAST(r.due_at, @t)), {ships_at})),
+         r.ship_after, IF(p.state = {confirmed}, {put_aside_until}, NULL), p.noted, 0, r.created_at,
          IF(p.state = {confirmed} AND r.state = {held}, @t, r.confirmed_at), IF(p.state = {released}, @t, NULL),
          IF(p.state = {settled}, @t, NULL), @s
     FROM part p STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.first_id;
@@ -233,7 +253,7 @@ SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND {is_free} AND {is_due})
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
-       UTC_TIMESTAMP(3), (SELECT started_at FROM writer WHERE writer_id = {writer});
+       UTC_TIMESTAMP(3), (SELECT started_at FROM log_writer WHERE writer_id = {writer});
 
 -- piece: stands_behind
 -- A place in the claim index behind ({after_at}, {after_id}). The first condition is the range, the second filters

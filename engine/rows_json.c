@@ -45,6 +45,9 @@ void reservation_json_part(struct json_writer *w, const struct reservation *r, c
 	put_string_if(w, "last_error", r->last_error);
 	put_string_if(w, "reference", r->reference);
 	put_string_if(w, "replaced_by", r->replaced_by);
+	put_string_if(w, "customer", r->customer);
+	if (r->ship_after > 0)
+		json_put_time(w, "ship_after", r->ship_after);
 	put_string_if(w, "by", by);
 }
 
@@ -60,6 +63,7 @@ void movement_json_part(struct json_writer *w, const struct movement *m, const c
 	json_put_time(w, "created_at", m->created_at);
 	put_string_if(w, "reason", m->reason);
 	put_string_if(w, "reference", m->reference);
+	put_string_if(w, "order_id", m->order_id);
 	put_string_if(w, "by", by);
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < lines; i++)

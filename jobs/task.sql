@@ -46,7 +46,7 @@ BEGIN NOT ATOMIC
          WHERE {waits} LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked;
     END IF;
     START TRANSACTION;
-    INSERT INTO claimed_task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+    INSERT INTO job_task (task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
     VALUES (number, {kind}, {worker}, {open}, t + INTERVAL {lease_s} SECOND, 0, 0, 0, t, {mark});
     SET token = IFNULL(number, LAST_INSERT_ID());
     IF locked THEN
@@ -70,7 +70,7 @@ BEGIN NOT ATOMIC
     END IF;
   END WHILE;
   IF token > 0 AND due > 0 THEN
-    UPDATE claimed_task SET claimed = due WHERE task_id = token;
+    UPDATE job_task SET claimed = due WHERE task_id = token;
     COMMIT;
   ELSE
     ROLLBACK;
@@ -82,8 +82,8 @@ END
 -- name: task_take_up
 -- Gives a worker whose task {task} was reaped while it could not renew its lease a new one, with the orders that nobody
 -- else has had since (task_take_up_orders). {mark}: as for a claim.
-INSERT INTO claimed_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
-  SELECT kind, worker, {open}, @t + INTERVAL {lease_s} SECOND, {orders}, 0, 0, @t, {mark} FROM claimed_task
+INSERT INTO job_task (kind, worker, state, lease_until, claimed, completed, failed, created_at, mark)
+  SELECT kind, worker, {open}, @t + INTERVAL {lease_s} SECOND, {orders}, 0, 0, @t, {mark} FROM job_task
    WHERE task_id = {task} AND state = {reaped};
 
 -- name: task_take_up_orders
@@ -98,7 +98,7 @@ UPDATE (SELECT 0 AS id, 0 AS attempts, 0 AS changed UNION ALL VALUES {rows}) min
 
 -- name: task_of_mark
 -- The task of a claim whose answer was lost; no row: that claim was not committed.
-SELECT task_id, claimed, lease_until FROM claimed_task FORCE INDEX (mark) WHERE mark = {mark};
+SELECT task_id, claimed, lease_until FROM job_task FORCE INDEX (mark) WHERE mark = {mark};
 
 -- name: task_rows
 -- The reservations that a task has in {state}, with their lines.
@@ -108,12 +108,12 @@ SELECT {reservation_columns}, {line_columns}
 
 -- name: task_read
 SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
-  FROM claimed_task k WHERE k.task_id = {task};
+  FROM job_task k WHERE k.task_id = {task};
 
 -- name: task_list
 -- Newest first.
 SELECT {task_columns}, k.state = {open} AND k.lease_until < UTC_TIMESTAMP(3)
-  FROM claimed_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
+  FROM job_task k WHERE k.task_id < {before_id} ORDER BY k.task_id DESC LIMIT {limit};
 
 -- name: task_lost_find
 -- Orders that somebody else took from the task (task_lose).
@@ -127,12 +127,12 @@ ended_at = IF(state = {done}, @t, NULL)
 
 -- name: task_completed
 -- The last step: the task must still be open, otherwise all is undone.
-UPDATE claimed_task SET completed = completed + {orders}, {open_or_done},
+UPDATE job_task SET completed = completed + {orders}, {open_or_done},
        lease_until = GREATEST(lease_until, @t + INTERVAL {lease_s} SECOND)
  WHERE task_id = {task} AND state = {open};
 
 -- name: task_failed
-UPDATE claimed_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
+UPDATE job_task SET failed = failed + {orders}, {open_or_done} WHERE task_id = {task} AND state = {open};
 
 -- piece: charged
 -- One attempt more or less, as far as the column goes.
@@ -151,8 +151,10 @@ GREATEST(attempts, 1) - 1
 UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
    SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
-       r.task_id = IF({state} = {held}, 0, NULL), r.last_error = failed.error,
-       r.due_at = IFNULL(@t + INTERVAL failed.pause_ms * 1000 MICROSECOND, r.due_at)
+       r.task_id = IF({state} = {held}, 0, IF(failed.pause_ms IS NULL, NULL, {put_aside_until})),
+       r.last_error = failed.error,
+       r.due_at = IFNULL(GREATEST(@t + INTERVAL failed.pause_ms * 1000 MICROSECOND,
+                                  IF({state} = {held}, @t, {ships_at})), r.due_at)
  WHERE r.changed = failed.changed AND r.task_id = {task} AND r.state = {state};
 
 -- name: task_give_back
@@ -163,8 +165,8 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attem
 -- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
 -- failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = IF({state} = {held}, 0, NULL), attempts = {uncharged}, due_at = @t + INTERVAL 10 SECOND,
-       last_error = {error}
+   SET changed = @s, task_id = IF({state} = {held}, 0, {put_aside_until}), attempts = {uncharged},
+       due_at = GREATEST(@t + INTERVAL 10 SECOND, IF({state} = {held}, @t, {ships_at})), last_error = {error}
  WHERE {its_orders};
 
 -- name: task_give_back_held
@@ -175,10 +177,10 @@ UPDATE reservation FORCE INDEX (PRIMARY)
  WHERE {its_orders};
 
 -- name: task_mark_returned
-UPDATE claimed_task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
+UPDATE job_task SET state = {returned}, ended_at = @t WHERE task_id = {task} AND state = {open};
 
 -- name: task_heartbeat
-UPDATE claimed_task SET lease_until = @t + INTERVAL {lease_s} SECOND
+UPDATE job_task SET lease_until = @t + INTERVAL {lease_s} SECOND
  WHERE task_id = {task} AND state = {open} AND kind IN ({settle}, {expire});
 
 -- name: task_clock
@@ -188,10 +190,10 @@ SELECT UTC_TIMESTAMP(3);
 -- Leases that ran out since {from_at}, while the database was away or its clock jumped, last {lease_s} more. {limit} is
 -- more than there are; without a LIMIT the SKIP LOCKED would be merged away.
 UPDATE (
-  SELECT task_id FROM claimed_task FORCE INDEX (open_lease)
+  SELECT task_id FROM job_task FORCE INDEX (open_lease)
    WHERE state = {open} AND lease_until >= {from_at} AND lease_until < UTC_TIMESTAMP(3)
    LIMIT {limit} FOR UPDATE SKIP LOCKED) unlocked
-  STRAIGHT_JOIN claimed_task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
+  STRAIGHT_JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
 -- piece: soon
@@ -204,14 +206,14 @@ UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND
 
 -- name: task_leases_ahead
 -- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
-SELECT task_id FROM claimed_task FORCE INDEX (open_lease)
+SELECT task_id FROM job_task FORCE INDEX (open_lease)
  WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
  LIMIT {limit};
 
 -- name: task_lease_cut
 -- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
 -- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
-UPDATE claimed_task FORCE INDEX (PRIMARY)
+UPDATE job_task FORCE INDEX (PRIMARY)
    SET lease_until = CASE
          WHEN created_at > {soon} AND lease_until > created_at
          THEN UTC_TIMESTAMP(3)
@@ -235,8 +237,11 @@ SELECT reservation_id, changed, attempts FROM (
  WHERE due_at > {latest_due};
 
 -- name: task_orders_hasten
--- Makes these orders due now.
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = GREATEST(changed + 1, {clock_stamp}), due_at = UTC_TIMESTAMP(3)
+-- Makes these orders due now, or when they may be shipped.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET changed = GREATEST(changed + 1, {clock_stamp}),
+       task_id = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), 0, task_id),
+       due_at = IF(state = {confirmed} AND ship_after > UTC_TIMESTAMP(3), ship_after, UTC_TIMESTAMP(3))
  WHERE {as_read} AND ({waits_for_worker})
    AND due_at > {soon};
 
@@ -245,21 +250,21 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET changed = GREATEST(changed + 1, {cl
 -- lease and number of the last one seen before. A lease that runs out while the database keeps the reaper waiting is
 -- not overdue in this pass.
 SELECT {task_columns}, 1
-  FROM claimed_task k FORCE INDEX (open_lease)
+  FROM job_task k FORCE INDEX (open_lease)
  WHERE k.state = {open} AND k.lease_until >= {after_at} AND k.lease_until < {looked_at} - INTERVAL {stale_s} SECOND
    AND (k.lease_until > {after_at} OR k.task_id > {after_id})
  ORDER BY k.lease_until, k.task_id LIMIT {limit};
 
 -- name: task_reap
 -- Marks a task as reaped; one of several reapers succeeds.
-UPDATE claimed_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
+UPDATE job_task SET state = {reaped}, ended_at = UTC_TIMESTAMP(3)
  WHERE task_id = {task} AND state = {open} AND lease_until < {looked_at} - INTERVAL {stale_s} SECOND;
 
 -- name: task_orphans
 -- Tasks after {after_id} that ended and still have orders: a reaper died half-way. The statement walks claimed rows,
 -- which are few, in the order of the index.
 SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.completed, k.failed, k.created_at, 1
-  FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN claimed_task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
+  FROM reservation r FORCE INDEX (claim) STRAIGHT_JOIN job_task k FORCE INDEX (PRIMARY) ON k.task_id = r.task_id
  WHERE r.state = {state} AND r.task_id > {after_id} AND k.state IN ({done}, {returned}, {reaped})
    AND k.kind = {kind}
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
@@ -303,7 +308,7 @@ SELECT k.task_id, k.state <> {open} AND k.ended_at < UTC_TIMESTAMP(3) - INTERVAL
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim) WHERE r.state = {held} AND r.task_id = k.task_id)
        AND NOT EXISTS (SELECT 1 FROM reservation r FORCE INDEX (claim)
                         WHERE r.state = {confirmed} AND r.task_id = k.task_id)
-  FROM claimed_task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
+  FROM job_task k FORCE INDEX (PRIMARY) WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit};
 
 -- name: purge_tasks_lost
 -- Goes before the tasks: no later purge would find the rows of a task that is gone.
@@ -311,4 +316,4 @@ DELETE l FROM task_lost l FORCE INDEX (PRIMARY) WHERE l.task_id IN ({list});
 
 -- name: purge_tasks
 -- A task that has ended claims nothing any more, so no order has come to name it since.
-DELETE claimed_task FROM claimed_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};
+DELETE job_task FROM job_task FORCE INDEX (PRIMARY) WHERE task_id IN ({list}) AND state <> {open};

@@ -121,10 +121,16 @@ SELECT r.order_id, IF(r.state = {confirmed}, 'confirmed', 'held') AS state, r.du
  WHERE ({waits_for_worker}) AND r.due_at > {latest_due}
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
+-- name: shipped_after (by_reservation)
+-- No confirmed reservation is due before it may be shipped.
+SELECT r.order_id, r.due_at, r.ship_after FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.state = {confirmed} AND r.due_at < r.ship_after
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
+
 -- name: lease_within_an_hour (by_task)
 -- No lease is longer than an hour, and no task was made later than now: otherwise a clock was ahead, and a reaper
 -- brings it back.
-SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM claimed_task t FORCE INDEX (PRIMARY)
+SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM job_task t FORCE INDEX (PRIMARY)
  WHERE t.state = {open} AND t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
    AND (t.created_at > UTC_TIMESTAMP(3) + INTERVAL 60 SECOND OR t.lease_until > UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND)
        AND t.task_id BETWEEN {from_id} AND {until_id};
@@ -132,17 +138,17 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM claimed_task t FORC
 -- name: claim_has_task (by_reservation)
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
 -- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
--- would find it.
+-- would find it, unless it is put aside until it may be shipped.
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
        ELT(t.state, 'open', 'done', 'returned', 'reaped') AS task, t.ended_at
-  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN claimed_task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
+  FROM reservation r FORCE INDEX (PRIMARY) LEFT JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = r.task_id
  WHERE ((r.state IN ({held}, {confirmed}) AND r.task_id > 0
          AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = {confirmed}, {settle}, {expire})
               OR t.state IN ({done}, {returned})
               OR (t.state = {reaped} AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
-     OR (r.state = {confirmed} AND r.task_id = 0)
+     OR (r.state = {confirmed} AND r.task_id = 0 AND IFNULL(r.due_at <> r.ship_after, TRUE))
      OR (r.state = {buried} AND r.task_id IS NOT NULL))
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
@@ -204,7 +210,7 @@ SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.
 
 -- name: task_is_whole (by_task)
 -- A task has a kind and a state, claimed something, and has ended when it is not open.
-SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM claimed_task t FORCE INDEX (PRIMARY)
+SELECT t.task_id, t.worker, t.kind, t.state, t.claimed, t.ended_at FROM job_task t FORCE INDEX (PRIMARY)
  WHERE (t.kind NOT BETWEEN {settle} AND {expire} OR t.state NOT BETWEEN {open} AND {reaped} OR t.claimed = 0
      OR (t.state = {open}) <> (t.ended_at IS NULL)) AND t.task_id BETWEEN {from_id} AND {until_id};
 
@@ -221,7 +227,7 @@ SELECT d.* FROM (
          (SELECT COUNT(*) FROM task_lost x FORCE INDEX (PRIMARY) WHERE x.task_id = t.task_id) AS lost,
          (SELECT COUNT(*) FROM reservation r FORCE INDEX (claim)
            WHERE r.state = IF(t.kind = {settle}, {settled}, {expired}) AND r.task_id = t.task_id) AS resolved
-    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.task_id BETWEEN {from_id} AND {until_id}) d
+    FROM job_task t FORCE INDEX (PRIMARY) WHERE t.task_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.completed + d.failed + d.still + d.released + d.lost > d.claimed OR d.resolved > d.completed;
 
 -- name: settled_is_moved (by_task)
@@ -241,7 +247,7 @@ SELECT d.* FROM (
                ON h.movement_id = CONCAT('settlement/', r.task_id, '/', r.reservation_id)
             STRAIGHT_JOIN movement_line m FORCE INDEX (PRIMARY) ON m.movement_no = h.movement_no
            WHERE r.state = {settled} AND r.task_id = t.task_id) AS moved
-    FROM claimed_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} AND t.task_id BETWEEN {from_id} AND {until_id}) d
+    FROM job_task t FORCE INDEX (PRIMARY) WHERE t.kind = {settle} AND t.task_id BETWEEN {from_id} AND {until_id}) d
  WHERE d.settled = d.completed AND d.units <> d.moved;
 
 -- name: settled_by_id_is_moved (by_reservation)

@@ -106,11 +106,11 @@ static void fact_add(void *arg, const struct db_row *row)
 void first_facts(struct scratch *s, struct text *out)
 {
 	static const struct {
-		const char *names[3], *columns; /* the first name of a version, and what it is called later */
+		const char *names[4], *columns; /* the first name of a version, and what it is called later */
 	} tables[] = {
 		/* a migration raises epochs by a million */
-		{{"lane", "writer"}, "slot, mark, epoch % 1000000, batch_no, batch_at, started_at, ops"},
-		{{"task", "worker_task", "claimed_task"},
+		{{"lane", "writer", "log_writer"}, "slot, mark, epoch % 1000000, batch_no, batch_at, started_at, ops"},
+		{{"task", "worker_task", "claimed_task", "job_task"},
 	         "task_id, kind, worker, state, lease_until, claimed, completed, failed, created_at, ended_at, mark"},
 		{{"sku"}, "sku_id, code, created_at"},
 		{{"location"}, "location_id, code"},

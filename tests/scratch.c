@@ -258,7 +258,7 @@ void scratch_checksum(struct scratch *s, struct text *out)
 	must(s->db,
 	     "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('`', table_name, '`' ORDER BY table_name))"
 	     " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
-	     " AND table_name NOT IN ('counter', 'event_log', 'writer', 'location', 'stock_slot', 'event', 'level',"
+	     " AND table_name NOT IN ('counter', 'event_log', 'log_writer', 'location', 'stock_slot', 'event', 'level',"
 	     " 'level_watch')",
 	     list_add, &sql);
 	text_reset(out);

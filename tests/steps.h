@@ -4,8 +4,8 @@
 
 /* How many reservations and tasks there are in each state, as rows STATE,COUNT; how many tasks are open. */
 #define STATES "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> "
-#define TASKS  "sql SELECT state, COUNT(*) FROM claimed_task GROUP BY state -> "
-#define OPEN   "sql SELECT COUNT(*) FROM claimed_task WHERE state = 1 -> "
+#define TASKS  "sql SELECT state, COUNT(*) FROM job_task GROUP BY state -> "
+#define OPEN   "sql SELECT COUNT(*) FROM job_task WHERE state = 1 -> "
 /* A unit goes out for each settled order: what is left together with these, and whether the movements say so, too. */
 #define LEFT                                                                                        \
 	"sql SELECT SUM(available + reserved) + (SELECT COUNT(*) FROM reservation WHERE state = 3)" \
@@ -22,7 +22,7 @@
 
 /* At the end of a flow that changes rows by hand: they have no events, so the log is emptied. */
 #define BY_HAND                                                                                               \
-	"sql BEGIN NOT ATOMIC DELETE FROM event; UPDATE writer SET floor_no = event_no, floor_stamp = stamp;" \
+	"sql BEGIN NOT ATOMIC DELETE FROM event; UPDATE log_writer SET floor_no = event_no, floor_stamp = stamp;" \
 	" UPDATE event_log SET since = 9000000000000000000; END -> "
 
 /* clang-format off */

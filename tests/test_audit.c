@@ -40,7 +40,7 @@ static const struct damage {
          "UPDATE reservation SET state = 6, settled_at = NULL WHERE order_id = 'BURIED'"},
 	{"reserved_is_promised", "sku=A location=main ", true, /* settled twice */
          "BEGIN NOT ATOMIC"
-         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL, NULL;"
+         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL;"
          "  INSERT INTO movement_line SELECT 99, 1, 1, 0, -1;"
          "  UPDATE stock_slot SET reserved = reserved - 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0; END",
          "BEGIN NOT ATOMIC DELETE FROM movement WHERE movement_no = 99; DELETE FROM movement_line WHERE movement_no = "
@@ -68,7 +68,7 @@ static const struct damage {
          "INSERT INTO movement_line SELECT movement_no, 1, 99, 0, 0 FROM movement LIMIT 1",
          "DELETE FROM movement_line WHERE location_id = 99"},
 	{"movement_has_lines", "kind=count qty=- movement_id=empty", false,
-         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL, NULL",
+         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL",
          "DELETE FROM movement WHERE movement_no = 99"},
 	{"movement_has_lines", "kind=settlement qty=1", false,
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 5",
@@ -115,8 +115,8 @@ static const struct damage {
          " WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3, due_at = confirmed_at WHERE order_id = 'CLAIMED'"},
 	{"lease_within_an_hour", "task_id=3 worker=w created_at=2", false,
-         "UPDATE claimed_task SET lease_until = lease_until + INTERVAL 3700 SECOND WHERE task_id = 3",
-         "UPDATE claimed_task SET lease_until = lease_until - INTERVAL 3700 SECOND WHERE task_id = 3"},
+         "UPDATE job_task SET lease_until = lease_until + INTERVAL 3700 SECOND WHERE task_id = 3",
+         "UPDATE job_task SET lease_until = lease_until - INTERVAL 3700 SECOND WHERE task_id = 3"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
          /* a task that nobody made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
@@ -124,6 +124,9 @@ static const struct damage {
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
          "UPDATE reservation SET attempts = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
+	{"shipped_after", "order_id=CLAIMED", false,
+         "UPDATE reservation SET ship_after = due_at + INTERVAL 1 SECOND WHERE order_id = 'CLAIMED'",
+         "UPDATE reservation SET ship_after = NULL WHERE order_id = 'CLAIMED'"},
 	{"hold_of_key", "order_id=HELD key_id=7 made_with=- units=1 held=1", false, /* no key made it */
          "INSERT INTO key_hold SELECT reservation_id, 7, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM key_hold"},
@@ -132,14 +135,14 @@ static const struct damage {
          "INSERT INTO key_hold SELECT reservation_id, 7, 2 FROM reservation WHERE order_id = 'HELD'",
          "UPDATE reservation SET key_id = NULL WHERE order_id = 'HELD'; DELETE FROM key_hold"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=expire", false,
-         "UPDATE claimed_task SET kind = 2 WHERE task_id = 3", "UPDATE claimed_task SET kind = 1 WHERE task_id = 3"},
+         "UPDATE job_task SET kind = 2 WHERE task_id = 3", "UPDATE job_task SET kind = 1 WHERE task_id = 3"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=settle task=done", false,
-         "UPDATE claimed_task SET state = 2, ended_at = UTC_TIMESTAMP(3) WHERE task_id = 3",
-         "UPDATE claimed_task SET state = 1, ended_at = NULL WHERE task_id = 3"},
+         "UPDATE job_task SET state = 2, ended_at = UTC_TIMESTAMP(3) WHERE task_id = 3",
+         "UPDATE job_task SET state = 1, ended_at = NULL WHERE task_id = 3"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=1 kind=settle task=reaped", false,
          /* and its orders were not freed */
-         "UPDATE claimed_task SET state = 4, ended_at = UTC_TIMESTAMP(3) - INTERVAL 11 MINUTE WHERE task_id = 3",
-         "UPDATE claimed_task SET state = 1, ended_at = NULL WHERE task_id = 3"},
+         "UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3) - INTERVAL 11 MINUTE WHERE task_id = 3",
+         "UPDATE job_task SET state = 1, ended_at = NULL WHERE task_id = 3"},
 	{"claim_has_task", "order_id=BURIED state=buried task_id=3", true, /* no kick would find it */
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'BURIED'",
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'BURIED'"},
@@ -147,16 +150,14 @@ static const struct damage {
          "UPDATE reservation SET task_id = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'CLAIMED'"},
 	{"task_is_whole", "task_id=3 worker=w kind=1 state=1 claimed=0", false,
-         "UPDATE claimed_task SET claimed = 0 WHERE task_id = 3",
-         "UPDATE claimed_task SET claimed = 1 WHERE task_id = 3"},
+         "UPDATE job_task SET claimed = 0 WHERE task_id = 3", "UPDATE job_task SET claimed = 1 WHERE task_id = 3"},
 	{"task_is_whole", "task_id=3 worker=w kind=1 state=4 claimed=1 ended_at=-", false,
-         "UPDATE claimed_task SET state = 4 WHERE task_id = 3", "UPDATE claimed_task SET state = 1 WHERE task_id = 3"},
+         "UPDATE job_task SET state = 4 WHERE task_id = 3", "UPDATE job_task SET state = 1 WHERE task_id = 3"},
 	{"task_counts", "task_id=1 kind=settle claimed=2 completed=0 failed=1 still=0 released=0 lost=0 resolved=1",
-         false, "UPDATE claimed_task SET completed = 0 WHERE task_id = 1",
-         "UPDATE claimed_task SET completed = 1 WHERE task_id = 1"},
+         false, "UPDATE job_task SET completed = 0 WHERE task_id = 1",
+         "UPDATE job_task SET completed = 1 WHERE task_id = 1"},
 	{"task_counts", "task_id=1 kind=settle claimed=2 completed=2 failed=1", false,
-         "UPDATE claimed_task SET completed = 2 WHERE task_id = 1",
-         "UPDATE claimed_task SET completed = 1 WHERE task_id = 1"},
+         "UPDATE job_task SET completed = 2 WHERE task_id = 1", "UPDATE job_task SET completed = 1 WHERE task_id = 1"},
 	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=2 ",
          false, /* more than it claimed */
          "UPDATE reservation SET state = 2, task_id = 3, attempts = 1 WHERE order_id = 'BURIED'",
@@ -165,15 +166,15 @@ static const struct damage {
          "UPDATE reservation SET task_id = 3 WHERE order_id = 'RELEASED'",
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'RELEASED'"},
 	{"task_counts", "task_id=2 kind=expire claimed=1 completed=0 failed=0 still=0 released=0 lost=0 resolved=1",
-         false, "UPDATE claimed_task SET completed = 0 WHERE task_id = 2",
-         "UPDATE claimed_task SET completed = 1 WHERE task_id = 2"},
+         false, "UPDATE job_task SET completed = 0 WHERE task_id = 2",
+         "UPDATE job_task SET completed = 1 WHERE task_id = 2"},
 	{"task_counts", "task_id=2 kind=expire claimed=1 completed=1 failed=0 still=1", false,
          "UPDATE reservation SET task_id = 2, attempts = 1 WHERE order_id = 'HELD'",
          "UPDATE reservation SET task_id = NULL, attempts = 0 WHERE order_id = 'HELD'"},
 	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=1 released=0 lost=1", false,
          "INSERT INTO task_lost VALUES (3, 'LOST')", "DELETE FROM task_lost"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
-         "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL)", "DELETE FROM reservation_note"},
+         "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL, NULL)", "DELETE FROM reservation_note"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1)", "DELETE FROM reservation_short"},
 	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
@@ -181,7 +182,8 @@ static const struct damage {
          "DELETE FROM reservation_short"},
 	{"replaced_is_released", "order_id=HELD state=held replaced_by=NEXT", false,
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'HELD';"
-         "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT' FROM reservation WHERE order_id = 'HELD';"
+         "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT', NULL FROM reservation WHERE order_id = "
+         "'HELD';"
          " END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0; DELETE FROM reservation_note; END"},
 	{"split_conserves", "order_id=HELD sku=A location=main units_before=3 parted=1 last=2 qty=1", true,
@@ -394,21 +396,22 @@ Test(audit, range_by_range)
 	flow_begin();
 	flow_step("receipt A +1 -> 201");
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
-	        "DELETE FROM event; UPDATE writer SET floor_no = event_no, floor_stamp = stamp; "
-	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_1_to_20000; "
+	        "DELETE FROM event; UPDATE log_writer SET floor_no = event_no, floor_stamp = stamp; "
+	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3), NULL FROM seq_1_to_20000; "
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0 FROM seq_1_to_20000; "
+	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL FROM "
+	        "seq_1_to_20000; "
 	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
-	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL"
+	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL"
 	        " FROM seq_1_to_20000; "
 	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
 	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_20000; "
-	        "INSERT INTO claimed_task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), "
+	        "INSERT INTO job_task SELECT seq, 1, 'w', 2, UTC_TIMESTAMP(3), 1, 0, 1, UTC_TIMESTAMP(3), "
 	        "UTC_TIMESTAMP(3),"
 	        " NULL FROM seq_1_to_20000");
 	flow_step("run audit -> 0");
 	sql_run("UPDATE reservation_line SET qty = 0 WHERE reservation_id IN (1, 500, 501, 1500, 1501, 20000); "
-	        "UPDATE claimed_task SET claimed = 0, failed = 0 WHERE task_id IN (1, 500, 501, 1500, 1501, 20000); "
+	        "UPDATE job_task SET claimed = 0, failed = 0 WHERE task_id IN (1, 500, 501, 1500, 1501, 20000); "
 	        "UPDATE stock_slot SET available = 2 WHERE sku_id IN (1, 500, 501, 1500, 1501, 20000); "
 	        "UPDATE movement SET kind = 5 WHERE movement_no IN (1, 500, 501, 1500, 1501, 20000)");
 	flow_step("run audit --json -> 1 invariants[%d].broken=6 invariants[%d].broken=6 invariants[%d].broken=6"
@@ -418,7 +421,7 @@ Test(audit, range_by_range)
 		"run audit --sku S501 --json -> 1 whole=false invariants[%d].broken=1 invariants[%d].rows[0].sku=S501",
 		moved, moved);
 	flow_step("run audit --sku S502 -> 0");
-	sql_run("UPDATE reservation_line SET qty = 1; UPDATE claimed_task SET claimed = 1; UPDATE stock_slot SET "
+	sql_run("UPDATE reservation_line SET qty = 1; UPDATE job_task SET claimed = 1; UPDATE stock_slot SET "
 	        "available = "
 	        "1; "
 	        "UPDATE movement SET kind = 1");

@@ -48,8 +48,9 @@ static const char *const damages[][3] = {
          "CREATE OR REPLACE TEMPORARY TABLE saved AS SELECT * FROM event; UPDATE event SET changes = 'x'"
          " WHERE writer_id = 1 AND event_no = 3",
          "REPLACE INTO event SELECT * FROM saved"},
-	{"order_id=HELD why=it has no event", "UPDATE writer SET event_no = event_no - 1 WHERE stamp = " STAMP_OF_HELD,
-         "UPDATE writer SET event_no = event_no + 1 WHERE stamp = " STAMP_OF_HELD},
+	{"order_id=HELD why=it has no event",
+         "UPDATE log_writer SET event_no = event_no - 1 WHERE stamp = " STAMP_OF_HELD,
+         "UPDATE log_writer SET event_no = event_no + 1 WHERE stamp = " STAMP_OF_HELD},
 	{"order_id=PART why=its last change has no event",
          "UPDATE reservation SET changed = changed + 1 WHERE order_id = 'PART'",
          "UPDATE reservation SET changed = changed - 1 WHERE order_id = 'PART'"},
@@ -82,15 +83,16 @@ static const char *const damages[][3] = {
          "UPDATE movement_line SET qty = qty - 1 WHERE qty = 21"},
 	{"movement_id=C1 why=it has two events",
          "INSERT INTO event SELECT 1, 900, stamp + 900000000, at, changes FROM event WHERE writer_id = 1 AND event_no"
-         " = 2; INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no, floor_no)"
-         " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM writer WHERE writer_id = 1; UPDATE event SET"
+         " = 2; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no, "
+         "floor_no)"
+         " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM log_writer WHERE writer_id = 1; UPDATE event SET"
          " writer_id = 9 WHERE event_no = 900",
-         "DELETE FROM event WHERE writer_id = 9; DELETE FROM writer WHERE writer_id = 9"},
+         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9"},
 	{"order_id=HELD why=it is made twice",
          "INSERT INTO event SELECT 9, 900, stamp + 1, at, changes FROM event WHERE stamp = " STAMP_OF_HELD
-         "; INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
-         " floor_no) SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM writer WHERE writer_id = 1",
-         "DELETE FROM event WHERE writer_id = 9; DELETE FROM writer WHERE writer_id = 9"},
+         "; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
+         " floor_no) SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM log_writer WHERE writer_id = 1",
+         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9"},
 	{"order_id=SETTLED why=an event is missing or comes out of order",
          "UPDATE event SET event_no = 1000 WHERE writer_id = 1 AND event_no = 4",
          "UPDATE event SET event_no = 4 WHERE event_no = 1000"},
@@ -132,9 +134,9 @@ Test(audit_events, a_missing_extension)
 	     "split   FIRST PART A=1       -> 201",
 	     "extend  LONG ttl=900         -> 200",
 	     "run     audit                -> 0",
-	     "sql     UPDATE writer SET event_no = event_no - 1",
+	     "sql     UPDATE log_writer SET event_no = event_no - 1",
 	     "run     audit                -> 1 '~order_id=LONG why=it is held longer than its last event says'",
-	     "sql     UPDATE writer SET event_no = event_no + 1",
+	     "sql     UPDATE log_writer SET event_no = event_no + 1",
 	     "run     audit                -> 0");
 }
 
@@ -144,12 +146,13 @@ Test(audit_events, of_what_is_kept)
 	int last;
 
 	orders_make();
-	last = (int)scratch_number(flow_scratch()->db, "SELECT event_no FROM writer WHERE writer_id = 1");
+	last = (int)scratch_number(flow_scratch()->db, "SELECT event_no FROM log_writer WHERE writer_id = 1");
 	for (int n = 1; n <= last; n++) {
 		char sql[300];
 
 		snprintf(sql, sizeof(sql),
-		         "UPDATE writer SET floor_no = %d, floor_stamp = (SELECT stamp FROM event WHERE writer_id = 1"
+		         "UPDATE log_writer SET floor_no = %d, floor_stamp = (SELECT stamp FROM event WHERE writer_id "
+		         "= 1"
 		         " AND event_no = %d) WHERE writer_id = 1; DELETE FROM event WHERE writer_id = 1 AND event_no"
 		         " <= %d",
 		         n, n, n);
@@ -224,8 +227,8 @@ Test(audit_events, is_overtaken)
 	proxy_arm(proxy, BREACH_WAIT, "r.order_id IN");
 	proxy_go_on(proxy);
 	cr_expect(proxy_struck(proxy), "there was no second look");
-	sql_run("UPDATE writer SET floor_no = 3, floor_stamp = (SELECT stamp FROM event e WHERE e.event_no = 3 AND"
-	        " e.writer_id = writer.writer_id) WHERE event_no = 3; DELETE FROM event WHERE event_no <= 3");
+	sql_run("UPDATE log_writer SET floor_no = 3, floor_stamp = (SELECT stamp FROM event e WHERE e.event_no = 3 AND"
+	        " e.writer_id = log_writer.writer_id) WHERE event_no = 3; DELETE FROM event WHERE event_no <= 3");
 	proxy_go_on(proxy);
 	flow_step("end P -> 0 '~all hold'");
 	flow_end();

@@ -254,7 +254,7 @@ Test(between, worker)
 	flow_steps("end W -> 0",
 	           "get R1 -> settled A=3",
 	           "get S1 -> settled A=1",
-	           "sql SELECT claimed, completed FROM claimed_task -> 1,0 2,2",
+	           "sql SELECT claimed, completed FROM job_task -> 1,0 2,2",
 	           "sku A -> available=96 reserved=0");
 	end();
 }
@@ -268,7 +268,7 @@ Test(between, looks_at_a_replaced_order)
 	begin();
 	flow_steps("receipt B +5 -> 201",
 	           "reserve R1 B=5 -> 201");
-	proxy_arm(proxy, BREACH_WAIT, "started_at FROM writer");
+	proxy_arm(proxy, BREACH_WAIT, "started_at FROM log_writer");
 	race = flow_race("1", "reserve R2 B=6 mode=best_effort replaces=R1");
 	cr_expect(proxy_struck(proxy));
 	proxy_arm(proxy, BREACH_WAIT, "x'5232'");

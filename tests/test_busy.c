@@ -61,7 +61,7 @@ Test(busy, task_that_the_database_refuses)
 	flow_steps("receipt A +10       -> 201",
 	           "reserve R A=1       -> 201",
 	           "confirm R           -> 200",
-	           "sql CREATE TRIGGER no BEFORE INSERT ON claimed_task FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
+	           "sql CREATE TRIGGER no BEFORE INSERT ON job_task FOR EACH ROW SIGNAL SQLSTATE '45000' -> ",
 	           "claim settle        -> 503 busy",
 	           "sql DROP TRIGGER no -> ",
 	           "claim settle        -> 201");

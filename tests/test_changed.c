@@ -96,7 +96,7 @@ static void writer_try(const struct writer *w, bool locks)
 	"tick 61", \
 	"claim expire w -> 201 orders=OLD", \
 	"sql UPDATE reservation SET task_id = 1, attempts = 1 -> ", \
-	"sql UPDATE claimed_task SET claimed = 2 -> "
+	"sql UPDATE job_task SET claimed = 2 -> "
 /* clang-format on */
 
 static const struct writer lanes[] = {
@@ -410,10 +410,10 @@ Test(changed, stamps_of_new_orders_grow)
 	for (int i = 0; i < 4; i++) {
 		char id[8] = {'R', (char)('0' + i), '\0'};
 
-		trap_sql("UPDATE writer SET stamp = stamp + " AN_HOUR);
+		trap_sql("UPDATE log_writer SET stamp = stamp + " AN_HOUR);
 		flow_step("reserve %s A=1 -> 201", id);
 		cr_expect_gt(stamp_of(id), last + INT64_C(3600000000));
-		cr_expect_eq(stamp_of(id), trap_number("SELECT stamp FROM writer"));
+		cr_expect_eq(stamp_of(id), trap_number("SELECT stamp FROM log_writer"));
 		last = stamp_of(id);
 	}
 	flow_end();

@@ -113,7 +113,7 @@ static struct claimed claim_locks(enum task_kind kind, int limit)
 	struct claimed c = {-1, -1};
 	struct text    sql = {0};
 
-	claim_with(&sql, kind, limit, "UPDATE claimed_task SET claimed",
+	claim_with(&sql, kind, limit, "UPDATE job_task SET claimed",
 	           TRANSACTIONS("trx_rows_locked", "id = CONNECTION_ID()") "; ");
 	cr_assert_eq(db_text(s.db, sql.data, claimed_read, &c), DB_OK, "%s", db_error(s.db));
 	text_fini(&sql);
@@ -153,7 +153,7 @@ Test(claim, locks_nothing_that_is_not_due)
 	c = claim_locks(TASK_SETTLE, 5000);
 	cr_expect_eq(c.orders, 0);
 	cr_expect_eq(c.locked, -1, "nothing is due: there is no transaction");
-	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM claimed_task"), 2);
+	cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM job_task"), 2);
 	scratch_close(&s);
 }
 
@@ -375,7 +375,7 @@ static void plans_of_a_claim_check(enum task_kind kind)
 	struct text              sql = {0};
 	int                      statements = 0;
 
-	claim_with(&sql, kind, 100, "UPDATE claimed_task SET claimed", "");
+	claim_with(&sql, kind, 100, "UPDATE job_task SET claimed", "");
 	for (size_t i = 0; i < LENGTH(begins); i++)
 		for (const char *at = sql.data; (at = strstr(at, begins[i])); at++, statements++)
 			plan_check(begins[i], at, strcspn(at, ";"), true, false);
@@ -388,13 +388,13 @@ Test(claim, no_scan_and_no_sort)
 	char why[300];
 
 	fill_tables(WAITING);
-	run(s.db, "INSERT INTO claimed_task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
+	run(s.db, "INSERT INTO job_task (kind, worker, state, lease_until, claimed, completed, failed, created_at)"
 	          " SELECT 1 + seq MOD 2, 'w', 1 + seq MOD 4, UTC_TIMESTAMP(3), 1, 0, 0, UTC_TIMESTAMP(3) FROM "
 	          "seq_1_to_2000");
 	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);
-	run(s.db, "ANALYZE TABLE reservation, claimed_task");
+	run(s.db, "ANALYZE TABLE reservation, job_task");
 	plans_check(BATCH);
 	plans_of_a_claim_check(TASK_SETTLE);
 	plans_of_a_claim_check(TASK_EXPIRE);

@@ -171,9 +171,9 @@ Test(clock, leases_of_a_clock_that_was_ahead)
 	flow(THREE,
 	     "claim    settle a limit=1 lease=5 -> 201",
 	     "claim    settle b limit=1 lease=3600 -> 201",
-	     "sql UPDATE claimed_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
+	     "sql UPDATE job_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
 	     " INTERVAL 1 DAY WHERE task_id = 1 -> ",
-	     "sql UPDATE claimed_task SET lease_until = lease_until + INTERVAL 1 DAY WHERE task_id = 2 -> ",
+	     "sql UPDATE job_task SET lease_until = lease_until + INTERVAL 1 DAY WHERE task_id = 2 -> ",
 	     "claim    settle c limit=1 lease=3600 -> 201 task_id=3",
 	     "run      stats --json        -> 0 leases_ahead=2 orders_ahead=0 !-",
 	     "run      audit               -> 1 '~lease_within_an_hour: task_id=1' '~lease_within_an_hour: task_id=2'",
@@ -193,7 +193,7 @@ Test(clock, leases_of_a_clock_that_was_ahead_renewed_since)
 {
 	flow(THREE,
 	     "claim    settle a lease=5    -> 201",
-	     "sql UPDATE claimed_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
+	     "sql UPDATE job_task SET created_at = created_at + INTERVAL 1 DAY, lease_until = lease_until +"
 	     " INTERVAL 1 DAY -> ",
 	     "heartbeat 1 lease=300        -> 200",
 	     "run      reap                -> 0 !freed '~event=clock_was_ahead leases=1 orders=0'",
@@ -226,7 +226,7 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "tick 61",
 	     "claim    expire w            -> 201 orders=OLD",
 	     "sql UPDATE reservation SET task_id = 1, attempts = 1 -> ",
-	     "sql UPDATE claimed_task SET claimed = 3 -> ",
+	     "sql UPDATE job_task SET claimed = 3 -> ",
 	     "complete 1 NEWER             -> 200 completed=0 lost=1 lost_orders=NEWER",
 	     "task 1                       -> open",
 	     "complete 1                   -> 200 completed=1 lost=1 lost_orders=NEW",

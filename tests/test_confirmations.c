@@ -284,8 +284,8 @@ Test(confirmations, full_queue_of_one_lane)
 	flow_begin();
 	flow_step("serve --lanes 2");
 	flow_steps("receipt A +100000                  -> 201");
-	trap_lock("SELECT writer_id FROM writer WHERE writer_id = %lld FOR UPDATE",
-	          (long long)trap_number("SELECT writer_id FROM writer WHERE slot = 0"));
+	trap_lock("SELECT writer_id FROM log_writer WHERE writer_id = %lld FOR UPDATE",
+	          (long long)trap_number("SELECT writer_id FROM log_writer WHERE slot = 0"));
 	first = flow_race("16", "reserve W# A=1");
 	trap_waiter();
 	fill = race_of_many("24", "batch FIRST# A=1", " | R#-%d A=1");

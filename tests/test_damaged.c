@@ -99,9 +99,9 @@ Test(damaged, an_unknown_task_is_left_alone)
 	           "reserve O A=2 confirm=true -> 201",
 	           "claim settle w lease=5 -> 201",
 	           "tick 60",
-	           "sql CREATE TEMPORARY TABLE t AS SELECT * FROM claimed_task");
+	           "sql CREATE TEMPORARY TABLE t AS SELECT * FROM job_task");
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		flow_step("sql UPDATE claimed_task SET %s", columns[i]);
+		flow_step("sql UPDATE job_task SET %s", columns[i]);
 		flow_steps("mark",
 		           "task 1 -> 200 ~unknown",
 		           "heartbeat 1 -> 409 lease_lost",
@@ -112,7 +112,7 @@ Test(damaged, an_unknown_task_is_left_alone)
 		           "run reap",
 		           "work settle",
 		           "unchanged",
-		           "sql REPLACE INTO claimed_task SELECT * FROM t");
+		           "sql REPLACE INTO job_task SELECT * FROM t");
 	}
 	flow_steps("run reap",
 	           "tick 60",
@@ -322,7 +322,7 @@ Test(damaged, a_large_number_takes_no_memory)
 	flow_begin();
 	flow_step("receipt M A +10 -> 201");
 	before = pages_held();
-	flow_steps("sql INSERT INTO sku VALUES (60000000, 'BIG', UTC_TIMESTAMP(3))",
+	flow_steps("sql INSERT INTO sku VALUES (60000000, 'BIG', UTC_TIMESTAMP(3), NULL)",
 	           "receipt N BIG +1 -> 201",
 	           "sku BIG -> 200 available=1",
 	           "reserve O BIG=1 ttl=600 -> 201");
@@ -334,8 +334,16 @@ Test(damaged, a_large_number_takes_no_memory)
 
 /* What stands in a column instead, as far as its type takes it. */
 static const char *const hostile[] = {
-	"0",    "-1", "99", "255", "18446744073709551615", "'1960-01-01'", "'9999-12-31 23:59:59.999'",
-	"NULL", "''", "REPEAT('x', 5000)",
+	"0",
+	"-1",
+	"99",
+	"255",
+	"18446744073709551615",
+	"'1960-01-01'",
+	"'9999-12-31 23:59:59.999'",
+	"NULL",
+	"''",
+	"REPEAT('x', 5000)",
 };
 
 /* Calls that read or change rows; # is another number each time. */
@@ -445,7 +453,7 @@ static void column_damage(struct client *client, const char *table, const char *
 		snprintf(why, sizeof(why), "%s.%s = %s", table, column, hostile[i]);
 		sql(NULL, NULL, "UPDATE IGNORE %s SET %s = %s", table, column, hostile[i]);
 		if (db_changed(flow_scratch()->db) > 0)
-			calls_make(client, strcmp(table, "writer") == 0, why);
+			calls_make(client, strcmp(table, "log_writer") == 0, why);
 	}
 	cr_assert(program_run("/dev/null", flow_scratch()->url, "audit") < 128, "audit: %s.%s", table, column);
 }
@@ -457,7 +465,7 @@ static void tables_restore(const struct names *tables, const char *damaged)
 	for (size_t i = 0; i < tables->count; i++) {
 		const char *table = tables->list[i][0];
 
-		bool        goes_on = strcmp(table, "writer") == 0 || strcmp(table, "event") == 0;
+		bool goes_on = strcmp(table, "log_writer") == 0 || strcmp(table, "event") == 0;
 
 		if (goes_on && damaged && strcmp(table, damaged) != 0)
 			continue;
@@ -490,9 +498,9 @@ static void columns_damage(const char *of, size_t first, size_t step)
 	client_open(&client, flow_port(0));
 	sql(name_read, &columns,
 	    "SELECT table_name, column_name FROM information_schema.columns"
-	    " WHERE table_schema = DATABASE() AND table_name %s 'writer' ORDER BY table_name, ordinal_position", of);
-	sql(name_read, &tables,
-	    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
+	    " WHERE table_schema = DATABASE() AND table_name %s 'log_writer' ORDER BY table_name, ordinal_position",
+	    of);
+	sql(name_read, &tables, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
 	sql(NULL, NULL, "SET sql_mode = ''");
 	for (size_t i = 0; i < tables.count; i++)
 		sql(NULL, NULL, "CREATE TEMPORARY TABLE was_%s AS SELECT * FROM %s", tables.list[i][0],

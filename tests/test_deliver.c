@@ -348,7 +348,7 @@ Test(deliver, what_is_not_kept_any_more)
 	webhook("W", "");
 	flow_steps("reserve R2 A=1 -> 201",
 	           "reserve R3 A=1 -> 201",
-	           "sql UPDATE writer w JOIN (SELECT writer_id, MAX(event_no) AS n, MAX(stamp) AS s FROM event"
+	           "sql UPDATE log_writer w JOIN (SELECT writer_id, MAX(event_no) AS n, MAX(stamp) AS s FROM event"
 	           " GROUP BY writer_id) e USING (writer_id) SET floor_no = n, floor_stamp = s",
 	           "sql DELETE FROM event",
 	           DELIVER,
@@ -592,13 +592,13 @@ Test(deliver, restored_under_it)
 	expect_came("/W", 200, 1);
 	flow_steps("wait sql SELECT last_status FROM webhook -> 200",
 	           "sql CREATE TABLE copy_event AS SELECT * FROM event -> ",
-	           "sql CREATE TABLE copy_writer AS SELECT * FROM writer -> ",
+	           "sql CREATE TABLE copy_writer AS SELECT * FROM log_writer -> ",
 	           "sql CREATE TABLE copy_webhook AS SELECT * FROM webhook -> ",
 	           "reserve R2 A=1 -> 201");
 	expect_came("/W", 200, 2);
 	flow_steps("wait sql SELECT w.place = c.place FROM webhook w JOIN copy_webhook c -> 0",
 	           "sql BEGIN NOT ATOMIC DELETE FROM event; INSERT INTO event SELECT * FROM copy_event;"
-	           " DELETE FROM writer; INSERT INTO writer SELECT * FROM copy_writer;"
+	           " DELETE FROM log_writer; INSERT INTO log_writer SELECT * FROM copy_writer;"
 	           " UPDATE webhook w JOIN copy_webhook c SET w.place = c.place; END -> ",
 	           "cut",
 	           "reserve R3 A=1 -> 201");

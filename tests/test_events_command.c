@@ -24,8 +24,8 @@ static void change(enum event_type type, int64_t available, unsigned count)
 		event_level(&changes, type, 1, 0, available + i, -1);
 	text_add(&sql, "INSERT INTO event SELECT writer_id, event_no, stamp, TIMESTAMP'2026-11-22 08:00:00.123', x'");
 	text_hex(&sql, changes.data, changes.len);
-	text_add(&sql, "' FROM writer WHERE writer_id = 900");
-	flow_step("sql UPDATE writer SET event_no = event_no + 1, stamp = stamp + 10 WHERE writer_id = 900");
+	text_add(&sql, "' FROM log_writer WHERE writer_id = 900");
+	flow_step("sql UPDATE log_writer SET event_no = event_no + 1, stamp = stamp + 10 WHERE writer_id = 900");
 	cr_assert_eq(db_text(flow_scratch()->db, sql.data, NULL, NULL), DB_OK, "%s", db_error(flow_scratch()->db));
 	text_fini(&changes);
 	text_fini(&sql);
@@ -36,8 +36,8 @@ static void begin(void)
 	flow_begin();
 	flow_steps("receipt A +1 -> 201",
 	           "sql DELETE FROM event",
-	           "sql UPDATE writer SET event_no = 0",
-	           "sql INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at, stamp) VALUES"
+	           "sql UPDATE log_writer SET event_no = 0",
+	           "sql INSERT INTO log_writer (writer_id, slot, epoch, batch_no, batch_at, started_at, stamp) VALUES"
 	           " (900, 0, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 1795334400000000)",
 	           "sql UPDATE event_log SET writer_last = 900, since = 9000000000000000"); /* no audit of these */
 }

@@ -12,7 +12,7 @@
 
 #define LOG  "sql SELECT keep_days, era FROM event_log -> "
 #define ROWS "sql SELECT COUNT(*) FROM event -> "
-#define ODD  "sql SELECT COUNT(*) FROM writer WHERE floor_no > event_no -> 0"
+#define ODD  "sql SELECT COUNT(*) FROM log_writer WHERE floor_no > event_no -> 0"
 
 /* ---- the setting */
 
@@ -126,7 +126,7 @@ static void writer_make(int writer_id, int count, int64_t young_s)
 	sql(text);
 	snprintf(
 		text, sizeof(text),
-		"INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, stamp, event_no)"
+		"INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, stamp, event_no)"
 		" SELECT %d, 0, %d, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), MAX(stamp), %d FROM event WHERE writer_id"
 		" = %d",
 		writer_id, writer_id, count, writer_id);
@@ -147,7 +147,7 @@ static int64_t pass(int64_t budget_ms)
 }
 
 #define NO_ROW_LIES_WRONG                                                                                \
-	"SELECT COUNT(*) FROM writer w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE" \
+	"SELECT COUNT(*) FROM log_writer w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE" \
 	" e.writer_id = w.writer_id AND e.event_no > w.floor_no) OR EXISTS (SELECT 1 FROM event e WHERE" \
 	" e.writer_id = w.writer_id AND e.event_no <= w.floor_no)"
 
@@ -162,16 +162,16 @@ Test(events_keep, what_is_older_goes)
 	writer_make(4, 1, WEEK_S + 60);
 	cr_expect(pass(60000) - 2300 - 500 - 1 <= 3);
 	cr_expect_eq(number(NO_ROW_LIES_WRONG), 0);
-	cr_expect_eq(number("SELECT floor_no FROM writer WHERE writer_id = 2"), 500);
-	cr_expect_eq(number("SELECT floor_stamp = stamp FROM writer WHERE writer_id = 2"), 1);
-	cr_expect_eq(number("SELECT floor_no FROM writer WHERE writer_id = 3"), 0);
+	cr_expect_eq(number("SELECT floor_no FROM log_writer WHERE writer_id = 2"), 500);
+	cr_expect_eq(number("SELECT floor_stamp = stamp FROM log_writer WHERE writer_id = 2"), 1);
+	cr_expect_eq(number("SELECT floor_no FROM log_writer WHERE writer_id = 3"), 0);
 	cr_expect_eq(
 		number("SELECT COUNT(*) FROM event WHERE at < UTC_TIMESTAMP(3) - INTERVAL 7 DAY - INTERVAL 3 SECOND"),
 		0);
 	cr_expect_geq(number("SELECT MIN(event_no) FROM event WHERE writer_id = 1"), 2300);
 	cr_expect_eq(
 		number("SELECT (floor_stamp DIV 1000000) + 1 = (SELECT stamp DIV 1000000 FROM event WHERE writer_id"
-	               " = 1 ORDER BY event_no LIMIT 1) FROM writer WHERE writer_id = 1"),
+	               " = 1 ORDER BY event_no LIMIT 1) FROM log_writer WHERE writer_id = 1"),
 		1);
 	sql("UPDATE event_log SET keep_days = 8");
 	cr_expect_eq(pass(60000), 0);
@@ -273,7 +273,7 @@ Test(events_keep, clocks_that_were_ahead)
 	sql(AHEAD "writer_id = 2 AND (event_no <= 1700 OR event_no BETWEEN 2000 AND 2100)");
 	writer_make(3, 20, 60);
 	sql(AHEAD "writer_id = 3");
-	sql("UPDATE writer SET ended = 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 8 DAY WHERE writer_id = 3");
+	sql("UPDATE log_writer SET ended = 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 8 DAY WHERE writer_id = 3");
 	writer_make(4, 20, 60);
 	sql(AHEAD "writer_id = 4");
 	cr_expect_eq(pass(60000), 5020);
@@ -293,7 +293,7 @@ Test(events_keep, passes_over_a_locked_writer)
 	writer_make(2, 1500, WEEK_S + 60);
 	stranger = scratch_connection(&s);
 	cr_assert(db_text(stranger, "START TRANSACTION", NULL, NULL) == DB_OK &&
-	          db_text(stranger, "UPDATE writer SET epoch = 2 WHERE writer_id = 1", NULL, NULL) == DB_OK);
+	          db_text(stranger, "UPDATE log_writer SET epoch = 2 WHERE writer_id = 1", NULL, NULL) == DB_OK);
 	began_ms = clock_ms();
 	cr_expect_eq(pass(60000), 1500);
 	cr_expect_lt(clock_ms() - began_ms, 2500);
@@ -344,10 +344,10 @@ Test(events_keep, silent_writers_end)
 	cr_assert_eq(writer_enter(db, 0), DB_OK);
 	scratch_tick(&s, 3500);
 	cr_expect_eq(keeping_writers(s.db), DB_OK);
-	cr_expect_eq(number("SELECT ended FROM writer"), 0);
+	cr_expect_eq(number("SELECT ended FROM log_writer"), 0);
 	scratch_tick(&s, 101);
 	cr_expect_eq(keeping_writers(s.db), DB_OK);
-	cr_expect_eq(number("SELECT ended = 1 AND epoch = 2 FROM writer"), 1);
+	cr_expect_eq(number("SELECT ended = 1 AND epoch = 2 FROM log_writer"), 1);
 	cr_assert(db_connect(db));
 	cr_assert_eq(writer_enter(db, 0), DB_OK);
 	cr_expect_eq(db_writer(db)->writer_id, 2, "nobody has an ended one again, nor whoever had it");
@@ -360,29 +360,29 @@ Test(events_keep, silent_writers_end)
 Test(events_keep, silent_writers_of_many_end)
 {
 	static const char more[] =
-		"INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at)"
+		"INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at)"
 		" SELECT seq + %d, 0, seq, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_%d";
 	char text[300];
 
 	tables_open();
 	snprintf(text, sizeof(text), more, 0, 64);
 	sql(text);
-	sql("UPDATE writer SET batch_at = batch_at + INTERVAL 1 YEAR WHERE writer_id = 1 /* a clock was ahead */");
+	sql("UPDATE log_writer SET batch_at = batch_at + INTERVAL 1 YEAR WHERE writer_id = 1 /* a clock was ahead */");
 	scratch_tick(&s, 310);
 	cr_expect_eq(keeping_writers(s.db), DB_OK);
-	cr_expect_eq(number("SELECT MAX(writer_id) FROM writer WHERE ended = 1"), 1);
+	cr_expect_eq(number("SELECT MAX(writer_id) FROM log_writer WHERE ended = 1"), 1);
 	snprintf(text, sizeof(text), more, 100, 2);
 	sql(text);
 	cr_expect_eq(keeping_writers(s.db), DB_OK);
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE ended = 1"), 64);
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE ended = 0 AND writer_id > 100"), 2);
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_writer WHERE ended = 1"), 64);
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_writer WHERE ended = 0 AND writer_id > 100"), 2);
 	scratch_close(&s);
 }
 
 /* Whoever ends gives its writer back, so there are as many as ever wrote at one time. */
 Test(events_keep, writers_are_given_back)
 {
-#define WRITERS "sql SELECT COUNT(*) FROM writer -> "
+#define WRITERS "sql SELECT COUNT(*) FROM log_writer -> "
 	flow("serve --lanes 1",
 	     "receipt A +10                -> 201",
 	     "reserve R1 A=1 confirm=true  -> 201",
@@ -429,15 +429,15 @@ Test(events_keep, ended_writers_go)
 	writer_make(1, 10, WEEK_S + 60);
 	writer_make(2, 10, 60);
 	writer_make(3, 10, WEEK_S + 60);
-	sql("UPDATE writer SET ended = 1 WHERE writer_id < 3");
+	sql("UPDATE log_writer SET ended = 1 WHERE writer_id < 3");
 	pass(1000);
 	purge_writers();
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer"), 3, "they ended just now");
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_writer"), 3, "they ended just now");
 	scratch_tick(&s, WEEK_S + 10);
 	sql("UPDATE event_log SET since = 5");
 	purge_writers();
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer"), 2);
-	cr_expect_eq(number("SELECT COUNT(*) FROM writer WHERE writer_id = 1"), 0,
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_writer"), 2);
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_writer WHERE writer_id = 1"), 0,
 	             "one has an event, one has not ended");
 	cr_expect_gt(number("SELECT since FROM event_log"), 1000000);
 	scratch_close(&s);
@@ -449,7 +449,7 @@ Test(events_keep, lanes_outlive_their_writers)
 	     "receipt A +10             -> 201",
 	     "reserve R1 A=1            -> 201",
 	     "tick 3700",
-	     "wait:16 sql SELECT COUNT(*) > 0 FROM writer WHERE ended = 1 -> 1",
+	     "wait:16 sql SELECT COUNT(*) > 0 FROM log_writer WHERE ended = 1 -> 1",
 	     "reserve R2 A=1            -> 201",
 	     "reserve R1 A=1            -> 200 replayed expired",
 	     "release R2                -> 200");

@@ -144,7 +144,7 @@ Test(exec, falls_silent)
 	flow_steps("get R1                        -> settled",
 	           "get R2                        -> confirmed attempts=1 last_error=*",
 	           "get R3                        -> confirmed attempts=1",
-	           "sql SELECT COUNT(*) FROM claimed_task WHERE state = 1 -> 0");
+	           "sql SELECT COUNT(*) FROM job_task WHERE state = 1 -> 0");
 	cr_expect_neq(access(path, F_OK), 0, "what the program had started lived on");
 	flow_end();
 }
@@ -213,7 +213,7 @@ Test(exec, of_an_expiry_that_fails)
 	           EACH("echo $id retry"),
 	           "start W work expire --once");
 	usleep(1000000);
-	flow_steps("sql SELECT COUNT(*) < 5 FROM claimed_task -> 1",
+	flow_steps("sql SELECT COUNT(*) < 5 FROM job_task -> 1",
 	           "signal W TERM",
 	           "end W -> 0",
 	           "get R1 -> expired !released_at",
@@ -399,7 +399,7 @@ static struct proxy *exec_without_news(const char *pause)
 	proxy = proxy_open(flow_scratch());
 	flow_orders("R", 8);
 	exec_that_notes(pause);
-	proxy_arm(proxy, BREACH_WAIT, "UPDATE claimed_task SET lease_until");
+	proxy_arm(proxy, BREACH_WAIT, "UPDATE job_task SET lease_until");
 	flow_steps("start W work settle --once --lease 3",
 	           "wait task 1 -> open");
 	cr_assert(proxy_struck(proxy));

@@ -32,7 +32,7 @@ static void run(struct db *db, const char *format, ...)
 static void writers_add(uint32_t from, uint32_t to)
 {
 	run(s.db,
-	    "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at)"
+	    "INSERT INTO log_writer (writer_id, slot, epoch, batch_no, batch_at, started_at)"
 	    " SELECT seq, 0, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_%u_to_%u",
 	    from, to);
 	run(s.db, "UPDATE event_log SET writer_last = %u", to);
@@ -78,11 +78,11 @@ static void row_write_changes(struct db *db, uint32_t writer_id, int64_t stamp, 
 	struct text hex = {0};
 
 	text_hex(&hex, changes->data, changes->len);
-	run(db, "UPDATE writer SET event_no = event_no + 1, stamp = %lld WHERE writer_id = %u", (long long)stamp,
+	run(db, "UPDATE log_writer SET event_no = event_no + 1, stamp = %lld WHERE writer_id = %u", (long long)stamp,
 	    writer_id);
 	run(db,
 	    "INSERT INTO event (writer_id, event_no, stamp, at, changes) SELECT writer_id, event_no, stamp,"
-	    " TIMESTAMP'2026-11-22 08:00:00.000', x'%s' FROM writer WHERE writer_id = %u",
+	    " TIMESTAMP'2026-11-22 08:00:00.000', x'%s' FROM log_writer WHERE writer_id = %u",
 	    hex.data, writer_id);
 	text_fini(&hex);
 }
@@ -279,17 +279,17 @@ static struct event_head head_by(uint32_t key_id)
 
 Test(feed, names_are_read)
 {
-	const struct sku      *b = catalogue_sku_enter(catalogue, 2, "B", 1);
+	const struct sku     *b = catalogue_sku_enter(catalogue, 2, "B", 1);
 	const struct location main_ = {1, "main"};
 	struct line           line = {.sku = b, .location = &main_, .qty = 3};
-	struct reservation     r = {.order_id = "R1",
-	                            .state = HELD,
-	                            .key_id = 6,
-	                            .confirmed_at = TIME_NONE,
-	                            .released_at = TIME_NONE,
-	                            .settled_at = TIME_NONE};
-	struct event_head      head = head_by(5);
-	struct text            changes = {0};
+	struct reservation    r = {.order_id = "R1",
+	                           .state = HELD,
+	                           .key_id = 6,
+	                           .confirmed_at = TIME_NONE,
+	                           .released_at = TIME_NONE,
+	                           .settled_at = TIME_NONE};
+	struct event_head     head = head_by(5);
+	struct text           changes = {0};
 
 	event_reservation(&changes, &head, &r, &line, 1, false);
 	row_write_changes(s.db, 1, 100, &changes);
@@ -398,13 +398,13 @@ Test(feed, a_writer_newer_than_the_known_ones)
 Test(feed, writers_that_end)
 {
 	rows_write("1.100 1.300 2.200 2.400 3.150");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id = 1");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id = 1");
 	PAGE(NULL, NULL, 2, "1.100.0 3.150.0 ..");
 	PAGE(cursor, NULL, 2, "2.200.0 1.300.0 ..");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id IN (2, 3)");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id IN (2, 3)");
 	PAGE(cursor, NULL, 2, "2.400.0");
 	PAGE(cursor, NULL, 2, "");
-	run(s.db, "DELETE FROM writer WHERE writer_id = 3");
+	run(s.db, "DELETE FROM log_writer WHERE writer_id = 3");
 	PAGE(cursor, NULL, 2, "");
 	writers_add(4, 4);
 	rows_write("4.10");
@@ -417,7 +417,7 @@ Test(feed, a_writer_that_ends_behind)
 	rows_write("1.100 3.101");
 	PAGE(NULL, NULL, 10, "1.100.0 3.101.0");
 	rows_write("2.50 2.60.2 1.110");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id = 2");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id = 2");
 	PAGE(cursor, NULL, 1, "2.50.0 ..");
 	PAGE(cursor, NULL, 1, "2.60.0 ..");
 	PAGE(cursor, NULL, 1, "2.60.1 ..");
@@ -427,7 +427,7 @@ Test(feed, a_writer_that_ends_behind)
 Test(feed, a_writer_that_has_ended_begun)
 {
 	rows_write("1.100.3 2.50 2.200");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id = 1");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id = 1");
 	PAGE(NULL, NULL, 2, "2.50.0 1.100.0 ..");
 	PAGE(cursor, NULL, 1, "1.100.1 ..");
 	PAGE(cursor, NULL, 1, "1.100.2 ..");
@@ -438,7 +438,7 @@ Test(feed, a_writer_that_is_taken_over)
 {
 	rows_write("1.100");
 	PAGE(NULL, NULL, 10, "1.100.0");
-	run(s.db, "UPDATE writer SET epoch = epoch + 1, mark = 77 WHERE writer_id = 1");
+	run(s.db, "UPDATE log_writer SET epoch = epoch + 1, mark = 77 WHERE writer_id = 1");
 	PAGE(cursor, NULL, 10, "");
 	rows_write("1.101");
 	PAGE(cursor, NULL, 10, "1.101.0");
@@ -449,7 +449,7 @@ Test(feed, a_writer_that_is_taken_over)
 static void purge(uint32_t writer_id, uint64_t event_no)
 {
 	run(s.db,
-	    "UPDATE writer w JOIN event e ON e.writer_id = w.writer_id AND e.event_no = %llu"
+	    "UPDATE log_writer w JOIN event e ON e.writer_id = w.writer_id AND e.event_no = %llu"
 	    " SET w.floor_no = e.event_no, w.floor_stamp = e.stamp WHERE w.writer_id = %u",
 	    (unsigned long long)event_no, writer_id);
 	run(s.db, "DELETE FROM event WHERE writer_id = %u AND event_no <= %llu", writer_id,
@@ -495,7 +495,7 @@ Test(feed, what_was_not_passed_is_missed_when_it_is_removed)
 Test(feed, what_an_ended_writer_had_is_missed_when_it_is_removed)
 {
 	rows_write("1.100 2.105 2.110 1.120");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id = 2");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id = 2");
 	PAGE(NULL, NULL, 1, "1.100.0 ..");
 	purge(2, 1);
 	REFUSED(cursor, CURSOR_EXPIRED);
@@ -503,7 +503,7 @@ Test(feed, what_an_ended_writer_had_is_missed_when_it_is_removed)
 	PAGE(cursor, NULL, 9, "2.110.0 1.120.0");
 	purge(2, 2);
 	PAGE(cursor, NULL, 9, "");
-	run(s.db, "DELETE FROM writer WHERE writer_id = 2");
+	run(s.db, "DELETE FROM log_writer WHERE writer_id = 2");
 	PAGE(cursor, NULL, 9, "");
 }
 
@@ -516,11 +516,12 @@ Test(feed, a_cursor_of_another_past)
 	         "UPDATE event SET stamp = stamp + 1 WHERE writer_id = 2"},
 		{"UPDATE event SET stamp = stamp - 1 WHERE writer_id = 3",
 	         "UPDATE event SET stamp = stamp + 1 WHERE writer_id = 3"},
-		{"UPDATE writer SET event_no = 1 WHERE writer_id = 1",
-	         "UPDATE writer SET event_no = 2 WHERE writer_id = 1"},
-		{"UPDATE writer SET writer_id = 44 WHERE writer_id = 2",
-	         "UPDATE writer SET writer_id = 2 WHERE writer_id = 44"},
-		{"UPDATE writer SET ended = 0 WHERE writer_id = 3", "UPDATE writer SET ended = 1 WHERE writer_id = 3"},
+		{"UPDATE log_writer SET event_no = 1 WHERE writer_id = 1",
+	         "UPDATE log_writer SET event_no = 2 WHERE writer_id = 1"},
+		{"UPDATE log_writer SET writer_id = 44 WHERE writer_id = 2",
+	         "UPDATE log_writer SET writer_id = 2 WHERE writer_id = 44"},
+		{"UPDATE log_writer SET ended = 0 WHERE writer_id = 3",
+	         "UPDATE log_writer SET ended = 1 WHERE writer_id = 3"},
 		{"UPDATE event_log SET writer_last = 2", "UPDATE event_log SET writer_last = 3"},
 		{"UPDATE event_log SET era = era + 1", "UPDATE event_log SET era = era - 1"},
 		{"UPDATE identity SET mark = mark + 1", "UPDATE identity SET mark = mark - 1"},
@@ -529,7 +530,7 @@ Test(feed, a_cursor_of_another_past)
 	};
 
 	rows_write("1.100 2.105 1.110 3.120");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id = 3");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id = 3");
 	PAGE(NULL, NULL, 9, "1.100.0 2.105.0 1.110.0 3.120.0");
 	for (size_t i = 0; i < LENGTH(changes); i++) {
 		run(s.db, "%s", changes[i][0]);
@@ -539,7 +540,7 @@ Test(feed, a_cursor_of_another_past)
 	}
 	purge(1, 2);
 	cr_expect_eq(page_of(cursor, NULL, 9), OUTCOME_OK);
-	run(s.db, "UPDATE writer SET floor_stamp = floor_stamp + 1 WHERE writer_id = 1");
+	run(s.db, "UPDATE log_writer SET floor_stamp = floor_stamp + 1 WHERE writer_id = 1");
 	REFUSED(cursor, CURSOR_EXPIRED);
 }
 
@@ -619,8 +620,8 @@ Test(feed, a_cursor_behind_each_event)
 Test(feed, a_look_tells_what_is_new)
 {
 	static const char *const changes[] = {"UPDATE event_log SET era = era + 1",
-	                                      "UPDATE writer SET ended = 1 WHERE writer_id = 3",
-	                                      "DELETE FROM writer WHERE writer_id = 3"};
+	                                      "UPDATE log_writer SET ended = 1 WHERE writer_id = 3",
+	                                      "DELETE FROM log_writer WHERE writer_id = 3"};
 	bool                     news;
 
 	cr_expect(feed_look(feed, reader, &news) == DB_OK && news, "the first");
@@ -643,12 +644,12 @@ Test(feed, a_cursor_of_a_hundred_writers_is_short)
 {
 	size_t len;
 
-	run(s.db, "DELETE FROM writer");
+	run(s.db, "DELETE FROM log_writer");
 	writers_add(4000000001, 4000000200);
-	run(s.db, "UPDATE writer SET event_no = 1000000000000000 + writer_id, floor_no = event_no - 1,"
+	run(s.db, "UPDATE log_writer SET event_no = 1000000000000000 + writer_id, floor_no = event_no - 1,"
 	          " floor_stamp = 1795000000000000, stamp = 1795000000000000 + writer_id");
-	run(s.db, "UPDATE writer SET ended = 1 WHERE writer_id MOD 2");
-	run(s.db, "INSERT INTO event SELECT writer_id, event_no, stamp, UTC_TIMESTAMP(3), x'01' FROM writer");
+	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id MOD 2");
+	run(s.db, "INSERT INTO event SELECT writer_id, event_no, stamp, UTC_TIMESTAMP(3), x'01' FROM log_writer");
 	cr_assert_eq(page_of(NULL, NULL, 10), OUTCOME_OK);
 	len = strlen(page.cursor);
 	cr_expect_lt(len, 2000, "%zu", len);

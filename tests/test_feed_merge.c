@@ -52,7 +52,7 @@ TestSuite(feed_merge, .init = setup, .fini = teardown);
 
 static void writers_make(unsigned count)
 {
-	run("INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at)"
+	run("INSERT INTO log_writer (writer_id, slot, epoch, batch_no, batch_at, started_at)"
 	    " SELECT seq, 0, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM seq_1_to_%u",
 	    count);
 	run("UPDATE event_log SET writer_last = %u", count);
@@ -60,9 +60,9 @@ static void writers_make(unsigned count)
 
 static void row_write(unsigned writer_id, int64_t stamp)
 {
-	run("UPDATE writer SET event_no = event_no + 1, stamp = GREATEST(stamp + 1, %lld) WHERE writer_id = %u",
+	run("UPDATE log_writer SET event_no = event_no + 1, stamp = GREATEST(stamp + 1, %lld) WHERE writer_id = %u",
 	    (long long)stamp, writer_id);
-	run("INSERT INTO event SELECT writer_id, event_no, stamp, UTC_TIMESTAMP(3), x'00' FROM writer"
+	run("INSERT INTO event SELECT writer_id, event_no, stamp, UTC_TIMESTAMP(3), x'00' FROM log_writer"
 	    " WHERE writer_id = %u",
 	    writer_id);
 }
@@ -176,7 +176,7 @@ static void log_end_one(struct log *l)
 	if (writer_id > l->writers || hides(l, writer_id))
 		return;
 	l->ended[writer_id] = true;
-	run("UPDATE writer SET ended = 1 WHERE writer_id = %u", writer_id);
+	run("UPDATE log_writer SET ended = 1 WHERE writer_id = %u", writer_id);
 }
 
 static void walk_by_chance(unsigned seed, unsigned writers, int steps)
@@ -269,7 +269,7 @@ Test(feed_merge, killed_at_any_time)
 	writers_make(3);
 	for (int i = 0; i < 300; i++)
 		row_write(1 + (unsigned)i % 3, 1000 + i);
-	run("UPDATE writer SET ended = 1 WHERE writer_id = 3");
+	run("UPDATE log_writer SET ended = 1 WHERE writer_id = 3");
 	atomic_store(&victim, scratch_number(reader, "SELECT CONNECTION_ID()"));
 	cr_assert_eq(pthread_create(&thread, NULL, killer_main, killer), 0);
 	for (int round = 0; round < 1000; round++) {
@@ -300,7 +300,7 @@ Test(feed_merge, refused_at_any_place)
 	static const char *const refused[][2] = {
 		{"event RENAME COLUMN changes TO x", "event RENAME COLUMN x TO changes"},
 		{"event RENAME COLUMN stamp TO x", "event RENAME COLUMN x TO stamp"},
-		{"writer RENAME COLUMN ended TO x", "writer RENAME COLUMN x TO ended"},
+		{"log_writer RENAME COLUMN ended TO x", "log_writer RENAME COLUMN x TO ended"},
 		{"event_log RENAME COLUMN era TO x", "event_log RENAME COLUMN x TO era"},
 	};
 	struct walk w = {0};
@@ -332,9 +332,9 @@ Test(feed_merge, row_of_nobody)
 	row_write(1, 100);
 	row_write(2, 105);
 	row_write(3, 110);
-	run("UPDATE writer SET ended = 1 WHERE writer_id = 3");
+	run("UPDATE log_writer SET ended = 1 WHERE writer_id = 3");
 	cr_assert_eq(page_read(&w, 9, 0), DB_OK);
-	run("DELETE FROM writer WHERE writer_id = 3");
+	run("DELETE FROM log_writer WHERE writer_id = 3");
 	cr_assert_eq(page_read(&w, 9, 0), DB_OK);
 	cr_expect_eq(w.rows, 3);
 	walk_fini(&w);
@@ -370,7 +370,7 @@ Test(feed_merge, ended_writers_cost_nothing)
 	row_write(3, 100);
 	cr_assert_eq(page_read(&w, 9, 0), DB_OK);
 	cr_expect_eq(selects_of_page(&w), 5);
-	run("UPDATE writer SET ended = 1 WHERE writer_id = 3");
+	run("UPDATE log_writer SET ended = 1 WHERE writer_id = 3");
 	cr_assert_eq(page_read(&w, 9, 0), DB_OK);
 	cr_expect_eq(selects_of_page(&w), 5);
 	walk_fini(&w);
@@ -400,7 +400,7 @@ Test(feed_merge, large_rows_are_not_read_in_vain)
 	row_write(1, 1000);
 	cr_assert_eq(touched_read(reader, "now", &none, &t, &outcome), DB_OK);
 	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
-	run("UPDATE writer SET event_no = 300, stamp = 1300 WHERE writer_id = 1");
+	run("UPDATE log_writer SET event_no = 300, stamp = 1300 WHERE writer_id = 1");
 	for (int look = 0; look < 3; look++) {
 		cursor = t.cursor;
 		before = counted("Bytes_sent");

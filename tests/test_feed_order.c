@@ -339,7 +339,7 @@ static void reader_compare(const struct reader *r, const struct reader *other)
 	else
 		state_compare(r, of_hot("changed"), of_hot("state"), of_hot("qty"));
 	for (uint32_t i = 1; i < WRITERS_MAX; i++) {
-		snprintf(sql, sizeof(sql), "SELECT COALESCE(SUM(event_no), 0) FROM writer WHERE writer_id = %u", i);
+		snprintf(sql, sizeof(sql), "SELECT COALESCE(SUM(event_no), 0) FROM log_writer WHERE writer_id = %u", i);
 		if (r->last_no[i] && scratch_number(flow_scratch()->db, sql) != (int64_t)r->last_no[i])
 			flow_fail("writer %u was read up to %llu", i, (unsigned long long)r->last_no[i]);
 	}

@@ -42,7 +42,7 @@ Test(jobs, four_workers_of_batch_seven)
 	flow_steps("work settle --workers 4 --batch 7 -> 0",
 	           STATES "3,500",
 	           TASKS "2,72",
-	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM claimed_task"
+	           "sql SELECT MAX(claimed), SUM(claimed), SUM(completed), SUM(failed) FROM job_task"
 	           " -> 7,500,500,0",
 	           "sql SELECT COUNT(*), COUNT(DISTINCT movement_id), SUM(qty) FROM movement JOIN movement_line"
 	           " USING (movement_no) WHERE kind = 5 -> 72,72,-500",
@@ -154,7 +154,7 @@ Test(jobs, sigterm_returns_what_has_not_begun)
 {
 	flow_begin();
 	flow_orders("R", 5);
-	trap_sql("LOCK TABLES claimed_task WRITE");
+	trap_sql("LOCK TABLES job_task WRITE");
 	flow_step("start W work settle");
 	usleep(600000);
 	flow_step("signal W TERM");
@@ -260,7 +260,7 @@ Test(jobs, settling_rests_while_the_lanes_are_busy)
 	flow_step("start A work settle --batch 1 --log-level debug");
 	for (int i = 0; i < 4; i++) {
 		usleep(400000);
-		flow_step("sql UPDATE writer SET ops = ops + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
+		flow_step("sql UPDATE log_writer SET ops = ops + 1000000, batch_at = UTC_TIMESTAMP(3) -> ");
 	}
 	flow_steps("signal A TERM",
 	           "end A                     -> 0 ~event=rests",

@@ -299,7 +299,7 @@ Test(keys, are_read_again)
 Test(keys, a_hangup_without_keys_ends_nothing)
 {
 	flow("start S serve --lanes 1 --listen 127.0.0.1:0",
-	     "wait sql SELECT COUNT(*) FROM writer -> 1",
+	     "wait sql SELECT COUNT(*) FROM log_writer -> 1",
 	     "signal S HUP",
 	     "signal S HUP",
 	     "signal S TERM",

@@ -106,7 +106,7 @@ static void storm_over(const char *shape, const char *steps)
 	then = race_finish(race, NULL);
 	hits = storm_end(&storm);
 	cr_expect(hits > 20, "the storm has hit %d statements", hits);
-	cr_expect(trap_number("SELECT MAX(epoch) FROM writer") > 1, "the storm has hit no lane");
+	cr_expect(trap_number("SELECT MAX(epoch) FROM log_writer") > 1, "the storm has hit no lane");
 	repeat_all(then, shape, steps);
 	race_free(race);
 }
@@ -347,18 +347,18 @@ Test(lane, lane_is_fenced_from_outside)
 	flow_begin();
 	flow_step("serve --lanes 1");
 	flow_steps("receipt  A +10             -> 201");
-	trap_sql("UPDATE writer SET epoch = epoch + 1");
+	trap_sql("UPDATE log_writer SET epoch = epoch + 1");
 	flow_steps("reserve  R1 A=1            -> 201");
-	trap_sql("DELETE FROM writer");
+	trap_sql("DELETE FROM log_writer");
 	flow_steps("reserve  R2 A=1            -> 201");
-	trap_sql("DELETE FROM writer");
+	trap_sql("DELETE FROM log_writer");
 	flow_steps("count    A=9               -> 201 A=-1");
-	trap_sql("UPDATE writer SET epoch = epoch + 1");
+	trap_sql("UPDATE log_writer SET epoch = epoch + 1");
 	flow_steps("count    A=8               -> 201 A=-1",
 	           "sku      A                 -> available=6 reserved=2");
-	trap_sql("UPDATE writer SET epoch = epoch + 1");
+	trap_sql("UPDATE log_writer SET epoch = epoch + 1");
 	flow_steps("receipt  A +4              -> 201");
-	trap_sql("DELETE FROM writer");
+	trap_sql("DELETE FROM log_writer");
 	flow_steps("batch    S1 A=1 | S2 A=1 | S3 A=1 | S4 A=1 | S5 A=1 | S6 A=1 | S7 A=1 | S8 A=1 | S9 A=1"
 	           " -> 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201 | 201",
 	           "sku      A                 -> available=1 reserved=11");
@@ -380,7 +380,7 @@ Test(lane, lane_row_is_gone_when_the_outcome_is_looked_up)
 	race = flow_race("1", "adjust M# A -1");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
-	trap_sql("DELETE FROM writer");
+	trap_sql("DELETE FROM log_writer");
 	flow_step("back");
 	trap_raced(race, "1x 201 created_at=~0");
 	flow_steps("adjust   M0 A -1           -> 200 replayed",
@@ -424,9 +424,9 @@ Test(lane, lane_row_is_removed)
 {
 	flow("serve    --lanes 1",
 	     "receipt  A +10                -> 201",
-	     "sql DELETE FROM writer          -> ",
+	     "sql DELETE FROM log_writer          -> ",
 	     "reserve  R1 A=1               -> 201 held",
-	     "sql DELETE FROM writer          -> ",
+	     "sql DELETE FROM log_writer          -> ",
 	     "cut",
 	     "reserve  R2 A=1               -> 201 held created_at=~0",
 	     "get      R2                   -> held",
@@ -440,5 +440,5 @@ Test(lane, every_lane_has_work)
 	flow("serve    --lanes 4",
 	     "receipt  A +100               -> 201",
 	     "race 8*8 reserve R# A=1       -> 64x 201 held",
-	     "sql SELECT COUNT(*) FROM writer WHERE batch_no > 0 -> 4");
+	     "sql SELECT COUNT(*) FROM log_writer WHERE batch_no > 0 -> 4");
 }

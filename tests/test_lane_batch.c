@@ -18,7 +18,7 @@ Test(lane_batch, deadlock_in_the_midst_of_the_steps)
 	trap_lock("SELECT available FROM stock_slot FOR UPDATE");
 	race = trap_race_of_waiters("40", "reserve X# A=1");
 	trap_waiter();
-	trap_lock("SELECT writer_id FROM writer FOR UPDATE");
+	trap_lock("SELECT writer_id FROM log_writer FOR UPDATE");
 	trap_unlock();
 	trap_raced(race, "40x 201 held");
 	flow_steps("sku     A                          -> available=60 reserved=40");
@@ -37,7 +37,7 @@ Test(lane_batch, primary_keys_collide)
 	flow_step("serve --lanes 1");
 	trap_sql("UPDATE event_log SET writer_last = writer_last + 1023");
 	flow_step("second --lanes 1 --slot 1");
-	cr_assert(trap_number("SELECT COUNT(DISTINCT writer_id & 1023) FROM writer") == 1);
+	cr_assert(trap_number("SELECT COUNT(DISTINCT writer_id & 1023) FROM log_writer") == 1);
 	flow_steps("receipt A +2000                    -> 201",
 	           "race 32*40 reserve R# A=1          -> 1280x 201 held",
 	           "race 32*40 reserve R# A=1          -> 1280x 200 held replayed",
@@ -108,11 +108,11 @@ Test(lane_batch, answers_do_not_wait_for_the_next_batch)
 	           "reserve W A=1  -> 201");
 	retries = trap_metric(0, "holdfast_retries_total");
 	stranger = flow_scratch()->db;
-	trap_lock("SELECT writer_id FROM writer FOR UPDATE");
+	trap_lock("SELECT writer_id FROM log_writer FOR UPDATE");
 	first = flow_race("1", "reserve F A=1");
 	trap_waiter();
 	trap_sql("START TRANSACTION");
-	cr_assert(db_send(stranger, "SELECT writer_id FROM writer FOR UPDATE") == DB_OK);
+	cr_assert(db_send(stranger, "SELECT writer_id FROM log_writer FOR UPDATE") == DB_OK);
 	next = flow_race("8", "reserve R# A=1");
 	usleep(300000);
 	trap_unlock();

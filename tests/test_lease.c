@@ -55,7 +55,7 @@ static void reaped_meanwhile(const char *call)
 	cr_assert_eq(db_text(other, "LOCK TABLES reservation WRITE", NULL, NULL), DB_OK);
 	race = flow_race("1", call);
 	usleep(300000); /* the task was read, open */
-	flow_step("sql UPDATE claimed_task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
+	flow_step("sql UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3)");
 	cr_assert_eq(db_text(other, "UPDATE reservation SET task_id = NULL", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(other, "UNLOCK TABLES", NULL, NULL), DB_OK);
 	race_finish(race, NULL);
@@ -192,7 +192,7 @@ Test(lease, holds_that_others_resolve)
 	     "tick     61",
 	     "claim    expire w1          -> 201 orders=OLD",
 	     "sql UPDATE reservation SET task_id = 2, attempts = 1 WHERE order_id IN ('H4', 'H5') -> ",
-	     "sql UPDATE claimed_task SET claimed = 3 WHERE task_id = 2 -> ",
+	     "sql UPDATE job_task SET claimed = 3 WHERE task_id = 2 -> ",
 	     "confirm  H4                 -> 200 confirmed",
 	     "extend   H5 ttl=60          -> 200 held",
 	     "complete 2                  -> 200 completed=1 lost=2",

@@ -39,8 +39,9 @@ static void fill_tables(void)
 	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
 	          "UTC_TIMESTAMP(3) FROM seq_1_to_200");
 	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
-	run(s.db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL FROM "
-	          "seq_1_to_50");
+	run(s.db,
+	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL FROM "
+	    "seq_1_to_50");
 	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
 	run(s.db,
 	    "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
@@ -50,7 +51,7 @@ static void fill_tables(void)
 	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	run(s.db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
 	run(s.db, "UPDATE level_watch SET task_id = 7, fence = 1");
-	run(s.db, "INSERT INTO writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
+	run(s.db, "INSERT INTO log_writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
 	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
 	run(s.db, "INSERT INTO event SELECT 7 + seq MOD 2, seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_50");
 	run(s.db, "INSERT INTO api_key SELECT seq, CONCAT('K', seq), UTC_TIMESTAMP(3) FROM seq_1_to_4");
@@ -84,8 +85,8 @@ static void rows_parse(struct values *rows, const char *text)
 enum sorts { NO_SORT, SORTS_OWN_ROWS }; /* the rows of the batch's own list, a few thousand at most */
 
 /* (reservation_id, changed, attempts) */
-#define AS_READ_FROM_4 \
-	"(4,0,0),(5,0,0),(6,0,0),(7,0,0),(8,0,0),(9,0,0),(10,0,0),(11,0,0),(12,0,0),(13,0,0),(14,0,0),"      \
+#define AS_READ_FROM_4                                                                                  \
+	"(4,0,0),(5,0,0),(6,0,0),(7,0,0),(8,0,0),(9,0,0),(10,0,0),(11,0,0),(12,0,0),(13,0,0),(14,0,0)," \
 	"(15,0,0),(16,0,0),(17,0,0),(18,0,0),(19,0,0),(20,0,0),(21,0,0),(22,0,0),(23,0,0),(24,0,0),(25,0,0)"
 #define AS_READ_25 "(1,0,0),(2,0,0),(3,0,0)," AS_READ_FROM_4
 
@@ -119,7 +120,7 @@ static const struct plan {
 	{WRITER_LEAVE, "", NO_SORT},
 	{WRITERS_END, "7,8", NO_SORT},
 	{WALK_BEHIND, "", NO_SORT},
-        {FEED_RANGE, "", NO_SORT},
+	{FEED_RANGE, "", NO_SORT},
 	{AUDITED_RESERVATIONS, "", NO_SORT},
 	{AUDITED_RESERVATIONS_NAMED, "A,B", NO_SORT},
 	{AUDITED_MOVEMENTS, "", NO_SORT},

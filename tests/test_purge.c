@@ -112,7 +112,7 @@ Test(purge, of_what_a_task_lost)
 	flow_steps("signal P KILL",
 	           "end P -> 137");
 	proxy_go_on(proxy);
-	flow_steps("sql SELECT COUNT(*) FROM task_lost WHERE task_id NOT IN (SELECT task_id FROM claimed_task) -> 0",
+	flow_steps("sql SELECT COUNT(*) FROM task_lost WHERE task_id NOT IN (SELECT task_id FROM job_task) -> 0",
 	           "run purge --keep 1          -> 0",
 	           "sql SELECT COUNT(*) FROM task_lost -> 0",
 	           "task 1                      -> 404");

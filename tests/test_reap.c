@@ -93,7 +93,7 @@ Test(reap, reap_of_many_tasks)
 	flow_steps("tick 2",
 	           "run reap --dry-run -> 0 '~task 1 of w' '~task 250 of w'",
 	           /* and then their reaper died */
-	           "sql UPDATE claimed_task SET state = 4, ended_at = UTC_TIMESTAMP(3)",
+	           "sql UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3)",
 	           "run reap --dry-run -> 0 '~task 1 of w' '~task 101 of w' '~task 250 of w'",
 	           "run reap           -> 0",
 	           "run reap           -> 0 '!task'",
@@ -160,7 +160,7 @@ Test(reap, reap_finishes_what_another_began)
 	     "reserve  H1 A=1 ttl=60        -> 201",
 	     "tick     61",
 	     "claim    expire d             -> 201 task_id=4",
-	     "sql UPDATE claimed_task SET state = 4, ended_at = UTC_TIMESTAMP(3) WHERE task_id IN (1, 4)",
+	     "sql UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3) WHERE task_id IN (1, 4)",
 	     "heartbeat 2                   -> open",
 	     "heartbeat 3                   -> open",
 	     "run      reap --dry-run       -> 0 '~task 1 of a (settle): 1 orders would be freed'"
@@ -217,12 +217,12 @@ Test(reap, reaper_frees_after_its_grace)
 	usleep(1200000);
 	cr_assert_eq(db_text(stranger, "SET SESSION idle_transaction_timeout = 0", NULL, NULL), DB_OK);
 	cr_assert_eq(db_text(stranger, "START TRANSACTION", NULL, NULL), DB_OK);
-	cr_assert_eq(db_text(stranger, "UPDATE claimed_task SET mark = 7 WHERE task_id = 1", NULL, NULL), DB_OK);
+	cr_assert_eq(db_text(stranger, "UPDATE job_task SET mark = 7 WHERE task_id = 1", NULL, NULL), DB_OK);
 	proxy_stall(proxy, true);
 	usleep(4000000);
 	proxy_stall(proxy, false);
 	flow_steps("wait:5 task 2 -> open lease_until=~29",
-	           "sql UPDATE claimed_task SET lease_until = lease_until"
+	           "sql UPDATE job_task SET lease_until = lease_until"
 	           " - INTERVAL 40 SECOND WHERE task_id = 2 -> ",
 	           "wait:8 task 2 -> reaped",
 	           "task 1        -> open");

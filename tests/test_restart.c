@@ -232,7 +232,7 @@ Test(restart, another_process_goes_on)
 Test(restart, database_is_read_only)
 {
 	flow("receipt  A +5                 -> 201",
-	     "sql CREATE TRIGGER read_only BEFORE UPDATE ON writer FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET"
+	     "sql CREATE TRIGGER read_only BEFORE UPDATE ON log_writer FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET"
 	     " MYSQL_ERRNO = 1290 -> ",
 	     "reserve  R1 A=1               -> 503 unavailable Retry-After:*",
 	     "wait raw GET /readyz          -> 503 unavailable",

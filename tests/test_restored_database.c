@@ -38,7 +38,7 @@ Test(restored_database, lane_committed_more_than_its_row_says)
 	     "receipt  N +5                 -> 201",
 	     "receipt  Z +5                 -> 201",
 	     ANOTHER,
-	     "sql UPDATE writer SET batch_no = batch_no - 1 -> ",
+	     "sql UPDATE log_writer SET batch_no = batch_no - 1 -> ",
 	     "cut",
 	     "reserve  R2 N=1               -> 422 unknown_sku N",
 	     "reserve  R3 M=1               -> 201 held");
@@ -51,7 +51,7 @@ Test(restored_database, restored_under_a_live_connection)
 	     "receipt  N +5                 -> 201",
 	     "receipt  Z +5                 -> 201",
 	     ANOTHER,
-	     "sql UPDATE writer SET batch_no = batch_no - 1 -> ",
+	     "sql UPDATE log_writer SET batch_no = batch_no - 1 -> ",
 	     "reserve  R2 N=1               -> 422 unknown_sku N",
 	     "reserve  R3 M=1               -> 201 held");
 }
@@ -87,10 +87,10 @@ Test(restored_database, lane_number_is_given_twice)
 {
 	flow("serve    --lanes 1",
 	     "receipt  A +5                 -> 201",
-	     "sql UPDATE writer SET mark = 5, epoch = 3, batch_no = 1000 -> ",
+	     "sql UPDATE log_writer SET mark = 5, epoch = 3, batch_no = 1000 -> ",
 	     "cut",
 	     "reserve  R1 A=1               -> 201 held",
-	     "sql SELECT epoch, batch_no FROM writer WHERE mark = 5 -> 3,1000");
+	     "sql SELECT epoch, batch_no FROM log_writer WHERE mark = 5 -> 3,1000");
 }
 
 Test(restored_database, catalogue_forgets)
@@ -170,7 +170,7 @@ Test(restored_database, names_are_forgotten_in_the_midst)
 	           "receipt A +999999 B +999999 C +999999 D +999999 E +999999 F +999999");
 	race = flow_race("8*60", calls.data);
 	for (int i = 0; i < 100; i++)
-		flow_step("sql UPDATE writer SET epoch = epoch + 1, mark = mark + 1");
+		flow_step("sql UPDATE log_writer SET epoch = epoch + 1, mark = mark + 1");
 	race_finish(race, NULL);
 	race_free(race);
 	flow_step("sql SELECT COUNT(*) FROM reservation -> 48000");

@@ -27,7 +27,7 @@ Test(serve_jobs, expire_behind_a_backlog)
 	           "reserve LAST B=1 ttl=1 -> 201");
 	flow_steps("wait:20 sku B                       -> available=1 reserved=0",
 	           "wait:20 sku A                       -> available=10000 reserved=0",
-	           "sql SELECT SUM(completed) FROM claimed_task -> 10001");
+	           "sql SELECT SUM(completed) FROM job_task -> 10001");
 	flow_step(BY_HAND);
 	flow_end();
 }
@@ -41,7 +41,7 @@ Test(serve_jobs, expire_while_many_wait_for_settlement)
 	flow_step("receipt A +%d -> 201", MANY);
 	flow_step("sql INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 2, UTC_TIMESTAMP(3), "
 	          "UTC_TIMESTAMP(3),"
-	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL, 0, 0 FROM seq_1_to_%d",
+	          " NULL, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, NULL, 0, 0, NULL FROM seq_1_to_%d",
 	          MANY);
 	flow_step("sql INSERT INTO reservation_line SELECT seq, sku_id, 1, slot, 1 FROM stock_slot, seq_1_to_%d"
 	          " WHERE available >= %d",

@@ -125,7 +125,7 @@ Test(settle, sees_a_claim_that_came_between)
 	           "reserve R1 A=1 confirm=true     -> 201");
 	trap_sql("UPDATE reservation SET attempts = 65535");
 	trap_lock("UPDATE reservation SET task_id = 7");
-	trap_lock("INSERT INTO claimed_task (task_id, kind, worker, state, lease_until, claimed, completed, failed,"
+	trap_lock("INSERT INTO job_task (task_id, kind, worker, state, lease_until, claimed, completed, failed,"
 	          " created_at) VALUES"
 	          " (7, 1, 'W', 1, UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, 1, 0, 0, UTC_TIMESTAMP(3))");
 	race = flow_race("1", "settle R1");

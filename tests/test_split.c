@@ -213,7 +213,7 @@ Test(split, at_the_last_moment)
 	"then=release"
 	           " -> *x 200 | *x 200 replayed | *x 201 | *x 409 | *x 422 | *x 404",
 	           "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
-	           "wait sql SELECT COUNT(*) FROM claimed_task WHERE state = 1 -> 0",
+	           "wait sql SELECT COUNT(*) FROM job_task WHERE state = 1 -> 0",
 	           "run audit -> 0");
 	flow_end();
 }

@@ -173,7 +173,7 @@ Test(tune, left_by_an_older_program)
 	           OLDER,
 	           MAY_ALTER,
 	           "run migrate -> 0 ~010_tune",
-	           "sql SELECT COUNT(*) FROM writer WHERE slot >= 65000 -> 0",
+	           "sql SELECT COUNT(*) FROM log_writer WHERE slot >= 65000 -> 0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'tune/%' -> 0",
 	           "run audit   -> 0",
 	           "skus        -> items=A,B end");

@@ -32,9 +32,9 @@ Test(worker, claims_over_http_beside_workers)
 	           "race 8*15 claim settle w# limit=5 -> *x 201 | *x 204",
 	           "end W                 -> 0",
 	           "sql SELECT COUNT(*) FROM reservation WHERE state = 2 AND task_id IS NULL -> 0",
-	           "sql SELECT COUNT(*) FROM reservation JOIN claimed_task USING (task_id) GROUP BY task_id"
+	           "sql SELECT COUNT(*) FROM reservation JOIN job_task USING (task_id) GROUP BY task_id"
 	           " HAVING COUNT(*) <> MAX(claimed) -> ",
-	           "sql SELECT SUM(claimed), MAX(claimed) FROM claimed_task -> 600,5",
+	           "sql SELECT SUM(claimed), MAX(claimed) FROM job_task -> 600,5",
 	           "race 8*40 complete #  -> *x 200 lost=0 | *x 404 unknown_task",
 	           "race 8*40 complete #  -> *x 200 lost=0 | *x 404 unknown_task",
 	           LEFT "600",
@@ -70,7 +70,7 @@ Test(worker, complete_against_fail_and_return)
 	           "claim settle w limit=30 -> 201 orders=30",
 	           "race 24 complete 1 R1 R2 R3 || fail 1 R2=retry R3=bury || complete 1 R3 R4 || give-back 1 ->"
 	           "    *x 200 completed=* | *x 200 retried=* | *x 200 task_id=1 | *x 409 lease_lost",
-	           "sql SELECT state <> 1 FROM claimed_task -> 1",
+	           "sql SELECT state <> 1 FROM job_task -> 1",
 	           "tick 10",
 	           "work settle -> 0",
 	           "run kick --all -> 0",
@@ -197,7 +197,7 @@ Test(worker, serve_with_jobs_ends)
 
 /* ---- a claim whose answer is lost */
 
-#define CLAIM "INSERT INTO claimed_task (task_id, kind"
+#define CLAIM "INSERT INTO job_task (task_id, kind"
 #define ROWS  "FROM reservation r FORCE INDEX (claim)"
 
 static void claim_is_lost(enum breach breach, const char *text)
@@ -220,7 +220,7 @@ static void claim_is_lost(enum breach breach, const char *text)
 	if (breach == BREACH_LATE)
 		cr_expect(proxy_deliver(proxy));
 	flow_steps("sql SELECT COUNT(*), MAX(attempts) FROM reservation WHERE state = 3 -> 5,1",
-	           "sql SELECT COUNT(*) FROM claimed_task -> 2",
+	           "sql SELECT COUNT(*) FROM job_task -> 2",
 	           OPEN "0");
 	flow_end();
 	proxy_close(proxy);

@@ -19,10 +19,10 @@ enum { LONG_S = 3600 };
 #define LOOP(body) "while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; " body "; done"
 #define SETTLED    "sql SELECT COUNT(*) FROM reservation WHERE state = 3 -> "
 #define UNSETTLED  "sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> "
-#define REAPED     "sql SELECT COUNT(*) > 0 FROM claimed_task WHERE state = 4 -> " /* none: the drill is of nothing */
+#define REAPED     "sql SELECT COUNT(*) > 0 FROM job_task WHERE state = 4 -> " /* none: the drill is of nothing */
 /* A program that names no order until its worker is gone: one kill at least finds a claim, however slow the machine. */
 #define HANGS   "exec while echo; do sleep 0.05; done"
-#define CLAIMED "wait sql SELECT COUNT(*) > 0 FROM claimed_task WHERE state = 1 -> 1"
+#define CLAIMED "wait sql SELECT COUNT(*) > 0 FROM job_task WHERE state = 1 -> 1"
 
 static int rounds(void)
 {
@@ -60,7 +60,7 @@ Test(worker_process, freeze)
 	           "wait task 1               -> open claimed=20",
 	           "signal A STOP");
 	trap_gate(gate);
-	flow_steps("wait sql SELECT lease_until < UTC_TIMESTAMP(3) FROM claimed_task -> 1",
+	flow_steps("wait sql SELECT lease_until < UTC_TIMESTAMP(3) FROM job_task -> 1",
 	           "run reap                  -> 0 '~20 orders freed'",
 	           "exec",
 	           "tick 3",
@@ -405,7 +405,7 @@ Test(worker_process, the_database_is_killed_in_between, .timeout = LONG_S)
 	}
 	cr_expect_gt(private_number("SELECT COUNT(*) FROM reservation WHERE state = 2"), 0, "killed too late");
 	private_number_is("SELECT COUNT(*) FROM reservation WHERE state = 3", n, 60);
-	private_number_is("SELECT COUNT(*) FROM claimed_task WHERE state = 1", 0, 10);
+	private_number_is("SELECT COUNT(*) FROM job_task WHERE state = 1", 0, 10);
 	for (int i = 0; i < 6; i++) {
 		kill(database.beside[i], SIGTERM);
 		cr_expect(program_wait(database.beside[i], 20000, &status) && status == 0, "worker %d ended with %d", i,

@@ -115,7 +115,7 @@ struct race *trap_race_of_waiters(const char *shape, const char *steps)
 	struct race *race;
 
 	trap_sql("START TRANSACTION");
-	trap_sql("SELECT MIN(writer_id) FROM writer FOR UPDATE");
+	trap_sql("SELECT MIN(writer_id) FROM log_writer FOR UPDATE");
 	race = flow_race(shape, steps);
 	usleep(QUEUE_US);
 	trap_sql("COMMIT");

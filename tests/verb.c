@@ -1,5 +1,6 @@
 /* verb.c - see verb.h. */
 #include "api/http/uri.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "tests/verb.h"
 
@@ -7,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- a step's text */
 
@@ -210,6 +212,21 @@ static bool write_count(const struct step *s, struct call *to)
 
 /* ---- reservations */
 
+/* ship_after=+S: S seconds from now. */
+static bool ship_after_option(struct text *to, const char *word)
+{
+	static const char is[] = "ship_after=";
+	struct timespec   now;
+
+	if (strncmp(word, is, strlen(is)) != 0)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_add(to, ",\"ship_after\":\"");
+	time_write(to, ((int64_t)now.tv_sec + atoi(word + strlen(is))) * 1000 + now.tv_nsec / 1000000);
+	text_add(to, "\"");
+	return true;
+}
+
 static bool reservation_write(struct text *to, char *const *word, size_t words)
 {
 	struct text tail = {0};
@@ -228,6 +245,7 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		    json_option(&tail, word[i], "mode", "mode", false) ||
 		    json_option(&tail, word[i], "confirm", "confirm", true) ||
 		    json_option(&tail, word[i], "replaces", "replaces", false) ||
+		    json_option(&tail, word[i], "customer", "customer", false) || ship_after_option(&tail, word[i]) ||
 		    json_option(&tail, word[i], "then", "then", false) ||
 		    json_option(&tail, word[i], "force", "force", true) ||
 		    json_option(&tail, word[i], "reference", "reference", false))

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 };
+#define SHIP_AFTER_MAX_MS INT64_C(34560000000) /* 400 days */
 
 /* ---- answers */
 
@@ -241,12 +243,22 @@ static struct op *read_lines(struct json_reader *in, enum op_kind kind, size_t m
 	return op;
 }
 
+/* The clock of this machine judges how far ahead the time is: a bound for slips of the pen. */
+static int64_t read_ship_after(struct json_reader *in)
+{
+	int64_t ms = 0;
+
+	if (json_time(in, "ship_after", JSON_OPTIONAL, &ms) && ms > (int64_t)time(NULL) * 1000 + SHIP_AFTER_MAX_MS)
+		json_refuse(in, "ship_after", "must be at most 400 days ahead");
+	return ms;
+}
+
 /* The object of one reservation. NULL after a fault. */
 static struct op *read_reservation(struct json_reader *in)
 {
-	const char *order_id = "", *other = NULL, *reference;
-	size_t      id_len = 0, other_len = 0, reference_len = 0;
-	int64_t     ttl_s = TTL_S;
+	const char *order_id = "", *other = NULL, *reference, *customer = NULL;
+	size_t      id_len = 0, other_len = 0, reference_len = 0, customer_len = 0;
+	int64_t     ttl_s = TTL_S, ship_after;
 	bool        confirm = false;
 	int         mode = ALL_OR_NOTHING;
 	struct op  *op;
@@ -257,9 +269,13 @@ static struct op *read_reservation(struct json_reader *in)
 	json_bool(in, "confirm", JSON_OPTIONAL, &confirm);
 	json_code(in, "replaces", JSON_OPTIONAL, ID_MAX, &other, &other_len);
 	reference = json_note(in, "reference", &reference_len);
+	json_code(in, "customer", JSON_OPTIONAL, ID_MAX, &customer, &customer_len);
+	ship_after = read_ship_after(in);
 	if (other && other_len == id_len && memcmp(other, order_id, id_len) == 0)
 		json_refuse(in, "replaces", "must be another order");
-	op = read_lines(in, OP_RESERVE, (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0));
+	op = read_lines(in, OP_RESERVE,
+	                (other ? other_len + 1 : 0) + (reference ? reference_len + 1 : 0) +
+	                        (customer ? customer_len + 1 : 0));
 	if (!json_end(in)) {
 		op_free(op);
 		return NULL;
@@ -267,6 +283,8 @@ static struct op *read_reservation(struct json_reader *in)
 	memcpy(op->id, order_id, id_len);
 	op->other_id = other ? op_text(op, other, other_len) : NULL;
 	op->reserve.reference = reference ? op_text(op, reference, reference_len) : NULL;
+	op->reserve.customer = customer ? op_text(op, customer, customer_len) : NULL;
+	op->reserve.ship_after = ship_after;
 	op->reserve.ttl_s = ttl_s;
 	op->reserve.mode = (enum reserve_mode)mode;
 	op->becomes = confirm ? CONFIRMED : HELD;

@@ -285,6 +285,21 @@ static void refuse_word(struct json_reader *in, const char *name, const char *co
 	refuse(in, name, NO_INDEX, words[1] ? "must be one of: %s" : "must be %s", list);
 }
 
+bool json_time(struct json_reader *in, const char *name, enum json_need need, int64_t *ms)
+{
+	const struct cJSON *node = member_read(in, name, need);
+	int64_t             us;
+
+	if (!node)
+		return !in->failed;
+	if (!cJSON_IsString(node) || !time_read(node->valuestring, &us)) {
+		json_refuse(in, name, "must be a time, as 2026-11-20T08:47:00Z");
+		return false;
+	}
+	*ms = us / 1000;
+	return true;
+}
+
 bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out)
 {
 	const struct cJSON *node = member_read(in, name, need);

@@ -74,6 +74,8 @@ bool json_code(struct json_reader *in, const char *name, enum json_need need, si
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
 bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out);
+/* A time of RFC 3339 with any offset (time_read), in ms since 1970. */
+bool json_time(struct json_reader *in, const char *name, enum json_need need, int64_t *ms);
 /* One of `words` (NULL-terminated); *out is its index. The fault lists the words. */
 bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out);
 /* A required array of min..max elements, one at least; returns their number, 0 after a fault. Elements are walked in

@@ -50,7 +50,7 @@ END {
 		printf "\t%s,\n", toupper(names[i])
 	printf "\t%s_COUNT\n};\n#endif\n#ifdef STATEMENT_TABLE\n", toupper(kind)
 	for (i = 1; i <= count; i++) {
-		body = filled(filled(filled(bodies[i], pieces), pieces), word)
+		body = filled(filled(filled(filled(bodies[i], pieces), pieces), pieces), word)
 		holes_check(names[i], body)
 		gsub(/\\/, "&&", body)
 		gsub(/"/, "\\\"", body)

@@ -10,7 +10,7 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 -- name: txn_enter
 -- Locks the writer. @s: the stamp, later than any of this writer's and than those of the rows that the transaction
 -- changes. @n: the number of its event row, where it has {events} of them.
-    UPDATE writer FORCE INDEX (PRIMARY)
+    UPDATE log_writer FORCE INDEX (PRIMARY)
        SET event_no = @n := event_no + {events}, batch_at = @t,
            stamp = @s := GREATEST(stamp + 1, {stamp_min}, {clock_stamp})
      WHERE writer_id = {writer} AND epoch = {epoch};

@@ -21,11 +21,11 @@ BEGIN NOT ATOMIC
   ROLLBACK;
   START TRANSACTION;
   SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 LOCK IN SHARE MODE;
-  UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
+  UPDATE log_writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
    WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
   IF ROW_COUNT() = 1 THEN
     SELECT writer_id, epoch, batch_no, batch_at INTO number, age, batch, at
-      FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
+      FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
   END IF;
   COMMIT;
   {writer_as_entered};
@@ -39,30 +39,30 @@ BEGIN NOT ATOMIC
   ROLLBACK;
   START TRANSACTION;
   SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 FOR UPDATE;
-  SET number = (SELECT writer_id FROM writer FORCE INDEX (PRIMARY)
+  SET number = (SELECT writer_id FROM log_writer FORCE INDEX (PRIMARY)
                  WHERE ended = 0 AND batch_at <= UTC_TIMESTAMP(3) - INTERVAL 60 SECOND LIMIT 1 FOR UPDATE SKIP LOCKED);
   IF number IS NULL THEN
     UPDATE event_log SET writer_last = writer_last + 1 WHERE one = 1;
     SET number = (SELECT writer_last FROM event_log WHERE one = 1);
-    INSERT INTO writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at)
+    INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at)
     VALUES (number, {slot}, {mark}, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3));
   ELSE
-    UPDATE writer FORCE INDEX (PRIMARY)
+    UPDATE log_writer FORCE INDEX (PRIMARY)
        SET slot = {slot}, mark = {mark}, epoch = epoch + 1, batch_no = 0, batch_at = UTC_TIMESTAMP(3),
            started_at = UTC_TIMESTAMP(3)
      WHERE writer_id = number;
   END IF;
-  SELECT epoch, batch_no, batch_at INTO age, batch, at FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
+  SELECT epoch, batch_no, batch_at INTO age, batch, at FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = number;
   COMMIT;
   {writer_as_entered};
 END
 
 -- name: writer_touch
-UPDATE writer FORCE INDEX (PRIMARY) SET batch_at = UTC_TIMESTAMP(3) WHERE writer_id = {writer} AND epoch = {epoch};
+UPDATE log_writer FORCE INDEX (PRIMARY) SET batch_at = UTC_TIMESTAMP(3) WHERE writer_id = {writer} AND epoch = {epoch};
 
 -- name: writer_leave
 -- From now on the writer counts as silent.
-UPDATE writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND
+UPDATE log_writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND
  WHERE writer_id = {writer} AND mark = {mark};
 
 -- piece: writer_silent_s
@@ -72,13 +72,13 @@ ABS(TIMESTAMPDIFF(SECOND, batch_at, UTC_TIMESTAMP(3)))
 -- name: writers_silent
 -- Writers that nobody had for an hour; of more than 64 those that nobody had for five minutes, since every cursor of
 -- the feed names them all. A plain read of a handful of rows.
-SELECT writer_id FROM writer
+SELECT writer_id FROM log_writer
  WHERE ended = 0
-   AND {writer_silent_s} > IF((SELECT COUNT(*) FROM writer WHERE ended = 0) > 64, 300, 3600);
+   AND {writer_silent_s} > IF((SELECT COUNT(*) FROM log_writer WHERE ended = 0) > 64, 300, 3600);
 
 -- name: writers_end
 -- Ends those of {list} that nobody has taken up since. batch_at becomes the time of the end.
-UPDATE writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
+UPDATE log_writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
  WHERE writer_id IN ({list}) AND ended = 0 AND {writer_silent_s} > 300;
 
 -- name: writer_purge
@@ -91,9 +91,9 @@ BEGIN NOT ATOMIC
   START TRANSACTION;
   SELECT UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, keep_days) DAY INTO before_at
     FROM event_log WHERE one = 1 FOR UPDATE;
-  UPDATE event_log SET since = GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM writer
+  UPDATE event_log SET since = GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM log_writer
                                                  WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at))
    WHERE one = 1;
-  DELETE FROM writer WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at;
+  DELETE FROM log_writer WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at;
   COMMIT;
 END

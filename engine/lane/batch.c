@@ -384,6 +384,8 @@ static size_t op_bytes(const struct op *op)
 
 	if (op->kind == OP_RESERVE && op->reserve.reference)
 		bytes += 2 * strlen(op->reserve.reference);
+	if (op->kind == OP_RESERVE && op->reserve.customer)
+		bytes += 2 * strlen(op->reserve.customer);
 	if (op->kind == OP_MOVE && op->move.reason)
 		bytes += 2 * strlen(op->move.reason);
 	if (op->kind == OP_MOVE && op->move.reference)

@@ -201,6 +201,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 		reservations_insert(l);
 	if (b->has[OP_SPLIT])
 		splits_insert(l);
+	if (b->has[OP_RESERVE] || b->has[OP_SPLIT])
+		notes_insert(l);
 	if (b->has[OP_MOVE])
 		movements_insert(l);
 	if (b->has[OP_SETTLE] || b->has[OP_SPLIT])

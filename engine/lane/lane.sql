@@ -14,7 +14,7 @@ SELECT mark, (SELECT code FROM sku WHERE sku_id = {sku}), (SELECT code FROM loca
 -- name: lanes_work
 -- The number of operations that the lanes have done so far. A lane that ends takes its share along. The statement walks
 -- all lanes, a handful of rows.
-SELECT COALESCE(SUM(ops), 0) FROM writer;
+SELECT COALESCE(SUM(ops), 0) FROM log_writer;
 
 -- name: lane_enter (prepared, never_waits)
 -- The fence, the first write of every transaction of a lane. The statement locks the lane's writer, checks the epoch,
@@ -24,11 +24,11 @@ SELECT COALESCE(SUM(ops), 0) FROM writer;
 -- The fence changes no row where the lane is shut out, or where the row does not say what was committed last: the
 -- database is in another past. Values: (batch, operations of it, event rows, least stamp, writer, epoch, batch that was
 -- committed last).
-UPDATE writer FORCE INDEX (PRIMARY)
+UPDATE log_writer FORCE INDEX (PRIMARY)
    SET batch_no = ?, ops = ops + ?, event_no = @n := event_no + ?, batch_at = @t := UTC_TIMESTAMP(3),
        stamp = @s := GREATEST(stamp + 1, ?, {clock_stamp})
  WHERE writer_id = ? AND epoch = ? AND batch_no = ? AND LAST_INSERT_ID(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) > 0;
 
 -- name: lane_logs (never_waits)
 -- A transaction that began without an event row has one after all.
-UPDATE writer FORCE INDEX (PRIMARY) SET event_no = @n := event_no + 1 WHERE writer_id = {writer};
+UPDATE log_writer FORCE INDEX (PRIMARY) SET event_no = @n := event_no + 1 WHERE writer_id = {writer};

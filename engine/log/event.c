@@ -21,8 +21,10 @@ enum {
 	R_REFERENCE = R_KEY << 6,
 	R_REPLACED = R_KEY << 7,
 	R_CUT = R_KEY << 8,
+	R_CUSTOMER = R_KEY << 9,
+	R_SHIP_AFTER = R_KEY << 10,
 };
-enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8 };
+enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16 };
 enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
 _Static_assert(STATES <= 1 << STATE_BITS, "a state has its bits");
 
@@ -123,7 +125,8 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	                (r->confirmed_at != TIME_NONE ? R_CONFIRMED : 0) |
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
-	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0));
+	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0) |
+	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0));
 	put_time(to, r->created_at);
 	put_time(to, r->expires_at);
 	if (r->key_id)
@@ -136,6 +139,9 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	put_string_if(to, r->last_error);
 	put_string_if(to, r->reference);
 	put_string_if(to, r->replaced_by);
+	put_string_if(to, r->customer);
+	if (r->ship_after > 0)
+		put_time(to, r->ship_after);
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
@@ -159,12 +165,13 @@ void event_movement(struct text *to, const struct event_head *head, const struct
 	put_string(to, m->movement_id);
 	put(to, m->kind);
 	put(to, (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) |
-	                (count > EVENT_LINES_MAX ? M_CUT : 0));
+	                (count > EVENT_LINES_MAX ? M_CUT : 0) | (m->order_id ? M_ORDER : 0));
 	put_time(to, m->created_at);
 	if (made_by)
 		put(to, made_by);
 	put_string_if(to, m->reason);
 	put_string_if(to, m->reference);
+	put_string_if(to, m->order_id);
 	put_lines(to, lines, count, count, MOVED);
 }
 
@@ -341,6 +348,8 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	r->last_error = get_text(in, has & R_ERROR, NOTE_MAX);
 	r->reference = get_text(in, has & R_REFERENCE, NOTE_MAX);
 	r->replaced_by = get_text(in, has & R_REPLACED, ID_MAX);
+	r->customer = get_text(in, has & R_CUSTOMER, ID_MAX);
+	r->ship_after = get_time(in, has & R_SHIP_AFTER);
 	*cut = has & R_CUT;
 }
 
@@ -355,6 +364,7 @@ static void get_movement(struct in *in, struct movement *m, uint32_t *made_by, b
 	*made_by = has & M_KEY ? get_small(in) : 0;
 	m->reason = get_text(in, has & M_REASON, NOTE_MAX);
 	m->reference = get_text(in, has & M_REFERENCE, NOTE_MAX);
+	m->order_id = get_text(in, has & M_ORDER, ID_MAX);
 	*cut = has & M_CUT;
 }
 

@@ -10,13 +10,13 @@ START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
 
 -- name: feed_writers
 SELECT writer_id, event_no, floor_no, floor_stamp, stamp, ended
-  FROM writer FORCE INDEX (PRIMARY) WHERE writer_id > 0 ORDER BY writer_id;
+  FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id > 0 ORDER BY writer_id;
 
 -- name: feed_look
 -- Grows with each row of the log. Changes, too, when the log is switched on or off and when writers come, end and go:
 -- nobody stays at a place that names a writer which is removed then.
 SELECT COUNT(*), SUM(event_no), SUM(IF(ended, 0, writer_id)), (SELECT era FROM event_log WHERE one = 1)
-  FROM writer FORCE INDEX (PRIMARY) WHERE writer_id > 0;
+  FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id > 0;
 
 -- name: feed_stamps
 -- Rows: (writer_id, event_no).

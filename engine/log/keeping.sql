@@ -16,16 +16,16 @@ BEGIN NOT ATOMIC
   START TRANSACTION;
   SELECT keep_days INTO days FROM event_log WHERE one = 1 FOR UPDATE;
   IF days = 0 AND {keep_days} > 0 THEN
-    SET kept = EXISTS (SELECT 1 FROM writer WHERE floor_no < event_no);
+    SET kept = EXISTS (SELECT 1 FROM log_writer WHERE floor_no < event_no);
   END IF;
   IF kept THEN
     ROLLBACK;
   ELSE
     UPDATE event_log SET keep_days = {keep_days} WHERE one = 1;
     IF (days > 0) <> ({keep_days} > 0) THEN
-      UPDATE writer SET epoch = epoch + 1 WHERE ended = 0;
+      UPDATE log_writer SET epoch = epoch + 1 WHERE ended = 0;
       UPDATE event_log
-         SET era = era + 1, since = (SELECT GREATEST(COALESCE(MAX(stamp), 0), {clock_stamp}) FROM writer)
+         SET era = era + 1, since = (SELECT GREATEST(COALESCE(MAX(stamp), 0), {clock_stamp}) FROM log_writer)
        WHERE one = 1;
     END IF;
     COMMIT;
@@ -47,7 +47,7 @@ at > UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
 -- Writers whose oldest event may go, or does not say so by itself: one look by primary key for each.
 SELECT w.writer_id
   FROM (SELECT keep_days AS days FROM event_log WHERE one = 1) l
-  STRAIGHT_JOIN writer w
+  STRAIGHT_JOIN log_writer w
  WHERE w.floor_no < w.event_no
    AND COALESCE((SELECT {is_old} OR {is_ahead} FROM event e FORCE INDEX (PRIMARY)
                   WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no ORDER BY e.event_no LIMIT 1), days = 0);
@@ -67,7 +67,7 @@ BEGIN NOT ATOMIC
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
   SELECT floor_no, event_no, LEAST(event_no, floor_no + {limit}), batch_at INTO low, newest, mid, sign_at
-    FROM writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
+    FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
   SELECT keep_days INTO days FROM event_log WHERE one = 1;
   SET gone = low, above = mid + 1;
   WHILE above - gone > 1 DO
@@ -91,7 +91,7 @@ BEGIN NOT ATOMIC
     DELETE e FROM event e FORCE INDEX (PRIMARY)
      WHERE e.writer_id = {writer} AND e.event_no > low AND e.event_no <= gone;
     SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-    UPDATE writer FORCE INDEX (PRIMARY) SET floor_no = gone, floor_stamp = GREATEST(floor_stamp, COALESCE(last, 0))
+    UPDATE log_writer FORCE INDEX (PRIMARY) SET floor_no = gone, floor_stamp = GREATEST(floor_stamp, COALESCE(last, 0))
      WHERE writer_id = {writer} AND floor_no = low;
     IF ROW_COUNT() = 1 THEN
       COMMIT;

@@ -10,7 +10,7 @@ SELECT state, {is_claimed}, COUNT(*), SUM({is_due}),
 -- name: task_figures
 -- Open tasks, and the age in ms of the oldest. An age is never negative, whatever clock the task was made by.
 SELECT COUNT(*), GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM claimed_task FORCE INDEX (open_lease) WHERE state = {open};
+  FROM job_task FORCE INDEX (open_lease) WHERE state = {open};
 
 -- name: webhook_figures
 -- The ms for which the oldest event waits that an active webhook did not take, as far as its deliverer, who lives,
@@ -30,7 +30,7 @@ SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
           WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no AND e.event_no <= w.floor_no + 1000
             AND e.at <= UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
           ORDER BY e.event_no LIMIT 1), UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM writer w;
+  FROM log_writer w;
 
 -- name: counters_leave
 -- Rows: (name, increase).

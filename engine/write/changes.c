@@ -26,6 +26,7 @@ static void reserve_tell(struct text *to, const struct op *op)
 	}
 	reservation_held(&r, op, 0);
 	r.reference = (char *)op->reserve.reference;
+	r.customer = (char *)op->reserve.customer;
 	event_reservation(to, &head, &r, op->lines, op->lines_count, true);
 	if (op->becomes != CONFIRMED)
 		return;
@@ -120,6 +121,7 @@ static void split_tell(struct text *to, const struct op *op)
 	free(left);
 	head.cause = op->other->order_id;
 	split_parted(&part, op, op->other->state, 0);
+	part.customer = op->other->customer;
 	event_reservation(to, &head, &part, op->lines, op->lines_count, false);
 	if (op_state(op) != op->other->state)
 		part_tell(to, op);

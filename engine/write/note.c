@@ -6,27 +6,54 @@
 
 /* ---- written */
 
-unsigned op_notes(const struct op *op)
+const char *op_customer(const struct op *op)
 {
-	if (!op->writes || op->kind != OP_RESERVE)
-		return 0;
-	return (op->reserve.reference ? NOTED_TEXTS : 0) | (op_has_faults(op) ? NOTED_SHORTS : 0);
+	return op->kind == OP_RESERVE ? op->reserve.customer : op->kind == OP_SPLIT ? op->other->customer : NULL;
 }
 
-/* Writes references, and which order has replaced another. */
+unsigned op_notes(const struct op *op)
+{
+	bool reserves = op->kind == OP_RESERVE;
+
+	if (!op->writes)
+		return 0;
+	return ((reserves && op->reserve.reference) || op_customer(op) ? NOTED_TEXTS : 0) |
+	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0);
+}
+
+/* Writes references and customers, and which order has replaced another. */
 static void texts_insert(struct lane *l)
 {
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if ((op_notes(op) & NOTED_TEXTS))
-			values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->reserve.reference), V_TEXT(NULL));
+		if (op_notes(op) & NOTED_TEXTS)
+			values_row(&l->rows, V_INT(op->new_id),
+			           V_TEXT(op->kind == OP_RESERVE ? op->reserve.reference : NULL), V_TEXT(NULL),
+			           V_TEXT(op_customer(op)));
 		if (op->writes && op->kind == OP_RESERVE && op->other)
-			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id));
+			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
+			           V_TEXT(NULL));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
+}
+
+static bool ships_later(const struct op *op)
+{
+	return op->writes && op->kind == OP_RESERVE && op->reserve.ship_after > 0;
+}
+
+static void ship_after_write(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (ships_later(l->batch.ops[i]))
+			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id),
+			           V_INT(l->batch.ops[i]->reserve.ship_after));
+	txn_run(&l->txn, RESERVATION_SHIP_AFTER, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
 static void shorts_insert(struct lane *l)
@@ -51,12 +78,23 @@ static void shorts_insert(struct lane *l)
 		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
 }
 
-void notes_insert(struct lane *l, unsigned notes)
+void notes_insert(struct lane *l)
 {
+	unsigned notes = 0;
+	bool     later = false;
+
+	if (!txn_goes_on(&l->txn))
+		return;
+	for (size_t i = 0; i < l->batch.count; i++) {
+		notes |= op_notes(l->batch.ops[i]);
+		later |= ships_later(l->batch.ops[i]);
+	}
 	if (notes & NOTED_TEXTS || l->batch.takes_over)
 		texts_insert(l);
 	if (notes & NOTED_SHORTS)
 		shorts_insert(l);
+	if (later)
+		ship_after_write(l);
 }
 
 /* ---- read */

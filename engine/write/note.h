@@ -4,10 +4,11 @@
 
 #include "engine/lane/state.h"
 
-unsigned op_notes(const struct op *op); /* bits of what the new reservation has; NOTED_.. */
-/* Writes the notes of a batch's new reservations, all of which have these together, and which order has replaced
- * another. */
-void notes_insert(struct lane *l, unsigned notes);
+/* The customer of the new reservation: a part has that of the first; NULL: none. */
+const char *op_customer(const struct op *op);
+unsigned    op_notes(const struct op *op); /* bits of what the new reservation has; NOTED_.. */
+/* Writes what few of a batch's new reservations have, and which order has replaced another. Behind their rows. */
+void notes_insert(struct lane *l);
 /* Reads what replayed reservations of the batch were short of, and marks their lines so: fault, available. */
 enum db_result notes_look_up(struct lane *l) MUST_CHECK;
 

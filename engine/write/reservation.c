@@ -93,8 +93,8 @@ static enum db_result reservations_find(struct lane *l)
 		if (asked == 0)
 			return DB_OK;
 		outbox_send(&l->outbox);
-		result = reservations_ask(l->db, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS},
-		                          &in);
+		result =
+			reservations_ask(l->db, RESERVATION_FIND, &(struct fill){.rows = &l->rows, .limit = ROWS}, &in);
 		rows = rows_read(&in);
 		if (result == DB_OK && rows < ROWS) {
 			look_up_meet(l, &in);
@@ -314,29 +314,22 @@ static void key_holds_insert(struct lane *l)
 
 void reservations_insert(struct lane *l)
 {
-	unsigned notes = 0;
-
 	if (!txn_goes_on(&l->txn))
 		return;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		struct op *op = l->batch.ops[i];
-		unsigned   noted;
 
 		if (!holds(op))
 			continue;
-		noted = op_notes(op);
-		notes |= noted;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op->key_id), V_INT(op->becomes), V_INT(op->reserve.ttl_s),
-		           V_INT(noted));
+		           V_INT(op->key_id), V_INT(op->becomes), V_INT(op->reserve.ttl_s), V_INT(op_notes(op)));
 	}
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
 	lines_insert(l);
-	notes_insert(l, notes);
 	key_holds_insert(l);
 }
 
@@ -351,6 +344,7 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->key_id = op->key_id;
 	r->created_at = r->read_at = now;
 	r->expires_at = now + op->reserve.ttl_s * 1000;
+	r->ship_after = op->reserve.ship_after;
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 
@@ -364,6 +358,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 		r->confirmed_at = now;
 	}
 	r->reference = mem_copy(op->reserve.reference);
+	r->customer = mem_copy(op->reserve.customer);
 	r->by = mem_copy(op->reserve.by);
 	for (size_t i = 0; i < op->lines_count; i++)
 		if (op->lines[i].granted > 0) {

@@ -6,7 +6,7 @@
 
 enum db_result reservations_look_up(struct lane *l) MUST_CHECK;
 void           reservations_change(struct lane *l); /* writes changes of state */
-/* Writes new reservations, their lines, notes, and holds of keys with a limit. */
+/* Writes new reservations, their lines, and holds of keys with a limit. */
 void reservations_insert(struct lane *l);
 /* The new reservation of an operation as it is held at `now`: without its lines and texts. */
 void reservation_held(struct reservation *r, const struct op *op, int64_t now);

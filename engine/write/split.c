@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
+#include "engine/write/note.h"
 
 #include <string.h>
 
@@ -78,7 +79,7 @@ static void parts_insert(struct lane *l)
 			continue;
 		op->new_id = lane_new_id(l);
 		values_row(&l->rows, V_INT(op->new_id), V_TEXT(op->id), V_BYTES(op->lines_hash, sizeof(op->lines_hash)),
-		           V_INT(op_state(op)), V_INT(op->other->reservation_id));
+		           V_INT(op_state(op)), V_INT(op->other->reservation_id), V_INT(op_notes(op)));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, SPLIT_PART_ADD, &(struct fill){.rows = &l->rows});
@@ -149,6 +150,7 @@ void split_parted(struct reservation *r, const struct op *op, enum reservation_s
 	r->key_id = op->other->key_id;
 	r->created_at = op->other->created_at;
 	r->expires_at = op->other->expires_at;
+	r->ship_after = op->other->ship_after;
 	r->read_at = now;
 	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
 	r->released_at = r->state == RELEASED ? now : TIME_NONE;
@@ -161,6 +163,7 @@ struct reservation *split_made(const struct op *op, int64_t now)
 
 	split_parted(r, op, op_state(op), now);
 	r->by = mem_copy(op->other->by);
+	r->customer = mem_copy(op->other->customer);
 	r->lines_count = op->lines_count;
 	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));
 	return r;

@@ -16,7 +16,7 @@ SELECT MAX(id), COUNT(*) FROM (
 
 -- name: audit_page_task
 SELECT MAX(id), COUNT(*) FROM (
-  SELECT task_id AS id FROM claimed_task FORCE INDEX (PRIMARY)
+  SELECT task_id AS id FROM job_task FORCE INDEX (PRIMARY)
    WHERE task_id > {after_id} ORDER BY task_id LIMIT {limit}) page;
 
 -- Events against the tables: audit_events.c.

@@ -214,7 +214,7 @@ static bool side_start(struct side *s)
 		return s->bench.port > 0;
 	service_stop(&s->bench);
 	return database_run(&s->bench, "UPDATE event_log SET keep_days = 0, era = era + 1") &&
-	       database_run(&s->bench, "UPDATE writer SET epoch = epoch + 1") && service_start(&s->bench);
+	       database_run(&s->bench, "UPDATE log_writer SET epoch = epoch + 1") && service_start(&s->bench);
 }
 
 /* Each side writes what it is to write. */

@@ -194,12 +194,12 @@ class Trial:
         none('no confirmed order waits longer than any pause', HEAL_S, 'reservation WHERE state = 2 AND task_id IS NULL'
              f' AND due_at > UTC_TIMESTAMP(3) + INTERVAL {WAIT_MAX_S} SECOND')
         none('no lease lasts longer than one was asked for', HEAL_S,
-             f'claimed_task WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL {LEASE_MAX_S} SECOND')
+             f'job_task WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL {LEASE_MAX_S} SECOND')
         self.within(began, HEAL_S, 'lists begin with the newest', self.newest_first, 2)
         if not self.stage.run.slice:
             none('every hold past its time was swept', DONE_S,
                  'reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3)')
-            none('every claim has ended', DONE_S, 'claimed_task WHERE state = 1')
+            none('every claim has ended', DONE_S, 'job_task WHERE state = 1')
             none('every confirmed order was settled', DONE_S, f'reservation WHERE state = 2 AND attempts <= {TRIES}')
 
     def within(self, began, within_s, what, true, pause_s=0.2):

@@ -165,10 +165,10 @@ def settled(stage):
         return lambda: not int(stage.database.sql(f'SELECT COUNT(*) FROM {where}')[0][0])
 
     stage.command('kick', '--all')
-    wait_until(none('claimed_task WHERE state = 1'), 60, 'every task has ended')
+    wait_until(none('job_task WHERE state = 1'), 60, 'every task has ended')
     stage.command('kick', '--all')
     wait_until(none('reservation WHERE state = 2'), QUIET_S, 'every confirmed order is settled')
-    wait_until(none('claimed_task WHERE state = 1'), 30, 'every task has ended')
+    wait_until(none('job_task WHERE state = 1'), 30, 'every task has ended')
     wait_until(none('reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3) + INTERVAL 1 HOUR'), 60,
                'what is due has expired')
 

@@ -58,9 +58,9 @@ def kill_service(run):
                 victim.start()
         wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 120,
                    'every confirmed order is settled')
-        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM claimed_task WHERE state = 1')[0][0]), 30,
+        wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 1')[0][0]), 30,
                    'every task has ended')
-        reaped = int(stage.database.sql('SELECT COUNT(*) FROM claimed_task WHERE state = 4')[0][0])
+        reaped = int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 4')[0][0])
         stage.need(run.slice or reaped, 'no task was ever reaped')
         stage.verify()
         stage.say(f'{reaped} tasks reaped; killed: ' + ', '.join(f'{name} {n}' for name, n in killed.items()))

@@ -1,0 +1,36 @@
+-- Orders that leave: units per customer, returns that name their order, orders that are not to be shipped before a
+-- time, skus that are made with nothing in stock.
+
+-- Every transaction of an older service, worker, reaper or command writes one of these two tables, or follows a read of
+-- one, so none of them commits anything from this statement on.
+RENAME TABLE IF EXISTS writer TO log_writer, claimed_task TO job_task;
+
+-- ship_after: no claim takes the confirmed order before this time; NULL: at once.
+ALTER TABLE reservation ADD COLUMN IF NOT EXISTS ship_after DATETIME(3) NULL, ALGORITHM=INSTANT;
+
+-- customer: the code of whoever ordered; NULL: nobody was named.
+ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS customer VARBINARY(64) NULL, ALGORITHM=INSTANT;
+
+-- order_id: the order that a return names; NULL: none.
+ALTER TABLE movement ADD COLUMN IF NOT EXISTS order_id VARBINARY(64) NULL, ALGORITHM=INSTANT;
+
+-- per_customer: the most units that one customer may have; NULL: no limit.
+ALTER TABLE sku ADD COLUMN IF NOT EXISTS per_customer BIGINT NULL, ALGORITHM=INSTANT;
+
+-- The units of a sku that a customer has: in orders that are held, confirmed, buried or settled, less what came back.
+-- Orders that named a customer write it whether the sku has a limit or not, so that a limit counts from the moment in
+-- which it is set.
+CREATE TABLE IF NOT EXISTS customer_units (
+  customer VARBINARY(64) NOT NULL,
+  sku_id   INT UNSIGNED NOT NULL,
+  units    BIGINT NOT NULL,
+  PRIMARY KEY (customer, sku_id)
+) ENGINE=InnoDB;
+
+-- The units of a settled order that came back, over all places and movements.
+CREATE TABLE IF NOT EXISTS reservation_returned (
+  reservation_id BIGINT UNSIGNED NOT NULL,
+  sku_id         INT UNSIGNED NOT NULL,
+  units          BIGINT NOT NULL,
+  PRIMARY KEY (reservation_id, sku_id)
+) ENGINE=InnoDB;
