@@ -71,15 +71,25 @@ static const struct contender jobs[] = {
 	{"work expire", 4, &way_expire, NULL},
 };
 
-enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, SECTIONS };
+/* Each two are compared, the second with the first. */
+static const struct contender neighbours[] = {
+	{"settle by tasks over HTTP", 4, &way_settle_asked, &load_task},
+	{"settle by ids over HTTP", 4, &way_settle_asked, &load_settle},
+};
+
+enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, NEIGHBOURS_SECTION, SECTIONS };
 
 static struct standing contender_standings[LENGTH(contenders)], delivery_standings[LENGTH(deliveries)],
-	job_standings[LENGTH(jobs)];
+	job_standings[LENGTH(jobs)], neighbour_standings[LENGTH(neighbours)];
 
 static struct section sections[SECTIONS] = {
-	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, LENGTH(contenders), 3, 0.6, false},
-	{"Deliveries", FOLDER "/deliveries.csv", deliveries, delivery_standings, LENGTH(deliveries), 1, 0.65, false},
-	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, LENGTH(jobs), 1, 0.8, false},
+	{"Reservations", FOLDER "/rounds.csv", contenders, contender_standings, LENGTH(contenders), 3, 0.6,
+         TURNS_FRESH},
+	{"Deliveries", FOLDER "/deliveries.csv", deliveries, delivery_standings, LENGTH(deliveries), 1, 0.65,
+         TURNS_FRESH},
+	{"Jobs", FOLDER "/jobs.csv", jobs, job_standings, LENGTH(jobs), 1, 0.8, TURNS_FRESH},
+	{"Neighbours", FOLDER "/neighbours.csv", neighbours, neighbour_standings, LENGTH(neighbours), PAIRS, 0.85,
+         TURNS_PAIRED},
 };
 
 static const char usage[] =
@@ -212,6 +222,7 @@ static void bench_run(struct bench *b)
 	sections[TURNS_SECTION].turns = b->turns;
 	sections[DELIVERIES_SECTION].turns = 1;
 	sections[JOBS_SECTION].turns = b->jobs > 0;
+	sections[NEIGHBOURS_SECTION].turns = b->pairs ? b->pairs : b->turns > 1 ? PAIRS : 1;
 	for (size_t i = 0; i < SECTIONS && !b->broken; i++) {
 		section_run(b, &sections[i]);
 		report_section(b, &sections[i], sections);

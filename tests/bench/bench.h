@@ -25,6 +25,7 @@
 #include "engine/db/db.h"
 
 enum { TURNS_MAX = 50, SECONDS_MAX = 60, QTY_KINDS = 3, ORDER_LEN = 18, HOT_QTY = 1000000000 };
+enum { PAIRS = 9 };       /* of neighbouring rounds */
 enum { READERS = 10000 }; /* of the feed, that wait */
 enum { PACED = 64 };      /* connections of the rows at half speed */
 enum { LEAVE_S = 30 };    /* of the time for the run, to end it */
@@ -114,7 +115,7 @@ struct standing {
 	const struct contender *contender;
 	bool                    absent; /* cannot take part */
 	int                     rounds;
-	double                  rate[TURNS_MAX];
+	double                  rate[TURNS_MAX];     /* of each turn */
 	double                  median, least, most; /* of them; report_section */
 	struct samples          samples;
 	double                  p50_ms, p99_ms; /* report_section */
@@ -132,8 +133,12 @@ struct section {
 	struct standing        *standings;
 	size_t                  count;
 	int                     turns;
-	double                  share;   /* of the time for the run, that has passed when this section must be over */
-	bool                    lasting; /* its databases outlive the turns; their maker has them audited */
+	double                  share; /* of the time for the run, that has passed when this section must be over */
+	enum turns_of {
+		TURNS_FRESH,   /* each turn has an empty database */
+		TURNS_PAIRED,  /* too; each two rows are compared, and change places from turn to turn */
+		TURNS_LASTING, /* databases outlive the turns; their maker has them audited */
+	} kind;
 };
 
 /* What the memory section found; kB as in /proc/PID/status. */
@@ -153,6 +158,7 @@ uint64_t number_spread(uint64_t number);             /* a bijection that looks r
 void     samples_add(struct samples *s, int64_t us); /* not two threads at once */
 void     samples_join(struct samples *to, const struct samples *from);
 double   samples_ms(struct samples *s, double share); /* share 0.5 is the median; sorts */
+double   median_of(double *values, int count);        /* sorts */
 /* A wrong answer or a broken promise: told on stderr, after a few of them only noted. Once called, the exit status
  * is 1. Any thread. */
 void bench_wrong(const char *format, ...) PRINTF(1, 2);
@@ -198,7 +204,7 @@ long     log_size(void);
 
 /* ---- contenders */
 extern const struct way way_sql, way_redis, way_constant, way_http;
-extern const struct way way_settle_beside, way_settle_plain, way_settle, way_expire;
+extern const struct way way_settle_beside, way_settle_plain, way_settle, way_settle_asked, way_expire;
 extern const struct way way_feed, way_read_beside, way_deliver;
 struct delivery;
 extern const struct delivery deliver_one, deliver_parallel, deliver_many, deliver_beside;
@@ -208,7 +214,8 @@ struct load_plan;
 extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_confirmed, load_pair, load_pairs, load_basket, load_three,
-	load_sellout, load_mix, load_read, load_batch, load_paced, load_paced_own, load_sales, load_any, load_ready;
+	load_sellout, load_mix, load_read, load_batch, load_paced, load_paced_own, load_sales, load_any, load_ready,
+	load_waiting, load_settle, load_task;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);

@@ -9,7 +9,7 @@
 
 enum { READERS_MB = 60, READERS_S = 1 };
 
-enum figure { RATE, P50, P99 };
+enum figure { RATE, P50, P99, PAIRED /* rates, turn by turn: the median of the ratios */ };
 
 static const struct goal {
 	const char *what;
@@ -37,6 +37,8 @@ static const struct goal {
          0},
 	{"orders settled a second", RATE, "work settle", 4, NULL, 0, 15000, 0},
 	{"holds expired a second", RATE, "work expire", 4, NULL, 0, 20000, 0},
+	{"settling by ids, against tasks", PAIRED, "settle by ids over HTTP", 4, "settle by tasks over HTTP", 4, 0.7,
+         0},
 	{"events read a second by one reader", RATE, "Holdfast events read", 1, NULL, 0, 50000, 0},
 	{"reservations with a reader beside", RATE, "Holdfast reserve, a reader beside", 256, "Holdfast reserve", 256,
          0.8, 0},
@@ -57,7 +59,19 @@ static const struct goal {
 
 static double figure_of(const struct standing *s, enum figure figure)
 {
-	return figure == RATE ? s->median : figure == P50 ? s->p50_ms : s->p99_ms;
+	return figure == P50 ? s->p50_ms : figure == P99 ? s->p99_ms : s->median;
+}
+
+static double ratio_of(const struct standing *s, const struct standing *against, enum figure figure)
+{
+	double ratios[TURNS_MAX];
+	int    turns = s->rounds < against->rounds ? s->rounds : against->rounds;
+
+	if (figure != PAIRED)
+		return figure_of(s, figure) / figure_of(against, figure);
+	for (int i = 0; i < turns; i++)
+		ratios[i] = s->rate[i] / against->rate[i];
+	return median_of(ratios, turns);
 }
 
 /* One line on stdout and in the CSV file, below a head. */
@@ -84,7 +98,7 @@ static void goal_judge(const struct goal *g, const struct section *sections, siz
 		against = standing_find(sections, count, g->against, g->against_connections);
 	if (s && (!g->against || (against && figure_of(against, g->figure) > 0))) /* measured in this run */
 		goal_print(g->what, g->least, g->most,
-		           figure_of(s, g->figure) / (against ? figure_of(against, g->figure) : 1), csv);
+		           against ? ratio_of(s, against, g->figure) : figure_of(s, g->figure), csv);
 }
 
 void goals_report(const struct section *sections, size_t count, const struct memory *memory)

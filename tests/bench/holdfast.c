@@ -7,7 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { STEP_RESERVE, STEP_CONFIRM, BATCH = 500, MIX_RESERVES = 5 /* every fifth call of the mix */ };
+enum { STEP_RESERVE, STEP_CONFIRM };
+enum { STEP_CLAIM, STEP_COMPLETE };
+enum { BATCH = 500, MIX_RESERVES = 5 /* every fifth call of the mix */ };
 
 /* ---- one order: written and judged */
 
@@ -115,13 +117,16 @@ static bool reserve_next(void *arg, struct load_call *call, struct text *request
 	return true;
 }
 
+static const char *made_state(const struct visit *v)
+{
+	return v->load->confirmed ? "confirmed" : "held";
+}
+
 static enum load_verdict reserve_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
-	const struct visit *v = arg;
-	const char         *state = v->load->confirmed ? "confirmed" : "held";
-
-	return answer->status == 201 && order_right(arg, call->number, answer->body, state, true) ? LOAD_DONE
-	                                                                                          : LOAD_WRONG;
+	return answer->status == 201 && order_right(arg, call->number, answer->body, made_state(arg), true)
+	               ? LOAD_DONE
+	               : LOAD_WRONG;
 }
 
 /* ---- reserve, then confirm on the same connection */
@@ -193,24 +198,28 @@ static bool results_right(struct visit *v, const struct load_call *call, const s
 
 static enum load_verdict batch_check(void *arg, struct load_call *call, const struct load_answer *answer)
 {
-	return results_right(arg, call, answer, 201, "held") ? LOAD_DONE : LOAD_WRONG;
+	return results_right(arg, call, answer, 201, made_state(arg)) ? LOAD_DONE : LOAD_WRONG;
 }
 
 /* ---- a batch call, then one that confirms its orders */
 
-static bool pairs_next(void *arg, struct load_call *call, struct text *request)
+/* A call that names the orders of `call`. */
+static void ids_request(struct visit *v, const struct load_call *call, const char *path, struct text *request)
 {
-	struct visit *v = arg;
-
-	if (call->step == STEP_RESERVE)
-		return batch_next(arg, call, request);
 	text_reset(&v->body);
 	for (int i = 0; i < call->count; i++) {
 		text_add(&v->body, i ? "\",\"" : "{\"order_ids\":[\"");
 		order_write(&v->body, call->number + (uint64_t)i);
 	}
 	text_add(&v->body, "\"]}");
-	load_request(request, "POST", "/v1/confirmations", v->body.data, v->body.len);
+	load_request(request, "POST", path, v->body.data, v->body.len);
+}
+
+static bool pairs_next(void *arg, struct load_call *call, struct text *request)
+{
+	if (call->step == STEP_RESERVE)
+		return batch_next(arg, call, request);
+	ids_request(arg, call, "/v1/confirmations", request);
 	return true;
 }
 
@@ -222,6 +231,75 @@ static enum load_verdict pairs_check(void *arg, struct load_call *call, const st
 		return LOAD_WRONG;
 	call->step = STEP_CONFIRM;
 	return LOAD_MORE;
+}
+
+/* ---- confirmed orders are settled by their ids, the oldest first */
+
+static bool settle_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	if (!numbers_take(v, call, v->load->per_call))
+		return false;
+	ids_request(v, call, "/v1/settlements", request);
+	return true;
+}
+
+static enum load_verdict settle_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	return results_right(arg, call, answer, 200, "settled") ? LOAD_DONE : LOAD_WRONG;
+}
+
+/* ---- or by tasks: a claim of as many, then its completion; call->number is the task's */
+
+static bool task_next(void *arg, struct load_call *call, struct text *request)
+{
+	struct visit *v = arg;
+
+	if (call->step == STEP_CLAIM && !numbers_take(v, call, v->load->per_call))
+		return false;
+	text_reset(&v->body);
+	if (call->step == STEP_CLAIM) {
+		text_format(&v->body, "{\"kind\":\"settle\",\"worker\":\"bench\",\"limit\":%d}", call->count);
+		load_request(request, "POST", "/v1/tasks", v->body.data, v->body.len);
+	} else {
+		text_format(&v->body, "/v1/tasks/%" PRIu64 "/complete", call->number);
+		load_request(request, "POST", v->body.data, "{}", 2);
+	}
+	return true;
+}
+
+/* A claim may get fewer than it asked for while others have theirs. What it did not get is left. */
+static enum load_verdict claim_check(struct visit *v, struct load_call *call, const struct load_answer *answer)
+{
+	static const char *const names[] = {"task_id", "orders"};
+	struct span              values[2], item;
+	size_t                   at = 0;
+	int                      asked = call->count;
+
+	call->count = 0;
+	if (answer->status == 201 && answer_members(answer->body, names, values, 2))
+		while (answer_item(values[1], &at, &item))
+			call->count++;
+	v->left += asked - call->count;
+	if (call->count == 0 || call->count > asked)
+		return answer->status == 204 ? LOAD_DONE : LOAD_WRONG;
+	call->number = (uint64_t)answer_int(values[0]);
+	call->step = STEP_COMPLETE;
+	return LOAD_MORE;
+}
+
+static enum load_verdict task_check(void *arg, struct load_call *call, const struct load_answer *answer)
+{
+	static const char *const names[] = {"completed"};
+	struct span              completed;
+
+	if (call->step == STEP_CLAIM)
+		return claim_check(arg, call, answer);
+	return answer->status == 200 && answer_members(answer->body, names, &completed, 1) &&
+	                       answer_int(completed) == call->count
+	               ? LOAD_DONE
+	               : LOAD_WRONG;
 }
 
 /* ---- selling out: either the reservation, or the truth about what is left */
@@ -317,6 +395,8 @@ static const struct load_plan reserve = {reserve_next, reserve_check, NULL};
 static const struct load_plan pair = {pair_next, pair_check, NULL};
 static const struct load_plan batch = {batch_next, batch_check, NULL};
 static const struct load_plan pairs = {pairs_next, pairs_check, NULL};
+static const struct load_plan settle = {settle_next, settle_check, NULL};
+static const struct load_plan task = {task_next, task_check, NULL};
 static const struct load_plan sellout = {reserve_next, sellout_check, NULL};
 static const struct load_plan read_only = {read_next, read_check, NULL};
 static const struct load_plan mix = {mix_next, mix_check, NULL};
@@ -331,6 +411,10 @@ const struct http_load load_confirmed = {
 const struct http_load load_pairs = {.plan = &pairs, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
 const struct http_load load_ready = {.plan = &pair, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_batch = {.plan = &batch, .ledger = &ledger_hot, .lines = lines_one, .per_call = BATCH};
+const struct http_load load_waiting = {
+	.plan = &batch, .ledger = &ledger_shop, .lines = lines_any, .per_call = BATCH, .confirmed = true};
+const struct http_load load_settle = {.plan = &settle, .ledger = &ledger_shop, .lines = lines_any, .per_call = BATCH};
+const struct http_load load_task = {.plan = &task, .ledger = &ledger_shop, .lines = lines_any, .per_call = BATCH};
 const struct http_load load_basket = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_basket};
 const struct http_load load_any = {.plan = &reserve, .ledger = &ledger_shop, .lines = lines_any};
 const struct http_load load_three = {.plan = &batch, .ledger = &ledger_shop, .lines = lines_three, .per_call = BATCH};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPIRE_PART = 4 /* of b->jobs */, BESIDE_PER_S = 30000 };
+enum { EXPIRE_PART = 4 /* of b->jobs */, BESIDE_PER_S = 30000, ASKED = 20000, MAKERS = 8 };
 
 static struct ledger ledger_job = {.prefix = "JOB", .count = SHOP_SKUS, .received = HOT_QTY};
 
@@ -232,6 +232,39 @@ static void plain_run(struct bench *b, const struct contender *c, struct round *
 }
 
 const struct way way_settle_plain = {.open = job_open, .ready = settle_ready, .run = plain_run, .audited = true};
+
+/* ---- settling over HTTP: by tasks, or by the ids; as many in each round. They are made by the service before it. */
+
+static bool asked_open(struct bench *b, const struct contender *c)
+{
+	(void)c;
+	return service_start(b) && ledger_receive(b, &ledger_shop);
+}
+
+static bool asked_ready(struct bench *b, const struct contender *c)
+{
+	struct round made;
+
+	(void)c;
+	visit_run(b, &load_waiting, MAKERS, ASKED, &made);
+	free(made.samples.us);
+	b->order_next -= ASKED; /* the round settles these numbers */
+	return made.wrong == 0 && made.orders == ASKED;
+}
+
+static void asked_run(struct bench *b, const struct contender *c, struct round *out)
+{
+	int64_t before = state_count(b, 3);
+
+	visit_run(b, c->what, c->connections, ASKED, out);
+	if (state_count(b, 3) - before != out->orders || state_count(b, confirmed.state) > 0) {
+		bench_wrong("%s: not what was acknowledged was settled", c->name);
+		out->wrong++;
+	}
+}
+
+const struct way way_settle_asked = {
+	.open = asked_open, .ready = asked_ready, .run = asked_run, .child = offsetof(struct bench, service)};
 
 /* ---- settling under full load: the loss of reservations a second */
 

@@ -63,6 +63,19 @@ double samples_ms(struct samples *s, double share)
 	return s->us[(size_t)(share * (double)(s->count - 1))] / 1000.0;
 }
 
+static int double_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double median_of(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), double_compare);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 /* ---- what was wrong */
 
 enum { WRONGS_TOLD = 20 };

@@ -20,7 +20,7 @@
 
 #define WORK_CSV FOLDER "/work.csv"
 
-enum { OLD, NEW, SIDES, PAIRS = 9, SETTLED_PER_S = 20000, READY_CONNECTIONS = 256 };
+enum { OLD, NEW, SIDES, SETTLED_PER_S = 20000, READY_CONNECTIONS = 256 };
 enum { LATENCY = COSTS, FIGURES }; /* beside what meter.h counts: the median of a round, in us */
 
 /* ---- what is told, and with an older program asked for: new / old, at most; 0: it is only told */
@@ -316,20 +316,6 @@ static int row_measure(const struct row *r, int pairs)
 }
 
 /* ---- the table */
-
-static int double_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median_of(double *values, int count)
-{
-	qsort(values, (size_t)count, sizeof(*values), double_compare);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 /* True: it is not above what is asked for, as far as it is told. */
 static bool figure_print(const struct row *r, int cost, int pairs, double most, FILE *csv)

@@ -9,26 +9,20 @@
 
 #define MEMORY_CSV FOLDER "/memory.csv"
 
-static int rate_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Medians and percentiles, for everybody who reads standings. */
 static void section_sum(struct section *section)
 {
 	for (size_t i = 0; i < section->count; i++) {
 		struct standing *s = &section->standings[i];
 		int              n = s->rounds;
+		double           rate[TURNS_MAX];
 
 		if (n == 0)
 			continue;
-		qsort(s->rate, (size_t)n, sizeof(s->rate[0]), rate_compare);
-		s->least = s->rate[0];
-		s->most = s->rate[n - 1];
-		s->median = (s->rate[(n - 1) / 2] + s->rate[n / 2]) / 2;
+		memcpy(rate, s->rate, sizeof(rate));
+		s->median = median_of(rate, n);
+		s->least = rate[0];
+		s->most = rate[n - 1];
 		s->p50_ms = samples_ms(&s->samples, 0.5);
 		s->p99_ms = samples_ms(&s->samples, 0.99);
 	}

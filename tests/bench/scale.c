@@ -65,9 +65,10 @@ static struct standing size_standings[LENGTH(size_rows)], past_standings[LENGTH(
 
 static struct section sections[] = {
 	{"Lanes, processes, skus", FOLDER "/scale_sizes.csv", size_rows, size_standings, LENGTH(size_rows), 3, 0.35,
-         true},
-	{"A long past", FOLDER "/scale_past.csv", past_rows, past_standings, LENGTH(past_rows), 3, 0.7, true},
-	{"Jobs in a long past", FOLDER "/scale_jobs.csv", job_rows, job_standings, LENGTH(job_rows), 1, 0.75, true},
+         TURNS_LASTING},
+	{"A long past", FOLDER "/scale_past.csv", past_rows, past_standings, LENGTH(past_rows), 3, 0.7, TURNS_LASTING},
+	{"Jobs in a long past", FOLDER "/scale_jobs.csv", job_rows, job_standings, LENGTH(job_rows), 1, 0.75,
+         TURNS_LASTING},
 };
 
 static struct place *const places[] = {&place_one, &place_some, &place_many, &place_short, &place_long};

@@ -104,7 +104,7 @@ static bool turn_open(struct bench *b, struct section *s)
 		s->standings[i].absent |= b->only && !strstr(c->name, b->only);
 		if (s->standings[i].absent)
 			continue;
-		if (!any && !s->lasting && !stage_fresh(b))
+		if (!any && s->kind != TURNS_LASTING && !stage_fresh(b))
 			b->broken = true;
 		any = true;
 		if (!b->broken && c->way->open && !c->way->open(b, c))
@@ -128,7 +128,7 @@ static void turn_audit(struct bench *b, const struct section *s)
 
 static void turn_close(struct bench *b, const struct section *s)
 {
-	if (b->service.pid && !s->lasting)
+	if (b->service.pid && s->kind != TURNS_LASTING)
 		turn_audit(b, s);
 	service_stop(b);
 }
@@ -143,9 +143,11 @@ void section_run(struct bench *b, struct section *s)
 		if (!turn_open(b, s))
 			return;
 		for (size_t i = 0; i < s->count && !b->broken && time; i++) {
+			struct standing *next = &s->standings[s->kind == TURNS_PAIRED && turn % 2 == 0 ? i ^ 1 : i];
+
 			time = clock_us() + round_us < until_us;
-			if (time && !s->standings[i].absent)
-				round_run(b, &s->standings[i]);
+			if (time && !next->absent)
+				round_run(b, next);
 		}
 		if (!time)
 			say("bench: no time is left for the rest of turn %d", turn);
