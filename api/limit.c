@@ -95,7 +95,7 @@ static const struct reservation *hold_ended(const struct op *op)
 	case OP_SPLIT:
 		return op->becomes && op->other->state == HELD ? op->reservation : NULL;
 	case OP_RESERVE:
-		return op->other; /* the replaced one */
+		return op->other && op->other->state == HELD ? op->other : NULL; /* the replaced one */
 	default:
 		return NULL;
 	}

@@ -2,6 +2,7 @@
 #include "api/route.h"
 #include "api/calls/availability.h"
 #include "api/calls/events.h"
+#include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"
 #include "api/calls/stock.h"
 #include "api/calls/tasks.h"

@@ -187,7 +187,7 @@ struct op {
 	uint16_t            tries;         /* rounds that failed */
 	uint64_t            new_id;
 	struct reservation *found, *other; /* the rows that the look-ups of its id and of other_id gave; owned */
-	struct claim       *claim;         /* who has the order that it settles; NULL: no open task; owned */
+	struct claim       *claim;         /* who has the order to be settled or replaced; NULL: no open task; owned */
 	int64_t             other_before; /* `changed` of the other order at the look-up before; -1: it was not there */
 	int64_t             busy_since_ms; /* first time at which a row of it was seen locked from outside; 0: never */
 	int64_t             again_ms;      /* parked: when it is to be tried again */

@@ -176,9 +176,18 @@ SELECT task_id, worker, lease_until FROM job_task FORCE INDEX (PRIMARY)
  WHERE task_id IN ({list}) AND state = {open};
 
 -- name: reservation_replace
--- A hold gives way to the one that replaces it; reservation_note says which.
+-- A hold or a confirmed reservation gives way to the one that replaces it; reservation_note says which. The number of a
+-- task that had it stays.
 UPDATE reservation FORCE INDEX (PRIMARY) SET state = {released}, changed = @s, released_at = @t, noted = noted | {texts}
- WHERE {as_read} AND {is_kept};
+ WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
+
+-- name: reservation_take_turn (never_waits)
+-- What replaces a confirmed reservation was confirmed when that one was, and has its turn among the claims. Rows: (id
+-- of the new one, id of the replaced one).
+UPDATE (SELECT 0 AS new_id, 0 AS old_id UNION ALL VALUES {rows}) turn
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = turn.new_id
+  STRAIGHT_JOIN reservation o FORCE INDEX (PRIMARY) ON o.reservation_id = turn.old_id
+   SET r.confirmed_at = o.confirmed_at, r.due_at = LEAST(o.due_at, @t);
 
 -- name: reservation_lock
 -- Locks rows in the order of their ids, before several statements change them.

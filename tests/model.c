@@ -160,9 +160,9 @@ static bool made_again(const struct order *o, const struct ask *ask, struct verd
 	return true;
 }
 
-static bool refuse_replaced(const struct order *old, struct verdict *out)
+static bool refuse_replaced(const struct order *old, const struct ask *ask, struct verdict *out)
 {
-	if (!old || old->state == ORDER_HELD)
+	if (!old || old->state == ORDER_HELD || (old->state == ORDER_CONFIRMED && ask->confirm))
 		return false;
 	if (old->state == ORDER_NONE)
 		refuse(out, 422, "unknown_order");
@@ -247,7 +247,7 @@ static void reserve_do(struct model *m, const struct ask *ask, struct verdict *o
 	struct cells  there = {0}, held = {0};
 	bool          any = false;
 
-	if (made_again(o, ask, out) || refuse_replaced(old, out) || refuse_unknown(m, ask, out))
+	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || refuse_unknown(m, ask, out))
 		return;
 	there_are(m, old, &there);
 	lines_do(&there, ask, &held, out);

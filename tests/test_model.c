@@ -116,7 +116,9 @@ static void reserve_make(struct ask *a)
 		wish_make(a, chance(8) ? 20 : 200);
 	a->confirm = chance(5) == 0;
 	if (chance(5) == 0)
-		a->other = 1 + order_find(ORDER_HELD, ORDER_HELD);
+		a->other = 1 + order_find(ORDER_HELD, a->confirm || chance(5) == 0 ? ORDER_CONFIRMED : ORDER_HELD);
+	if (a->other && chance(3) == 0)
+		a->confirm = true;
 }
 
 /* The same id again, mostly with the same lines. */

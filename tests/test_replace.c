@@ -182,3 +182,156 @@ Test(replace, of_large_orders)
 	text_fini(&step);
 	flow_end();
 }
+
+/* ---- a paid order that changes */
+
+Test(replace, a_confirmed_order)
+{
+	flow("serve --lanes 1                          -> ",
+	     "receipt A +5 B +5 C +5                   -> 201",
+	     "reserve R1 A=5 B=2 ttl=60 confirm=true   -> 201 confirmed confirmed_at=~0",
+	     "tick    20",
+	     "mark",
+	     "reserve R2 A=4 replaces=R1               -> 409 confirmed field=replaces",
+	     "reserve R2 A=6 confirm=true replaces=R1  -> 409 short A requested=6 available=5",
+	     "reserve R2 A=5 B=2 NO=1 confirm=true replaces=R1 -> 422 unknown_sku",
+	     "unchanged",
+	     "reserve R2 A=4 C=2 confirm=true replaces=R1 ttl=60 -> 201 confirmed A=4 C=2 confirmed_at=~-20"
+	     " created_at=~0 attempts=0 !replaced_by",
+	     "get     R1                               -> released replaced_by=R2 A=5 B=2 confirmed_at=~-20 "
+	     "released_at=~0",
+	     "sku     A                                -> available=1 reserved=4",
+	     "sku     B                                -> available=5 reserved=0",
+	     "reserve R2 A=4 C=2 confirm=true replaces=R1 -> 200 confirmed replayed confirmed_at=~-20",
+	     "reserve R1 A=5 B=2                       -> 200 released replayed replaced_by=R2",
+	     "confirm R1                               -> 409 released",
+	     "reserve R3 A=5 confirm=true replaces=R2  -> 201 confirmed A=5 confirmed_at=~-20",
+	     "events  types=reservation.replaced,reservation.held,reservation.confirmed"
+	     " -> 200 items[5].type=reservation.replaced items[5].data.confirmed_at=~-20 items[5].data.cause=R3"
+	     " items[6].type=reservation.held items[7].type=reservation.confirmed items[7].data.confirmed_at=~-20",
+	     "work    settle",
+	     "reserve R4 A=1 confirm=true replaces=R3  -> 409 settled field=replaces",
+	     "sku     A                                -> available=0 on_hand=0");
+}
+
+Test(replace, a_confirmed_order_in_every_state)
+{
+	flow("receipt A +9                             -> 201",
+	     "reserve R1 A=1 confirm=true               -> 201",
+	     "claim   settle w1 lease=60                -> 201 task_id=1",
+	     "reserve N1 A=2 confirm=true replaces=R1   -> 409 claimed task_id=1 worker=w1 lease_until=~60 "
+	     "field=replaces",
+	     "batch   N1 A=2 confirm=true replaces=R1   -> 409 claimed task_id=1 field=replaces",
+	     "reserve N1 A=2 replaces=R1                -> 409 confirmed field=replaces",
+	     "fail    1 R1=bury:e                       -> buried=1",
+	     "reserve N1 A=2 confirm=true replaces=R1   -> 409 buried field=replaces",
+	     "kick    R1                                -> confirmed",
+	     "claim   settle w1 lease=60                -> 201 task_id=2",
+	     "give-back 2                               -> returned",
+	     "reserve N1 A=2 confirm=true replaces=R1   -> 201 confirmed",
+	     "claim   settle w2 lease=60                -> 201 task_id=3 orders=1 ~N1",
+	     "tick    61",
+	     "sql UPDATE job_task SET state = 4, ended_at = UTC_TIMESTAMP(3) WHERE task_id = 3 -> ",
+	     "reserve N2 A=3 confirm=true replaces=N1   -> 201 confirmed attempts=0",
+	     "complete 3                                -> 409 lease_lost",
+	     "release N2                                -> released",
+	     "reserve N3 A=3 confirm=true replaces=N2   -> 409 released field=replaces",
+	     "sku     A                                 -> available=9 reserved=0");
+}
+
+/* Claims take the oldest first: a replacement stands where the order stood. */
+Test(replace, keeps_its_turn)
+{
+	flow("receipt A +9                             -> 201",
+	     "reserve R1 A=1 confirm=true               -> 201",
+	     "reserve R2 A=1 confirm=true               -> 201",
+	     "reserve R3 A=1 confirm=true               -> 201",
+	     "reserve N1 A=2 confirm=true replaces=R1   -> 201",
+	     "reserve N3 A=1 confirm=true replaces=R3 ship_after=+60 -> 201 ship_after=~60",
+	     "claim   settle w1 limit=1                 -> 201 orders[0].order_id=N1 orders[0].attempts=1",
+	     "claim   settle w1 limit=5                 -> 201 orders=1 ~R2",
+	     "claim   settle w1                         -> 204");
+}
+
+/* What stays keeps its slot; a held order that is replaced takes the first place that has all of a line, as ever. */
+Test(replace, keeps_its_places)
+{
+	flow("serve --lanes 1                                   -> ",
+	     "receipt A@x +5 A@y +5 A@z +5                       -> 201",
+	     "reserve R1 A@y=3 A@z=1 confirm=true                -> 201",
+	     "reserve R2 A@x,y=3 confirm=true replaces=R1        -> 201 A@y=3 lines=1",
+	     "reserve R3 A@x+y+z=5 confirm=true replaces=R2      -> 201 A@y=3 A@x=2 lines=2",
+	     "reserve R4 A@z+y+x=4 confirm=true replaces=R3      -> 201 A@y=3 A@x=1 lines=2",
+	     "reserve R5 A@x,y=4 confirm=true replaces=R4        -> 201 A@x=4 lines=1",
+	     "reserve R6 A@x+y=11 confirm=true replaces=R5       -> 409 short lines[0].available=10",
+	     "reserve H1 A@y=3                                   -> 201",
+	     "reserve H2 A@x,y,z=1 replaces=H1                   -> 201 A@x=1",
+	     "sku     A                                          -> available=10 reserved=5");
+}
+
+Test(replace, a_confirmed_order_counts_no_held_units)
+{
+	flow("keys    shop order held=5 | lager admin          -> ",
+	     "serve   --lanes 1                                 -> ",
+	     "key     lager                                     -> ",
+	     "receipt A +50                                     -> 201",
+	     "key     shop                                      -> ",
+	     "reserve R1 A=5 confirm=true                       -> 201",
+	     "reserve R2 A=6 confirm=true replaces=R1           -> 429 rate_limited",
+	     "reserve R2 A=5 confirm=true replaces=R1           -> 201 confirmed",
+	     "reserve R3 A=5                                    -> 201 held",
+	     "reserve R4 A=1                                    -> 429 rate_limited",
+	     "reserve R5 A=5 confirm=true replaces=R2           -> 429 rate_limited",
+	     "key     lager                                     -> ");
+}
+
+/* A claim comes between the look and the write, of an order whose attempts a claim does not move. */
+Test(replace, sees_a_claim_that_came_between)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10                   -> 201",
+	           "reserve R1 A=1 confirm=true     -> 201");
+	trap_sql("UPDATE reservation SET attempts = 65535");
+	trap_lock("UPDATE reservation SET task_id = 7");
+	trap_lock("INSERT INTO job_task (task_id, kind, worker, state, lease_until, claimed, completed, failed,"
+	          " created_at) VALUES"
+	          " (7, 1, 'W', 1, UTC_TIMESTAMP(3) + INTERVAL 60 SECOND, 1, 0, 0, UTC_TIMESTAMP(3))");
+	race = flow_race("1", "reserve R2 A=2 confirm=true replaces=R1");
+	trap_waiter();
+	trap_unlock();
+	trap_raced(race, "1x 409 claimed field=replaces");
+	flow_steps("get R1   -> confirmed !replaced_by",
+	           "get R2   -> 404",
+	           "sku A    -> available=9 reserved=1");
+	flow_end();
+}
+
+/* A paid order is replaced to and fro through two services while others fight for the last units: it has its unit at
+ * every moment, and the others never get it. */
+Test(replace, a_paid_order_never_loses_its_units)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_steps("serve --lanes 2",
+	           "second --lanes 2 --slot 2",
+	           "receipt A +4                -> 201",
+	           "@2 receipt A +4             -> 201",
+	           "receipt B +8                -> 201",
+	           "reserve P0 A=6 confirm=true -> 201");
+	race = flow_race("16*400", "reserve F# A=1 ttl=1 || release F# || reserve G# B=1 ttl=1 || release G#");
+	for (int i = 0; i < 300; i++) {
+		const char *through = i % 3 ? "@2 " : "";
+
+		flow_step("%sreserve P%d A=6%s confirm=true replaces=P%d mode=best_effort -> 201 confirmed A=6",
+		          through, i + 1, i % 2 ? " B=9" : "", i);
+		flow_step("get P%d -> confirmed A=6", i + 1);
+	}
+	trap_raced(race, "*x 201 | *x 200 | *x 409 | *x 404");
+	flow_steps("run reap    -> 0",
+	           "run audit   -> 0");
+	flow_end();
+}

@@ -27,7 +27,7 @@ Test(settle, every_state)
 	flow("receipt A +10                  -> 201",
 	     "settle  R0                      -> 404 unknown_order",
 	     "reserve H A=1 ttl=60            -> 201 held",
-	     "settle  H                       -> 409 held",
+	     "settle  H                       -> 409 held '~confirm it first'",
 	     "settle  H force=true            -> 409 held",
 	     "reserve R A=1                   -> 201 held",
 	     "release R                       -> released",

@@ -16,6 +16,5 @@ void post_kick(struct request *r);
 void post_settle(struct request *r);
 void post_settlements(struct request *r);
 void get_reservation(struct request *r);
-void get_reservations(struct request *r);
 
 #endif

@@ -76,7 +76,7 @@ bool op_is_over_held(const struct op *op)
 	if (!op->reserve.limited)
 		return false;
 	units = op_units(op);
-	if (op->other && op->other->key_id == op->key_id)
+	if (op->other && op->other->state != CONFIRMED && op->other->key_id == op->key_id)
 		units -= lines_units(op->other->lines, op->other->lines_count);
 	return units > op->reserve.room;
 }
@@ -91,6 +91,8 @@ static enum outcome replaced_decide(const struct op *op)
 	if (!op->other)
 		return NO_OTHER;
 	state = reservation_reads(op->other);
+	if (state == CONFIRMED && op->becomes == CONFIRMED)
+		return op->claim ? IS_CLAIMED : OUTCOME_OK;
 	return state == HELD ? OUTCOME_OK : state_outcome(state);
 }
 
@@ -105,6 +107,12 @@ static void line_decide(struct batch *b, struct op *op, struct line *line)
 	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
 }
 
+/* True: what the order has is to stay where it is, because it takes the place of a confirmed one. */
+static bool op_stays(const struct op *op)
+{
+	return op->other && op->other->state == CONFIRMED;
+}
+
 /* Units at place number `k` of a choice that the lines before it have not taken. */
 static int64_t place_left(const struct op *op, const struct choice *choice, size_t k)
 {
@@ -113,16 +121,24 @@ static int64_t place_left(const struct op *op, const struct choice *choice, size
 	return line->available > line->granted ? line->available - line->granted : 0;
 }
 
-static void place_take(struct op *op, struct choice *choice, size_t k)
+/* Of these the units of the replaced order. */
+static int64_t place_kept(const struct op *op, const struct choice *choice, size_t k)
 {
-	int64_t left = place_left(op, choice, k), want = choice->qty - choice->granted,
-		part = want < left ? want : left;
+	const struct line *line = &op->lines[choice->line[k]];
+
+	return line->reserved > line->granted ? line->reserved - line->granted : 0;
+}
+
+static void place_take(struct op *op, struct choice *choice, size_t k, int64_t left)
+{
+	int64_t want = choice->qty - choice->granted, part = want < left ? want : left;
 
 	op->lines[choice->line[k]].granted += part;
 	choice->granted += part;
 }
 
-/* All units at the first place that has them, otherwise what there is at the place that has most. */
+/* All units at the first place that has them, otherwise what there is at the place that has most. What is to stay stays
+ * where the replaced order has it all. */
 static void choice_decide_whole(struct op *op, struct choice *choice)
 {
 	size_t most = 0;
@@ -130,19 +146,31 @@ static void choice_decide_whole(struct op *op, struct choice *choice)
 	for (size_t k = 0; k < choice->places && place_left(op, choice, most) < choice->qty; k++)
 		if (place_left(op, choice, k) > place_left(op, choice, most))
 			most = k;
+	for (size_t k = choice->places; op_stays(op) && k-- > 0;)
+		if (place_kept(op, choice, k) >= choice->qty)
+			most = k;
 	choice->available = place_left(op, choice, most);
-	place_take(op, choice, most);
+	place_take(op, choice, most, choice->available);
+}
+
+/* Piece by piece, what is to stay first. */
+static void choice_decide_parts(struct op *op, struct choice *choice)
+{
+	for (size_t k = 0; k < choice->places; k++)
+		choice->available += place_left(op, choice, k);
+	for (size_t k = 0; op_stays(op) && k < choice->places; k++)
+		place_take(op, choice, k, place_kept(op, choice, k));
+	for (size_t k = 0; k < choice->places; k++)
+		place_take(op, choice, k, place_left(op, choice, k));
 }
 
 static void choice_decide(struct op *op, struct choice *choice)
 {
 	choice->available = choice->granted = 0;
-	if (!choice->may_split)
+	if (choice->may_split)
+		choice_decide_parts(op, choice);
+	else
 		choice_decide_whole(op, choice);
-	for (size_t k = 0; choice->may_split && k < choice->places; k++) {
-		choice->available += place_left(op, choice, k);
-		place_take(op, choice, k);
-	}
 	choice->fault = choice->granted < choice->qty;
 }
 

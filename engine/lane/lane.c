@@ -63,7 +63,7 @@ static enum db_result batch_look_up(struct lane *l)
 	result = reservations_look_up(l);
 	if (result == DB_OK && l->batch.has[OP_RESERVE])
 		result = notes_look_up(l);
-	if (result == DB_OK && (l->batch.has[OP_SETTLE] || l->batch.has[OP_SPLIT]))
+	if (result == DB_OK && (l->batch.has[OP_SETTLE] || l->batch.takes_over))
 		result = claims_look_up(l);
 	return result == DB_OK && l->batch.has[OP_MOVE] ? movements_look_up(l) : result;
 }

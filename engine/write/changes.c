@@ -31,7 +31,7 @@ static void reserve_tell(struct text *to, const struct op *op)
 	if (op->becomes != CONFIRMED)
 		return;
 	r.state = CONFIRMED;
-	r.confirmed_at = 0;
+	r.confirmed_at = op_confirmed_at(op, 0);
 	event_reservation(to, &(struct event_head){.type = EVENT_CONFIRMED, .by = op->key_id}, &r, op->lines,
 	                  op->lines_count, true);
 }

@@ -244,15 +244,19 @@ static bool replaces(const struct op *op)
 	return op->writes && op->kind == OP_RESERVE && op->other;
 }
 
-static void replaced_write(struct lane *l)
+/* Writes the replaced orders: confirmed ones that no task had when they were read (claimed false), or the others. */
+static void replaced_write(struct lane *l, bool claimed)
 {
 	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++)
-		if (replaces(l->batch.ops[i]))
-			reservations_as_read(&l->rows, &l->batch.ops[i]->other, 1);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (replaces(op) && (op->other->state != CONFIRMED || reservations_claimed(&op->other, 1)) == claimed)
+			reservations_as_read(&l->rows, &op->other, 1);
+	}
 	if (l->rows.count == 0)
 		return;
-	txn_run(&l->txn, RESERVATION_REPLACE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, RESERVATION_REPLACE, &(struct fill){.rows = &l->rows, .claimed = claimed});
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
@@ -260,7 +264,8 @@ void reservations_change(struct lane *l)
 {
 	if (l->batch.takes_over) {
 		rows_lock(l);
-		replaced_write(l);
+		replaced_write(l, false);
+		replaced_write(l, true);
 	}
 	for (size_t i = 0; i < LENGTH(changes); i++)
 		if (l->batch.has[changes[i].kind])
@@ -312,6 +317,21 @@ static void key_holds_insert(struct lane *l)
 		txn_run(&l->txn, KEY_HOLD_ADD, &(struct fill){.rows = &l->rows});
 }
 
+/* Orders that replace confirmed ones stand in their places. */
+static void turns_take(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (replaces(op) && op->other->state == CONFIRMED)
+			values_row(&l->rows, V_INT(op->new_id), V_INT(op->other->reservation_id));
+	}
+	if (l->rows.count == 0)
+		return;
+	txn_run(&l->txn, RESERVATION_TAKE_TURN, &(struct fill){.rows = &l->rows});
+}
+
 void reservations_insert(struct lane *l)
 {
 	if (!txn_goes_on(&l->txn))
@@ -329,6 +349,8 @@ void reservations_insert(struct lane *l)
 	if (l->rows.count == 0)
 		return;
 	txn_run(&l->txn, RESERVATION_ADD, &(struct fill){.rows = &l->rows});
+	if (l->batch.takes_over)
+		turns_take(l);
 	lines_insert(l);
 	key_holds_insert(l);
 }
@@ -348,6 +370,11 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 
+int64_t op_confirmed_at(const struct op *op, int64_t now)
+{
+	return op->other && op->other->state == CONFIRMED ? op->other->confirmed_at : now;
+}
+
 static struct reservation *reservation_made(const struct op *op, int64_t now)
 {
 	struct reservation *r = mem_alloc(sizeof(*r) + op->lines_count * sizeof(struct line));
@@ -355,7 +382,7 @@ static struct reservation *reservation_made(const struct op *op, int64_t now)
 	reservation_held(r, op, now);
 	if (op->becomes == CONFIRMED) {
 		r->state = CONFIRMED;
-		r->confirmed_at = now;
+		r->confirmed_at = op_confirmed_at(op, now);
 	}
 	r->reference = mem_copy(op->reserve.reference);
 	r->customer = mem_copy(op->reserve.customer);

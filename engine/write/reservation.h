@@ -10,6 +10,8 @@ void           reservations_change(struct lane *l); /* writes changes of state *
 void reservations_insert(struct lane *l);
 /* The new reservation of an operation as it is held at `now`: without its lines and texts. */
 void reservation_held(struct reservation *r, const struct op *op, int64_t now);
+/* When the new order, which is confirmed, was confirmed: what replaces a confirmed order keeps its time. */
+int64_t op_confirmed_at(const struct op *op, int64_t now);
 /* What a change of state at `now` makes of the reservation. */
 void reservation_changed(struct reservation *r, const struct op *op, int64_t now);
 void reservation_answer(struct op *op, int64_t now); /* fills op->reservation, as after the commit at `now` */

@@ -12,10 +12,10 @@
 
 /* ---- who has it */
 
-/* The order that the operation settles and that some task has, or had; NULL: there is none. */
+/* The order that the operation settles or replaces and that some task has, or had; NULL: there is none. */
 static const struct reservation *claimed_order(const struct op *op)
 {
-	struct reservation *r = op->becomes == SETTLED ? op_changes(op) : NULL;
+	struct reservation *r = op->becomes == SETTLED || op->kind == OP_RESERVE ? op_changes(op) : NULL;
 
 	return r && r->state == CONFIRMED && reservations_claimed(&r, 1) ? r : NULL;
 }

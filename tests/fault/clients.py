@@ -235,8 +235,8 @@ class Client(threading.Thread):
         if chance < 0.1:
             if self.load.repeats:
                 self.call('reserve', id_, sent, may_expire)
-        elif chance < 0.25 and not confirmed:
-            self.replace(id_, lines, may_expire)
+        elif chance < 0.25:
+            self.replace(id_, lines, may_expire, confirmed)
         elif chance < 0.5:
             self.split(id_, lines, may_expire, confirmed)
         else:
@@ -255,8 +255,9 @@ class Client(threading.Thread):
             elif chance < 0.4:
                 self.call('settle', id_, {'force': True} if chance < 0.2 else {})
 
-    def replace(self, id_, lines, may_expire):
-        """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again."""
+    def replace(self, id_, lines, may_expire, confirmed):
+        """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again. A confirmed
+        order may be settled meanwhile."""
         old, links = id_, self.dice.randint(1, 2)
         for link in range(links):
             stay = {(line['sku'], line['location']): self.dice.randint(1, 4)
@@ -265,7 +266,7 @@ class Client(threading.Thread):
             lines = [{'sku': sku, 'location': at, 'qty': qty} for (sku, at), qty in stay.items()]
             new = f'{id_}-r{link}'
             sent = {'order_id': new, 'lines': lines, 'ttl_s': LONG_TTL_S, 'replaces': old}
-            confirmed = link == links - 1 and self.dice.random() < 0.2
+            confirmed = confirmed or self.dice.random() < 0.2
             if confirmed:
                 sent['confirm'] = True
             status = self.call('reserve', new, sent, other=old)

@@ -1,0 +1,95 @@
+/* reservation_list.c - see reservation_list.h. */
+#include "api/calls/reservation_list.h"
+#include "api/calls/page.h"
+#include "api/request.h"
+#include "engine/rows_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void items_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < op->query->items; i++) {
+		json_open_object(w, NULL);
+		reservation_json(w, op->query->reservations[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	page_write(w, op->query->page.cursor);
+}
+
+static void reservations_answer_request(struct request *r)
+{
+	reply_op(r, items_write);
+}
+
+static bool query_state(struct request *r, enum reservation_state *state)
+{
+	const char *asked = query_text(r, "state");
+	struct text rule = {0};
+
+	*state = 0;
+	if (!asked)
+		return true;
+	for (enum reservation_state s = HELD; s < STATES; s++)
+		if (strcmp(asked, reservation_state_name(s)) == 0) {
+			*state = s;
+			return true;
+		}
+	for (enum reservation_state s = HELD; s < STATES; s++)
+		text_format(&rule, "%s%s", s > HELD ? ", " : "must be one of: ", reservation_state_name(s));
+	reply_invalid(r, "state", rule.data);
+	text_fini(&rule);
+	return false;
+}
+
+/* *code NULL: absent. */
+static bool query_code(struct request *r, const char *name, size_t max, const char **code)
+{
+	char rule[100];
+
+	*code = query_text(r, name);
+	if (!*code || code_valid(*code, strlen(*code), max))
+		return true;
+	snprintf(rule, sizeof(rule), CODE_RULE, max);
+	reply_invalid(r, name, rule);
+	return false;
+}
+
+/* Reads whose holders the list is to show; the sku becomes the op's line. */
+static bool query_holding(struct request *r, struct op *op)
+{
+	const char            *sku, *location;
+	enum reservation_state state = op->query->page.state;
+
+	if (!query_code(r, "sku", SKU_MAX, &sku) || !query_code(r, "location", LOCATION_MAX, &location))
+		return false;
+	if (!sku && location) {
+		reply_invalid(r, "location", "is asked for with a sku only");
+		return false;
+	}
+	if (sku && state && !reservation_is_live(state)) {
+		reply_invalid(r, "state", "must be one of: held, confirmed, buried, where a sku is asked for");
+		return false;
+	}
+	if (sku && location)
+		op_line(op, sku, strlen(sku), location, strlen(location), 0);
+	else if (sku)
+		op_line(op, sku, strlen(sku), NULL, 0, 0)->location_code = NULL;
+	return true;
+}
+
+void get_reservations(struct request *r)
+{
+	struct op *op = page_op(r, OP_LIST_RESERVATIONS);
+
+	if (!op)
+		return;
+	if (query_state(r, &op->query->page.state) && query_holding(r, op))
+		request_start(r, op, reservations_answer_request);
+	else
+		op_free(op);
+}

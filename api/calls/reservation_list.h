@@ -1,0 +1,9 @@
+/* reservation_list.h - GET /v1/reservations: lists of reservations. */
+#ifndef RESERVATION_LIST_H
+#define RESERVATION_LIST_H
+
+struct request;
+
+void get_reservations(struct request *r);
+
+#endif
