@@ -232,7 +232,7 @@ INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, ex
 
 -- name: split_add (never_waits)
 -- Rows: (first_id, part_id, sku, location, units before, units).
-INSERT INTO reservation_split (first_id, part_id, sku_id, location_id, units_before, qty) VALUES {rows};
+INSERT INTO reservation_part (first_id, part_id, sku_id, location_id, units_before, qty) VALUES {rows};
 
 -- name: reservation_extend
 -- A hold lives {ttl_s} from now; due_at moves along.

@@ -298,7 +298,7 @@ DELETE h FROM key_hold h FORCE INDEX (PRIMARY) WHERE h.reservation_id IN ({list}
 
 -- name: purge_splits
 -- What left a reservation is known as long as the reservation itself.
-DELETE s FROM reservation_split s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
+DELETE s FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});
 
 -- name: purge_tasks_page
 -- A walk like purge_page: {limit} tasks behind {after_id}, and which of them ended more than {keep_days} ago and are

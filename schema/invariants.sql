@@ -185,7 +185,7 @@ SELECT r.order_id,
 -- A reservation that was split has, of each sku at each location, what it had before less all that left it.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
-  FROM reservation_split s FORCE INDEX (PRIMARY)
+  FROM reservation_part s FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.first_id
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
@@ -198,12 +198,12 @@ HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
 -- name: part_has_its_units (by_reservation)
 -- A part has, of each sku at each location, what came with the split less what left it by further ones.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
-  FROM reservation_split s FORCE INDEX (PRIMARY)
+  FROM reservation_part s FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.part_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
- WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_split f FORCE INDEX (PRIMARY)
+ WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
                                        WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id
                                          AND f.location_id = s.location_id)
        AND s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku});

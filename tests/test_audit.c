@@ -187,11 +187,11 @@ static const struct damage {
          " END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0; DELETE FROM reservation_note; END"},
 	{"split_conserves", "order_id=HELD sku=A location=main units_before=3 parted=1 last=2 qty=1", true,
-         "INSERT INTO reservation_split SELECT reservation_id, 1, 1, 1, 3, 1 FROM reservation WHERE order_id = 'HELD'",
-         "DELETE FROM reservation_split"},
+         "INSERT INTO reservation_part SELECT reservation_id, 1, 1, 1, 3, 1 FROM reservation WHERE order_id = 'HELD'",
+         "DELETE FROM reservation_part"},
 	{"part_has_its_units", "order_id=HELD sku=A location=main came=3 qty=1", true,
-         "INSERT INTO reservation_split SELECT 1, reservation_id, 1, 1, 5, 3 FROM reservation WHERE order_id = 'HELD'",
-         "DELETE FROM reservation_split"},
+         "INSERT INTO reservation_part SELECT 1, reservation_id, 1, 1, 5, 3 FROM reservation WHERE order_id = 'HELD'",
+         "DELETE FROM reservation_part"},
 	{"settled_is_moved", "task_id=1 completed=1 settled=1 units=1 moved=2", false, /* twice, to the same sums */
          "BEGIN NOT ATOMIC UPDATE movement_line JOIN movement USING (movement_no) SET qty = -2 WHERE kind = 5;"
          "  UPDATE movement_line SET qty = 11 WHERE sku_id = 1 AND qty = 10; END",

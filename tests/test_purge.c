@@ -86,7 +86,7 @@ Test(purge, what_stands_beside_them)
 	     "release C1                    -> released",
 	     "run purge --keep 0            -> 0 '~1 reservations'",
 	     "sql SELECT COUNT(*) FROM key_hold -> 0",
-	     "sql SELECT COUNT(*) FROM reservation_split -> 0",
+	     "sql SELECT COUNT(*) FROM reservation_part -> 0",
 	     "sql SELECT COUNT(*) FROM reservation_note -> 0",
 	     "sql SELECT COUNT(*) FROM reservation_short -> 1",
 	     "reserve R1 A=2                -> 201 held !reference !replaced_by",

@@ -190,7 +190,7 @@ Test(split, twins)
 	trap_raced(first, met);
 	trap_raced(second, met);
 	flow_steps("sql SELECT COUNT(*) FROM reservation WHERE order_id LIKE 'P%' -> 256",
-	           "sql SELECT COUNT(DISTINCT part_id), SUM(qty) FROM reservation_split -> 256,512",
+	           "sql SELECT COUNT(DISTINCT part_id), SUM(qty) FROM reservation_part -> 256,512",
 	           "sku A -> available=8528 reserved=1472",
 	           "sku B -> reserved=640");
 	flow_end();

@@ -193,7 +193,7 @@ QUERIES = (
     f'SELECT m.movement_id, m.reference, {LINE}, -SUM(l.qty) FROM movement m JOIN movement_line l USING (movement_no) {NAMES}'
     f' WHERE m.kind = 5 GROUP BY m.movement_no, {LINE}',
     f'SELECT {LINE}, SUM(s.available), SUM(s.reserved) FROM stock_slot s {NAMES} GROUP BY {LINE}',
-    f'SELECT f.order_id, p.order_id, {LINE}, s.qty FROM reservation_split s {NAMES}'
+    f'SELECT f.order_id, p.order_id, {LINE}, s.qty FROM reservation_part s {NAMES}'
     ' JOIN reservation f ON f.reservation_id = s.first_id JOIN reservation p ON p.reservation_id = s.part_id',
     'SELECT r.order_id, e.replaced_by FROM reservation_note e JOIN reservation r USING (reservation_id)'
     ' WHERE e.replaced_by IS NOT NULL')

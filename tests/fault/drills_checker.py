@@ -18,10 +18,10 @@ WRONGS = {
                            ' INSERT INTO movement_line SELECT 1, sku_id, location_id, 9, qty FROM movement_line'
                            ' JOIN movement USING (movement_no) WHERE kind = 5 LIMIT 1',
     'a lost movement': 'DELETE FROM movement WHERE kind = 1 AND movement_no > 1 LIMIT 1',
-    'a lost split': 'DELETE FROM reservation_split LIMIT 1',
-    'a split that took too few': 'UPDATE reservation_split SET qty = qty - 1 LIMIT 1',
+    'a lost split': 'DELETE FROM reservation_part LIMIT 1',
+    'a split that took too few': 'UPDATE reservation_part SET qty = qty - 1 LIMIT 1',
     'a part that came back': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id ='
-                             ' (SELECT MIN(first_id) FROM reservation_split) LIMIT 1',
+                             ' (SELECT MIN(first_id) FROM reservation_part) LIMIT 1',
     'a lost replacement': 'UPDATE reservation_note SET replaced_by = NULL WHERE replaced_by IS NOT NULL LIMIT 1',
     'a replaced order that holds': 'UPDATE reservation SET state = 1, released_at = NULL WHERE reservation_id = (SELECT'
                                    ' MIN(reservation_id) FROM reservation_note WHERE replaced_by IS NOT NULL)',
