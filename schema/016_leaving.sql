@@ -1,9 +1,9 @@
 -- Orders that leave: units per customer, returns that name their order, orders that are not to be shipped before a
 -- time, skus that are made with nothing in stock.
 
--- Every transaction of an older program that changes orders or stock names one of these tables: of a service, a reaper,
--- `kick` and `import` writer, of a worker claimed_task, of `purge` reservation_split. None of them commits anything from
--- this statement on.
+-- Every transaction of an older program that changes orders or stock names one of these tables: of a service, a
+-- reaper, `kick` and `import` writer, of a worker claimed_task, of `purge` reservation_split. None of them commits
+-- anything from this statement on.
 RENAME TABLE IF EXISTS writer TO log_writer, claimed_task TO job_task, reservation_split TO reservation_part;
 
 -- ship_after: no claim takes the confirmed order before this time; NULL: at once.
