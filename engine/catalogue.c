@@ -21,7 +21,8 @@ struct sku {
 	int64_t  read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
 	uint32_t totals;  /* number of locations */
 	uint32_t hash;
-	char     code[];
+	_Atomic uint32_t per_customer; /* written under the lock; 0: no limit */
+	char             code[];
 };
 #define NEVER INT64_MIN
 
@@ -44,6 +45,9 @@ struct catalogue {
 	struct numbered   skus;
 	struct locations  locations;
 	uint32_t          newest_sku; /* the largest number; 0: none */
+	int64_t           limits_number; /* of the last change of a limit that is known; 0: none */
+	_Atomic int64_t   limits_ms;     /* clock_ms by which all changes of limits are known */
+	_Atomic size_t    limits_count;  /* skus with a limit */
 	_Atomic unsigned  past;
 	struct block     *blocks; /* blocks of all entries, forgotten ones too */
 };
@@ -58,6 +62,11 @@ const char *sku_code(const struct sku *s)
 	return s->code;
 }
 
+int64_t sku_per_customer(const struct sku *s)
+{
+	return atomic_load_explicit(&s->per_customer, memory_order_relaxed);
+}
+
 struct catalogue *catalogue_new(void)
 {
 	struct catalogue *c = mem_alloc(sizeof(*c));
@@ -65,6 +74,7 @@ struct catalogue *catalogue_new(void)
 	c->buckets_count = 1024;
 	c->buckets = mem_alloc(c->buckets_count * sizeof(*c->buckets));
 	c->past = 1;
+	c->limits_ms = NEVER;
 	pthread_rwlock_init(&c->lock, NULL);
 	return c;
 }
@@ -237,9 +247,20 @@ const struct location *catalogue_location_by_id(struct catalogue *c, uint32_t id
 
 /* ---- entering; the lock is held */
 
+static void limits_forget(struct catalogue *c)
+{
+	for (size_t i = 0; atomic_load(&c->limits_count) > 0 && i < c->skus.size; i++)
+		if (c->skus.list[i])
+			atomic_store(&((struct sku *)c->skus.list[i])->per_customer, 0);
+	c->limits_number = 0;
+	atomic_store(&c->limits_count, 0);
+	atomic_store(&c->limits_ms, NEVER);
+}
+
 static void forget(struct catalogue *c)
 {
 	totals_drop(c);
+	limits_forget(c);
 	memset(c->buckets, 0, c->buckets_count * sizeof(*c->buckets));
 	numbered_clear(&c->skus);
 	locations_forget(&c->locations);
@@ -306,6 +327,57 @@ int64_t catalogue_locations_version(struct catalogue *c)
 	version = c->locations.version;
 	pthread_rwlock_unlock(&c->lock);
 	return version;
+}
+
+static void limit_set(struct catalogue *c, const struct sku_limit *limit)
+{
+	uint32_t before = atomic_exchange(&limit->sku->per_customer, (uint32_t)limit->per_customer);
+
+	if (!before && limit->per_customer)
+		atomic_fetch_add(&c->limits_count, 1);
+	if (before && !limit->per_customer)
+		atomic_fetch_sub(&c->limits_count, 1);
+}
+
+void catalogue_limits_enter(struct catalogue *c, unsigned past, int64_t to, int64_t read_ms,
+                            const struct sku_limit *list, size_t count)
+{
+	pthread_rwlock_wrlock(&c->lock);
+	if (past == atomic_load(&c->past) && to >= c->limits_number) {
+		for (size_t i = 0; to > c->limits_number && i < count; i++)
+			limit_set(c, &list[i]);
+		c->limits_number = to;
+		if (read_ms > atomic_load(&c->limits_ms))
+			atomic_store(&c->limits_ms, read_ms);
+	}
+	pthread_rwlock_unlock(&c->lock);
+}
+
+void catalogue_limits_forget(struct catalogue *c)
+{
+	pthread_rwlock_wrlock(&c->lock);
+	limits_forget(c);
+	pthread_rwlock_unlock(&c->lock);
+}
+
+int64_t catalogue_limits_number(struct catalogue *c)
+{
+	int64_t number;
+
+	pthread_rwlock_rdlock(&c->lock);
+	number = c->limits_number;
+	pthread_rwlock_unlock(&c->lock);
+	return number;
+}
+
+bool catalogue_limits_known(struct catalogue *c, int64_t since_ms)
+{
+	return atomic_load_explicit(&c->limits_ms, memory_order_relaxed) >= since_ms;
+}
+
+bool catalogue_limits_any(struct catalogue *c)
+{
+	return atomic_load_explicit(&c->limits_count, memory_order_relaxed) > 0;
 }
 
 void catalogue_forget(struct catalogue *c)

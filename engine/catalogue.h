@@ -19,9 +19,11 @@ struct total {
 	int64_t                available, reserved;
 };
 
-struct sku; /* 48 bytes and its code; 8 to 24 more in the tables */
+struct sku; /* 52 bytes and its code; 8 to 24 more in the tables */
 uint32_t    sku_id(const struct sku *s);
 const char *sku_code(const struct sku *s); /* NUL-terminated */
+/* The most units that one customer may have, as it was read last; 0: no limit. Any thread. */
+int64_t sku_per_customer(const struct sku *s);
 
 struct catalogue;
 struct catalogue *catalogue_new(void);
@@ -38,6 +40,24 @@ size_t      catalogue_skus(struct catalogue *c);
 /* Enters the locations that were read behind this version of them, which is not 0. */
 void    catalogue_locations_enter(struct catalogue *c, int64_t version, const struct location *list, size_t count);
 int64_t catalogue_locations_version(struct catalogue *c); /* 0: they were not read yet */
+
+/* Limits of skus, as far as their changes are numbered (limits.sql). */
+struct sku_limit {
+	struct sku *sku;
+	int64_t     per_customer; /* 0: none */
+};
+/* Enters the limits that were read behind the known number, all up to `to`. Where somebody else has entered more
+ * meanwhile, or the catalogue forgot since `past`, none is entered. `read_ms`: clock_ms when the statement was sent
+ * that found no change behind `to`; LIMITS_MORE: there may be some. */
+#define LIMITS_MORE INT64_MIN
+void    catalogue_limits_enter(struct catalogue *c, unsigned past, int64_t to, int64_t read_ms,
+                               const struct sku_limit *list, size_t count);
+void    catalogue_limits_forget(struct catalogue *c);
+int64_t catalogue_limits_number(struct catalogue *c); /* of the last change that is known; 0: none is */
+/* Whether all changes are known that were committed by `since_ms` (clock_ms). */
+bool catalogue_limits_known(struct catalogue *c, int64_t since_ms);
+/* False: no known sku has a limit. */
+bool catalogue_limits_any(struct catalogue *c);
 
 /* Forgets everything. The catalogue also does so when a number or a code is entered that it knows otherwise. */
 void     catalogue_forget(struct catalogue *c);

@@ -57,6 +57,11 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	struct movement   *movement;           /* the answer: as it is now; owned */
 };
 
+struct has {                  /* OP_GET_CUSTOMER: the answer */
+	int64_t per_customer; /* the sku's limit; 0: none */
+	int64_t units;
+};
+
 struct change {             /* OP_CONFIRM, OP_RELEASE, OP_EXTEND, OP_KICK, OP_SETTLE, OP_SPLIT */
 	bool    reacquire;  /* a confirmation that may acquire an expired reservation anew */
 	bool    force;      /* settled also where an open task has the order */
@@ -145,7 +150,7 @@ struct op {
 	unsigned     magic;
 	enum op_kind kind;
 	/* ---- the question and the answer */
-	char                   id[ID_MAX + 1]; /* order_id or movement_id */
+	char                   id[ID_MAX + 1]; /* order_id, movement_id or, of OP_GET_CUSTOMER, a customer */
 	uint8_t                lines_hash[16]; /* op_seal makes it */
 	uint32_t               key_id;         /* the key that asks; 0: none */
 	enum outcome           outcome;
@@ -156,6 +161,7 @@ struct op {
 		struct reserve reserve;
 		struct move    move;
 		struct change  change;
+		struct has     has;
 		struct job     job;
 		struct query  *query;  /* in the op's allocation */
 		struct census *census; /* in the op's allocation */

@@ -18,6 +18,15 @@ ALTER TABLE movement ADD COLUMN IF NOT EXISTS order_id VARBINARY(64) NULL, ALGOR
 -- per_customer: the most units that one customer may have; NULL: no limit.
 ALTER TABLE sku ADD COLUMN IF NOT EXISTS per_customer BIGINT NULL, ALGORITHM=INSTANT;
 
+-- The skus whose limit was set, changed or removed, each with the number of its last change. Numbers grow, so whoever
+-- knows all limits up to one asks for those behind it.
+CREATE TABLE IF NOT EXISTS sku_limit (
+  number BIGINT NOT NULL,
+  sku_id INT UNSIGNED NOT NULL,
+  PRIMARY KEY (number),
+  UNIQUE KEY sku (sku_id)
+) ENGINE=InnoDB;
+
 -- The units of a sku that a customer has: in orders that are held, confirmed, buried or settled, less what came back.
 -- Orders that named a customer write it whether the sku has a limit or not, so that a limit counts from the moment in
 -- which it is set.

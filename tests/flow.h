@@ -17,7 +17,8 @@
  *   split FIRST ID LINE .. [then=confirm|release]
  *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
- *   sku SKU [max_age=MS]      availability SKU ..
+ *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
+ *   limit SKU [N|none]        the most units of it that one customer may have
  *   movement ID               list|skus|movements SKU [state=S] [sku=SKU] [location=L] [limit=N] [next]
  *                                                      `next`: with the cursor of the last list
  *   events [after=..] [types=..] [limit=N] [wait_s=S] [next]     items are called by their types

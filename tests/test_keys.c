@@ -86,7 +86,7 @@ static void ask(const char *bearer, const char *method, const char *path, struct
 	c.bearer = bearer;
 	snprintf(call.method, sizeof(call.method), "%s", method);
 	text_add(&call.path, path);
-	if (strcmp(method, "POST") == 0)
+	if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0)
 		text_add(&call.body, "[]"); /* no call reads this: whoever is let in is told 400 */
 	client_call(&c, &call, out);
 	if (!expect_form(&call, out, &why))

@@ -1,11 +1,9 @@
-/* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored,
- * and which rows it locks. The statements are taken from the program; the tables are small, because that is where plans
- * go wrong. */
+/* test_plan.c - how the database runs our statements: by which key, without a scan, without a sort of what is stored.
+ * The statements are taken from the program. */
 #include "engine/base/memory.h"
 #include "engine/db/statement.h"
-#include "schema/migrate.h"
-#include "tests/scratch.h"
 #include "tests/server.h"
+#include "tests/tables.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,72 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DAY_2020 INT64_C(1577836800000)
-
 static struct scratch s;
 
-static void run(struct db *db, const char *sql)
-{
-	cr_assert_eq(db_text(db, sql, NULL, NULL), DB_OK, "%s: %s", sql, db_error(db));
-}
-
-/* Three skus of four slots, and a few reservations in every state. */
-static void fill_tables(void)
-{
-	char why[300];
-
-	scratch_open(&s);
-	cr_assert(schema_migrate(s.db, why, sizeof(why)), "%s", why);
-	run(s.db, "INSERT INTO sku (sku_id, code, created_at) VALUES (1,'A',UTC_TIMESTAMP()),(2,'B',UTC_TIMESTAMP()),"
-	          "(3,'C',UTC_TIMESTAMP())");
-	run(s.db, "INSERT INTO location (location_id, code) VALUES (1,'main'),(2,'paris')");
-	run(s.db, "INSERT INTO stock_slot SELECT k.sku_id, 1, x.seq, 10, 5 FROM sku k, seq_0_to_3 x");
-	run(s.db, "INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, task_id,"
-	          " attempts, created_at) SELECT seq, CONCAT('R', seq), '', 1 + seq MOD 6,"
-	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND,"
-	          " UTC_TIMESTAMP(3) + INTERVAL CAST(seq AS SIGNED) - 100 SECOND, IF(seq MOD 5 = 0, seq, NULL), 0, "
-	          "UTC_TIMESTAMP(3) FROM seq_1_to_200");
-	run(s.db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
-	run(s.db,
-	    "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL FROM "
-	    "seq_1_to_50");
-	run(s.db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
-	run(s.db,
-	    "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, place,"
-	    " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
-	    " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
-	    " FROM seq_1_to_200");
-	run(s.db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
-	run(s.db, "INSERT INTO level SELECT k.sku_id, 1, 3, NULL, 5 FROM sku k");
-	run(s.db, "UPDATE level_watch SET task_id = 7, fence = 1");
-	run(s.db, "INSERT INTO log_writer (writer_id, slot, epoch, batch_no, batch_at, started_at) VALUES"
-	          " (7,0,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)),(8,1,1,0,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))");
-	run(s.db, "INSERT INTO event SELECT 7 + seq MOD 2, seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_50");
-	run(s.db, "INSERT INTO api_key SELECT seq, CONCAT('K', seq), UTC_TIMESTAMP(3) FROM seq_1_to_4");
-}
-
-/* "(1,2),(3,4)", "1,2" or "A,B" as rows of a statement. */
-static void rows_parse(struct values *rows, const char *text)
-{
-	static char  letters[] = "ABCDEFGHIJ";
-	struct value row[VALUES_COLUMNS_MAX];
-	size_t       columns = 1, count = 0;
-
-	for (const char *at = text; *text == '(' && *at != ')'; at++)
-		columns += *at == ',';
-	values_reset(rows);
-	for (char *at = strdupa(text); *at;) {
-		if (*at >= 'A' && *at <= 'J')
-			row[count++] = V_BYTES(&letters[*at - 'A'], 1);
-		if (*at >= '0' && *at <= '9')
-			row[count++] = V_INT(strtol(at, &at, 10));
-		else
-			at++;
-		if (count == columns)
-			values_add(rows, row, columns);
-		count = count == columns ? 0 : count;
-	}
-}
+#define DAY_2020 INT64_C(1577836800000)
 
 /* ---- plans */
 
@@ -194,6 +129,8 @@ static const struct plan {
 	{WATCH_LEAVE, "", NO_SORT},
 	{WATCH_WISH, "", NO_SORT},
 	{LEVELS_BEHIND, "", NO_SORT},
+	{LIMITS_READ, "", NO_SORT},
+	{CUSTOMER_HAS, "", NO_SORT},
 };
 
 struct explained {
@@ -249,6 +186,8 @@ static void plans_hold_of(const char *setting, int64_t sku, int64_t location)
 		                             .version = 1,
 		                             .lease_s = 30,
 		                             .after_code = "A",
+		                             .code = "A",
+		                             .customer = "C",
 		                             .after_at = DAY_2020,
 		                             .until_at = DAY_2020,
 		                             .from_at = DAY_2020,
@@ -278,7 +217,7 @@ static void plans_hold(const char *setting)
 
 Test(plan, no_scan_and_no_sort)
 {
-	fill_tables();
+	tables_fill(&s);
 	plans_hold("");
 	scratch_close(&s);
 }
@@ -296,7 +235,7 @@ static int64_t reads_of(enum statement name, const struct fill *fill)
 	int64_t     walked = 0;
 
 	statement_add(&sql, name, fill);
-	run(s.db, "FLUSH STATUS");
+	tables_run(s.db, "FLUSH STATUS");
 	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
 	cr_assert_eq(db_text(s.db, "SHOW SESSION STATUS LIKE 'Handler_read%'", walked_read, &walked), DB_OK);
 	text_fini(&sql);
@@ -312,15 +251,16 @@ static int64_t page_walks(int state, int lapsed)
 /* A list of what is held does not walk what has expired, nor the other way round. */
 Test(plan, a_list_walks_its_own_rows)
 {
-	fill_tables();
-	run(s.db, "UPDATE reservation SET state = 1, task_id = NULL, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR,"
-	          " due_at = expires_at");
+	tables_fill(&s);
+	tables_run(s.db,
+	           "UPDATE reservation SET state = 1, task_id = NULL, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR,"
+	           " due_at = expires_at");
 	cr_expect_leq(page_walks(1, true), 2, "expired: %lld rows", (long long)page_walks(1, true));
 	cr_expect_leq(page_walks(1, false), 12);
-	run(s.db, "UPDATE reservation SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, due_at = expires_at");
+	tables_run(s.db, "UPDATE reservation SET expires_at = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, due_at = expires_at");
 	cr_expect_leq(page_walks(1, false), 2, "held: %lld rows", (long long)page_walks(1, false));
 	cr_expect_leq(page_walks(1, true), 12);
-	run(s.db, "UPDATE reservation SET state = 4");
+	tables_run(s.db, "UPDATE reservation SET state = 4");
 	cr_expect_leq(page_walks(4, false), 12);
 	scratch_close(&s);
 }
@@ -332,15 +272,15 @@ Test(plan, a_list_of_holders_looks_once_a_row)
 	struct fill fill = {.state = 2, .sku = 1, .limit = 10};
 	int64_t     plain;
 
-	fill_tables();
-	run(s.db, "UPDATE reservation SET state = 2, task_id = NULL");
-	run(s.db, "UPDATE reservation_line SET sku_id = 2");
+	tables_fill(&s);
+	tables_run(s.db, "UPDATE reservation SET state = 2, task_id = NULL");
+	tables_run(s.db, "UPDATE reservation_line SET sku_id = 2");
 	plain = page_walks(2, false);
 	cr_expect_leq(plain, 12);
 	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
 	fill.location = 1;
 	cr_expect_leq(reads_of(RESERVATION_LIST_WAITING, &fill), plain + 20);
-	run(s.db, "UPDATE reservation SET task_id = 7");
+	tables_run(s.db, "UPDATE reservation SET task_id = 7");
 	cr_expect_leq(reads_of(RESERVATION_LIST_TASKED, &fill), plain + 20);
 	scratch_close(&s);
 }
@@ -352,16 +292,16 @@ Test(plan, no_key_costs_no_read)
 	struct fill   fill = {.rows = &rows}, found = {.rows = &movement};
 	int64_t       reservations, movements;
 
-	fill_tables();
-	run(s.db, "INSERT INTO api_key (key_id, name, created_at) VALUES (5, 'shop', UTC_TIMESTAMP(3))");
+	tables_fill(&s);
+	tables_run(s.db, "INSERT INTO api_key (key_id, name, created_at) VALUES (5, 'shop', UTC_TIMESTAMP(3))");
 	rows_parse(&rows, "1,2,3");
 	values_row(&movement, V_TEXT("M1"));
 	reads_of(RESERVATION_BY_ID, &fill); /* the first statement on a table also reads the server's statistics */
 	reads_of(MOVEMENT_FIND, &found);
 	reservations = reads_of(RESERVATION_BY_ID, &fill);
 	movements = reads_of(MOVEMENT_FIND, &found);
-	run(s.db, "UPDATE reservation SET key_id = 5");
-	run(s.db, "UPDATE movement SET key_id = 5");
+	tables_run(s.db, "UPDATE reservation SET key_id = 5");
+	tables_run(s.db, "UPDATE movement SET key_id = 5");
 	cr_expect_eq(reads_of(RESERVATION_BY_ID, &fill), reservations + 1, "one key, read once: %lld after %lld",
 	             (long long)reads_of(RESERVATION_BY_ID, &fill), (long long)reservations);
 	cr_expect_eq(reads_of(MOVEMENT_FIND, &found), movements + 1);
@@ -376,8 +316,8 @@ Test(plan, the_feed_looks_at_what_it_asks_for)
 	struct values rows = {0};
 	struct fill   fill = {.rows = &rows};
 
-	fill_tables();
-	run(s.db, "INSERT INTO event SELECT 7, 100 + seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_20000");
+	tables_fill(&s);
+	tables_run(s.db, "INSERT INTO event SELECT 7, 100 + seq, seq, UTC_TIMESTAMP(3), '' FROM seq_1_to_20000");
 	for (int i = 0; i < 1500; i++)
 		values_row(&rows, V_INT(7), V_INT(5000 + i));
 	reads_of(FEED_STAMPS, &fill);
@@ -460,241 +400,11 @@ Test(plan, on_a_server_that_is_set_against_us)
 	server_make(&server, NULL);
 	server_start(&server, (const char *const[]){NULL});
 	server_use(&server);
-	fill_tables();
+	tables_fill(&s);
 	settings_try(switches);
 	settings_try(costs);
 	for (size_t i = 0; i < LENGTH(settings); i++)
 		setting_try(settings[i]);
 	scratch_close(&s);
 	server_remove(&server);
-}
-
-/* ---- locks */
-
-/* How many of these rows another connection can lock right now. */
-static int64_t free_rows(struct db *other, const char *where)
-{
-	struct text sql = {0};
-	int64_t     n;
-
-	text_format(&sql,
-	            "SELECT COUNT(*) FROM (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE %s"
-	            " FOR UPDATE SKIP LOCKED) x",
-	            where);
-	n = scratch_number(other, sql.data);
-	text_fini(&sql);
-	return n;
-}
-
-static void in_transaction(enum statement name, const char *rows_text)
-{
-	struct values rows = {0};
-	struct text   sql = {0};
-
-	rows_parse(&rows, rows_text);
-	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-	run(s.db, "SET @s = 1, @t = UTC_TIMESTAMP(3)");
-	run(s.db, "START TRANSACTION");
-	statement_add(&sql, name, &(struct fill){.rows = &rows, .slot = 1, .limit = 1000});
-	cr_assert_eq(db_text(s.db, sql.data, NULL, NULL), DB_OK, "%s", db_error(s.db));
-	values_fini(&rows);
-	text_fini(&sql);
-}
-
-/* Rows of (take, hold, sku, location, slot). */
-static void deduct_by(enum statement name, const char *rows)
-{
-	const char   *sql = statements[name].text;
-	struct values v = {0};
-	struct text   json = {0};
-
-	rows_parse(&v, rows);
-	if (name == STOCK_DEDUCT_MANY) {
-		values_json(&v, &json);
-		values_reset(&v);
-		values_row(&v, V_BYTES(json.data, json.len));
-	}
-	run(s.db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-	run(s.db, "START TRANSACTION");
-	cr_assert(db_prepare(s.db, sql) == DB_OK && db_send_values(s.db, sql, &v) == DB_OK &&
-	                  db_answer(s.db, NULL, NULL) == DB_OK,
-	          "%s", db_error(s.db));
-	values_fini(&v);
-	text_fini(&json);
-}
-
-static void deduct(const char *rows)
-{
-	deduct_by(strstr(rows, "),(") ? STOCK_DEDUCT_MANY : STOCK_DEDUCT, rows);
-}
-
-/* By our transaction. */
-static int64_t rows_locked(void)
-{
-	return scratch_number(s.db, TRANSACTIONS("trx_rows_locked", "id = CONNECTION_ID()"));
-}
-
-Test(plan, a_deduction_locks_its_own_slots_only)
-{
-	struct db *other;
-
-	fill_tables();
-	other = scratch_connection(&s);
-	deduct("(2,2,1,1,1),(3,3,2,1,1)");
-	cr_expect_eq(db_changed(s.db), 4, "two for each row");
-	cr_expect_eq(free_rows(other, "sku_id = 1"), 3);
-	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
-	cr_expect_eq(free_rows(other, "sku_id = 2"), 3);
-	cr_expect_eq(free_rows(other, "sku_id = 3"), 4);
-	cr_expect_eq(rows_locked(), 2);
-	cr_expect_eq(
-		scratch_number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 2 AND slot = 1"),
-		708);
-	run(s.db, "ROLLBACK");
-	db_free(other);
-	scratch_close(&s);
-}
-
-Test(plan, a_deduction_of_one_sku_locks_its_own_slot_only)
-{
-	struct db *other;
-
-	fill_tables();
-	other = scratch_connection(&s);
-	deduct("(3,3,1,1,1)");
-	cr_expect_eq(db_changed(s.db), 2);
-	cr_expect_eq(free_rows(other, "TRUE"), 11);
-	cr_expect_eq(free_rows(other, "sku_id = 1 AND slot = 1"), 0);
-	cr_expect_eq(
-		scratch_number(s.db, "SELECT available * 100 + reserved FROM stock_slot WHERE sku_id = 1 AND slot = 1"),
-		708);
-	run(s.db, "ROLLBACK");
-	for (int take = 9; take < 13; take++) { /* again and again: the plan is made once */
-		char row[40];
-
-		snprintf(row, sizeof(row), "(%d,%d,1,1,1)", take, take);
-		deduct(row);
-		cr_expect_eq(db_changed(s.db), take > 10 ? 0 : 2, "%d of the 10 in the own slot", take);
-		cr_expect_eq(free_rows(other, "sku_id <> 1 OR slot <> 1"), 11);
-		run(s.db, "ROLLBACK");
-	}
-	db_free(other);
-	scratch_close(&s);
-}
-
-Test(plan, a_deduction_on_a_nearly_empty_table_locks_its_own_slot_only)
-{
-	struct db *other;
-
-	fill_tables();
-	run(s.db, "DELETE FROM stock_slot WHERE sku_id > 1 OR slot > 2");
-	other = scratch_connection(&s);
-	deduct("(2,2,1,1,1)");
-	cr_expect_eq(free_rows(other, "TRUE"), 2);
-	run(s.db, "ROLLBACK");
-	deduct("(11,11,1,1,1)");
-	cr_expect_eq(db_changed(s.db), 0, "too little in the own slot changes nothing, whatever the others have");
-	cr_expect_eq(free_rows(other, "slot <> 1"), 2);
-	run(s.db, "ROLLBACK");
-	deduct("(2,2,3,1,1)");
-	cr_expect_eq(db_changed(s.db), 0, "a slot that is not there is not taken for one that has enough");
-	run(s.db, "ROLLBACK");
-	db_free(other);
-	scratch_close(&s);
-}
-
-/* Rows of (take, hold, sku, location, slot), and the count. What is refused stays as it is, what is not there is not
- * made: sums of available and reserved over all slots, 120 and 60 before. */
-static const struct {
-	const char *rows;
-	int         changed, available, reserved;
-} guarded[] = {
-	{"(10,4,1,1,1)", 2, 110, 64},
-	{"(11,0,1,1,1)", 0, 120, 60},
-	{"(9,9,1,1,9)", 0, 120, 60},
-	{"(10,10,1,1,1),(10,10,2,1,1)", 4, 100, 80},
-	{"(10,10,1,1,1),(11,11,2,1,1)", 2, 110, 70},
-	{"(11,11,1,1,1),(1,0,2,1,1),(1,1,3,1,3)", 4, 118, 61},
-	{"(1,1,1,1,1),(1,1,1,1,9),(1,1,9,1,1)", 2, 119, 61},
-};
-
-/* Either form of the guard, whatever the number of slots. */
-Test(plan, the_guard_refuses)
-{
-	static const enum statement forms[] = {STOCK_DEDUCT, STOCK_DEDUCT_MANY};
-
-	fill_tables();
-	for (size_t i = 0; i < LENGTH(guarded); i++)
-		for (size_t k = strstr(guarded[i].rows, "),(") ? 1 : 0; k < LENGTH(forms); k++) {
-			deduct_by(forms[k], guarded[i].rows);
-			cr_expect_eq(db_changed(s.db), guarded[i].changed, "%s", guarded[i].rows);
-			cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot"),
-			             guarded[i].available, "%s", guarded[i].rows);
-			cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), guarded[i].reserved,
-			             "%s", guarded[i].rows);
-			cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM stock_slot"), 12);
-			run(s.db, "ROLLBACK");
-		}
-	scratch_close(&s);
-}
-
-Test(plan, changes_of_state_lock_their_rows_only)
-{
-	struct db *other;
-
-	fill_tables();
-	other = scratch_connection(&s);
-	run(s.db, "UPDATE reservation SET state = 1, expires_at = '2019-01-01', due_at = '2019-01-01', task_id = NULL");
-	in_transaction(RESERVATION_EXPIRE, "(1,0,0),(2,0,0),(3,1,0)," AS_READ_FROM_4);
-	cr_expect_eq(db_changed(s.db), 24, "the third was changed by somebody else");
-	cr_expect_eq(scratch_number(other,
-	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                            "SKIP LOCKED) x"),
-	             176);
-	run(s.db, "ROLLBACK");
-	in_transaction(RESERVATION_EXPIRE, "(7,0,0)");
-	cr_expect_eq(db_changed(s.db), 1);
-	cr_expect_eq(rows_locked(), 1);
-	run(s.db, "ROLLBACK");
-	db_free(other);
-	scratch_close(&s);
-}
-
-/* Older holds are entered without a lock on reservations, so no order waits for it. */
-Test(plan, entering_holds_of_keys_locks_no_reservation)
-{
-	struct db *other;
-
-	fill_tables();
-	other = scratch_connection(&s);
-	run(s.db, "DELETE FROM key_hold");
-	run(s.db, "UPDATE reservation SET state = 1, key_id = 5, expires_at = UTC_TIMESTAMP(3) + INTERVAL 1 DAY,"
-	          " due_at = expires_at");
-	in_transaction(KEY_HOLD_ENTER, "5");
-	cr_expect_eq(db_changed(s.db), 200);
-	cr_expect_eq(scratch_number(other,
-	                            "SELECT COUNT(*) FROM (SELECT 1 FROM reservation FORCE INDEX (PRIMARY) FOR UPDATE "
-	                            "SKIP LOCKED) x"),
-	             200);
-	run(s.db, "ROLLBACK");
-	db_free(other);
-	scratch_close(&s);
-}
-
-/* The gather moves what is needed and a share of the rest, loses nothing, and begins with the slot after the own. */
-Test(plan, a_gather_moves_and_loses_nothing)
-{
-	fill_tables();
-	in_transaction(STOCK_GATHER, "(1,1,25),(2,1,41)");
-	run(s.db, "COMMIT");
-	cr_expect_eq(scratch_number(s.db, "SELECT SUM(available) FROM stock_slot WHERE sku_id = 1"), 40);
-	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 1"), 26,
-	             "25 and a share of 15");
-	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 2"), 0);
-	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 3"), 4);
-	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 1 AND slot = 0"), 10);
-	cr_expect_eq(scratch_number(s.db, "SELECT available FROM stock_slot WHERE sku_id = 2 AND slot = 1"), 10,
-	             "40 is not 41");
-	cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
-	scratch_close(&s);
 }

@@ -419,6 +419,27 @@ static bool write_sku(const struct step *s, struct call *to)
 	return true;
 }
 
+/* limit SKU [N|none] */
+static bool write_limit(const struct step *s, struct call *to)
+{
+	if (s->words < 2)
+		return false;
+	path_add(&to->path, "/v1/skus/", s->word[1], "");
+	if (s->words == 3)
+		text_format(&to->body, "{\"per_customer\":%s}", strcmp(s->word[2], "none") == 0 ? "null" : s->word[2]);
+	return s->words <= 3;
+}
+
+/* has SKU CUSTOMER */
+static bool write_has(const struct step *s, struct call *to)
+{
+	if (s->words != 3)
+		return false;
+	path_add(&to->path, "/v1/skus/", s->word[1], "/customers/");
+	path_add(&to->path, "", s->word[2], "");
+	return true;
+}
+
 static bool write_availability(const struct step *s, struct call *to)
 {
 	text_add(&to->body, "{\"skus\":[");
@@ -535,6 +556,8 @@ static const struct verb {
 	{"tasks", "GET", "/v1/tasks", write_list},
 	{"get", "GET", NULL, write_get},
 	{"sku", "GET", NULL, write_sku},
+	{"limit", "PUT", NULL, write_limit},
+	{"has", "GET", NULL, write_has},
 	{"availability", "POST", "/v1/availability", write_availability},
 	{"list", "GET", "/v1/reservations", write_list},
 	{"skus", "GET", "/v1/skus", write_list},

@@ -3,6 +3,8 @@
 #include "api/calls/availability.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/base/memory.h"
+#include "engine/limits.h"
 #include "engine/rows_json.h"
 
 #include <stdio.h>
@@ -156,9 +158,16 @@ static int total_order(const void *a, const void *b)
 	return strcmp(((const struct total *)a)->location->code, ((const struct total *)b)->location->code);
 }
 
-/* A sku and its units by location. */
+static void limit_write(struct json_writer *w, int64_t per_customer)
+{
+	if (per_customer > 0)
+		json_put_int(w, "per_customer", per_customer);
+}
+
+/* A sku, its limit and its units by location. */
 struct sku_answer {
 	const char   *sku;
+	int64_t       per_customer;
 	struct total *totals;
 	size_t        count;
 };
@@ -178,11 +187,12 @@ static void sku_write(struct json_writer *w, void *arg)
 		json_close_object(w);
 	}
 	json_close_array(w);
+	limit_write(w, a->per_customer);
 }
 
-static void reply_sku(struct request *r, struct total *totals, size_t count, int64_t age_ms)
+static void reply_sku(struct request *r, const struct sku *sku, struct total *totals, size_t count, int64_t age_ms)
 {
-	struct sku_answer a = {r->param[0], totals, count};
+	struct sku_answer a = {r->param[0], sku_per_customer(sku), totals, count};
 	char              age[24];
 
 	if (count > 1)
@@ -201,7 +211,7 @@ static void sku_answer_request(struct request *r)
 	else if (!op->lines[0].sku)
 		reply_refused(r, NO_SKU, NULL, NULL);
 	else
-		reply_sku(r, op->query->totals, op->query->totals_of[0], 0);
+		reply_sku(r, op->lines[0].sku, op->query->totals, op->query->totals_of[0], 0);
 }
 
 /* Answers from memory, if the totals there are young enough for the caller. */
@@ -216,7 +226,7 @@ static bool sku_from_memory(struct request *r, int64_t max_age_ms)
 	if (!sku || !catalogue_totals_get(c, sku, max_age_ms, totals, LENGTH(totals), &count, &age_ms) ||
 	    count > LENGTH(totals))
 		return false;
-	reply_sku(r, totals, count, age_ms);
+	reply_sku(r, sku, totals, count, age_ms);
 	return true;
 }
 
@@ -292,4 +302,76 @@ void get_sku_movements(struct request *r)
 		return;
 	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
 	request_start(r, op, movements_answer_request);
+}
+
+/* ---- limits of customers */
+
+static void put_write(struct json_writer *w, void *arg)
+{
+	const struct sku_put *put = arg;
+
+	json_put_string(w, "sku", put->sku);
+	limit_write(w, put->per_customer);
+}
+
+static void put_answer_request(struct request *r)
+{
+	enum outcome    outcome = request_outcome(r, 0);
+	struct sku_put *put = r->ops[0]->job.arg; /* the work may be under way still unless it went well */
+
+	if (outcome != OUTCOME_OK) {
+		reply_refused(r, outcome, NULL, NULL);
+		return;
+	}
+	if (put->made)
+		reply_location(r, "", put->sku);
+	reply_object(r, put->made ? 201 : 200, put_write, put);
+}
+
+void put_sku(struct request *r)
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	int64_t            wish = -1;
+	struct sku_put    *put;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	if (json_null(&in, "per_customer"))
+		wish = 0;
+	else
+		json_int(&in, "per_customer", JSON_OPTIONAL, 1, LINE_UNITS_MAX, &wish);
+	if (!read_end(r, &in, &fault))
+		return;
+	put = mem_alloc(sizeof(*put));
+	strcpy(put->sku, r->param[0]);
+	put->wish = wish;
+	op = op_new(OP_RUN, 0, 0);
+	op->job = (struct job){.run = limits_put, .run_free = free, .arg = put};
+	request_start(r, op, put_answer_request);
+}
+
+static void customer_write(struct json_writer *w, void *arg)
+{
+	const struct op *op = arg;
+
+	json_put_string(w, "sku", op->lines[0].sku_code);
+	json_put_string(w, "customer", op->id);
+	limit_write(w, op->has.per_customer);
+	json_put_int(w, "has", op->has.units);
+}
+
+static void customer_answer_request(struct request *r)
+{
+	reply_op(r, customer_write);
+}
+
+void get_customer(struct request *r)
+{
+	struct op *op = op_new(OP_GET_CUSTOMER, 1, SKU_MAX + 1);
+
+	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
+	strcpy(op->id, r->param[1]);
+	request_start(r, op, customer_answer_request);
 }

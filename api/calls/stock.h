@@ -9,5 +9,7 @@ void get_movement(struct request *r);
 void get_sku(struct request *r);
 void get_skus(struct request *r);
 void get_sku_movements(struct request *r);
+void get_customer(struct request *r);
+void put_sku(struct request *r);
 
 #endif

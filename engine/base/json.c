@@ -300,6 +300,15 @@ bool json_time(struct json_reader *in, const char *name, enum json_need need, in
 	return true;
 }
 
+bool json_null(struct json_reader *in, const char *name)
+{
+	uint64_t bit;
+	bool     is_null = cJSON_IsNull(member_find(in, name, &bit));
+
+	in->seen |= is_null ? bit : 0;
+	return is_null;
+}
+
 bool json_word(struct json_reader *in, const char *name, enum json_need need, const char *const *words, int *out)
 {
 	const struct cJSON *node = member_read(in, name, need);

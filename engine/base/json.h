@@ -73,6 +73,8 @@ bool json_code(struct json_reader *in, const char *name, enum json_need need, si
  * above that and out of range. */
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 bool json_int(struct json_reader *in, const char *name, enum json_need need, int64_t min, int64_t max, int64_t *out);
+/* True: the member is null, and counts as read. */
+bool json_null(struct json_reader *in, const char *name);
 bool json_bool(struct json_reader *in, const char *name, enum json_need need, bool *out);
 /* A time of RFC 3339 with any offset (time_read), in ms since 1970. */
 bool json_time(struct json_reader *in, const char *name, enum json_need need, int64_t *ms);

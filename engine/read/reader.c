@@ -2,11 +2,13 @@
  * work of jobs, a third (the census) counts. So none of them holds up a reservation, and no read and no lease waits
  * behind a count. */
 #include "engine/read/reader.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/busy.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
+#include "engine/limits.h"
 #include "engine/loop.h"
 #include "engine/read/census.h"
 #include "engine/read/list.h"
@@ -17,6 +19,8 @@
 enum {
 	READER_OPS = 64, /* operations taken together */
 	COUNT_S = 30,    /* longest silence of the server for jobs and counts; SILENCE_S for the others */
+	LIMITS_MS =
+		250, /* pause between two looks for limits that have changed; the rest of LIMITS_OLD_MS is for reads */
 };
 
 struct reader {
@@ -43,6 +47,7 @@ static const struct {
 } answers[] = {
 	{OP_GET, list_found, NULL},
 	{OP_GET_MOVEMENT, NULL, list_movement},
+	{OP_GET_CUSTOMER, NULL, totals_of_customer},
 	{OP_TOTALS, totals_answer, NULL},
 	{OP_LIST_SKUS, NULL, totals_page},
 	{OP_LIST_MOVEMENTS, NULL, list_movements},
@@ -145,6 +150,15 @@ static void reader_idle(struct reader *r)
 		atomic_store(&r->connected, db_connect(r->db));
 }
 
+/* One of the readers keeps the limits of skus as they are. */
+static void reader_limits(struct reader *r)
+{
+	if (r->by == BY_READER && db_connected(r->db) &&
+	    !catalogue_limits_known(r->shared->catalogue, clock_ms() - LIMITS_MS) &&
+	    limits_read(r->db, r->shared->catalogue) != DB_OK)
+		atomic_store(&r->connected, db_connected(r->db));
+}
+
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
@@ -161,6 +175,7 @@ static void *reader_main(void *arg)
 		if (count == 0)
 			reader_idle(r);
 		reader_serve(r, taken, count);
+		reader_limits(r);
 	}
 }
 

@@ -210,3 +210,22 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	totals_give(c, op);
 	return DB_OK;
 }
+
+/* ---- of a customer */
+
+static void has_read(void *arg, const struct db_row *row)
+{
+	struct op *op = arg;
+
+	op->has.per_customer = db_int(row, 0);
+	op->has.units = qty_read(row, 1);
+	op->outcome = OUTCOME_OK;
+}
+
+enum db_result totals_of_customer(struct db *db, struct catalogue *c, struct op *op)
+{
+	(void)c;
+	op->outcome = NO_SKU;
+	return db_ask(db, CUSTOMER_HAS, &(struct fill){.customer = op->id, .code = op->lines[0].sku_code}, has_read,
+	              op);
+}

@@ -1,4 +1,5 @@
-/* totals.h - totals of skus, by code or page by page. Each function fills op->outcome and the query. */
+/* totals.h - totals of skus, by code or page by page, or of one customer. Each function fills op->outcome and the
+ * answer. */
 #ifndef TOTALS_H
 #define TOTALS_H
 
@@ -8,6 +9,8 @@
  * well. */
 enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK; /* OP_LIST_SKUS */
+/* Answers OP_GET_CUSTOMER: what one customer has of the sku of the first line. */
+enum db_result totals_of_customer(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;
 /* Enters the skus that these operations name into the catalogue, if they exist. */
 enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
 

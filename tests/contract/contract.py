@@ -164,10 +164,14 @@ class Contract:
         self.first = self.another_order()
         return [{**line, 'qty': 1} for line in self.lines.get(self.first, [])[:1]]
 
+    def a_limited(self):
+        """A sku that may have a limit."""
+        return f'L{self.chance.randint(1, 3)}'
+
     def known(self, name):
         choice, few = self.chance.choice, self.chance.randint(1, 5)
         makers = {
-            'sku': lambda: choice(('A', 'A', 'A', 'B', 'C D/1', '#1 50%?')), 'skus': lambda: choice('AB'),
+            'sku': lambda: choice(('A', 'A', 'A', 'B', 'C D/1', '#1 50%?', self.a_limited())), 'skus': lambda: choice('AB'),
             'location': lambda: choice(('main', 'main', 'annex')), 'locations': lambda: choice(('main', 'annex', 'moon')),
             'qty': lambda: choice((few, few, -few)),
             'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'worker': lambda: 'w',
@@ -210,6 +214,9 @@ class Contract:
                 value = (path or {}).get(name, None)
                 if value is None and operation.name == 'splitReservation':
                     value = self.first if self.chance.random() < .9 else NOBODY
+                if value is None and operation.name == 'putSku':
+                    self.count += 1
+                    value = self.a_limited() if self.chance.random() < .7 else f'L{self.count}'
                 value = self.maker.valid(p['schema'], name) if value is None else value
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
@@ -301,7 +308,7 @@ class Contract:
             self.remember(request, answer)
             if operation.name == 'claimTask' and answer.status == 201:
                 self.work_on(answer.json()['task_id'])
-            if operation.method == 'POST' and self.chance.random() < .3:
+            if operation.method in ('POST', 'PUT') and self.chance.random() < .3:
                 self.remember(request, self.call(operation, 'again', request, self.is_taken))
             if operation.method == 'GET':
                 self.call(operation, 'HEAD', request._replace(method='HEAD'), self.is_one_of(answer.status))

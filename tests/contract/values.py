@@ -65,6 +65,9 @@ class Maker:
             return known
         return getattr(self, 'valid_' + schema['type'])(schema, name)
 
+    def valid_null(self, schema, name):
+        return None
+
     def valid_boolean(self, schema, name):
         return self.chance.random() < .5
 
