@@ -45,7 +45,7 @@ static void late(const char *statement, const char *step, const char *between, c
 #define SWEEP   "state = 5, changed = @s"
 #define SETTLE  "settled_at = @t"
 #define BURY    "last_error = failed.error"
-#define SPLIT   "changed = @s, task_id = NULL, due_at"
+#define SPLIT   "AND task_id = 0, 0, NULL), due_at"
 #define ROWS    "AND r.task_id = "
 /* The clock, for one order: the stopped program may have rows locked that `tick` shifts. */
 #define SHIFT(id, by)                                                                                        \
