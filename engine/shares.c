@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void shares_fini(struct shares *s)
+{
+	free(s->list);
+	portions_fini(&s->customers);
+}
+
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back)
 {
 	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
@@ -53,6 +59,7 @@ void promise_end(struct shares *s, const struct reservation *of, const struct li
 {
 	assert(count <= of->lines_count);
 	lines_share(s, lines, count, true);
+	portions_lower(&s->customers, of->customer, lines, count);
 }
 
 void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count)
@@ -61,9 +68,10 @@ void promise_keep(struct shares *s, const struct reservation *of, const struct l
 	lines_share(s, lines, count, false);
 }
 
-void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
-                     unsigned slot)
+void promise_replace(struct shares *s, const struct reservation *of, const char *customer, const struct line *lines,
+                     size_t count, unsigned slot)
 {
+	portions_replace(&s->customers, of, customer, lines, count);
 	for (size_t i = 0; i < of->lines_count; i++) {
 		const struct line *old = &of->lines[i];
 		const struct line *line = bsearch(old, lines, count, sizeof(*line), line_order);
@@ -109,8 +117,10 @@ void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 	struct values rows = {0};
 
 	shares_write(t, &rows, &s, STOCK_GIVE_BACK, TXN_MISPLACED);
+	portions_sum(&s.customers);
+	portions_write_lowered(t, &rows, &s.customers, CUSTOMER_LOWER);
 	values_fini(&rows);
-	free(s.list);
+	shares_fini(&s);
 }
 
 void settlement_of_task(struct settlement *settlement, uint64_t task_id, uint64_t reservation_id)
@@ -161,7 +171,7 @@ void stock_settle(struct txn *t, struct reservation **list, size_t count, const 
 		settlement_line(&rows, settlement, &s.list[i]);
 	txn_run(t, MOVEMENT_LINE_ADD, &(struct fill){.rows = &rows});
 	values_fini(&rows);
-	free(s.list);
+	shares_fini(&s);
 }
 
 void settlement_tell(struct text *changes, const struct event_head *head, struct reservation *const *list, size_t count,

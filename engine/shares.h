@@ -1,9 +1,9 @@
-/* shares.h - units that reservations occupy, by slot row: summed in the order of locks, given back or settled. */
+/* shares.h - units that reservations occupy, by slot row: summed in the order of locks, given back or settled. With
+ * them goes what their customers have. */
 #ifndef SHARES_H
 #define SHARES_H
 
-#include "engine/db/txn.h"
-#include "engine/rows.h"
+#include "engine/customer.h"
 
 struct event_head;
 
@@ -13,22 +13,25 @@ struct share { /* units of one slot row: `qty` leave reserved, `back` of them re
 	int64_t  qty, back;
 };
 
-/* Zero-initialised is empty. The caller frees `list`. */
+/* Zero-initialised is empty. */
 struct shares {
-	struct share *list;
-	size_t        count, max;
+	struct share   *list;
+	size_t          count, max;
+	struct portions customers;
 };
+void shares_fini(struct shares *s);
 void share_add(struct shares *s, uint32_t sku_id, uint32_t location_id, uint16_t slot, int64_t qty, int64_t back);
 
 /* A promise ends here, whoever ends it: a lane that releases or splits, a sweep, a task that expires or settles. All
- * that has to be given back with the units of these lines of `of` is added here. */
+ * that has to be given back with the units of these lines of `of` is added here: slots, and what the customer has. */
 void promise_end(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
 /* Likewise a promise that is kept: the units leave the stock. */
 void promise_keep(struct shares *s, const struct reservation *of, const struct line *lines, size_t count);
-/* `of` gives way to an order with these lines, sorted, whose lane has `slot`. Units that stay in their slot, or move
- * with the new order, are not given back. */
-void promise_replace(struct shares *s, const struct reservation *of, const struct line *lines, size_t count,
-                     unsigned slot);
+/* `of` gives way to an order of `customer` (NULL: none) with these lines, sorted, whose lane has `slot`. Units that
+ * stay in their slot, or move with the new order, are not given back. The customers' portions are those of both orders.
+ */
+void promise_replace(struct shares *s, const struct reservation *of, const char *customer, const struct line *lines,
+                     size_t count, unsigned slot);
 
 /* Sorts by sku, location and slot, the order in which rows are locked; one share for each slot row. */
 void shares_sum(struct shares *s);
@@ -36,8 +39,8 @@ void shares_sum(struct shares *s);
 void shares_write(struct txn *t, struct values *rows, const struct shares *s, enum statement name,
                   enum txn_verdict verdict);
 
-/* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name.
- * TXN_MISPLACED: a slot lacks the units. */
+/* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name,
+ * and their customers have them no longer. TXN_MISPLACED: a slot lacks the units. */
 void stock_give_back(struct txn *t, struct reservation **list, size_t count);
 
 /* One settlement movement: of a part of a task, named by the first of its reservations, or of a reservation alone. */

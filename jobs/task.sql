@@ -284,6 +284,35 @@ SELECT reservation_id, state IN ({settled}, {released}, {expired})
 DELETE r FROM reservation r FORCE INDEX (PRIMARY)
  WHERE r.reservation_id IN ({list}) AND r.state IN ({settled}, {released}, {expired});
 
+-- name: purge_customers
+-- What customers had in settled ones of the list, less what came back, they have no longer. The reservations are locked
+-- before the customers' rows, and these in their order, also where nothing changes: purge_nothing_had is next.
+INSERT INTO customer_units (customer, sku_id, units)
+  SELECT customer, sku_id, -SUM(units)
+    FROM (SELECT e.customer, l.sku_id, IF(r.state = {settled}, l.qty, 0) AS units
+            FROM reservation r FORCE INDEX (PRIMARY)
+            STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
+               ON e.reservation_id = r.reservation_id AND e.customer IS NOT NULL
+            STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+           WHERE r.reservation_id IN ({list})
+          UNION ALL
+          SELECT e.customer, t.sku_id, -t.units
+            FROM reservation_returned t FORCE INDEX (PRIMARY)
+            STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
+               ON e.reservation_id = t.reservation_id AND e.customer IS NOT NULL
+           WHERE t.reservation_id IN ({list})
+             FOR UPDATE) had
+   GROUP BY customer, sku_id ORDER BY customer, sku_id
+  ON DUPLICATE KEY UPDATE units = customer_units.units + VALUES(units);
+
+-- name: purge_nothing_had
+-- Rows of customers of the list who have no units of a sku any more, of whatever order.
+DELETE u
+  FROM reservation_note e FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = e.reservation_id
+  STRAIGHT_JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = e.customer AND u.sku_id = l.sku_id
+ WHERE e.reservation_id IN ({list}) AND u.units = 0;
+
 -- name: purge_lines
 DELETE l FROM reservation_line l FORCE INDEX (PRIMARY) WHERE l.reservation_id IN ({list});
 

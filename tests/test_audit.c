@@ -205,6 +205,13 @@ static const struct damage {
 	{"settled_by_id_is_moved", "order_id=SETTLED units=1 moved=0", false,
          "UPDATE reservation SET task_id = NULL WHERE order_id = 'SETTLED'",
          "UPDATE reservation SET task_id = 1 WHERE order_id = 'SETTLED'"},
+	{"customer_has_units", "customer=c sku=A units=1 in_orders=0", true,
+         "INSERT INTO customer_units VALUES ('c', 1, 1)", "DELETE FROM customer_units"},
+	{"customer_has_units", "customer=c sku=A units=0 in_orders=1", true,
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'SETTLED';"
+         "  INSERT INTO reservation_note (reservation_id, customer) SELECT reservation_id, 'c' FROM reservation"
+         "  WHERE order_id = 'SETTLED'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0; DELETE FROM reservation_note; END"},
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */

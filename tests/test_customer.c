@@ -1,5 +1,10 @@
 /* test_customer.c - the most units of a sku that one customer may have, and what each has. */
+#include "tests/server.h"
 #include "tests/trap.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* A sku that was never received is there all the same, with nothing in stock. */
 Test(customer, a_sku_is_made_by_its_limit)
@@ -92,4 +97,218 @@ Test(customer, limits_of_many_skus_at_once)
 	     "wait @2 sku S77          -> per_customer=5",
 	     "wait sku S77             -> per_customer=5",
 	     "sql SELECT COUNT(*) FROM sku JOIN sku_limit USING (sku_id) WHERE per_customer = 5 -> 319");
+}
+
+/* ---- what customers have, limit or not */
+
+#define UNITS "sql SELECT customer, code, units FROM customer_units JOIN sku USING (sku_id) ORDER BY 1, 2 -> "
+
+Test(customer, units_follow_the_order)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "reserve R0 A=1                                 -> 201",
+	     UNITS,
+	     "reserve R1 A=2 A@paris=1 B=3 customer=c        -> 201",
+	     UNITS "c,A,3 c,B,3",
+	     "has     A c                                    -> has=3",
+	     "reserve R1 A=2 A@paris=1 B=3 customer=c        -> 200 replayed",
+	     "reserve R2 A=5 customer=c confirm=true         -> 201",
+	     "reserve R3 A=1 customer=d                      -> 201",
+	     UNITS "c,A,8 c,B,3 d,A,1",
+	     "confirm R1                                     -> 200",
+	     "extend  R3 ttl=5                               -> 200",
+	     UNITS "c,A,8 c,B,3 d,A,1",
+	     "release R1                                     -> 200",
+	     UNITS "c,A,5 c,B,0 d,A,1",
+	     "settle  R2                                     -> settled",
+	     "release R2                                     -> 409 settled",
+	     UNITS "c,A,5 c,B,0 d,A,1",
+	     "reserve R4 A@nice=9 B=1 mode=best_effort customer=e -> 201 lines=1",
+	     "reserve R5 A@paris,main=60 customer=e          -> 409 short",
+	     "reserve R5 A@paris+main=60 customer=e          -> 201",
+	     UNITS "c,A,5 c,B,0 d,A,1 e,A,60 e,B,1");
+}
+
+Test(customer, units_end_with_an_expired_hold)
+{
+	flow("receipt A +9 B +9                              -> 201",
+	     "reserve R1 A=2 ttl=60 customer=c               -> 201",
+	     "reserve R2 A=2 ttl=60 customer=d               -> 201",
+	     "reserve R3 B=9 ttl=60 customer=e               -> 201",
+	     "tick    61",
+	     UNITS "c,A,2 d,A,2 e,B,9",
+	     "claim   expire w limit=1                       -> 201 orders[0].order_id=R1",
+	     "complete 1                                     -> completed=1",
+	     UNITS "c,A,0 d,A,2 e,B,9",
+	     "reserve R4 B=1 customer=f                      -> 201",
+	     UNITS "c,A,0 d,A,2 e,B,0 f,B,1",
+	     "confirm R2 reacquire                           -> confirmed reacquired",
+	     UNITS "c,A,0 d,A,2 e,B,0 f,B,1",
+	     "confirm R1 reacquire                           -> confirmed reacquired",
+	     UNITS "c,A,2 d,A,2 e,B,0 f,B,1",
+	     "confirm R3 reacquire                           -> 409 short",
+	     UNITS "c,A,2 d,A,2 e,B,0 f,B,1",
+	     "confirmations R1 R2 reacquire                  -> 200 replayed | 200 replayed");
+}
+
+/* A part belongs to the customer of the first. */
+Test(customer, units_of_parts)
+{
+	flow("receipt A +9 B +9                              -> 201",
+	     "reserve R1 A=4 B=4 customer=c                  -> 201",
+	     "split   R1 S1 A=1                              -> 201 held customer=c",
+	     UNITS "c,A,4 c,B,4",
+	     "split   R1 S2 A=1 then=confirm                 -> 201 confirmed",
+	     UNITS "c,A,4 c,B,4",
+	     "split   R1 S3 A=1 B=1 then=release             -> 201 released",
+	     UNITS "c,A,3 c,B,3",
+	     "confirm R1                                     -> 200",
+	     "split   R1 S4 B=1 then=settle                  -> 201 settled",
+	     UNITS "c,A,3 c,B,3",
+	     "release S1                                     -> 200",
+	     "release R1                                     -> 200",
+	     UNITS "c,A,1 c,B,1");
+}
+
+Test(customer, units_of_a_replacement)
+{
+	flow("receipt A +20 B +20                            -> 201",
+	     "reserve R1 A=2 B=2 customer=c                  -> 201",
+	     "reserve R2 A=3 customer=c replaces=R1          -> 201",
+	     UNITS "c,A,3 c,B,0",
+	     "reserve R3 A=3 customer=c replaces=R2          -> 201",
+	     UNITS "c,A,3 c,B,0",
+	     "reserve R4 A=1 B=1 customer=d replaces=R3      -> 201",
+	     UNITS "c,A,0 c,B,0 d,A,1 d,B,1",
+	     "reserve R5 A=1 B=1 replaces=R4                 -> 201",
+	     UNITS "c,A,0 c,B,0 d,A,0 d,B,0",
+	     "reserve R6 A=5 customer=c replaces=R5 confirm=true -> 201",
+	     "reserve R7 A=2 B=2 customer=c replaces=R6 confirm=true -> 201 confirmed",
+	     "reserve R8 A=9 customer=d                      -> 201",
+	     UNITS "c,A,2 c,B,2 d,A,9 d,B,0",
+	     "batch R9 A=1 customer=d replaces=R8 | S1 A=1 customer=c replaces=R7 | S2 B=3 customer=d -> 201 |"
+	     " 409 confirmed | 201",
+	     "reserve S1 A=1 customer=c replaces=R7 confirm=true -> 201",
+	     UNITS "c,A,1 c,B,0 d,A,1 d,B,3");
+}
+
+Test(customer, units_of_workers)
+{
+	flow("receipt A +20                                  -> 201",
+	     "batch R1 A=1 customer=c confirm=true | R2 A=2 customer=c confirm=true | R3 A=4 customer=c confirm=true"
+	     " | R4 A=8 customer=c confirm=true             -> 201 | ...",
+	     UNITS "c,A,15",
+	     "claim   settle w                               -> 201 task_id=1 orders=4",
+	     "complete 1 R1                                  -> completed=1",
+	     "fail    1 R2=bury R3=retry                     -> buried=1 retried=1",
+	     UNITS "c,A,15",
+	     "kick    R2                                     -> confirmed",
+	     "settle  R4 force=true                          -> settled",
+	     UNITS "c,A,15",
+	     "release R2                                     -> released",
+	     "release R3                                     -> released",
+	     UNITS "c,A,9");
+}
+
+/* A customer is forgotten with his orders. */
+Test(customer, purge_forgets)
+{
+	flow("receipt A +30 B +30                            -> 201",
+	     "reserve R1 A=1 B=1 customer=c confirm=true     -> 201",
+	     "reserve R2 A=2 customer=c                      -> 201",
+	     "reserve R3 A=4 customer=d confirm=true         -> 201",
+	     "reserve R4 A=1 customer=e                      -> 201",
+	     "reserve R5 B=1 ttl=60 customer=f               -> 201",
+	     "reserve R6 B=1                                 -> 201",
+	     "settlements R1 R3                              -> 200 | 200",
+	     "releases R4 R6                                 -> 200 | 200",
+	     "tick    100",
+	     "work    expire                                 -> 0",
+	     UNITS "c,A,3 c,B,1 d,A,4 e,A,0 f,B,0",
+	     "tick    86400",
+	     "reserve R7 A=1 customer=d                      -> 201",
+	     "run purge --keep 1 --force                     -> 0 '~5 reservations'",
+	     UNITS "c,A,2 d,A,1",
+	     "has     A e                                    -> has=0",
+	     "release R2                                     -> 409 expired",
+	     "work    expire                                 -> 0",
+	     UNITS "c,A,0 d,A,1",
+	     "tick    86400",
+	     "tick    86400",
+	     "run purge --keep 1 --force                     -> 0",
+	     UNITS "d,A,1");
+}
+
+/* Customers in and out at once, over two services: the audit at the end has to agree. */
+Test(customer, units_of_a_crowd)
+{
+	flow("second",
+	     "receipt A +9000 B +9000                        -> 201",
+	     "race 16*40 reserve R# A=2 B=1 customer=c || reserve S# B=2 A=1 customer=d -> 640x 201",
+	     "race 16*20 release R# || release S# || confirm R# || confirm S# -> *x 200 | *x 404",
+	     "race 16*20 reserve T# A=1 customer=d replaces=R# || reserve U# B=3 customer=c replaces=S# ->"
+	     " *x 201 | *x 409 | *x 422 unknown_order",
+	     "run audit                                      -> 0");
+}
+
+/* ---- what an order costs */
+
+/* The statements that a server with a log of all of them has had since it was asked last; `words`: those with this word
+ * in them. Looks at limits, which a reader takes all the time, are left out. */
+static int statements_of(const struct server *server, const char *words)
+{
+	static long at;
+	char        path[200], line[4000];
+	int         count = 0;
+	FILE       *log;
+
+	snprintf(path, sizeof(path), "%s/all.log", server->dir);
+	log = fopen(path, "re");
+	cr_assert(log && fseek(log, words ? at : 0, SEEK_SET) == 0, "%s", path);
+	while (fgets(line, sizeof(line), log))
+		count += words && !strstr(line, "sku_limit") && !strstr(line, "schema_version") &&
+		         (strstr(line, "Execute") || strstr(line, "Query")) && strstr(line, words);
+	if (!words)
+		at = ftell(log);
+	fclose(log);
+	return count;
+}
+
+/* How many statements the step takes, and how many of them are about customers. */
+static void costs(const struct server *server, const char *step, int statements, int of_customers)
+{
+	usleep(50000); /* a reader that looks at limits has written its line */
+	statements_of(server, NULL);
+	flow_step("%s", step);
+	cr_expect_eq(statements_of(server, ""), statements, "%s: %d statements", step, statements_of(server, ""));
+	cr_expect_eq(statements_of(server, "customer_units"), of_customers, "%s: %d about customers", step,
+	             statements_of(server, "customer_units"));
+}
+
+/* An order without a customer sends what it always did, whatever limits there are: its lane's row, the deduction, the
+ * order, its line, its event, COMMIT. */
+Test(customer, an_order_without_one_pays_nothing)
+{
+	struct server server;
+	char          option[200];
+
+	server_make(&server, NULL);
+	snprintf(option, sizeof(option), "--general-log-file=%s/all.log", server.dir);
+	server_start(&server, (const char *const[]){"--general-log=1", option, NULL});
+	server_use(&server);
+	flow_begin();
+	flow_steps("serve   --lanes 1",
+	           "receipt A +50 B +50 C +50 -> 201",
+	           "limit   B 20            -> 200",
+	           "reserve R0 A=1 B=1 customer=c -> 201",
+	           "reserve R1 A=1          -> 201",
+	           "reserve R2 A=1 customer=c -> 201");
+	costs(&server, "reserve R3 A=1            -> 201", 6, 0);
+	costs(&server, "reserve R4 A=1 C=1        -> 201", 6, 0);
+	costs(&server, "release R3                -> 200", 7, 0);
+	costs(&server, "reserve R5 A=1 customer=c -> 201", 9, 2);
+	costs(&server, "release R5                -> 200", 8, 1);
+	flow_end();
+	server_remove(&server);
 }

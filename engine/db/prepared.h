@@ -10,7 +10,7 @@
 
 #include <mysql.h>
 
-enum { PREPARED_MAX = 8 };
+enum { PREPARED_MAX = 12 };
 
 /* Zero-initialised is empty. */
 struct prepared {

@@ -218,7 +218,7 @@ void balances_learn(struct lane *l)
 			h->own += given.list[i].slot == l->slot ? given.list[i].back : 0;
 		}
 	}
-	free(given.list);
+	shares_fini(&given);
 }
 
 void balances_forget(struct lane *l)

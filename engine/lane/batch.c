@@ -385,7 +385,7 @@ static size_t op_bytes(const struct op *op)
 	if (op->kind == OP_RESERVE && op->reserve.reference)
 		bytes += 2 * strlen(op->reserve.reference);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
-		bytes += 2 * strlen(op->reserve.customer);
+		bytes += (2 * strlen(op->reserve.customer) + 40) * (op->lines_count + 1);
 	if (op->kind == OP_MOVE && op->move.reason)
 		bytes += 2 * strlen(op->move.reason);
 	if (op->kind == OP_MOVE && op->move.reference)
@@ -421,7 +421,7 @@ static void batch_fill(struct lane *l)
 	assert(b->count == 0 && l->limit >= 1 && l->limit <= BATCH_OPS);
 	memset(l->intake->ids, 0, sizeof(l->intake->ids));
 	memset(b->has, 0, sizeof(b->has));
-	b->takes_over = false;
+	b->takes_over = b->customers = false;
 	l->intake->pending = NULL;
 	l->intake->pending_last = &l->intake->pending;
 	l->intake->pending_count = 0;
@@ -443,6 +443,7 @@ static void batch_fill(struct lane *l)
 			bytes += op_bytes(op);
 			b->has[op->kind] = true;
 			b->takes_over |= op->other_id != NULL;
+			b->customers |= op->kind == OP_RESERVE && op->reserve.customer;
 			b->ops[b->count++] = op;
 			ids_enter(l, b->count - 1);
 		}

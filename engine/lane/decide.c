@@ -516,7 +516,7 @@ static void op_gives(const struct op *op, const struct batch *b, struct shares *
 	size_t                    count;
 
 	if (op->kind == OP_RESERVE && of)
-		promise_replace(s, of, op->lines, op->lines_count, b->slot);
+		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);

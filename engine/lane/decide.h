@@ -50,6 +50,7 @@ struct batch {
 	size_t          balances_count;
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 	bool            takes_over;    /* false: no operation names another order */
+	bool            customers;     /* false: no new order names a customer */
 };
 
 /* NULL: the sku or the location of the line is unknown. */

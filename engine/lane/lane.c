@@ -6,7 +6,7 @@
  *
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
  * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
- * location, slot); new reservations, lines and holds of keys; movements. */
+ * location, slot); rows of customers by (customer, sku); new reservations, lines and holds of keys; movements. */
 #include "engine/lane/lane.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"

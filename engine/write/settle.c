@@ -80,7 +80,7 @@ void settlements_insert(struct lane *l)
 		promise_keep(&shares, op_changes(op), ended, count);
 		for (size_t k = 0; k < shares.count; k++)
 			settlement_line(&lines, &settlements[i], &shares.list[k]);
-		free(shares.list);
+		shares_fini(&shares);
 	}
 	if (l->rows.count > 0) {
 		txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});

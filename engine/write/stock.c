@@ -3,6 +3,7 @@
 #include "engine/lane/balance.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
+#include "engine/write/customers.h"
 
 #include <stdlib.h>
 
@@ -93,7 +94,7 @@ static void slots_lock(struct lane *l, const struct shares *given)
 		           V_INT(all.list[i].slot));
 	}
 	txn_run(&l->txn, STOCK_LOCK, &(struct fill){.rows = &l->rows});
-	free(all.list);
+	shares_fini(&all);
 }
 
 static void over_read(void *arg, const struct db_row *row)
@@ -179,5 +180,6 @@ void stock_write(struct lane *l, bool gather)
 		adds_write(l);
 	if (takes)
 		takes_write(l);
-	free(given.list);
+	customers_write(l, &given.customers);
+	shares_fini(&given);
 }

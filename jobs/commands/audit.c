@@ -86,7 +86,8 @@ struct finding {
 
 /* Columns that name the thing a row is about: two looks at the thing agree in them, while numbers may have changed. */
 static const char *const about[] = {"sku",         "sku_id",         "location", "location_id", "slot",   "order_id",
-                                    "movement_id", "reservation_id", "task_id",  "movement_no", "key_id", NULL};
+                                    "movement_id", "reservation_id", "task_id",  "movement_no", "key_id", "customer",
+                                    NULL};
 
 static uint64_t row_hash(const struct db_row *row)
 {

@@ -284,8 +284,10 @@ static enum db_result purge_reservations(struct db *db, struct purge *p)
 	struct txn        t = {0};
 
 	txn_begin(&t, db);
+	txn_run(&t, PURGE_CUSTOMERS, &fill);
 	txn_run(&t, PURGE_ROWS, &fill);
 	txn_expect(&t, p->ids.rows, TXN_MOVED);
+	txn_run(&t, PURGE_NOTHING_HAD, &fill);
 	txn_run(&t, PURGE_LINES, &fill);
 	txn_run(&t, PURGE_NOTES, &fill);
 	txn_run(&t, PURGE_SHORTS, &fill);

@@ -1,0 +1,87 @@
+/* customer.c - see customer.h. */
+#include "engine/customer.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void portions_fini(struct portions *p)
+{
+	free(p->list);
+	*p = (struct portions){0};
+}
+
+static void portion_add(struct portions *p, struct portion portion)
+{
+	if (portion.raised == 0 && portion.lowered == 0)
+		return;
+	p->list = mem_reach(p->list, p->count, &p->max, sizeof(*p->list));
+	p->list[p->count++] = portion;
+}
+
+void portions_raise(struct portions *p, const char *customer, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; customer && i < count; i++)
+		portion_add(p, (struct portion){customer, sku_id(lines[i].sku), lines[i].granted, 0});
+}
+
+void portions_lower(struct portions *p, const char *customer, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; customer && i < count; i++)
+		portion_add(p, (struct portion){customer, sku_id(lines[i].sku), 0, lines[i].qty});
+}
+
+static int portion_order(const void *a, const void *b)
+{
+	const struct portion *x = a, *y = b;
+	int                   order = strcmp(x->customer, y->customer);
+
+	return order ? order : (x->sku_id > y->sku_id) - (x->sku_id < y->sku_id);
+}
+
+void portions_sum(struct portions *p)
+{
+	size_t kept = 0;
+
+	if (p->count > 0)
+		qsort(p->list, p->count, sizeof(p->list[0]), portion_order);
+	for (size_t i = 0; i < p->count; i++) {
+		if (kept > 0 && portion_order(&p->list[kept - 1], &p->list[i]) == 0) {
+			p->list[kept - 1].raised += p->list[i].raised;
+			p->list[kept - 1].lowered += p->list[i].lowered;
+		} else {
+			p->list[kept++] = p->list[i];
+		}
+	}
+	p->count = kept;
+}
+
+void portions_replace(struct portions *p, const struct reservation *of, const char *customer, const struct line *lines,
+                      size_t count)
+{
+	struct portions both = {0};
+
+	portions_lower(&both, of->customer, of->lines, of->lines_count);
+	portions_raise(&both, customer, lines, count);
+	portions_sum(&both);
+	for (size_t i = 0; i < both.count; i++) {
+		struct portion *one = &both.list[i];
+		int64_t         stays = one->raised < one->lowered ? one->raised : one->lowered;
+
+		one->raised -= stays;
+		one->lowered -= stays;
+		portion_add(p, *one);
+	}
+	portions_fini(&both);
+}
+
+void portions_write_lowered(struct txn *t, struct values *rows, const struct portions *p, enum statement name)
+{
+	values_reset(rows);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].lowered > 0)
+			values_row(rows, V_TEXT(p->list[i].customer), V_INT(p->list[i].sku_id),
+			           V_INT(-p->list[i].lowered));
+	if (rows->count > 0)
+		txn_run(t, name, &(struct fill){.rows = rows});
+}
