@@ -1,9 +1,11 @@
-/* test_clock.c - clocks that are off: a worker's machine an hour ahead or behind, and a database whose clock was ahead.
- */
+/* test_clock.c - clocks that are off: a worker's machine an hour ahead or behind, a database whose clock was ahead or
+ * is set under a service. */
 #include "tests/flow.h"
+#include "tests/server.h"
 #include "tests/steps.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -239,4 +241,79 @@ Test(clock, expiry_of_a_hold_that_lives)
 	     "tick 600",
 	     "work expire                  -> 0",
 	     "sku      A                   -> available=9 reserved=1");
+}
+
+/* ---- the database's clock is set while a service runs */
+
+static struct server server;
+
+/* The clock of `server` is so many seconds ahead from now on. */
+static void server_clock_set(int ahead_s)
+{
+	char  path[120], next[140];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/clock", server.dir);
+	snprintf(next, sizeof(next), "%s.next", path);
+	cr_assert_not_null(file = fopen(next, "we"));
+	fprintf(file, "%+d\n", ahead_s);
+	cr_assert(fclose(file) == 0 && rename(next, path) == 0);
+}
+
+/* False: there is no library for that. */
+static bool server_with_a_clock(void)
+{
+	static const char *const words[] = {
+		"LD_PRELOAD",   "FAKETIME_TIMESTAMP_FILE",      "FAKETIME_NO_CACHE",
+		"NO_FAKE_STAT", "FAKETIME_DONT_FAKE_MONOTONIC", "FAKETIME_FORCE_MONOTONIC_FIX"};
+	const char *values[] = {NULL, NULL, "1", "1", "1", "0"};
+	char        path[120];
+	glob_t      found;
+
+	if (glob("/usr/lib/*/faketime/libfaketimeMT.so.1", 0, NULL, &found) != 0)
+		return false;
+	server_make(&server, NULL);
+	server_clock_set(0);
+	snprintf(path, sizeof(path), "%s/clock", server.dir);
+	values[0] = found.gl_pathv[0];
+	values[1] = path;
+	for (size_t i = 0; i < LENGTH(words); i++)
+		setenv(words[i], values[i], 1);
+	server_start(&server, (const char *const[]){NULL});
+	for (size_t i = 0; i < LENGTH(words); i++)
+		unsetenv(words[i]);
+	globfree(&found);
+	server_use(&server);
+	return true;
+}
+
+/* Lists go by the ids. What a batch has written by a clock that is set meanwhile gets ids of the right one. */
+Test(clock, orders_of_a_clock_that_is_set)
+{
+	if (!server_with_a_clock())
+		cr_skip_test("needs libfaketime (apt-get install libfaketime)");
+	flow_begin();
+	flow_steps("serve --lanes 1",
+	           "receipt  M1 A +10     -> 201",
+	           "reserve  RIGHT A=1    -> 201");
+	server_clock_set(3600);
+	flow_steps("reserve  AHEAD A=1    -> 201",
+	           "receipt  M2 A +10     -> 201");
+	server_clock_set(0);
+	flow_steps("reserve  FIRST A=1    -> 201",
+	           "reserve  SECOND A=1   -> 201",
+	           "list                  -> items=AHEAD,SECOND,FIRST,RIGHT");
+	server_clock_set(3600);
+	flow_step("reserve   AGAIN A=1    -> 201");
+	server_clock_set(0);
+	flow_steps("receipt  M3 A +10     -> 201",
+	           "receipt  M4 A +10     -> 201",
+	           "movements A           -> items=M2,M4,M3,M1",
+	           "confirm  FIRST        -> 200");
+	server_clock_set(-3600);
+	flow_steps("reserve  BEHIND A=1   -> 201",
+	           "list                  -> items=AGAIN,AHEAD,SECOND,FIRST,RIGHT,BEHIND");
+	server_clock_set(0);
+	flow_end();
+	server_remove(&server);
 }

@@ -9,6 +9,10 @@
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
 
+#include <stdlib.h>
+
+enum { CLOCK_STEP_MS = 1000 };
+
 /* ---- the connection and the lane's writer */
 
 enum db_result lane_ask(struct lane *l, enum statement name, const struct fill *fill,
@@ -77,6 +81,7 @@ bool lane_connect(struct lane *l)
 	l->reconnected = true;
 	l->touched_ms = clock_ms();
 	clock_learn(l->shared, l->writer->now, sent_ms);
+	l->id_maker.clock_offset_ms = atomic_load(&l->shared->clock_offset_ms);
 	l->id_maker.owner = (uint64_t)l->writer->writer_id;
 	log_event(LOG_INFO, "lane_connected", "writer=%lld slot=%u epoch=%lld", (long long)l->writer->writer_id,
 	          l->slot, (long long)l->writer->epoch);
@@ -113,11 +118,17 @@ static void fence_waits(void *lane)
 	outbox_send(&l->outbox);
 }
 
+/* The ids of the transaction were made by the clock that was known before. Where the clock has been set meanwhile they
+ * are made anew: lists go by them. A clock that is set all the time fails no second try. */
 static void fence_entered(void *lane, int64_t now, int64_t sent_ms)
 {
 	struct lane *l = lane;
+	int64_t      before_ms = l->id_maker.clock_offset_ms;
 
 	clock_learn(l->shared, now, sent_ms);
+	l->id_maker.clock_offset_ms = atomic_load(&l->shared->clock_offset_ms);
+	if (!l->last_failed && llabs(l->id_maker.clock_offset_ms - before_ms) > CLOCK_STEP_MS)
+		txn_fail(&l->txn, DB_RETRY);
 }
 
 static enum db_result fence_outcome(void *lane, int64_t *now)
