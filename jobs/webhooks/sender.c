@@ -362,11 +362,16 @@ void sender_post(struct sender *s, const struct post *p)
 
 /* ---- the end of a transfer */
 
+/* libcurl takes a number that it cannot hold for none; strtoll gives the largest. */
 static int64_t retry_after(CURL *easy)
 {
-	curl_off_t s = 0;
+	struct curl_header *line;
+	curl_off_t          s = 0;
 
 	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &s);
+	if (s == 0 && curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &line) == CURLHE_OK &&
+	    !line->value[strspn(line->value, "0123456789")])
+		s = strtoll(line->value, NULL, 10);
 	return s <= 0 ? -1 : s > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S : s;
 }
 
@@ -404,7 +409,7 @@ static void transfer_judge(struct transfer *t, CURLcode rc, struct posted *p)
 		answer_judge(t, p);
 	else if (t->refused)
 		why_write(p->why, sizeof(p->why), "refused: %s", t->refused);
-	else if (t->head_got > ANSWER_MAX)
+	else if (t->head_got > ANSWER_MAX || rc == CURLE_OUT_OF_MEMORY) /* its word for a line that has no end */
 		why_write(p->why, sizeof(p->why), "the head of the answer is longer than %d bytes", ANSWER_MAX);
 	else
 		why_write(p->why, sizeof(p->why), "%s", t->error[0] ? t->error : curl_easy_strerror(rc));
