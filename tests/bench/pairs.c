@@ -259,9 +259,9 @@ static bool side_end(struct side *s, const struct row *r)
 	return right;
 }
 
-static bool time_is_left(void)
+static bool time_is_left(const struct bench *b)
 {
-	return clock_us() < bench_until_us(&sides[NEW].bench, 0.78);
+	return clock_us() < bench_until_us(b, 0.78);
 }
 
 /* Neighbours change places from pair to pair, so that neither is always the first. *measured: how many pairs there
@@ -272,7 +272,7 @@ static bool pairs_measure(const struct row *r, int64_t orders, int pairs, int *m
 		for (int k = 0; k < SIDES; k++) {
 			struct side *s = &sides[(*measured + k) % SIDES];
 
-			if (!time_is_left()) {
+			if (!time_is_left(&sides[NEW].bench)) {
 				say("bench: no time is left: %s, %d connections, stops after %d of %d pairs", r->name,
 				    r->connections, *measured, pairs);
 				return true;
@@ -300,7 +300,7 @@ static int row_measure(const struct row *r, int pairs)
 	int     measured = 0;
 	bool    begun, right;
 
-	if (!time_is_left()) {
+	if (!time_is_left(&sides[NEW].bench)) {
 		say("bench: no time is left: %s, %d connections, is left out", r->name, r->connections);
 		return 0;
 	}
@@ -403,7 +403,9 @@ void pairs_run(struct bench *b)
 	remove(WORK_CSV); /* an earlier run's */
 	if (wanted == 0)
 		return;
-	if (sides_open(b))
+	if (!time_is_left(b))
+		say("bench: no time is left: the work of an order, side by side, is left out");
+	else if (sides_open(b))
 		rows_run(b, b->pairs ? b->pairs : PAIRS);
 	else
 		b->broken = true;
