@@ -2,6 +2,7 @@
 #include "api/route.h"
 #include "api/calls/availability.h"
 #include "api/calls/events.h"
+#include "api/calls/locations.h"
 #include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"
 #include "api/calls/stock.h"
@@ -93,13 +94,15 @@ static bool read_codes(struct request *r, const struct path_code codes[PATH_CODE
 
 	for (size_t i = 0; i < PATH_CODES && codes[i].at; i++) {
 		const struct path_code *code = &codes[i];
+		size_t                  max;
 
 		brace = strchr(brace, '{') + 1;
-		if (percent_decode(r->param[i], sizeof(r->param[i]), code->at, code->len) &&
-		    code_valid(r->param[i], strlen(r->param[i]), ID_MAX))
-			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace, "}"), brace);
-		snprintf(rule, sizeof(rule), CODE_RULE, (size_t)ID_MAX);
+		max = strcmp(name, "location") == 0 ? LOCATION_MAX : ID_MAX;
+		if (percent_decode(r->param[i], sizeof(r->param[i]), code->at, code->len) &&
+		    code_valid(r->param[i], strlen(r->param[i]), max))
+			continue;
+		snprintf(rule, sizeof(rule), CODE_RULE, max);
 		reply_invalid(r, name, percent_valid(code->at, code->len) ? rule : "is not percent-encoded");
 		return false;
 	}

@@ -5,6 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *location_kind_name(enum location_kind k)
+{
+	static const char *const names[LOCATION_KINDS] = {
+#define X(name, number, word) [number] = word,
+#include "engine/location_kinds.def"
+#undef X
+	};
+
+	return k > 0 && k < LOCATION_KINDS ? names[k] : "unknown";
+}
+
+enum location_kind location_kind(const struct location *l)
+{
+	return atomic_load_explicit(&l->kind, memory_order_relaxed);
+}
+
+bool location_sells(const struct location *l)
+{
+	return location_kind(l) == PLACE_STOCK;
+}
+
 static int code_order(const void *a, const void *b)
 {
 	return strcmp((*(struct location *const *)a)->code, (*(struct location *const *)b)->code);
@@ -55,10 +76,12 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 		if (find(l->by_code, known, &list[i], code_order) != find(l->by_id, known, &list[i], id_order))
 			return false;
 	for (size_t i = 0; i < count; i++) {
-		struct location *entry;
+		struct location *entry = find(l->by_id, known, &list[i], id_order);
 
-		if (find(l->by_id, known, &list[i], id_order))
+		if (entry) {
+			atomic_store(&entry->kind, list[i].kind);
 			continue;
+		}
 		entry = mem_alloc(sizeof(*entry));
 		*entry = list[i];
 		l->all = mem_reach(l->all, l->all_count, &l->all_max, sizeof(*l->all));

@@ -5,10 +5,27 @@
 
 #include "engine/base/codes.h"
 
-struct location {
-	uint32_t location_id;
-	char     code[LOCATION_MAX + 1];
+#include <stdatomic.h>
+
+enum location_kind {
+#define X(name, number, word) name = number,
+#include "engine/location_kinds.def"
+#undef X
+	LOCATION_KINDS
 };
+const char *location_kind_name(enum location_kind k); /* a kind that nobody knows is "unknown" */
+
+/* The number and the code stay as they are. The rest changes while others look: location_kind. */
+struct location {
+	uint32_t        location_id;
+	_Atomic uint8_t kind; /* enum location_kind, as it was read last */
+	char            code[LOCATION_MAX + 1];
+};
+/* What memory says. A lane's transaction is undone where the kind of any location has changed since (places.sql);
+ * whoever refuses because of a kind reads it anew first. */
+enum location_kind location_kind(const struct location *l);
+/* True: units at the location are in the house and for sale, and so are the units of the sum `available` of its sku. */
+bool location_sells(const struct location *l);
 
 /* Zero-initialised: none. Entries stay where they are until locations_fini. */
 struct locations {
@@ -23,8 +40,8 @@ void locations_fini(struct locations *l);
 /* NULL: there is none. */
 const struct location *locations_find(const struct locations *l, const char *code);
 const struct location *locations_find_id(const struct locations *l, uint32_t location_id);
-/* Adds those of `list` that are new. false: one contradicts what is known, so nothing was added: they are of another
- * past. */
+/* Adds those of `list` that are new, and takes over what has changed of the others. false: one contradicts what is
+ * known, so nothing was added: they are of another past. */
 bool locations_add(struct locations *l, const struct location *list, size_t count) MUST_CHECK;
 void locations_forget(struct locations *l); /* its entries may still be looked at */
 

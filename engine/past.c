@@ -21,7 +21,7 @@ static void location_read(void *arg, const struct db_row *row)
 		return; /* by damage alone */
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	to = &in->list[in->count++];
-	*to = (struct location){.location_id = (uint32_t)db_int(row, 0)};
+	*to = (struct location){.location_id = (uint32_t)db_int(row, 0), .kind = (uint8_t)db_int(row, 2)};
 	memcpy(to->code, row->col[1], row->len[1]);
 }
 

@@ -11,16 +11,22 @@ SELECT code, sku_id FROM sku FORCE INDEX (code) WHERE code IN ({list});
 -- Committed by itself before the movement that needs it, so that no two movements wait for each other's new codes.
 INSERT IGNORE INTO sku (code, created_at) VALUES {rows};
 
+-- piece: for_sale
+-- Units at location o are in the house and for sale, and so are units of the sum `available` of their sku: in SQL what
+-- location_sells is in C.
+o.kind = {stock}
+
 -- piece: locations_version
 -- Another number, and never 0, where a location has come or says anything else.
-SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(CONCAT_WS(' ', location_id, code)))) + 1 FROM location FORCE INDEX (code)
+SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(CONCAT_WS(' ', location_id, code, kind)))) + 1
+  FROM location FORCE INDEX (PRIMARY)
 
 -- name: locations_version
 {locations_version};
 
 -- name: locations_read
 -- All of them: they are few.
-SELECT location_id, code FROM location FORCE INDEX (code);
+SELECT location_id, code, kind FROM location FORCE INDEX (PRIMARY);
 
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
@@ -36,11 +42,13 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
  GROUP BY s.sku_id, s.location_id;
 
 -- name: stock_totals
--- The totals of the skus {list}, by location.
-SELECT s.sku_id, s.location_id, SUM(s.available), SUM(s.reserved)
-  FROM stock_slot s FORCE INDEX (PRIMARY)
- WHERE s.sku_id IN ({list})
- GROUP BY s.sku_id, s.location_id;
+-- The totals of the skus {list}, by location, and the kind of each.
+SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind
+  FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
+          FROM stock_slot s FORCE INDEX (PRIMARY)
+         WHERE s.sku_id IN ({list})
+         GROUP BY s.sku_id, s.location_id) t
+  LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = t.location_id;
 
 -- name: stock_every_slot
 -- Every slot of the skus {list}, locked; gaps are locked too when the transaction reads repeatably.
@@ -190,7 +198,8 @@ SELECT {movement_columns}, {line_columns}
   STRAIGHT_JOIN sku k ON k.sku_id = l.sku_id STRAIGHT_JOIN location o ON o.location_id = l.location_id;
 
 -- name: stock_stats
--- All stock in one row, for operators: a walk over the slots.
+-- All stock in one row, for operators: a walk over the slots. Units that are not for sale come last.
 SELECT (SELECT COUNT(*) FROM sku), (SELECT COUNT(*) FROM location), COUNT(DISTINCT slot), COUNT(*),
-       COALESCE(SUM(available), 0), COALESCE(SUM(reserved), 0)
-  FROM stock_slot;
+       COALESCE(SUM(IF({for_sale}, available, 0)), 0), COALESCE(SUM(IF({for_sale}, reserved, 0)), 0),
+       COALESCE(SUM(IF({for_sale}, 0, available + reserved)), 0)
+  FROM stock_slot s LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id;

@@ -25,16 +25,20 @@ static bool time_has_form(const char *s)
 	return true;
 }
 
+/* An item of stock.changed has units that are not for sale in on_hand alone. */
 static bool object_adds_up(const cJSON *object)
 {
 	const cJSON *available = cJSON_GetObjectItemCaseSensitive(object, "available");
 	const cJSON *reserved = cJSON_GetObjectItemCaseSensitive(object, "reserved");
 	const cJSON *on_hand = cJSON_GetObjectItemCaseSensitive(object, "on_hand");
+	const cJSON *aside = cJSON_GetObjectItemCaseSensitive(object, "aside");
+	double       left;
 
 	if (!cJSON_IsNumber(available) || !cJSON_IsNumber(reserved) || !cJSON_IsNumber(on_hand))
 		return true;
+	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble;
 	return available->valuedouble >= 0 && reserved->valuedouble >= 0 &&
-	       available->valuedouble + reserved->valuedouble == on_hand->valuedouble;
+	       (aside ? left == aside->valuedouble : left == 0 || (left > 0 && !object->string));
 }
 
 static bool tree_has_form(const cJSON *node, struct text *why)
@@ -42,7 +46,7 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 	const cJSON *child;
 
 	if (cJSON_IsObject(node) && !object_adds_up(node)) {
-		text_add(why, "on_hand is not available + reserved");
+		text_add(why, "on_hand is not available + reserved + aside");
 		return false;
 	}
 	cJSON_ArrayForEach(child, node)

@@ -28,7 +28,7 @@ Test(catalogue, totals_grow_old_while_the_machine_is_suspended)
 	int64_t           apart_ms = clock_boot_ms() - clock_ms(), age_ms;
 	size_t            count;
 
-	catalogue_locations_enter(c, 1, &(struct location){1, "main"}, 1);
+	catalogue_locations_enter(c, 1, &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
 	total.location = catalogue_location(c, "main");
 	cr_expect(!catalogue_totals_get(c, sku, INT64_MAX - 1, &found, 1, &count, &age_ms), "never read");
 	catalogue_totals_put(c, sku, clock_boot_ms(), &total, 1);

@@ -29,7 +29,8 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 			.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
-	catalogue_locations_enter(t.catalogue, 1, &(struct location){1, "main"}, 1);
+	catalogue_locations_enter(t.catalogue, 1,
+	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
 	return t;
 }
 
@@ -282,7 +283,10 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 
 		op->lines[i].sku = catalogue_sku(t->catalogue, "A");
 		catalogue_locations_enter(t->catalogue, 1,
-		                          &(struct location){(uint32_t)(*code - 'a' + 2), {*code}}, 1);
+		                          &(struct location){.location_id = (uint32_t)(*code - 'a' + 2),
+		                                             .kind = PLACE_STOCK,
+		                                             .code = {*code}},
+		                          1);
 		op->lines[i].location = catalogue_location(t->catalogue, code);
 		op->lines[i].balance = (uint32_t)(*code - 'a');
 	}

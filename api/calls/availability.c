@@ -42,23 +42,30 @@ static bool is_within(const struct within *within, const struct location *locati
 	return false;
 }
 
-struct total total_within(const struct total *totals, size_t count, const struct within *within)
+struct sum sum_within(const struct total *totals, size_t count, const struct within *within)
 {
-	struct total sum = {0};
+	struct sum sum = {0};
 
-	for (size_t i = 0; i < count; i++)
-		if (is_within(within, totals[i].location)) {
+	for (size_t i = 0; i < count; i++) {
+		if (!is_within(within, totals[i].location))
+			continue;
+		if (location_sells(totals[i].location)) {
 			sum.available += totals[i].available;
 			sum.reserved += totals[i].reserved;
+		} else {
+			sum.aside += totals[i].available + totals[i].reserved;
 		}
+	}
 	return sum;
 }
 
-void total_write(struct json_writer *w, const struct total *total)
+void sum_write(struct json_writer *w, const struct sum *sum)
 {
-	json_put_int(w, "available", total->available);
-	json_put_int(w, "reserved", total->reserved);
-	json_put_int(w, "on_hand", total->available + total->reserved);
+	json_put_int(w, "available", sum->available);
+	json_put_int(w, "reserved", sum->reserved);
+	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside);
+	if (sum->aside > 0)
+		json_put_int(w, "aside", sum->aside);
 }
 
 /* ---- answers */
@@ -72,12 +79,12 @@ static void items_write(struct json_writer *w, void *arg)
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
-		struct total sum = total_within(totals, op->query->totals_of[i], &a->within);
+		struct sum sum = sum_within(totals, op->query->totals_of[i], &a->within);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
 		if (op->lines[i].sku)
-			total_write(w, &sum);
+			sum_write(w, &sum);
 		else
 			json_put_string(w, "code", outcome_code(NO_SKU));
 		json_close_object(w);
@@ -122,7 +129,7 @@ static void baskets_write(struct json_writer *w, void *arg)
 
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++])
 		available[i] =
-			op->lines[i].sku ? total_within(totals, op->query->totals_of[i], &a->within).available : -1;
+			op->lines[i].sku ? sum_within(totals, op->query->totals_of[i], &a->within).available : -1;
 	json_open_array(w, "baskets");
 	for (size_t i = 0, from = 0, end; i < a->baskets; i++, from = end) {
 		for (end = from; end < a->lines && a->line[end].basket == i; end++)

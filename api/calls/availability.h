@@ -11,9 +11,13 @@ struct within {
 	size_t count;
 	char   code[PLACES_MAX][LOCATION_MAX + 1];
 };
-/* The units of a sku at these locations (NULL: at all); the location of the sum is none. */
-struct total total_within(const struct total *totals, size_t count, const struct within *within);
-/* Writes available, reserved, on_hand. */
-void total_write(struct json_writer *w, const struct total *total);
+/* What a sku has: for sale and promised; in the house, but not for sale. */
+struct sum {
+	int64_t available, reserved, aside;
+};
+/* The units of a sku at these locations (NULL: at all). */
+struct sum sum_within(const struct total *totals, size_t count, const struct within *within);
+/* Writes available, reserved, on_hand, and aside where there are such units. */
+void sum_write(struct json_writer *w, const struct sum *sum);
 
 #endif

@@ -74,7 +74,7 @@ void job_handle(struct request *r, const struct job_kind *kind)
 
 	if (kind->begin)
 		list(r, kind);
-	else if (strcmp(r->asked->method, "POST") == 0)
+	else if (strcmp(r->asked->method, "POST") == 0 || strcmp(r->asked->method, "PUT") == 0)
 		post(r, kind);
 	else if (query_end(r) && (call = kind->noun->make(r)))
 		start(r, kind, call);

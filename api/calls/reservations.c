@@ -16,7 +16,7 @@ enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 }
 
 static void units_write(struct json_writer *w, int64_t qty, int64_t available, enum outcome why)
 {
-	if (why == UNKNOWN_SKU)
+	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE)
 		return;
 	json_put_int(w, "requested", qty);
 	json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", available);
@@ -74,7 +74,8 @@ static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
-	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_IN_ORDER)
+	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE ||
+	    op->outcome == NOT_IN_ORDER)
 		faults_write(w, "lines", op, op->outcome);
 	if (op->outcome == IS_CLAIMED) {
 		json_put_int(w, "task_id", (int64_t)op->claim->task_id);

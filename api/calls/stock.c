@@ -175,15 +175,18 @@ struct sku_answer {
 static void sku_write(struct json_writer *w, void *arg)
 {
 	const struct sku_answer *a = arg;
-	struct total             sum = total_within(a->totals, a->count, NULL);
+	struct sum               sum = sum_within(a->totals, a->count, NULL);
 
 	json_put_string(w, "sku", a->sku);
-	total_write(w, &sum);
+	sum_write(w, &sum);
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < a->count; i++) {
 		json_open_object(w, NULL);
 		json_put_string(w, "location", a->totals[i].location->code);
-		total_write(w, &a->totals[i]);
+		json_put_string(w, "kind", location_kind_name(location_kind(a->totals[i].location)));
+		json_put_int(w, "available", a->totals[i].available);
+		json_put_int(w, "reserved", a->totals[i].reserved);
+		json_put_int(w, "on_hand", a->totals[i].available + a->totals[i].reserved);
 		json_close_object(w);
 	}
 	json_close_array(w);
@@ -251,11 +254,11 @@ static void skus_write(struct json_writer *w, void *arg)
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
-		struct total sum = total_within(totals, op->query->totals_of[i], NULL);
+		struct sum sum = sum_within(totals, op->query->totals_of[i], NULL);
 
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
-		total_write(w, &sum);
+		sum_write(w, &sum);
 		json_close_object(w);
 	}
 	json_close_array(w);

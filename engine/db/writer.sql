@@ -1,4 +1,5 @@
--- The writer of a connection: its row in table writer. The row of event_log is locked before it.
+-- The writer of a connection: its row in table log_writer. The rows of location_kinds and event_log are locked before
+-- it.
 
 -- piece: writer_as_entered
 -- As writer_read has it, one row; none where nothing was found. The columns were read in the transaction: after it, a
@@ -12,6 +13,10 @@ DECLARE number INT UNSIGNED DEFAULT NULL;
   DECLARE logs TINYINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END
 
+-- piece: kinds_enter
+-- A change of a kind comes before, and its kind is read afterwards, or comes behind and shuts this writer out.
+UPDATE location_kinds SET entered = entered + 1 WHERE one = 1
+
 -- name: writer_raise
 -- A new connection shuts the old one out: raising the epoch waits for a transaction that still holds the row, and
 -- fences one that comes late. The row of event_log is locked, so that a switch of the log comes before or after. No row
@@ -20,6 +25,7 @@ BEGIN NOT ATOMIC
   {writer_declare};
   ROLLBACK;
   START TRANSACTION;
+  {kinds_enter};
   SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 LOCK IN SHARE MODE;
   UPDATE log_writer FORCE INDEX (PRIMARY) SET epoch = epoch + 1
    WHERE writer_id = {writer} AND mark = {mark} AND ended = 0;
@@ -38,6 +44,7 @@ BEGIN NOT ATOMIC
   {writer_declare};
   ROLLBACK;
   START TRANSACTION;
+  {kinds_enter};
   SELECT keep_days > 0 INTO logs FROM event_log WHERE one = 1 FOR UPDATE;
   SET number = (SELECT writer_id FROM log_writer FORCE INDEX (PRIMARY)
                  WHERE ended = 0 AND batch_at <= UTC_TIMESTAMP(3) - INTERVAL 60 SECOND LIMIT 1 FOR UPDATE SKIP LOCKED);

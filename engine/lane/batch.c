@@ -25,17 +25,17 @@ enum {
 };
 
 struct intake {
-	struct op *ops[BATCH_OPS];          /* memory of batch.ops */
-	uint16_t   ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
-	struct op *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
-	size_t     pending_count;
-	struct op *parked;    /* waiting for a row that somebody outside holds */
-	int64_t    parked_ms; /* earliest time at which a parked operation is tried again */
-	uint16_t   parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name such a one */
-	struct op **returned;              /* memory of parked_return */
+	struct op  *ops[BATCH_OPS];          /* memory of batch.ops */
+	uint16_t    ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
+	struct op  *pending, **pending_last; /* taken from the queue, or put back: the next batch comes from these */
+	size_t      pending_count;
+	struct op  *parked;                 /* waiting for a row that somebody outside holds */
+	int64_t     parked_ms;              /* earliest time at which a parked operation is tried again */
+	uint16_t    parked_ids[PARKED_IDS]; /* by hash of an id: how many parked operations name such a one */
+	struct op **returned;               /* memory of parked_return */
 	size_t      returned_max;
-	uint64_t    turns;                 /* operations taken from the queue so far */
-	size_t      last;                  /* operations that the last batch has answered */
+	uint64_t    turns; /* operations taken from the queue so far */
+	size_t      last;  /* operations that the last batch has answered */
 };
 
 void batch_open(struct lane *l)
@@ -263,8 +263,7 @@ static bool op_names(const struct op *op, bool movement, const char *id)
 /* True: a parked operation that arrived earlier names an order of this one, which has to wait behind it. */
 static bool parked_names(struct lane *l, const struct op *op)
 {
-	if (*parked_id(l, op->id_hash) == 0 &&
-	    (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
+	if (*parked_id(l, op->id_hash) == 0 && (!op->other_id || *parked_id(l, op_id_hash(false, op->other_id)) == 0))
 		return false;
 	for (const struct op *p = l->intake->parked; p; p = p->next)
 		if (p->turn < op->turn && (op_names(p, op_traits[op->kind].of_movement, op->id) ||

@@ -43,6 +43,33 @@ static enum outcome unknown_skus(struct op *op)
 	return out;
 }
 
+/* Units are neither reserved nor acquired anew where they are not for sale, not even from one place of several. */
+static bool is_for_sale(const struct line *line)
+{
+	return !line->location || location_sells(line->location);
+}
+
+static enum outcome places_decide(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		op->lines[i].fault = op->lines[i].qty > 0 && !is_for_sale(&op->lines[i]);
+		if (op->lines[i].fault)
+			out = NOT_FOR_SALE;
+	}
+	for (size_t i = 0; i < op->choices_count; i++) {
+		struct choice *choice = &op->choices[i];
+
+		choice->fault = false;
+		for (size_t k = 0; k < choice->places; k++)
+			choice->fault |= !is_for_sale(&op->lines[choice->line[k]]);
+		if (choice->fault)
+			out = NOT_FOR_SALE;
+	}
+	return out;
+}
+
 static void balance_hold(struct balance *p, int64_t qty)
 {
 	p->left -= qty;
@@ -204,6 +231,8 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 	out = replaced_decide(op);
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
+	if (out == OUTCOME_OK)
+		out = places_decide(op);
 	if (out != OUTCOME_OK)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
@@ -318,16 +347,23 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 {
 	struct reservation *f = op->found;
 	enum outcome        out = OUTCOME_OK;
+	bool                short_of = false;
 
 	op->change.reacquired = true;
 	if (f->state == HELD)
 		return OUTCOME_OK;
 	for (size_t i = 0; i < f->lines_count; i++) {
+		f->lines[i].fault = !is_for_sale(&f->lines[i]);
+		if (f->lines[i].fault)
+			out = NOT_FOR_SALE;
+	}
+	for (size_t i = 0; out == OUTCOME_OK && i < f->lines_count; i++) {
 		f->lines[i].available = line_left(b, &f->lines[i]);
 		f->lines[i].fault = f->lines[i].available < f->lines[i].qty || f->lines[i].qty < 1; /* < 1: damaged */
-		if (f->lines[i].fault)
-			out = SHORT;
+		short_of |= f->lines[i].fault;
 	}
+	if (short_of)
+		return SHORT;
 	if (out == OUTCOME_OK)
 		for (size_t i = 0; i < f->lines_count; i++)
 			balance_hold(line_balance(b, &f->lines[i]), f->lines[i].qty);
@@ -445,7 +481,7 @@ void decide(struct batch *b)
 
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT)
+	if (op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE || op->outcome == SHORT)
 		return true;
 	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
 }
@@ -476,6 +512,8 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 {
 	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
 		return false;
+	if (op->outcome == NOT_FOR_SALE)
+		return b->kinds_read;
 	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);

@@ -51,6 +51,7 @@ struct batch {
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 	bool            takes_over;    /* false: no operation names another order */
 	bool            customers;     /* false: no new order names a customer */
+	bool            kinds_read;    /* the kinds of locations were read while the batch was under way */
 };
 
 /* NULL: the sku or the location of the line is unknown. */
@@ -72,7 +73,7 @@ enum outcome movement_outcome(const struct op *op);
  * The units of a replaced order count, too: the look-ups before and after the balances have to agree on that order, or
  * a unit that left it meanwhile is in neither. */
 bool op_is_certain(const struct op *op, const struct batch *b);
-/* True: the outcome is SHORT, UNKNOWN_SKU or a partial grant. All three need op_is_certain to be told. */
+/* True: the outcome is SHORT, UNKNOWN_SKU, NOT_FOR_SALE or a partial grant. All need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
 /* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that

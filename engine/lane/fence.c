@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/db/retry.h"
 #include "engine/db/writer.h"
+#include "engine/past.h"
 
 #include <stdlib.h>
 
@@ -72,6 +73,8 @@ bool lane_connect(struct lane *l)
 	sent_ms = clock_ms();
 	if (result == DB_OK)
 		result = writer_enter(l->db, l->slot);
+	if (result == DB_OK) /* a change of a kind from now on shuts this connection out */
+		result = past_locations(l->db, l->catalogue);
 	if (result != DB_OK) {
 		db_close(l->db);
 		return false;

@@ -20,6 +20,7 @@
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/reclaim.h"
+#include "engine/past.h"
 #include "engine/write/changes.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
@@ -85,6 +86,7 @@ static enum db_result batch_prepare(struct lane *l)
 
 	if (l->reconnected || l->past != catalogue_past(l->catalogue))
 		lane_forget(l); /* perhaps another lane found that the database is another one */
+	l->batch.kinds_read = false;
 	result = codes_resolve(l);
 	l->batch.read_seq = 0;
 	batch_mark_known(l);
@@ -131,9 +133,23 @@ static bool batch_doubt(struct lane *l)
 	return any;
 }
 
+/* Memory may have an older kind of a location than the database. */
+static enum db_result kinds_make_sure(struct lane *l)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; result == DB_OK && !l->batch.kinds_read && i < l->batch.count; i++)
+		if (l->batch.ops[i]->outcome == NOT_FOR_SALE) {
+			outbox_send(&l->outbox);
+			result = past_locations(l->db, l->catalogue);
+			l->batch.kinds_read = result == DB_OK;
+		}
+	return result;
+}
+
 /* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
- * expired holds, which are given back, then for the balances, then for the id. Where the look for expired holds takes
- * another batch, the operations that rest on it are put into that one. */
+ * kinds of locations and expired holds, which are given back, then for the balances, then for the id. Where the look
+ * for expired holds takes another batch, the operations that rest on it are put into that one. */
 static enum db_result batch_make_sure(struct lane *l)
 {
 	enum db_result result = DB_OK;
@@ -141,7 +157,9 @@ static enum db_result batch_make_sure(struct lane *l)
 	for (int round = 0; result == DB_OK && batch_doubt(l); round++) {
 		if (round == DOUBT_ROUNDS)
 			return DB_RETRY; /* the stock moves faster than we read it */
-		result = reclaim_run(l);
+		result = kinds_make_sure(l);
+		if (result == DB_OK)
+			result = reclaim_run(l);
 		if (result == DB_OK)
 			result = balances_load(l, DOUBTED);
 		if (result == DB_OK)

@@ -20,7 +20,7 @@ struct totals_reader {
 	struct catalogue *catalogue;
 	struct total_row *list;
 	size_t            count, max;
-	bool              lacks; /* a row names a location that the catalogue lacks, and was left out */
+	bool              lacks; /* a row names a location that the catalogue lacks, or knows as of another kind */
 };
 
 static void total_read(void *arg, const struct db_row *row)
@@ -28,7 +28,7 @@ static void total_read(void *arg, const struct db_row *row)
 	struct totals_reader  *in = arg;
 	const struct location *location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
 
-	in->lacks |= !location;
+	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4);
 	if (!location)
 		return;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));

@@ -36,14 +36,15 @@ struct look {
 static void found_read(void *arg, const struct db_row *row)
 {
 	struct look *l = arg;
+	enum level   told = row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE;
 
 	assert(l->count < PAGE);
 	l->list[l->count++] = (struct found){
 		.sku_id = (uint32_t)db_int(row, 0),
 		.location_id = (uint32_t)db_int(row, 1),
 		.available = db_int(row, 2),
-		.level = level_of(db_int(row, 2), db_int(row, 4)),
-		.told = row->col[3] ? (enum level)db_int(row, 3) : LEVEL_ABOVE,
+		.level = db_int(row, 6) ? level_of(db_int(row, 2), db_int(row, 4)) : told,
+		.told = told,
 		.low = db_int(row, 4),
 		.stamp = row->col[3] ? db_int(row, 5) : NO_ROW,
 	};
@@ -259,8 +260,8 @@ static void units_read(void *arg, const struct db_row *row)
 	struct units *in = arg;
 
 	assert(in->count < PAGE);
-	in->list[in->count++] = (struct event_units){(uint32_t)db_int(row, 0), db_int(row, 1), db_int(row, 2),
-	                                             db_int(row, 1) + db_int(row, 2)};
+	in->list[in->count++] =
+		(struct event_units){(uint32_t)db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
 }
 
 enum db_result levels_tell_stock(struct db *db, struct watch_claim *claim, const uint32_t *skus, size_t count)

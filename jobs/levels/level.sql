@@ -1,14 +1,16 @@
 -- Levels, and who watches them. schema/014_levels.sql has the tables.
 
 -- name: level_look
--- One look at the spots {rows}, (sku, location): their units over all slots, and their levels as they were told.
+-- One look at the spots {rows}, (sku, location): their units over all slots, their levels as they were told, and
+-- whether they have a level: the level of a location whose units are not for sale sleeps.
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT want.sku_id, want.location_id,
        COALESCE((SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
                   WHERE s.sku_id = want.sku_id AND s.location_id = want.location_id), 0),
-       l.level, COALESCE(l.low, -1), l.stamp
+       l.level, COALESCE(l.low, -1), l.stamp, COALESCE({for_sale}, 1)
   FROM want LEFT JOIN level l FORCE INDEX (PRIMARY)
-    ON l.sku_id = want.sku_id AND l.location_id = want.location_id;
+    ON l.sku_id = want.sku_id AND l.location_id = want.location_id
+  LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = want.location_id;
 
 -- name: level_make
 -- The first level that is told of a spot. Rows: (sku, location, level).
@@ -34,9 +36,11 @@ SELECT sku_id, location_id, SUM(available) <= 0 FROM stock_slot FORCE INDEX (PRI
  GROUP BY sku_id, location_id ORDER BY sku_id, location_id LIMIT {limit};
 
 -- name: units_look
--- The units of the skus {list}, over all locations.
-SELECT sku_id, SUM(available), SUM(reserved) FROM stock_slot FORCE INDEX (PRIMARY)
- WHERE sku_id IN ({list}) GROUP BY sku_id;
+-- The units of the skus {list}: available and reserved over all locations whose units are for sale, on hand over all
+-- that are in the house.
+SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reserved, 0)), SUM(s.available + s.reserved)
+  FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
+ WHERE s.sku_id IN ({list}) GROUP BY s.sku_id;
 
 -- piece: watch_lease
 lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND, writes = writes + 1

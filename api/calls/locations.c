@@ -1,0 +1,131 @@
+/* locations.c - see locations.h. */
+#include "api/calls/locations.h"
+#include "api/calls/page.h"
+#include "api/request.h"
+#include "engine/base/memory.h"
+#include "engine/read/cursor.h"
+#include "jobs/locations/location.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct location_call {
+	struct job_call job;
+	/* ---- asked */
+	char code[LOCATION_MAX + 1]; /* of a list: the code behind which it begins */
+	int  kind;                   /* index of the word, enum location_kind less one; -1: left out */
+	/* ---- answered */
+	struct location  location;
+	struct location *list; /* job.count of them */
+};
+
+static void call_free(void *arg)
+{
+	struct location_call *call = arg;
+
+	free(call->list);
+	free(call);
+}
+
+static void *call_new(struct request *r)
+{
+	struct location_call *call = mem_alloc(sizeof(*call));
+
+	strcpy(call->code, r->param[0]);
+	call->kind = -1;
+	return call;
+}
+
+static const struct job_noun noun = {call_new, call_free};
+
+static void location_write(struct json_writer *w, const struct location *l)
+{
+	json_put_string(w, "location", l->code);
+	json_put_string(w, "kind", location_kind_name(location_kind(l)));
+}
+
+static void one_write(struct json_writer *w, void *arg)
+{
+	location_write(w, &((struct location_call *)arg)->location);
+}
+
+/* ---- made, or given another kind */
+
+static void read_put(struct json_reader *in, void *arg)
+{
+	static const char *const kinds[] = {"stock", "aside", NULL};
+	struct location_call    *call = arg;
+
+	json_word(in, "kind", JSON_OPTIONAL, kinds, &call->kind);
+}
+
+static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
+{
+	struct location_call *call = arg;
+	bool                  made = false;
+	enum db_result result = location_put(db, c, call->code, (enum location_kind)(call->kind + 1), &call->location,
+	                                     &made, &call->job.outcome);
+
+	if (made) {
+		call->job.made = "";
+		strcpy(call->job.made_id, call->code);
+	}
+	return result;
+}
+
+const struct job_kind put_location = {&noun, read_put, run_put, one_write, NULL};
+
+/* ---- one, and the list */
+
+static enum db_result run_find(struct db *db, struct catalogue *c, void *arg)
+{
+	struct location_call *call = arg;
+
+	(void)c;
+	return location_find(db, call->code, &call->location, &call->job.outcome);
+}
+
+const struct job_kind get_location = {&noun, NULL, run_find, one_write, NULL};
+
+static bool list_begin(void *arg, const char *cursor)
+{
+	struct location_call *call = arg;
+	char                  code[SKU_MAX + 1] = "";
+	size_t                len = 0;
+	bool                  good = !cursor || (cursor_read_code(cursor, code, &len) && len <= LOCATION_MAX);
+
+	if (good)
+		memcpy(call->code, code, len);
+	call->code[good ? len : 0] = '\0';
+	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
+	return good;
+}
+
+static enum db_result run_list(struct db *db, struct catalogue *c, void *arg)
+{
+	struct location_call *call = arg;
+
+	(void)c;
+	return location_list(db, call->code, call->list, call->job.limit + 1, &call->job.count);
+}
+
+static void list_write(struct json_writer *w, void *arg)
+{
+	const struct location_call *call = arg;
+	bool                        more = call->job.count > call->job.limit;
+	size_t                      count = call->job.count - more;
+	char                        cursor[CURSOR_SIZE] = "";
+
+	json_open_array(w, "items");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		location_write(w, &call->list[i]);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	if (more)
+		cursor_write_code(cursor, call->list[count - 1].code);
+	page_write(w, cursor);
+}
+
+const struct job_kind get_locations = {&noun, NULL, run_list, list_write, list_begin};

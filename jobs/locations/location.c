@@ -1,0 +1,126 @@
+/* location.c - see location.h. */
+#include "jobs/locations/location.h"
+#include "engine/past.h"
+#include "jobs/claim.h"
+#include "jobs/complete.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct locations_found {
+	struct location *list;
+	size_t           count, max;
+};
+
+static void location_read(void *arg, const struct db_row *row)
+{
+	struct locations_found *in = arg;
+	struct location        *to;
+
+	if (in->count == in->max || row->len[1] > LOCATION_MAX)
+		return; /* longer by damage alone */
+	to = &in->list[in->count++];
+	*to = (struct location){.location_id = (uint32_t)db_int(row, 0), .kind = (uint8_t)db_int(row, 2)};
+	memcpy(to->code, row->col[1], row->len[1]);
+}
+
+enum db_result location_find(struct db *db, const char *code, struct location *out, enum outcome *outcome)
+{
+	struct locations_found in = {out, 0, 1};
+	enum db_result         result = db_ask(db, LOCATION_FIND, &(struct fill){.code = code}, location_read, &in);
+
+	*outcome = in.count > 0 ? OUTCOME_OK : NO_LOCATION;
+	return result;
+}
+
+enum db_result location_list(struct db *db, const char *after, struct location *list, size_t max, size_t *count)
+{
+	struct locations_found in = {list, 0, max};
+	enum db_result result = db_ask(db, LOCATION_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max},
+	                               location_read, &in);
+
+	*count = in.count;
+	return result;
+}
+
+/* ---- made */
+
+static enum db_result location_make(struct db *db, const char *code, enum location_kind kind, bool *made,
+                                    enum outcome *outcome)
+{
+	int64_t        count = 0;
+	enum db_result result = db_ask(db, LOCATION_COUNT, NULL, db_ints, &count);
+
+	*outcome = OUTCOME_OK;
+	if (result == DB_OK && count >= LOCATIONS_MAX) {
+		*outcome = LIMIT;
+		return DB_OK;
+	}
+	if (result == DB_OK)
+		result = db_ask(db, LOCATION_PUT, &(struct fill){.code = code, .kind = kind ? kind : PLACE_STOCK}, NULL,
+		                NULL);
+	*made = result == DB_OK && db_changed(db) > 0;
+	return result;
+}
+
+/* ---- given another kind */
+
+/* Expires the holds that are past their time, as a worker does: none of them is to keep a location in use. */
+static enum db_result holds_expire(struct db *db, struct catalogue *c)
+{
+	struct claimer claimer = {0};
+	enum db_result result;
+	size_t         count;
+
+	do {
+		struct task          task = {.kind = TASK_EXPIRE};
+		struct task_answer   answer = {0};
+		struct reservation **orders = NULL;
+
+		count = 0;
+		snprintf(task.worker, sizeof(task.worker), "location");
+		result = task_claim(db, c, &claimer, &task, CLAIM_MAX, LEASE_S, &orders, &count);
+		if (result == DB_OK && count > 0)
+			result = task_complete_claimed(db, c, &task, orders, count, &answer);
+		reservations_free(orders, count);
+		task_answer_fini(&answer);
+	} while (result == DB_OK && count == CLAIM_MAX);
+	return result;
+}
+
+static enum db_result location_turn(struct db *db, struct catalogue *c, const struct location *l,
+                                    enum location_kind kind, enum outcome *outcome)
+{
+	const struct fill fill = {.location = l->location_id, .kind = kind};
+	int64_t           lies = 0;
+	enum db_result    result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
+
+	if (result == DB_OK && lies)
+		result = holds_expire(db, c);
+	if (result == DB_OK && lies)
+		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
+	if (result == DB_OK && !lies)
+		result = db_ask(db, LOCATION_TURN, &fill, db_ints, &lies);
+	*outcome = lies ? IN_USE : OUTCOME_OK;
+	return result;
+}
+
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, enum location_kind kind,
+                            struct location *out, bool *made, enum outcome *outcome)
+{
+	enum db_result result = location_find(db, code, out, outcome);
+
+	if (result == DB_OK && *outcome == NO_LOCATION) {
+		result = location_make(db, code, kind, made, outcome);
+		if (result != DB_OK || *outcome != OUTCOME_OK)
+			return result;
+		result = location_find(db, code, out, outcome); /* somebody else may have made it just now */
+	}
+	if (result == DB_OK && *outcome == OUTCOME_OK && kind && location_kind(out) != kind) {
+		result = location_turn(db, c, out, kind, outcome);
+		if (result == DB_OK && *outcome == OUTCOME_OK)
+			result = location_find(db, code, out, outcome);
+	}
+	return result == DB_OK ? past_locations(db, c) : result;
+}

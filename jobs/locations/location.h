@@ -1,0 +1,23 @@
+/* location.h - locations as rows of the database: read, listed, made, given another kind. Functions run on the caller's
+ * connection and thread, and may be repeated. */
+#ifndef JOBS_LOCATION_H
+#define JOBS_LOCATION_H
+
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/outcome.h"
+
+enum { LOCATIONS_MAX = 65536 }; /* a receipt may make more */
+
+/* *outcome: OUTCOME_OK or NO_LOCATION. */
+enum db_result location_find(struct db *db, const char *code, struct location *out, enum outcome *outcome) MUST_CHECK;
+/* Up to `max` locations whose codes stand behind `after`, by code. */
+enum db_result location_list(struct db *db, const char *after, struct location *list, size_t max,
+                             size_t *count) MUST_CHECK;
+/* Makes the location, or gives it another kind; kind 0: stock where it is new, otherwise as it is. *outcome:
+ * OUTCOME_OK, and `out` has the location; IN_USE: something lies there, also after holds past their time were swept;
+ * LIMIT: there are LOCATIONS_MAX. *made: it is new. */
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, enum location_kind kind,
+                            struct location *out, bool *made, enum outcome *outcome) MUST_CHECK;
+
+#endif

@@ -1,0 +1,15 @@
+-- Places: the kinds of locations.
+
+-- kind: 1 stock, 2 aside.
+ALTER TABLE location ADD COLUMN IF NOT EXISTS kind TINYINT UNSIGNED NOT NULL DEFAULT 1, ALGORITHM=INSTANT;
+
+-- One row. n grows with each change of a kind, entered with each writer that is entered: whoever changes a kind and
+-- whoever enters come one after the other, and each of them has changed the row.
+CREATE TABLE IF NOT EXISTS location_kinds (
+  one     TINYINT UNSIGNED NOT NULL,
+  n       BIGINT UNSIGNED NOT NULL,
+  entered BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (one)
+) ENGINE=InnoDB;
+
+INSERT IGNORE INTO location_kinds (one, n, entered) VALUES (1, 0, 0);
