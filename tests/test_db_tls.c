@@ -156,7 +156,7 @@ Test(db_tls, password_in_the_clear)
 
 	tls_start("right");
 	if (!pam_install()) {
-		server_stop(&server);
+		server_remove(&server);
 		cr_skip_test("mariadb-server with its plugin of PAM is not installed");
 	}
 	for (size_t i = 0; i < LENGTH(cases); i++) {
