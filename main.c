@@ -3,6 +3,7 @@
 #include "jobs/commands/audit.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/events.h"
+#include "jobs/commands/export.h"
 #include "jobs/commands/import.h"
 #include "jobs/commands/key_command.h"
 #include "jobs/commands/serve.h"
@@ -34,6 +35,11 @@ const struct command commands[] = {
          "  holdfast import delivery.csv\n"
          "  holdfast import delivery.csv --id monday --skip-bad\n",
          import_run},
+	{"export", EXPORT, "stock|movements|reservations", 1, "prints CSV, on a live service, in little memory",
+         "  holdfast export stock > stock.csv\n"
+         "  holdfast export reservations | gzip > orders.csv.gz\n"
+         "A page is read at a time, so what changes meanwhile may be of two moments.\n",
+         export_run},
 	{"audit", AUDIT, "", 0, "checks every invariant; exits with 1 and prints the rows that break one",
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
@@ -86,8 +92,7 @@ const struct command commands[] = {
          "end of the line: rps=N requests a second, held=N units held open. A running service reads the file again\n"
          "at SIGHUP.\n",
          key_run},
-	{"help", 0, "[COMMAND]", 1, "this, or the flags and examples of a command",
-         "  holdfast help serve\n",
+	{"help", 0, "[COMMAND]", 1, "this, or the flags and examples of a command", "  holdfast help serve\n",
          help_run},
 	{"version", 0, "", 0, "the version of this program", "  holdfast version\n", version_run},
 	{0},

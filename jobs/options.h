@@ -23,7 +23,8 @@ enum {
 	TUNE = 512,
 	KEY = 1024,
 	EVENTS = 2048,
-	HOUSED = 1023 | EVENTS, /* every command that works on a database */
+	EXPORT = 4096,
+	HOUSED = 1023 | EVENTS | EXPORT, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,

@@ -1,0 +1,192 @@
+/* export.c - the command `export`. A page of the database is read at a time, and its rows become lines of CSV; rows
+ * that differ in nothing but their units are one line. A live service goes on meanwhile: each page is of its own
+ * moment. */
+#include "jobs/commands/export.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/locations.h"
+#include "engine/rows.h"
+#include "jobs/commands/database.h"
+#include "jobs/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE = 500 };
+
+struct csv {
+	const struct table *table;
+	struct text         line, next; /* the line under way without its units; the one of the row just read */
+	int64_t             units[2];   /* of the line under way */
+	char                after_code[SKU_MAX + 1];
+	int64_t             after_id;
+	size_t              seen; /* things of the page so far */
+};
+
+/* What can be exported. */
+struct table {
+	const char    *word, *head;
+	enum statement page;
+	unsigned       units;                                   /* columns of units at the end of a row */
+	bool           by_code;                                 /* pages go by the first column as a code; .. */
+	void (*put)(struct text *to, const struct db_row *row); /* .. otherwise as a number */
+	void (*end)(struct text *to, const int64_t units[2]);
+};
+
+/* ---- CSV */
+
+static void field_put(struct text *to, const char *value)
+{
+	if (to->len > 0)
+		text_char(to, ',');
+	if (!value)
+		return;
+	if (!strpbrk(value, ",\"\r\n") && *value != ' ' && (!*value || value[strlen(value) - 1] != ' ')) {
+		text_add(to, value);
+		return;
+	}
+	text_char(to, '"');
+	for (; *value; value++) {
+		if (*value == '"')
+			text_char(to, '"');
+		text_char(to, *value);
+	}
+	text_char(to, '"');
+}
+
+static void time_put(struct text *to, const char *datetime)
+{
+	text_char(to, ',');
+	if (datetime)
+		time_write(to, time_parse(datetime));
+}
+
+static void line_end(struct csv *x)
+{
+	if (x->line.len > 0) {
+		x->table->end(&x->line, x->units);
+		text_char(&x->line, '\n');
+		fwrite(x->line.data, 1, x->line.len, stdout);
+	}
+	text_reset(&x->line);
+	x->units[0] = x->units[1] = 0;
+}
+
+/* ---- the tables */
+
+static void stock_put(struct text *to, const struct db_row *row)
+{
+	field_put(to, row->col[0]);
+	field_put(to, row->col[1]);
+	field_put(to, location_kind_name((enum location_kind)db_int(row, 2)));
+}
+
+static void stock_end(struct text *to, const int64_t units[2])
+{
+	text_format(to, ",%lld,%lld,%lld", (long long)units[0], (long long)units[1], (long long)(units[0] + units[1]));
+}
+
+static void movement_put(struct text *to, const struct db_row *row)
+{
+	field_put(to, row->col[1]);
+	field_put(to, movement_kind_name((enum movement_kind)db_int(row, 2)));
+	time_put(to, row->col[3]);
+	for (unsigned i = 4; i < 8; i++)
+		field_put(to, row->col[i]);
+}
+
+/* Both ends of a transfer follow the units; no other movement has them. */
+static void movement_end(struct text *to, const int64_t units[2])
+{
+	text_format(to, ",%lld,,", (long long)units[0]);
+}
+
+static void reservation_put(struct text *to, const struct db_row *row)
+{
+	field_put(to, row->col[1]);
+	field_put(to, reservation_state_name((enum reservation_state)db_int(row, 2)));
+	time_put(to, row->col[3]);
+	time_put(to, row->col[4]);
+	for (unsigned i = 5; i < 9; i++)
+		field_put(to, row->col[i]);
+}
+
+static void reservation_end(struct text *to, const int64_t units[2])
+{
+	text_format(to, ",%lld", (long long)units[0]);
+}
+
+static const struct table tables[] = {
+	{"stock", "sku,location,kind,available,reserved,on_hand", EXPORT_STOCK, 2, true, stock_put, stock_end},
+	{"movements", "movement_id,kind,created_at,reason,reference,sku,location,qty,from,to", EXPORT_MOVEMENTS, 1,
+         false, movement_put, movement_end},
+	{"reservations", "order_id,state,created_at,expires_at,reference,customer,sku,location,qty",
+         EXPORT_RESERVATIONS, 1, false, reservation_put, reservation_end},
+};
+
+/* ---- pages */
+
+static void thing_see(struct csv *x, const struct db_row *row)
+{
+	if (x->table->by_code ? strcmp(x->after_code, row->col[0]) == 0 : x->after_id == db_int(row, 0))
+		return;
+	x->seen++;
+	x->after_id = x->table->by_code ? 0 : db_int(row, 0);
+	if (x->table->by_code)
+		snprintf(x->after_code, sizeof(x->after_code), "%s", row->col[0]);
+}
+
+static void row_read(void *arg, const struct db_row *row)
+{
+	struct csv *x = arg;
+	unsigned    first = row->columns - x->table->units;
+
+	thing_see(x, row);
+	if (!row->col[first])
+		return; /* a sku that was never stocked */
+	text_reset(&x->next);
+	x->table->put(&x->next, row);
+	if (x->line.len != x->next.len || memcmp(x->line.data, x->next.data, x->next.len) != 0) {
+		line_end(x);
+		text_bytes(&x->line, x->next.data, x->next.len);
+	}
+	for (unsigned i = 0; i < x->table->units; i++)
+		x->units[i] += db_int(row, first + i);
+}
+
+static int export_act(struct db *db, void *arg)
+{
+	struct csv    *x = arg;
+	enum db_result result;
+
+	printf("%s\n", x->table->head);
+	do {
+		x->seen = 0;
+		result = db_ask(db, x->table->page,
+		                &(struct fill){.after_code = x->after_code, .after_id = x->after_id, .limit = PAGE},
+		                row_read, x);
+	} while (result == DB_OK && x->seen == PAGE && !ferror(stdout));
+	line_end(x);
+	if (result != DB_OK)
+		return EXIT_UNAVAILABLE;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return say_status(EXIT_TROUBLE, "stdout takes no more: %s", strerror(errno));
+	return EXIT_DONE;
+}
+
+int export_run(void)
+{
+	struct csv x = {0};
+	int        status;
+
+	for (size_t i = 0; operand(0) && i < LENGTH(tables); i++)
+		if (strcmp(operand(0), tables[i].word) == 0)
+			x.table = &tables[i];
+	if (!x.table)
+		return say_status(EXIT_USAGE, "say what to export: stock, movements or reservations");
+	status = database_run(EMBEDDED_FIND, false, export_act, &x);
+	text_fini(&x.line);
+	text_fini(&x.next);
+	return status;
+}
