@@ -33,8 +33,10 @@ Test(export, movements_and_reservations)
 	     "work settle                -> 0",
 	     "tick 61",
 	     "run export movements       -> 0 '~movement_id,kind,created_at,reason,reference,sku,location,qty,from,to'"
-	     " '~M1,receipt,' '~Z,late,PO 1, 2,A,main,5,,' '~Z,late,PO 1, 2,B,main,1,,' '~,settlement,' '~,A,main,-1,,'",
-	     "run export reservations    -> 0 '~order_id,state,created_at,expires_at,reference,customer,sku,location,qty'"
+	     " '~M1,receipt,' '~Z,late,PO 1, 2,A,main,5,,' '~Z,late,PO 1, 2,B,main,1,,' '~,settlement,'"
+	     " '~,A,main,-1,,'",
+	     "run export reservations    -> 0"
+	     " '~order_id,state,created_at,expires_at,reference,customer,sku,location,qty'"
 	     " '~R1,expired,' '~Z,till,c1,A,main,2' '~Z,till,c1,B,main,1' '~R2,settled,' '~Z,,,A,main,1'");
 }
 
