@@ -33,7 +33,7 @@ import values     # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BODY_MAX = 6_000_000
 VALID_CALLS = 12                    # of each operation and round
-START_S, STOP_S, ANSWER_S, REAP_S = 120, 60, 30, 30
+START_S, STOP_S, ANSWER_S, REAP_S = 120, 60, 45, 30     # a reader of the feed may wait 30 s
 TROUBLES_MAX, TOLD_BYTES = 20, 400
 ROUNDS_FOR_ALL = 5                  # after so many every documented answer must have been seen
 # Without keys, with a database that stays, and with little load, nobody is told these.
@@ -217,6 +217,8 @@ class Contract:
                 if value is None and operation.name == 'putSku':
                     self.count += 1
                     value = self.a_limited() if self.chance.random() < .7 else f'L{self.count}'
+                if value is None and operation.name == 'kickReservation' and self.buried:
+                    value = self.chance.choice(self.buried[-5:] + self.orders[-2:])
                 value = self.maker.valid(p['schema'], name) if value is None else value
                 target = target.replace('{%s}' % name, urllib.parse.quote(str(value), safe=''))
             elif p['in'] == 'query' and query is None and name != 'cursor' and self.chance.random() < .5:
