@@ -78,6 +78,7 @@ void op_free(struct op *op)
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
+		free(op->move.parts);
 	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
 		op->job.run_free(op->job.arg);
@@ -256,8 +257,8 @@ static void lines_hash(struct op *op)
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
 		print_choice(&print, &op->choices[i]);
-	if (op->kind == OP_RESERVE && op->other_id)
-		print_other(&print, "replaces", op->other_id);
+	if (op->other_id && (op->kind == OP_RESERVE || op->kind == OP_MOVE))
+		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
 		print_other(&print, "customer", op->reserve.customer);
 	if (!EVP_Digest(print.data, print.len, digest, NULL, EVP_sha256(), NULL))

@@ -48,13 +48,17 @@ struct reserve { /* OP_RESERVE */
 	int64_t           ship_after; /* no claim takes it before; 0: at once */
 };
 
+enum { PARTS_MAX = 100 };
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
+	unsigned           parts_count;        /* of parts */
 	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;           /* the answer: as it is now; owned */
+	char (*parts)[ID_MAX + 1];             /* a refused return: settled orders that were split off and have such
+	                                          units; PARTS_MAX of them at most; owned */
 };
 
 struct has {                  /* OP_GET_CUSTOMER: the answer */
@@ -156,7 +160,8 @@ struct op {
 	enum outcome           outcome;
 	enum reservation_state becomes;     /* the state that its order is to have; 0: see op_state */
 	struct reservation    *reservation; /* the answer of a reservation's kinds: as it is now; owned */
-	const char *other_id; /* the order that is replaced (OP_RESERVE) or split; text of the op; NULL: none */
+	const char *other_id; /* the order that is replaced (OP_RESERVE) or split, or from which units come back
+	                         (OP_MOVE); text of the op; NULL: none */
 	union {               /* the payload, by kind */
 		struct reserve reserve;
 		struct move    move;

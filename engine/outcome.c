@@ -24,3 +24,8 @@ enum outcome_class outcome_class(enum outcome o)
 {
 	return outcomes[o].class;
 }
+
+bool outcome_is_of_other(enum outcome o)
+{
+	return o == NO_OTHER || (o >= IS_HELD && o <= IS_CLAIMED);
+}

@@ -2,6 +2,8 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
+#include <stdbool.h>
+
 enum outcome {
 #define X(name, code, class, detail) name,
 #include "engine/outcome.def"
@@ -24,5 +26,7 @@ enum outcome_class {
 const char        *outcome_code(enum outcome o);   /* the stable code in answers and metrics; "" of a good outcome */
 const char        *outcome_detail(enum outcome o); /* a sentence for people */
 enum outcome_class outcome_class(enum outcome o);
+/* True: the other order that a request names is in the way: it is not there, or not in the right state. */
+bool outcome_is_of_other(enum outcome o);
 
 #endif

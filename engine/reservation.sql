@@ -234,6 +234,58 @@ INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, ex
 -- Rows: (first_id, part_id, sku, location, units before, units).
 INSERT INTO reservation_part (first_id, part_id, sku_id, location_id, units_before, qty) VALUES {rows};
 
+-- name: parts_settled
+-- The settled orders with units of a sku that were split off from an order, or from such a part. The walk follows the
+-- splits of this sku by the primary key. Rows: (reservation_id of the first, sku).
+WITH RECURSIVE asked(reservation_id, sku_id) AS (VALUES {rows}), parted(first_id, part_id, sku_id) AS (
+  SELECT a.reservation_id, s.part_id, s.sku_id
+    FROM asked a
+    STRAIGHT_JOIN reservation_part s FORCE INDEX (PRIMARY) ON s.first_id = a.reservation_id AND s.sku_id = a.sku_id
+  UNION
+  SELECT p.first_id, s.part_id, s.sku_id
+    FROM parted p
+    STRAIGHT_JOIN reservation_part s FORCE INDEX (PRIMARY) ON s.first_id = p.part_id AND s.sku_id = p.sku_id)
+SELECT p.first_id, r.order_id
+  FROM parted p
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = p.part_id AND r.state = {settled}
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = p.part_id AND l.sku_id = p.sku_id;
+
+-- name: returned_find
+-- What came back of settled orders that say so (noted): reservation, sku, units.
+SELECT reservation_id, sku_id, units FROM reservation_returned FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
+
+-- name: returned_note (never_waits)
+-- Orders of which the first units come back. `changed` stays: state, lines and due time do, and the event is that of
+-- the movement.
+UPDATE reservation FORCE INDEX (PRIMARY) SET noted = noted | {returns} WHERE reservation_id IN ({list});
+
+-- piece: back
+-- Units that come back: (reservation_id, sku, units).
+WITH back(reservation_id, sku_id, units) AS (VALUES {rows})
+
+-- name: returned_make (never_waits)
+-- Makes the rows that returned_add raises, each by itself: it would count 1 for a new row and 2 for one that was there,
+-- and two returns, one of them refused, would count as much as two that are new. Whoever writes these rows has locked
+-- their reservation.
+INSERT INTO reservation_returned (reservation_id, sku_id, units)
+  {back} SELECT reservation_id, sku_id, 0 FROM back
+    ON DUPLICATE KEY UPDATE units = reservation_returned.units;
+
+-- name: returned_add (never_waits)
+-- The guard of what came back: no more than was settled of this sku, over all places, and of an order that is settled
+-- and there. Judged here by what stands under the lock, so two returns of one order queue, and neither is undone where
+-- both fit. The count is 2 for each row that was raised, 0 for one that may not be.
+INSERT INTO reservation_returned (reservation_id, sku_id, units)
+  {back}
+  SELECT b.reservation_id, b.sku_id, o.units + b.units
+    FROM back b
+    STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = b.reservation_id AND r.state = {settled}
+    STRAIGHT_JOIN reservation_returned o FORCE INDEX (PRIMARY)
+       ON o.reservation_id = b.reservation_id AND o.sku_id = b.sku_id
+   WHERE o.units + b.units <= (SELECT SUM(l.qty) FROM reservation_line l FORCE INDEX (PRIMARY)
+                                WHERE l.reservation_id = b.reservation_id AND l.sku_id = b.sku_id) FOR UPDATE
+      ON DUPLICATE KEY UPDATE units = VALUES(units);
+
 -- name: reservation_extend
 -- A hold lives {ttl_s} from now; due_at moves along.
 UPDATE reservation FORCE INDEX (PRIMARY)

@@ -376,6 +376,37 @@ static enum db_result records_ask(struct db *db, enum statement name, const stru
 	return result;
 }
 
+static void returned_read(void *arg, const struct db_row *row)
+{
+	const struct reservation_reader *in = arg;
+
+	for (size_t i = 0; i < in->count; i++) {
+		struct reservation *r = in->list[i];
+
+		if (r->reservation_id != (uint64_t)db_int(row, 0))
+			continue;
+		for (size_t k = 0; k < r->lines_count; k++)
+			if (sku_id(r->lines[k].sku) == (uint32_t)db_int(row, 1)) {
+				r->lines[k].returned = qty_read(row, 2);
+				return;
+			}
+	}
+}
+
+static enum db_result returned_ask(struct db *db, struct reservation_reader *in)
+{
+	struct values  ids = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->noted & NOTED_RETURNS)
+			values_row(&ids, V_INT(in->list[i]->reservation_id));
+	if (ids.count > 0)
+		result = db_ask(db, RETURNED_FIND, &(struct fill){.rows = &ids}, returned_read, in);
+	values_fini(&ids);
+	return result;
+}
+
 enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
                                 struct reservation_reader *in)
 {
@@ -384,7 +415,7 @@ enum db_result reservations_ask(struct db *db, enum statement name, const struct
 
 	in->list = (struct reservation **)all.list;
 	in->count = all.count;
-	return result;
+	return result == DB_OK ? returned_ask(db, in) : result;
 }
 
 enum db_result movements_ask(struct db *db, enum statement name, const struct fill *fill, struct movement_reader *in)

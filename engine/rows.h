@@ -34,7 +34,6 @@ struct line {
 	const struct sku      *sku;                      /* NULL: the catalogue does not know the sku yet */
 	const struct location *location;                 /* NULL: the catalogue does not know the location yet */
 	int64_t                qty;       /* units asked for; signed for a movement; counted for a stocktake */
-	int64_t                expected;  /* a stocktake's expected units; -1: none were given */
 	int64_t                granted;   /* units held, or moved (signed) */
 	int64_t                available; /* a refusal: units that were available; a stocktake: on_hand */
 	int64_t                reserved;  /* a refused stocktake: units that were reserved; a replacement: units of
@@ -42,6 +41,11 @@ struct line {
 	uint32_t balance;                 /* index of the line's balance in the lane's batch */
 	uint16_t slot;                    /* the slot that holds, or will hold, the units */
 	bool     fault;                   /* this line is why the operation was refused */
+	union {
+		int64_t expected; /* a stocktake's expected units; -1: none were given */
+		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all
+		                     places, that came back; the first line of a sku tells */
+	};
 };
 int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
 void    lines_sort(struct line *lines, size_t count);
@@ -88,9 +92,10 @@ struct reservation_reader {
 	size_t               count;
 };
 /* Runs a statement that selects {reservation_columns}, and makes of its rows each reservation once, with all of its
- * lines in the order of their codes; sorted by id, the order in which rows are locked. `in` has the catalogue. Where a
- * row names a location that is new, the locations are read and the statement runs once more. A line of no location at
- * all, by damage, is of the location without a name. The list may be filled after an error, too. */
+ * lines in the order of their codes; sorted by id, the order in which rows are locked. What came back of those that say
+ * so (NOTED_RETURNS) is read with them. `in` has the catalogue. Where a row names a location that is new, the locations
+ * are read and the statement runs once more. A line of no location at all, by damage, is of the location without a
+ * name. The list may be filled after an error, too. */
 enum db_result reservations_ask(struct db *db, enum statement name, const struct fill *fill,
                                 struct reservation_reader *in) MUST_CHECK;
 

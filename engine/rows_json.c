@@ -19,6 +19,21 @@ void lines_json(struct json_writer *w, const struct line *lines, size_t count)
 	json_close_array(w);
 }
 
+/* What came back, by sku. */
+static void returned_json(struct json_writer *w, const struct line *lines, size_t count)
+{
+	json_open_array(w, "returned");
+	for (size_t i = 0; i < count; i++) {
+		if (lines[i].returned == 0)
+			continue;
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", lines[i].sku_code);
+		json_put_int(w, "qty", lines[i].returned);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
 static void put_time_if(struct json_writer *w, const char *key, int64_t ms)
 {
 	if (ms != TIME_NONE)
@@ -42,6 +57,8 @@ void reservation_json_part(struct json_writer *w, const struct reservation *r, c
 	put_time_if(w, "confirmed_at", r->confirmed_at);
 	put_time_if(w, "released_at", r->released_at);
 	put_time_if(w, "settled_at", r->settled_at);
+	if (r->noted & NOTED_RETURNS)
+		returned_json(w, r->lines, lines);
 	put_string_if(w, "last_error", r->last_error);
 	put_string_if(w, "reference", r->reference);
 	put_string_if(w, "replaced_by", r->replaced_by);

@@ -144,7 +144,7 @@ void settlement_row(struct values *rows, const struct settlement *settlement, ui
 
 	values_row(rows, V_INT(settlement->movement_no), V_TEXT(settlement->movement_id), V_INT(SETTLEMENT),
 	           V_BYTES(no_hash, sizeof(no_hash)), V_NOW, V_TEXT(NULL), V_TEXT(settlement->reference),
-	           key_id ? V_INT(key_id) : V_TEXT(NULL));
+	           key_id ? V_INT(key_id) : V_TEXT(NULL), V_TEXT(NULL), V_TEXT(NULL));
 }
 
 void settlement_line(struct values *rows, const struct settlement *settlement, const struct share *share)

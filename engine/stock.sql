@@ -177,7 +177,8 @@ SELECT {movement_columns}, {line_columns}
 SELECT movement_id FROM movement FORCE INDEX (movement_id) WHERE movement_id IN ({list});
 
 -- name: movement_add (never_waits)
-INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reason, reference, key_id) VALUES {rows};
+INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, reason, reference, key_id, order_id,
+                      reservation_id) VALUES {rows};
 
 -- name: movement_line_add (never_waits)
 INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows};

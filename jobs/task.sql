@@ -325,6 +325,9 @@ DELETE s FROM reservation_short s FORCE INDEX (PRIMARY) WHERE s.reservation_id I
 -- name: purge_holds
 DELETE h FROM key_hold h FORCE INDEX (PRIMARY) WHERE h.reservation_id IN ({list});
 
+-- name: purge_returned
+DELETE b FROM reservation_returned b FORCE INDEX (PRIMARY) WHERE b.reservation_id IN ({list});
+
 -- name: purge_splits
 -- What left a reservation is known as long as the reservation itself.
 DELETE s FROM reservation_part s FORCE INDEX (PRIMARY) WHERE s.first_id IN ({list});

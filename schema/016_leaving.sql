@@ -12,8 +12,11 @@ ALTER TABLE reservation ADD COLUMN IF NOT EXISTS ship_after DATETIME(3) NULL, AL
 -- customer: the code of whoever ordered; NULL: nobody was named.
 ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS customer VARBINARY(64) NULL, ALGORITHM=INSTANT;
 
--- order_id: the order that a return names; NULL: none.
-ALTER TABLE movement ADD COLUMN IF NOT EXISTS order_id VARBINARY(64) NULL, ALGORITHM=INSTANT;
+-- order_id: the order that a return names; NULL: none. reservation_id: its row, because another order may have the id
+-- once this one was purged.
+ALTER TABLE movement
+  ADD COLUMN IF NOT EXISTS order_id VARBINARY(64) NULL,
+  ADD COLUMN IF NOT EXISTS reservation_id BIGINT UNSIGNED NULL, ALGORITHM=INSTANT;
 
 -- per_customer: the most units that one customer may have; NULL: no limit.
 ALTER TABLE sku ADD COLUMN IF NOT EXISTS per_customer BIGINT NULL, ALGORITHM=INSTANT;
@@ -37,10 +40,12 @@ CREATE TABLE IF NOT EXISTS customer_units (
   PRIMARY KEY (customer, sku_id)
 ) ENGINE=InnoDB;
 
--- The units of a settled order that came back, over all places and movements.
+-- The units of a settled order that came back, over all places and movements. The index is for the audit, which
+-- compares them with the movements sku by sku.
 CREATE TABLE IF NOT EXISTS reservation_returned (
   reservation_id BIGINT UNSIGNED NOT NULL,
   sku_id         INT UNSIGNED NOT NULL,
   units          BIGINT NOT NULL,
-  PRIMARY KEY (reservation_id, sku_id)
+  PRIMARY KEY (reservation_id, sku_id),
+  KEY of_sku (sku_id)
 ) ENGINE=InnoDB;

@@ -38,6 +38,20 @@ SELECT k.code AS sku, o.code AS location, SUM(d.on_hand) AS on_hand, SUM(d.moved
   LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  GROUP BY d.sku_id, d.location_id HAVING SUM(d.on_hand) <> SUM(d.moved);
 
+-- name: returned_is_moved (by_sku)
+-- The units of an order that came back are those of the returns that name it. What a purged order had is forgotten.
+SELECT k.code AS sku, r.order_id, d.reservation_id, SUM(d.units) AS returned, SUM(d.moved) AS moved
+  FROM (SELECT b.sku_id, b.reservation_id, b.units, 0 AS moved
+          FROM reservation_returned b FORCE INDEX (of_sku) WHERE b.sku_id BETWEEN {from_id} AND {until_id}
+        UNION ALL
+        SELECT m.sku_id, h.reservation_id, 0, m.qty
+          FROM movement_line m FORCE INDEX (sku_history)
+          STRAIGHT_JOIN movement h FORCE INDEX (PRIMARY) ON h.movement_no = m.movement_no
+          STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = h.reservation_id
+         WHERE m.sku_id BETWEEN {from_id} AND {until_id}) d
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN reservation r FORCE INDEX (PRIMARY) USING (reservation_id)
+ GROUP BY d.sku_id, d.reservation_id HAVING SUM(d.units) <> SUM(d.moved);
+
 -- name: total_in_range (by_sku)
 -- No total of a sku passes 9e15.
 SELECT k.code AS sku, SUM(s.available + s.reserved) AS on_hand
@@ -171,6 +185,17 @@ SELECT n.reservation_id, r.order_id, r.noted
          WHERE s.reservation_id BETWEEN {from_id} AND {until_id}) n
   LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
  WHERE r.reservation_id IS NULL OR r.noted = 0;
+
+-- name: returned_was_settled (by_reservation)
+-- What came back is of a settled order that says so, and no more than was settled of the sku.
+SELECT d.* FROM (
+  SELECT r.order_id, k.code AS sku, r.state, r.noted, b.units AS returned,
+         (SELECT COALESCE(SUM(l.qty), 0) FROM reservation_line l FORCE INDEX (PRIMARY)
+           WHERE l.reservation_id = b.reservation_id AND l.sku_id = b.sku_id) AS settled, b.reservation_id
+    FROM reservation_returned b FORCE INDEX (PRIMARY)
+    LEFT JOIN reservation r FORCE INDEX (PRIMARY) USING (reservation_id) LEFT JOIN sku k USING (sku_id)
+   WHERE b.reservation_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR b.sku_id = {sku})) d
+ WHERE d.returned NOT BETWEEN 1 AND d.settled OR IFNULL(d.state <> {settled} OR d.noted & {returns} = 0, TRUE);
 
 -- name: replaced_is_released (by_reservation)
 -- An order that was replaced is released, so it and its replacement never hold at once.

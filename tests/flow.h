@@ -9,7 +9,8 @@
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
  *                                                      to reserve also SKU@X,Y=QTY, a list (of one: SKU@X,=QTY), and
  *                                                      SKU@X+Y=QTY, a list that may be split
- *   receipt|adjust|return [ID] SKU +N .. [reason=R]    a movement, of SKU or SKU@LOCATION; ID may be left out
+ *   receipt|adjust|return [ID] SKU +N .. [reason=R] [order=ID]
+ *                                                      a movement, of SKU or SKU@LOCATION; ID may be left out
  *   count [ID] LINE [expected=N] ..                    the same with `counted`
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S]

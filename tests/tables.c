@@ -30,8 +30,7 @@ void tables_fill(struct scratch *s)
 	           "UTC_TIMESTAMP(3) FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO reservation_line SELECT seq, 1 + seq MOD 3, 1, seq MOD 4, 1 FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, "
-	                  "NULL, NULL FROM "
-	                  "seq_1_to_50");
+	                  "NULL, NULL, NULL FROM seq_1_to_50");
 	tables_run(s->db, "INSERT INTO movement_line SELECT seq, 1 + seq MOD 3, 1, 0, 1 FROM seq_1_to_50");
 	tables_run(s->db,
 	           "INSERT INTO webhook (webhook_id, url, from_oldest, parallel, created_at, secret, due_at, task_id, "
@@ -39,6 +38,9 @@ void tables_fill(struct scratch *s)
 	           " waits_since, state) SELECT CONCAT('W', seq), 'u', 0, 1, UTC_TIMESTAMP(3), 's', UTC_TIMESTAMP(3) +"
 	           " INTERVAL CAST(seq AS SIGNED) - 100 SECOND, seq MOD 20, '', UTC_TIMESTAMP(3), 1 + seq MOD 4"
 	           " FROM seq_1_to_200");
+	tables_run(s->db, "INSERT INTO reservation_part SELECT seq MOD 20, seq, 1 + seq MOD 3, 1, 2, 1 FROM "
+	                  "seq_21_to_200");
+	tables_run(s->db, "INSERT INTO reservation_returned SELECT seq, 1 + seq MOD 3, 1 FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO key_hold SELECT seq, 5 + seq MOD 2, 1 FROM seq_1_to_200");
 	tables_run(s->db, "INSERT INTO sku_limit SELECT seq, seq FROM seq_1_to_3");
 	tables_run(s->db, "INSERT INTO customer_units SELECT CONCAT('C', seq), 1 + seq MOD 3, 1 FROM seq_1_to_50");

@@ -40,7 +40,7 @@ static const struct damage {
          "UPDATE reservation SET state = 6, settled_at = NULL WHERE order_id = 'BURIED'"},
 	{"reserved_is_promised", "sku=A location=main ", true, /* settled twice */
          "BEGIN NOT ATOMIC"
-         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL;"
+         "  INSERT INTO movement SELECT 99, 'twice', 5, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL;"
          "  INSERT INTO movement_line SELECT 99, 1, 1, 0, -1;"
          "  UPDATE stock_slot SET reserved = reserved - 1 WHERE sku_id = 1 AND location_id = 1 AND slot = 0; END",
          "BEGIN NOT ATOMIC DELETE FROM movement WHERE movement_no = 99; DELETE FROM movement_line WHERE movement_no = "
@@ -68,7 +68,7 @@ static const struct damage {
          "INSERT INTO movement_line SELECT movement_no, 1, 99, 0, 0 FROM movement LIMIT 1",
          "DELETE FROM movement_line WHERE location_id = 99"},
 	{"movement_has_lines", "kind=count qty=- movement_id=empty", false,
-         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL",
+         "INSERT INTO movement SELECT 99, 'empty', 4, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL",
          "DELETE FROM movement WHERE movement_no = 99"},
 	{"movement_has_lines", "kind=settlement qty=1", false,
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 5",
@@ -180,12 +180,37 @@ static const struct damage {
 	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
          "INSERT INTO reservation_short SELECT reservation_id, 0, 1, 2, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_short"},
+	{"returned_is_moved", "sku=A order_id=SETTLED ", true, /* more than the order knows of */
+         "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 2 WHERE kind = 3;"
+         " UPDATE movement_line SET qty = 9 WHERE sku_id = 1 AND qty = 10",
+         "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 1 WHERE kind = 3;"
+         " UPDATE movement_line SET qty = 10 WHERE sku_id = 1 AND qty = 9"},
+	{"returned_is_moved", "sku=A order_id=SETTLED ", true, /* by a return that names no order */
+         "UPDATE movement SET reservation_id = NULL WHERE kind = 3",
+         "UPDATE movement SET reservation_id = (SELECT reservation_id FROM reservation WHERE order_id = 'SETTLED')"
+         " WHERE kind = 3"},
+	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=4 returned=2 settled=1", true,
+         "UPDATE reservation_returned SET units = 2", "UPDATE reservation_returned SET units = 1"},
+	{"returned_was_settled", "order_id=SETTLED sku=A state=3 noted=0 returned=1 settled=1", true, /* nobody looks */
+         "UPDATE reservation SET noted = 0 WHERE order_id = 'SETTLED'",
+         "UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED'"},
+	{"returned_was_settled", "order_id=HELD sku=A state=1 noted=4 returned=1 settled=1", true,
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 4 WHERE order_id = 'HELD';"
+         "  INSERT INTO reservation_returned SELECT reservation_id, 1, 1 FROM reservation WHERE order_id = 'HELD';"
+         " END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'HELD';"
+         "  DELETE b FROM reservation_returned b JOIN reservation USING (reservation_id) WHERE state = 1; END"},
+	{"returned_was_settled", "order_id=- sku=A state=- noted=- returned=1 settled=0 reservation_id=7",
+         true, /* of no order */
+         "INSERT INTO reservation_returned VALUES (7, 1, 1)",
+         "DELETE FROM reservation_returned WHERE reservation_id = 7"},
 	{"replaced_is_released", "order_id=HELD state=held replaced_by=NEXT", false,
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'HELD';"
          "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT', NULL FROM reservation WHERE order_id = "
          "'HELD';"
          " END",
-         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0; DELETE FROM reservation_note; END"},
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'; DELETE FROM reservation_note; "
+         "END"},
 	{"split_conserves", "order_id=HELD sku=A location=main units_before=3 parted=1 last=2 qty=1", true,
          "INSERT INTO reservation_part SELECT reservation_id, 1, 1, 1, 3, 1 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_part"},
@@ -208,10 +233,17 @@ static const struct damage {
 	{"customer_has_units", "customer=c sku=A units=1 in_orders=0", true,
          "INSERT INTO customer_units VALUES ('c', 1, 1)", "DELETE FROM customer_units"},
 	{"customer_has_units", "customer=c sku=A units=0 in_orders=1", true,
-         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'SETTLED';"
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'BURIED';"
          "  INSERT INTO reservation_note (reservation_id, customer) SELECT reservation_id, 'c' FROM reservation"
-         "  WHERE order_id = 'SETTLED'; END",
-         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0; DELETE FROM reservation_note; END"},
+         "  WHERE order_id = 'BURIED'; END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'BURIED'; DELETE FROM reservation_note; "
+         "END"},
+	{"customer_has_units", "customer=c sku=A units=1 in_orders=0", true, /* of what came back */
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 5 WHERE order_id = 'SETTLED';"
+         "  INSERT INTO reservation_note (reservation_id, customer) SELECT reservation_id, 'c' FROM reservation"
+         "  WHERE order_id = 'SETTLED'; INSERT INTO customer_units VALUES ('c', 1, 1); END",
+         "BEGIN NOT ATOMIC UPDATE reservation SET noted = 4 WHERE order_id = 'SETTLED';"
+         "  DELETE FROM reservation_note; DELETE FROM customer_units; END"},
 };
 
 /* A reservation in every state. The units of sku 1, A, lie in slot 0. */
@@ -228,6 +260,8 @@ static void database_begin(void)
 	           "claim    settle w            -> 201 task_id=1",
 	           "complete 1 SETTLED           -> completed=1",
 	           "fail     1 BURIED=bury       -> buried=1",
+	           "return   A +1 order=SETTLED  -> 201",
+	           "adjust   A -1                -> 201",
 	           "reserve  EXPIRED A=1 ttl=60  -> 201",
 	           "tick     61",
 	           "work     expire",
@@ -409,7 +443,8 @@ Test(audit, range_by_range)
 	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL FROM "
 	        "seq_1_to_20000; "
 	        "INSERT INTO reservation_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
-	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL"
+	        "INSERT INTO movement SELECT seq, CONCAT('M', seq), 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, "
+	        "NULL"
 	        " FROM seq_1_to_20000; "
 	        "INSERT INTO movement_line SELECT seq, seq, 1, 0, 1 FROM seq_1_to_20000; "
 	        "INSERT INTO stock_slot SELECT seq, 1, 0, 1, 0 FROM seq_1_to_20000; "

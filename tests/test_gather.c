@@ -104,7 +104,7 @@ Test(gather, slot_changes_while_it_waits)
 	flow_steps("receipt A +10                    -> 201",
 	           "@2 receipt A +10                 -> 201");
 	trap_lock("UPDATE stock_slot SET available = available - 4 WHERE slot = 5");
-	trap_lock("INSERT INTO movement SELECT 99, 'taken', 2, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL");
+	trap_lock("INSERT INTO movement SELECT 99, 'taken', 2, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL");
 	trap_lock("INSERT INTO movement_line SELECT 99, sku_id, location_id, slot, -4 FROM stock_slot WHERE slot = 5");
 	race = flow_race("1", "reserve R# A=15");
 	trap_waiter();

@@ -181,7 +181,7 @@ Test(settlement, of_very_many_slots)
 	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_100 -> ",
 	     "sql INSERT INTO stock_slot SELECT 10 + s.seq, 10 + l.seq, 0, 0, 1"
 	     " FROM seq_1_to_1000 s, seq_1_to_100 l -> ",
-	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL -> ",
+	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL -> ",
 	     "sql INSERT INTO movement_line SELECT 7, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"
@@ -204,7 +204,7 @@ Test(settlement, of_one_order_in_very_many_slots)
 	     "sql INSERT INTO location (location_id, code) SELECT 10 + seq, CONCAT('L', seq) FROM seq_1_to_100 -> ",
 	     "sql INSERT INTO stock_slot SELECT 10 + s.seq, 10 + l.seq, 0, 0, 1"
 	     " FROM seq_1_to_1000 s, seq_1_to_100 l -> ",
-	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL -> ",
+	     "sql INSERT INTO movement SELECT 7, 'M7', 1, '', UTC_TIMESTAMP(3), NULL, NULL, NULL, NULL, NULL -> ",
 	     "sql INSERT INTO movement_line SELECT 7, sku_id, location_id, slot, 1 FROM stock_slot"
 	     " WHERE sku_id > 10 -> ",
 	     "sql INSERT INTO reservation (reservation_id, order_id, lines_hash, state, due_at, expires_at, attempts,"

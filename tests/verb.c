@@ -154,7 +154,7 @@ static void movement_begin(struct text *to, const char *verb, const char *id)
 
 static bool movement_option(struct text *to, const char *word)
 {
-	return json_option(to, word, "reason", "reason", false) ||
+	return json_option(to, word, "reason", "reason", false) || json_option(to, word, "order", "order_id", false) ||
 	       json_option(to, word, "reference", "reference", false);
 }
 

@@ -92,10 +92,7 @@ static bool is_good(enum outcome outcome)
 /* The member that is at fault: the order to be replaced where that one is in the way. */
 static const char *refused_field(const struct op *op, enum outcome outcome)
 {
-	_Static_assert(IS_CLAIMED - IS_HELD == BURIED - HELD + 1, "outcome.def has the states together");
-	bool other = outcome == NO_OTHER || (outcome >= IS_HELD && outcome <= IS_CLAIMED);
-
-	return other && op->kind == OP_RESERVE ? "replaces" : NULL;
+	return outcome_is_of_other(outcome) && op->kind == OP_RESERVE ? "replaces" : NULL;
 }
 
 static const char *refused_detail(const struct op *op, enum outcome outcome)

@@ -19,6 +19,12 @@ enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
 	json_put_string(w, "sku", line->sku_code);
+	if (op->outcome == OVER_RETURNED) { /* of all places */
+		json_put_int(w, "requested", line->granted);
+		json_put_int(w, "settled", line->available);
+		json_put_int(w, "returned", line->returned);
+		return;
+	}
 	json_put_string(w, "location", line->location_code);
 	if (op->outcome == COUNT_MISMATCH) {
 		json_put_int(w, "expected", line->expected);
@@ -36,7 +42,8 @@ static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
 
-	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU)
+	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU &&
+	    op->outcome != OVER_RETURNED)
 		return;
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < op->lines_count; i++)
@@ -45,6 +52,12 @@ static void refused_write(struct json_writer *w, void *arg)
 			fault_write(w, op, &op->lines[i]);
 			json_close_object(w);
 		}
+	json_close_array(w);
+	if (op->outcome != OVER_RETURNED || op->move.parts_count == 0)
+		return;
+	json_open_array(w, "parts");
+	for (size_t i = 0; i < op->move.parts_count; i++)
+		json_put_string(w, NULL, op->move.parts[i]);
 	json_close_array(w);
 }
 
@@ -65,7 +78,9 @@ static void movement_answer_request(struct request *r)
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
 		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
 	else
-		reply_refused(r, outcome, op->ended ? refused_write : NULL, op);
+		reply_problem(r, outcome_status(outcome), outcome_code(outcome),
+		              outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
+		              op->ended ? refused_write : NULL, op);
 }
 
 /* ---- movements: reading */
@@ -98,8 +113,8 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 
 static struct op *read_movement(struct json_reader *in)
 {
-	const char        *id = "", *reason, *reference;
-	size_t             id_len = 0, reason_len = 0, reference_len = 0, count, twins;
+	const char        *id = "", *reason, *reference, *order_id = NULL;
+	size_t             id_len = 0, reason_len = 0, reference_len = 0, order_len = 0, count, twins;
 	int                kind = 0;
 	const void        *element;
 	struct json_reader line;
@@ -111,8 +126,10 @@ static struct op *read_movement(struct json_reader *in)
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);
+	if (kind + 1 == RETURN)
+		json_code(in, "order_id", JSON_OPTIONAL, ID_MAX, &order_id, &order_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
-	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1));
+	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + order_len + 1);
 	op->move.kind = (enum movement_kind)(kind + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
@@ -123,6 +140,7 @@ static struct op *read_movement(struct json_reader *in)
 		memcpy(op->id, id, id_len);
 		op->move.reason = reason ? op_text(op, reason, reason_len) : NULL;
 		op->move.reference = reference ? op_text(op, reference, reference_len) : NULL;
+		op->other_id = order_id ? op_text(op, order_id, order_len) : NULL;
 		op_seal(op, &twins);
 		if (twins > 0 && op->move.kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
@@ -133,9 +151,22 @@ static struct op *read_movement(struct json_reader *in)
 	return NULL;
 }
 
+/* What a return names is an order's, so whoever has orders may bring its units back. */
 void post_movement(struct request *r)
 {
-	request_read_and_start(r, read_movement, movement_answer_request);
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	op = read_movement(&in);
+	if (!op)
+		reply_invalid(r, fault.field, fault.detail);
+	else if (request_permits(r, op->other_id ? ORDERS : ADMINS))
+		request_start(r, op, movement_answer_request);
+	else
+		op_free(op);
 }
 
 static void found_answer_request(struct request *r)

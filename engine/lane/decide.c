@@ -77,6 +77,7 @@ static void balance_hold(struct balance *p, int64_t qty)
 	p->hold += qty;
 }
 
+_Static_assert(IS_CLAIMED - IS_HELD == BURIED - HELD + 1, "outcome.def has the states together");
 /* The state, told as a refusal. An operation does nothing to a state that this version does not know, and is told to
  * come again: another version may know it. */
 static enum outcome state_outcome(enum reservation_state s)
@@ -304,6 +305,54 @@ enum outcome movement_outcome(const struct op *op)
 	return hash_equal(op->move.found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : MOVEMENT_ID_REUSED;
 }
 
+/* The units that the lines from *at on have of the sku, and what came back of them; *at stands behind them then. */
+static struct line sku_sum(const struct line *lines, size_t count, const char *sku, size_t *at)
+{
+	struct line sum = {0};
+
+	while (*at < count && strcmp(lines[*at].sku_code, sku) < 0)
+		++*at;
+	for (; *at < count && strcmp(lines[*at].sku_code, sku) == 0; ++*at) {
+		sum.qty += lines[*at].qty;
+		sum.returned += lines[*at].returned;
+	}
+	return sum;
+}
+
+/* May these units come back from the order? Its places do not matter: the first line of a sku tells for all of them. */
+static enum outcome returned_decide(struct op *op)
+{
+	const struct reservation *r = op->other;
+	enum outcome              out = OUTCOME_OK;
+
+	for (size_t i = 0, at = 0; i < op->lines_count;) {
+		struct line *line = &op->lines[i];
+		struct line  asked = sku_sum(op->lines, op->lines_count, line->sku_code, &i);
+		struct line  settled = sku_sum(r->lines, r->lines_count, line->sku_code, &at);
+
+		line->granted = asked.qty;
+		line->available = settled.qty;
+		line->returned = settled.returned;
+		line->fault = asked.qty > settled.qty - settled.returned;
+		if (line->fault)
+			out = OVER_RETURNED;
+	}
+	return out;
+}
+
+/* May units come back from the order that the movement names? */
+static enum outcome origin_decide(const struct op *op)
+{
+	enum reservation_state state;
+
+	if (!op->other_id)
+		return OUTCOME_OK;
+	if (!op->other)
+		return NO_OTHER;
+	state = reservation_reads(op->other);
+	return state == SETTLED ? OUTCOME_OK : state_outcome(state);
+}
+
 static enum outcome move_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
@@ -312,7 +361,11 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 		return movement_outcome(op);
 	if (op->move.over_limit)
 		return LIMIT;
-	out = unknown_skus(op);
+	out = origin_decide(op);
+	if (out == OUTCOME_OK)
+		out = unknown_skus(op);
+	if (out == OUTCOME_OK && op->other_id)
+		out = returned_decide(op);
 	if (out != OUTCOME_OK)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
@@ -531,7 +584,7 @@ struct reservation *op_touches(const struct op *op)
 		return op->change.reacquire ? op->found : NULL;
 	if (op_ends(op))
 		return op_changes(op);
-	return op_traits[op->kind].divides ? NULL : op->other; /* what is replaced */
+	return op->kind == OP_RESERVE ? op->other : NULL; /* what is replaced */
 }
 
 struct reservation *op_changes(const struct op *op)
@@ -553,6 +606,8 @@ static void op_gives(const struct op *op, const struct batch *b, struct shares *
 	const struct line        *lines;
 	size_t                    count;
 
+	if (op->kind == OP_MOVE && of)
+		portions_lower(&s->customers, of->customer, op->lines, op->lines_count);
 	if (op->kind == OP_RESERVE && of)
 		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
 	if (!op_ends(op))

@@ -80,12 +80,13 @@ bool op_is_refused(const struct op *op);
  * does one of these) and a replacement write the slots of its lines, a confirmation that acquires anew takes their
  * units again. */
 struct reservation *op_touches(const struct op *op);
-/* The stored reservation that the operation changes: the found one, or the one that is replaced or split; NULL: there
- * is none. */
+/* The stored reservation that the operation changes: the found one, or the one that is replaced or split, or from which
+ * units come back; NULL: there is none. */
 struct reservation *op_changes(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
 size_t op_ended(const struct op *op, const struct line **lines);
-/* Adds the units that the batch takes out of `reserved`, by the slots of stored lines. */
+/* Adds the units that the batch takes out of `reserved`, by the slots of stored lines, and those that customers have no
+ * longer. */
 void batch_gives(const struct batch *b, struct shares *s);
 
 #endif

@@ -6,7 +6,8 @@
  *
  * Shared with other threads, and how: the queue (its own lock), the catalogue (its own lock), the metrics (atomic). The
  * order in which a transaction takes locks, everywhere: the lane's row; existing reservations by id; slot rows by (sku,
- * location, slot); rows of customers by (customer, sku); new reservations, lines and holds of keys; movements. */
+ * location, slot); rows of customers by (customer, sku); what came back; new reservations, lines and holds of keys;
+ * movements. */
 #include "engine/lane/lane.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -215,6 +216,8 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 	if (b->has[OP_SPLIT])
 		splits_change(l);
 	stock_write(l, inside);
+	if (b->takes_over && b->has[OP_MOVE])
+		returns_write(l);
 	if (b->has[OP_RESERVE])
 		reservations_insert(l);
 	if (b->has[OP_SPLIT])
@@ -264,6 +267,8 @@ static enum db_result batch_run(struct lane *l, enum txn_verdict *verdict, int64
 		result = lane_look_out(l);
 	if (result == DB_OK)
 		result = batch_make_sure(l);
+	if (result == DB_OK && b->takes_over && b->has[OP_MOVE])
+		result = parts_look_up(l);
 	if (result != DB_OK)
 		return result == DB_UNKNOWN ? DB_AWAY : result; /* only reads so far: nothing was done */
 	if (l->past != catalogue_past(l->catalogue))

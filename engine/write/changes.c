@@ -132,7 +132,8 @@ static void move_tell(struct text *to, const struct op *op)
 	struct movement m = {.kind = op->move.kind,
 	                     .created_at = 0,
 	                     .reason = (char *)op->move.reason,
-	                     .reference = (char *)op->move.reference};
+	                     .reference = (char *)op->move.reference,
+	                     .order_id = (char *)op->other_id};
 
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,

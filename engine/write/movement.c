@@ -48,7 +48,8 @@ void movement_row(struct values *rows, const struct op *op)
 {
 	values_row(rows, V_INT(op->new_id), V_TEXT(op->id), V_INT(op->move.kind),
 	           V_BYTES(op->lines_hash, sizeof(op->lines_hash)), V_NOW, V_TEXT(op->move.reason),
-	           V_TEXT(op->move.reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL));
+	           V_TEXT(op->move.reference), op->key_id ? V_INT(op->key_id) : V_TEXT(NULL), V_TEXT(op->other_id),
+	           op->other ? V_INT(op->other->reservation_id) : V_TEXT(NULL));
 }
 
 void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty)
@@ -99,6 +100,7 @@ void movement_answer(struct op *op, int64_t now)
 	m->reason = mem_copy(op->move.reason);
 	m->reference = mem_copy(op->move.reference);
 	m->by = mem_copy(op->move.by);
+	m->order_id = mem_copy(op->other_id);
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = op->lines_count;
 	memcpy(m->lines, op->lines, op->lines_count * sizeof(struct line));

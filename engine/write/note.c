@@ -97,6 +97,46 @@ void notes_insert(struct lane *l)
 		ship_after_write(l);
 }
 
+static bool returns(const struct op *op)
+{
+	return op->writes && op->kind == OP_MOVE && op->other;
+}
+
+/* Lists in l->rows the units that come back, by order and sku. */
+static void returned_rows(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+		int64_t          units = 0;
+
+		for (size_t k = 0; returns(op) && k < op->lines_count; k++) {
+			units += op->lines[k].qty;
+			if (k + 1 < op->lines_count && op->lines[k + 1].sku == op->lines[k].sku)
+				continue;
+			values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(sku_id(op->lines[k].sku)),
+			           V_INT(units));
+			units = 0;
+		}
+	}
+}
+
+void returns_write(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (returns(l->batch.ops[i]) && !(l->batch.ops[i]->other->noted & NOTED_RETURNS))
+			values_row(&l->rows, V_INT(l->batch.ops[i]->other->reservation_id));
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RETURNED_NOTE, &(struct fill){.rows = &l->rows});
+	returned_rows(l);
+	if (l->rows.count == 0)
+		return;
+	txn_run(&l->txn, RETURNED_MAKE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, RETURNED_ADD, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, 2 * l->rows.rows, TXN_MOVED);
+}
+
 /* ---- read */
 
 static void short_read(void *arg, const struct db_row *row)
@@ -132,7 +172,8 @@ enum db_result notes_look_up(struct lane *l)
 			op->lines[k].fault = false;
 		for (size_t k = 0; k < op->choices_count; k++)
 			op->choices[k].fault = false;
-		if (op->found->noted && memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
+		if (op->found->noted & (NOTED_TEXTS | NOTED_SHORTS) &&
+		    memcmp(op->found->lines_hash, op->lines_hash, sizeof(op->lines_hash)) == 0)
 			values_row(&l->rows, V_INT(op->found->reservation_id));
 	}
 	if (l->rows.count == 0)

@@ -18,7 +18,7 @@
 
 static bool wants_look_up(const struct op *op)
 {
-	return !op_traits[op->kind].of_movement && op->lookup_due;
+	return op->lookup_due && (!op_traits[op->kind].of_movement || op->other_id);
 }
 
 /* Lists in l->rows the ids of the first lookups_max operations that want a look-up; the batch ends behind them. */
@@ -34,7 +34,8 @@ static size_t look_up_rows(struct lane *l)
 			continue;
 		if (asked == l->lookups_max)
 			break;
-		values_row(&l->rows, V_TEXT(op->id));
+		if (!op_traits[op->kind].of_movement)
+			values_row(&l->rows, V_TEXT(op->id));
 		if (op->other_id)
 			values_row(&l->rows, V_TEXT(op->other_id));
 		asked++;
@@ -42,6 +43,16 @@ static size_t look_up_rows(struct lane *l)
 	if (kept < l->batch.count)
 		batch_cut(l, kept);
 	return asked;
+}
+
+/* Where a reservation of this id belongs; a movement of the same id has nothing to do with it. NULL: nowhere. */
+static struct reservation **look_up_place(struct lane *l, const char *order_id)
+{
+	struct op *op = batch_find(l, false, order_id);
+
+	if (!op)
+		return NULL;
+	return op_traits[op->kind].of_movement || strcmp(op->id, order_id) != 0 ? &op->other : &op->found;
 }
 
 static void look_up_meet(struct lane *l, struct reservation_reader *in)
@@ -55,12 +66,11 @@ static void look_up_meet(struct lane *l, struct reservation_reader *in)
 		op->other_before = op->other ? op->other->changed : -1;
 		reservation_free(op->other);
 		op->found = op->other = NULL;
-		op->lookup_due = false;
+		op->lookup_due = op_traits[op->kind].of_movement; /* movements_look_up follows */
 		op->lookup_seq = l->batch.read_seq;
 	}
 	for (size_t i = 0; i < in->count; i++) {
-		struct op           *op = batch_find(l, false, in->list[i]->order_id);
-		struct reservation **to = !op ? NULL : strcmp(op->id, in->list[i]->order_id) ? &op->other : &op->found;
+		struct reservation **to = look_up_place(l, in->list[i]->order_id);
 
 		if (to && !*to)
 			*to = in->list[i];
@@ -227,15 +237,20 @@ static void extend_write(struct lane *l, size_t first)
 	txn_expect(&l->txn, l->rows.rows, TXN_MOVED);
 }
 
-/* Locks all rows that the batch changes in the order of their ids: with other orders in play, statements of two lanes
- * may meet in rows of both. */
-static void rows_lock(struct lane *l)
+void reservations_lock(struct lane *l)
 {
+	bool returns = false;
+
 	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++)
-		if (l->batch.ops[i]->writes && op_changes(l->batch.ops[i]))
-			values_row(&l->rows, V_INT(op_changes(l->batch.ops[i])->reservation_id));
-	if (l->rows.rows > 1)
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (!op->writes || !op_changes(op))
+			continue;
+		values_row(&l->rows, V_INT(op_changes(op)->reservation_id));
+		returns |= op->kind == OP_MOVE;
+	}
+	if (returns || l->rows.rows > 1)
 		txn_run(&l->txn, RESERVATION_LOCK, &(struct fill){.rows = &l->rows});
 }
 
@@ -263,7 +278,7 @@ static void replaced_write(struct lane *l, bool claimed)
 void reservations_change(struct lane *l)
 {
 	if (l->batch.takes_over) {
-		rows_lock(l);
+		reservations_lock(l);
 		replaced_write(l, false);
 		replaced_write(l, true);
 	}

@@ -5,7 +5,10 @@
 #include "engine/lane/state.h"
 
 enum db_result reservations_look_up(struct lane *l) MUST_CHECK;
-void           reservations_change(struct lane *l); /* writes changes of state */
+/* Locks all rows that the batch changes in the order of their ids: with other orders in play, statements of two lanes
+ * may meet in rows of both. Units come back under the lock of their order alone. */
+void reservations_lock(struct lane *l);
+void reservations_change(struct lane *l); /* writes changes of state */
 /* Writes new reservations, their lines, and holds of keys with a limit. */
 void reservations_insert(struct lane *l);
 /* The new reservation of an operation as it is held at `now`: without its lines and texts. */

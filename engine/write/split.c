@@ -6,6 +6,7 @@
 #include "engine/lane/fence.h"
 #include "engine/write/note.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool splits(const struct op *op)
@@ -167,4 +168,48 @@ struct reservation *split_made(const struct op *op, int64_t now)
 	r->lines_count = op->lines_count;
 	memcpy(r->lines, op->lines, op->lines_count * sizeof(struct line));
 	return r;
+}
+
+/* ---- parts that have what the first has not */
+
+/* A part comes as often as it has lines of the skus. */
+static void part_name(struct move *move, const char *order_id)
+{
+	if (!move->parts)
+		move->parts = mem_alloc(PARTS_MAX * sizeof(*move->parts));
+	for (size_t i = 0; i < move->parts_count; i++)
+		if (strcmp(move->parts[i], order_id) == 0)
+			return;
+	if (move->parts_count < PARTS_MAX)
+		snprintf(move->parts[move->parts_count++], sizeof(*move->parts), "%s", order_id);
+}
+
+static void part_read(void *arg, const struct db_row *row)
+{
+	const struct lane *l = arg;
+
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->outcome == OVER_RETURNED && op->other->reservation_id == (uint64_t)db_int(row, 0))
+			part_name(&op->move, row->col[1]);
+	}
+}
+
+enum db_result parts_look_up(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		if (op->outcome != OVER_RETURNED)
+			continue;
+		op->move.parts_count = 0;
+		for (size_t k = 0; k < op->lines_count; k++)
+			if (op->lines[k].fault)
+				values_row(&l->rows, V_INT(op->other->reservation_id), V_INT(sku_id(op->lines[k].sku)));
+	}
+	if (l->rows.count == 0)
+		return DB_OK;
+	return lane_ask(l, PARTS_SETTLED, &(struct fill){.rows = &l->rows}, part_read, l);
 }

@@ -5,7 +5,9 @@
 #include "engine/lane/state.h"
 
 void splits_change(struct lane *l); /* writes the first reservations and their lines */
-void splits_insert(struct lane *l); /* writes the parts, their lines, and the holds of keys that both are */
+/* Names the settled orders that were split off, for returns that are more than what was settled of the first. */
+enum db_result parts_look_up(struct lane *l) MUST_CHECK;
+void           splits_insert(struct lane *l); /* writes the parts, their lines, and the holds of keys that both are */
 /* The part in that state at `now`, without its lines and texts. */
 void split_parted(struct reservation *r, const struct op *op, enum reservation_state state, int64_t now);
 /* The part as after the commit at `now`; the caller's. */

@@ -4,7 +4,10 @@
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
 #include "engine/write/changes.h"
+#include "engine/write/customers.h"
 #include "engine/write/movement.h"
+#include "engine/write/note.h"
+#include "engine/write/reservation.h"
 #include "engine/write/stock.h"
 
 #include <stdlib.h>
@@ -125,6 +128,7 @@ static void line_spread(struct lane *l, const struct op *op, const struct line *
 static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 {
 	struct values lines = {0};
+	struct shares given = {0};
 
 	op->new_id = lane_new_id(l);
 	values_reset(&l->rows);
@@ -139,6 +143,11 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 			           V_INT(s->list[i].location_id), V_INT(s->list[i].slot));
 	if (l->rows.count > 0)
 		stock_deduct(l);
+	batch_gives(&l->batch, &given);
+	customers_write(l, &given.customers);
+	if (op->other)
+		returns_write(l);
+	shares_fini(&given);
 	values_reset(&l->rows);
 	movement_row(&l->rows, op);
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
@@ -166,6 +175,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	struct slot_rows s = {0};
 
 	lane_begin(l, REPEATABLE_READ, false);
+	reservations_lock(l);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));

@@ -133,7 +133,7 @@ class Contract:
         self.maker = values.Maker(doc, self.chance, self.known)
         self.orders, self.movements, self.tasks, self.claimed, self.cursors = ['R0'], ['M0'], [], [], []
         self.count, self.makes_new, self.of_tasks, self.splits = 0, False, False, False
-        self.named, self.first, self.lines, self.buried = None, NOBODY, {}, []
+        self.named, self.first, self.lines, self.buried, self.settled = None, NOBODY, {}, [], []
         self.calls, self.troubles, self.seen = 0, [], collections.Counter()
 
     # ---- values that mean something to the service
@@ -196,6 +196,8 @@ class Contract:
             if one.get('state') in ('held', 'confirmed'):
                 self.orders.append(one['order_id'])
                 self.lines[one['order_id']] = one['lines']
+            if one.get('state') == 'settled':
+                self.settled.append(one['order_id'])
         if 'movement_id' in made:
             self.movements.append(made['movement_id'])
         if 'task_id' in made:
@@ -257,6 +259,8 @@ class Contract:
         self.makes_new = self.of_tasks = self.splits = False
         if value.get('skip'):
             value.pop('from', None)             # they do not go together
+        if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
+            value['order_id'] = self.chance.choice(self.settled[-10:] or self.orders[-20:])
         if value.get('kind') == 'count':        # where the schema cannot say that each is counted once
             once = {(line['sku'], line.get('location', 'main')): line for line in value['lines']}
             value['lines'] = list(once.values())
