@@ -188,7 +188,7 @@ struct op {
 	bool                may_exist;  /* the id may exist: the look-up comes before anything is sent */
 	bool                exclusive;  /* a batch of its own, decided under locks */
 	bool                writes;     /* decided: something is written for it */
-	bool                id_locked;  /* blocked.c: somebody outside has written the id that it makes, uncommitted */
+	bool                row_locked; /* blocked.c: somebody outside has a row of it; slots: struct balance */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
 	uint16_t            guard_misses;  /* of the rounds that failed (tries): because a slot had too little */

@@ -67,24 +67,18 @@ SELECT COUNT(*) FROM (
   SELECT s.slot FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
       ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND s.slot = want.slot FOR UPDATE) locked;
 
--- name: stock_probe
--- The slots of {rows} that nobody else has locked right now. Rows: (sku, location, slot).
-SELECT sku_id, location_id, slot FROM stock_slot FORCE INDEX (PRIMARY)
- WHERE (sku_id, location_id, slot) IN ({rows}) FOR UPDATE SKIP LOCKED;
-
 -- name: stock_look
--- A look at slots that must be found, with a mark of each that changes when the slot does. Slots that nobody else has
--- locked come a second time, with NULL in place of the mark. Rows: (sku, location, 1), or 0 in the third place for slot
+-- The slots that somebody else has locked right now, with a mark of each that changes when the slot does. HAVING, not
+-- WHERE: there it would lock slots that are not asked for. Rows: (sku, location, 1), or 0 in the third place for slot
 -- {slot} only.
 WITH want(sku_id, location_id, every_slot) AS (VALUES {rows})
-SELECT s.sku_id, s.location_id, s.slot, CRC32(CONCAT_WS(',', s.available, s.reserved))
+SELECT s.sku_id, s.location_id, s.slot, CRC32(CONCAT_WS(',', s.available, s.reserved)),
+       (SELECT f.slot FROM stock_slot f FORCE INDEX (PRIMARY)
+         WHERE f.sku_id = s.sku_id AND f.location_id = s.location_id AND f.slot = s.slot
+           FOR UPDATE SKIP LOCKED) AS unlocked
   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
     ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND (want.every_slot OR s.slot = {slot})
-UNION ALL
-(SELECT s.sku_id, s.location_id, s.slot, NULL
-   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
-     ON s.sku_id = want.sku_id AND s.location_id = want.location_id AND (want.every_slot OR s.slot = {slot})
-    FOR UPDATE SKIP LOCKED);
+HAVING unlocked IS NULL;
 
 -- piece: slot_rows
 INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {rows} ON DUPLICATE KEY UPDATE

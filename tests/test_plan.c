@@ -39,7 +39,6 @@ static const struct plan {
 	{STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
 	{STOCK_TOTALS, "1,2,3", NO_SORT},
 	{STOCK_EVERY_SLOT, "1,2", NO_SORT},
-	{STOCK_PROBE, "(1,1,1),(2,1,1)", NO_SORT},
 	{STOCK_LOOK, "(1,1,0),(2,1,1)", SORTS_OWN_ROWS},
 	{STOCK_LOCK, "(1,1,1),(2,1,1)", SORTS_OWN_ROWS},
 	{STOCK_OVER_LIMIT, "1,2", NO_SORT},

@@ -1,5 +1,6 @@
 /* test_row_lock.c - rows that somebody outside has locked, one or many, and for long: who has to wait, who has not, and
  * what is told. */
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "tests/trap.h"
 
@@ -16,17 +17,23 @@
 
 /* ---- one row: the others go on */
 
-/* How often a lane has waited for a row in vain (2 s each time, innodb_lock_wait_timeout), by what the service says. */
-static int waits(void)
+/* How often the programs have said so. */
+static int said(const char *event)
 {
 	struct text said = {0};
 	int         count = 0;
 
 	flow_said(&said);
-	for (const char *at = said.data; at && (at = strstr(at, "event=rows_locked")); at++)
+	for (const char *at = said.data; at && (at = strstr(at, event)); at++)
 		count++;
 	text_fini(&said);
 	return count;
+}
+
+/* How often a lane has waited for a row in vain (2 s each time, innodb_lock_wait_timeout), by what the service says. */
+static int waits(void)
+{
+	return said("event=rows_locked");
 }
 
 /* Orders of B, one after the other. The lane has waited `most` times at most since the beginning, no matter how many
@@ -130,6 +137,7 @@ Test(row_lock, call_keeps_its_order)
 		trap_unlock();
 		trap_raced(race, rows[i].told);
 	}
+	cr_expect_eq(said("event=database_away"), 0, "a look at locked rows costs no connection");
 	flow_end();
 }
 
@@ -305,20 +313,83 @@ Test(row_lock, parked_whatever_else_is_parked)
 
 /* One hundred skus are locked, orders for each of them come. Another one goes on: it waits once, for a short time or
  * not at all after that. */
-Test(row_lock, many_skus)
+static void many_skus(bool gathers)
 {
 	struct drip *drip;
 
 	flow_begin();
 	flow_step("serve --lanes 1");
-	flow_repeat("receipt B +100000", " L# +10", 100, "   -> 201");
-	flow_repeat("reserve R B=1", " L#=1", 100, "         -> 201");
+	flow_step("second --lanes 1 --slot 1");
+	flow_step("receipt B +100000                -> 201");
+	flow_repeat(gathers ? "@2 receipt" : "receipt", " L# +10", 100, " -> 201");
+	if (!gathers)
+		flow_repeat("reserve R B=1", " L#=1", 100, "         -> 201");
 	trap_lock(SLOTS_LIKE("L%%"));
 	drip = drip_start(100);
 	others_go_on(2000, 3);
 	drip_end(drip);
 	trap_unlock();
 	flow_steps("wait reserve L L7=1              -> 201");
+	flow_end();
+}
+
+Test(row_lock, many_skus)
+{
+	many_skus(false);
+}
+
+Test(row_lock, many_skus_of_another_lane)
+{
+	many_skus(true);
+}
+
+/* What changes a reservation in another lane's slot needs the slots that it writes, and no other. */
+Test(row_lock, slot_that_a_change_does_not_write)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 1");
+	flow_steps("receipt A +10                    -> 201",
+	           "@2 receipt A +10                 -> 201",
+	           "@2 reserve R1 A=5                -> 201",
+	           "@2 reserve R2 A=2 ttl=60         -> 201",
+	           "tick 61",
+	           "work expire");
+	trap_lock("SELECT slot FROM stock_slot WHERE slot = 1 FOR UPDATE");
+	flow_steps("release R1                       -> 503 busy",
+	           "confirm R2 reacquire             -> reacquired");
+	trap_unlock();
+	trap_lock("SELECT slot FROM stock_slot WHERE slot = 0 FOR UPDATE");
+	flow_steps("reserve W A=1                    -> 503 busy",
+	           "reserve R3 A=3 replaces=R1       -> 201");
+	trap_unlock();
+	flow_steps("sku A                            -> available=15 reserved=5");
+	flow_end();
+}
+
+/* Two hundred orders are locked, which no look finds. Each of them is tried by itself once it is known, so that others
+ * do not fail with them time and again. */
+Test(row_lock, many_reservations)
+{
+	struct text  call = {0};
+	struct race *race;
+	int64_t      begun_ms;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +1000 B +1000          -> 201",
+	           "race 8*25 reserve R# A=1         -> 200x 201");
+	trap_lock("SELECT state FROM reservation FOR UPDATE");
+	for (int i = 0; i < 200; i++)
+		text_format(&call, "%s R%d", i ? "" : "confirmations", i);
+	race = flow_race("1", call.data);
+	usleep(2500000); /* longer than a lane waits, shorter than an order does */
+	begun_ms = clock_ms();
+	others_go_on(20, 1);
+	cr_expect(clock_ms() - begun_ms < 1200, "20 orders of B took %d ms", (int)(clock_ms() - begun_ms));
+	trap_raced(race, "1x 200 results[0].code=busy results[199].code=busy");
+	trap_unlock();
+	text_fini(&call);
 	flow_end();
 }
 
@@ -338,6 +409,26 @@ Test(row_lock, id_of_one_order)
 	trap_unlock();
 	flow_steps("reserve K7 A=1 -> 201",
 	           "sku A          -> available=60 reserved=40");
+	flow_end();
+}
+
+/* From the second time on nobody waits for the id of a movement, either. */
+Test(row_lock, id_of_one_movement)
+{
+	int before;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +100                   -> 201");
+	trap_lock("INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at)"
+	          " VALUES (1, 'K7', 1, REPEAT('x', 16), UTC_TIMESTAMP(3))");
+	trap_raced(trap_race_of_waiters("16", "receipt K# A +1"), "15x 201 | 1x 503 busy Retry-After:*");
+	before = waits();
+	trap_raced(trap_race_of_waiters("16", "receipt K# A +1"), "15x 200 replayed | 1x 503 busy Retry-After:*");
+	cr_expect_eq(waits(), before);
+	trap_lock("DELETE FROM movement WHERE movement_id = 'K7'");
+	trap_unlock();
+	flow_step("sku A                            -> available=115");
 	flow_end();
 }
 

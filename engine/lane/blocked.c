@@ -1,8 +1,8 @@
 /* blocked.c - see blocked.h. A lane that has waited for a row in vain makes all lanes suspect locks for a while. They
  * look at the rows of a batch without waiting before the batch writes, park the operations whose rows are locked, and
- * go on with the others. What they look at is what one lock would keep many operations from: slots, and new ids. Any
- * other lock (the row of an order, a gap, a new code, a table) is found by halving, in rounds that wait for no lock.
- * Each part is there for a test that fails without it; docs/developer.md says which. */
+ * go on with the others. What they look at is what one lock would keep many operations from: the kinds of `row_kinds`.
+ * Any other lock (the row of an order, a gap, a new code, a table) is found by halving, in rounds that wait for no
+ * lock. Each part is there for a test that fails without it; docs/developer.md says which. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -24,27 +24,22 @@ struct stuck {
 	int64_t  seen_ms; /* clock_ms; 0: free place */
 };
 
+struct blocked {
+	struct stuck stuck[STUCK];
+	bool         sweeps; /* expired holds will be given back, because an operation of the batch falls short */
+};
+
 void blocked_open(struct lane *l)
 {
-	l->stuck = mem_alloc(STUCK * sizeof(*l->stuck));
+	l->blocked = mem_alloc(sizeof(*l->blocked));
 }
 
 void blocked_close(struct lane *l)
 {
-	free(l->stuck);
+	free(l->blocked);
 }
 
 /* ---- which slots a batch needs */
-
-static void lines_need_every(struct lane *l, const struct line *lines, size_t count)
-{
-	for (size_t k = 0; k < count; k++) {
-		struct balance *p = line_balance(&l->batch, &lines[k]);
-
-		if (p)
-			p->needs = EVERY_SLOT;
-	}
-}
 
 /* False: the slot of this stored line stays as it is, because a split takes units of other lines. */
 static bool line_is_taken(const struct op *op, const struct line *stored)
@@ -53,47 +48,55 @@ static bool line_is_taken(const struct op *op, const struct line *stored)
 	       bsearch(stored, op->lines, op->lines_count, sizeof(op->lines[0]), line_order) != NULL;
 }
 
-/* The slots that the lines of a stored reservation name are written. */
-static void slots_need(struct lane *l, const struct op *op, const struct reservation *r)
-{
-	for (size_t k = 0; k < r->lines_count; k++) {
-		struct balance *p = line_is_taken(op, &r->lines[k]) ? line_balance(&l->batch, &r->lines[k]) : NULL;
-
-		if (p && r->lines[k].slot != l->slot)
-			p->needs = EVERY_SLOT;
-		else if (p && p->needs == NO_SLOT)
-			p->needs = OWN_SLOT;
-	}
-}
-
 /* True: the operation needs every slot. A refused operation does where expired holds are given back first. */
-static bool op_needs_every(const struct op *op, bool sweeps)
+static bool op_needs_every(const struct lane *l, const struct op *op)
 {
-	return (op->writes && op->exclusive) || (sweeps && op_is_refused(op));
+	return (op->writes && op->exclusive) || (l->blocked->sweeps && op_is_refused(op));
 }
 
-static void batch_needs(struct lane *l, bool sweeps)
+/* A line of the operation, or a stored one whose units are taken anew, needs the slots that its units leave or come
+ * to; any other stored line needs the slot that it names. */
+static enum slots line_needs(const struct lane *l, const struct op *op, const struct line *line, bool stored)
 {
-	struct batch *b = &l->batch;
+	const struct balance *p = line_balance(&l->batch, line);
 
-	for (size_t i = 0; i < b->balances_count; i++) {
-		struct balance *p = &b->balances[i];
+	if (!p || !line_is_taken(op, line))
+		return NO_SLOT;
+	if (op_needs_every(l, op))
+		return EVERY_SLOT;
+	if (!op->writes)
+		return NO_SLOT;
+	if (stored && op->kind != OP_CONFIRM)
+		return line->slot == l->slot ? OWN_SLOT : OTHER_SLOTS;
+	if (line->granted == 0 || (p->take == 0 && p->add == 0))
+		return NO_SLOT;
+	return balance_gathers(p) ? EVERY_SLOT : OWN_SLOT;
+}
 
-		p->own_locked = p->others_locked = false;
-		p->needs = balance_gathers(p) ? EVERY_SLOT : p->take > 0 || p->add > 0 ? OWN_SLOT : NO_SLOT;
+/* Notes what the lines need (`notes`), or says whether somebody outside has locked any of it. */
+static bool lines_walk(struct lane *l, const struct op *op, const struct line *lines, size_t count, bool stored,
+                       bool notes)
+{
+	bool locked = false;
+
+	for (size_t k = 0; k < count; k++) {
+		enum slots      needs = line_needs(l, op, &lines[k], stored);
+		struct balance *p = needs != NO_SLOT ? line_balance(&l->batch, &lines[k]) : NULL;
+
+		if (p && notes)
+			p->needs |= needs;
+		locked |= p && (p->locked & needs);
 	}
-	for (size_t i = 0; i < b->count; i++) {
-		const struct op          *op = b->ops[i];
-		const struct reservation *touched = op_touches(op);
+	return locked;
+}
 
-		if (op_needs_every(op, sweeps)) {
-			lines_need_every(l, op->lines, op_traits[op->kind].divides ? 0 : op->lines_count);
-			if (touched)
-				lines_need_every(l, touched->lines, touched->lines_count);
-		} else if (op->writes && touched && op->kind != OP_CONFIRM) {
-			slots_need(l, op, touched);
-		}
-	}
+static bool slots_walk(struct lane *l, const struct op *op, bool notes)
+{
+	const struct reservation *touched = op_touches(op);
+	bool                      divides = op_traits[op->kind].divides;
+	bool                      locked = lines_walk(l, op, op->lines, divides ? 0 : op->lines_count, false, notes);
+
+	return (touched && lines_walk(l, op, touched->lines, touched->lines_count, true, notes)) || locked;
 }
 
 static void flag_read(void *arg, const struct db_row *row)
@@ -101,37 +104,133 @@ static void flag_read(void *arg, const struct db_row *row)
 	*(bool *)arg = db_int(row, 0) != 0;
 }
 
-/* *sweeps: expired holds will be given back, because an operation falls short. */
-static enum db_result batch_sweeps(struct lane *l, bool *sweeps)
+static enum db_result batch_needs(struct lane *l)
 {
-	bool refuses = false;
+	struct batch  *b = &l->batch;
+	enum db_result result = DB_OK;
+	bool           refuses = false;
 
-	for (size_t i = 0; i < l->batch.count; i++)
-		refuses |= op_is_refused(l->batch.ops[i]);
-	if (!refuses)
-		return DB_OK;
-	return lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, flag_read, sweeps);
+	for (size_t i = 0; i < b->count; i++)
+		refuses |= op_is_refused(b->ops[i]);
+	l->blocked->sweeps = false;
+	if (refuses)
+		result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, flag_read,
+		                  &l->blocked->sweeps);
+	for (size_t i = 0; i < b->balances_count; i++)
+		b->balances[i].needs = b->balances[i].locked = NO_SLOT;
+	for (size_t i = 0; i < b->count; i++) {
+		b->ops[i]->row_locked = false;
+		slots_walk(l, b->ops[i], true);
+	}
+	return result;
+}
+
+/* ---- ids: what should be new and exists, another transaction has written and not committed, or has committed by now,
+ * which the next look-up tells */
+
+static void ids_list(struct lane *l, bool movements)
+{
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (op->writes && op_traits[op->kind].makes && op_traits[op->kind].of_movement == movements)
+			values_row(&l->rows, V_TEXT(op->id));
+	}
+}
+
+static void id_met(struct lane *l, bool movement, const char *id)
+{
+	struct op *op = batch_find(l, movement, id);
+
+	if (!op)
+		return;
+	op->row_locked = op->may_exist = true;
+	clock_extend(&l->shared->dirty_until_ms, LOCKS_MS);
+}
+
+static void order_ids_list(struct lane *l)
+{
+	ids_list(l, false);
+}
+
+static void order_id_met(void *lane, const struct db_row *row)
+{
+	id_met(lane, false, row->col[0]);
+}
+
+static void movement_ids_list(struct lane *l)
+{
+	ids_list(l, true);
+}
+
+static void movement_id_met(void *lane, const struct db_row *row)
+{
+	id_met(lane, true, row->col[0]);
+}
+
+/* ---- slots */
+
+static void slots_list(struct lane *l)
+{
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (p->needs != NO_SLOT)
+			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id),
+			           V_INT((p->needs & OTHER_SLOTS) != 0));
+	}
+}
+
+/* True: the row is stuck, and waiting for it is vain. A row that many write in turn may be locked at every look; it has
+ * changed since the last look, and waiting for it is right. A row that somebody keeps has not changed. */
+static bool slot_is_stuck(struct lane *l, const struct stuck *seen)
+{
+	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
+	struct stuck *at = &l->blocked->stuck[hash % STUCK];
+	bool moves = at->sku_id == seen->sku_id && at->location_id == seen->location_id && at->slot == seen->slot &&
+	             at->mark != seen->mark && seen->seen_ms - at->seen_ms < STUCK_MS;
+
+	*at = *seen;
+	return !moves;
+}
+
+static void slot_met(void *lane, const struct db_row *row)
+{
+	struct lane    *l = lane;
+	struct stuck    seen = {.sku_id = (uint32_t)db_int(row, 0),
+	                        .location_id = (uint32_t)db_int(row, 1),
+	                        .slot = (uint32_t)db_int(row, 2),
+	                        .mark = (uint32_t)db_int(row, 3),
+	                        .seen_ms = clock_ms()};
+	struct balance *p = balance_find(l, seen.sku_id, seen.location_id);
+
+	if (p && slot_is_stuck(l, &seen))
+		p->locked |= seen.slot == l->slot ? OWN_SLOT : OTHER_SLOTS;
 }
 
 /* ---- the looks */
 
-/* All looks go in one trip, except the last (slots_look): its rows may be many, so nothing is sent behind it. LOOKS:
- * the statements of the trip at most. */
-enum { LOOKS = 8 };
+/* The kinds of rows that an operation may have to wait for. */
+static const struct row_kind {
+	void (*list)(struct lane *l); /* fills l->rows with those of the batch; none: no look */
+	enum statement look;
+	void (*met)(void *lane, const struct db_row *row); /* by a row of the answer; sets row_locked of operations */
+	bool uncommitted; /* the look reads what is not committed, and is made where that is suspected */
+} row_kinds[] = {
+	{order_ids_list, RESERVATION_DIRTY_READ, order_id_met, true},
+	{movement_ids_list, MOVEMENT_DIRTY_READ, movement_id_met, true},
+	{slots_list, STOCK_LOOK, slot_met, false}, /* the last: nothing waits behind its many rows */
+};
 
 struct looks {
 	struct lane   *lane;
 	enum db_result result;
 	size_t         count;
-	struct {
-		void (*each)(void *arg, const struct db_row *row);
-		void *arg;
-	} sent[LOOKS];
+	void (*met[3 * LENGTH(row_kinds)])(void *lane, const struct db_row *row); /* of each statement that was sent */
 };
+_Static_assert(3 * LENGTH(row_kinds) <= DB_AHEAD, "all looks fit into one trip");
 
-/* Sends one look, with the rows of l->rows. */
-static void look_send(struct looks *k, enum statement name, void (*each)(void *arg, const struct db_row *row),
-                      void *arg)
+static void look_send(struct looks *k, enum statement name, void (*met)(void *lane, const struct db_row *row))
 {
 	struct lane *l = k->lane;
 
@@ -140,188 +239,36 @@ static void look_send(struct looks *k, enum statement name, void (*each)(void *a
 	text_reset(&l->txn.sql);
 	statement_add(&l->txn.sql, name, &(struct fill){.rows = &l->rows, .slot = l->slot});
 	k->result = db_send(l->db, l->txn.sql.data);
-	if (k->result != DB_OK)
-		return;
-	assert(k->count < LOOKS);
-	k->sent[k->count].each = each;
-	k->sent[k->count++].arg = arg;
+	if (k->result == DB_OK)
+		k->met[k->count++] = met;
 }
 
-/* Ends the looks, and with them the locks that they took. */
-static enum db_result looks_end(struct looks *k)
+static void looks_end(struct looks *k)
 {
-	if (k->count > 0)
-		look_send(k, TXN_END, NULL, NULL);
 	outbox_send(&k->lane->outbox);
 	for (size_t i = 0; i < k->count; i++) {
-		enum db_result result = db_answer(k->lane->db, k->sent[i].each, k->sent[i].arg);
+		enum db_result result = db_answer(k->lane->db, k->met[i], k->lane);
 
 		if (k->result == DB_OK)
 			k->result = result;
 	}
-	return k->result;
+	k->count = 0;
 }
 
-/* ---- ids */
-
-static void id_met(struct op *op)
+static void kind_look(struct looks *k, const struct row_kind *kind)
 {
-	if (!op)
+	struct lane *l = k->lane;
+
+	if (kind->uncommitted && !l->no_wait && !clock_before(&l->shared->dirty_until_ms))
 		return;
-	op->id_locked = true;
-	op->may_exist = true;
-}
-
-static void order_read(void *arg, const struct db_row *row)
-{
-	id_met(batch_find(arg, false, row->col[0]));
-}
-
-static void movement_id_read(void *arg, const struct db_row *row)
-{
-	id_met(batch_find(arg, true, row->col[0]));
-}
-
-/* Looks for ids that should be new and exist: another transaction has written them and not committed, or has committed
- * by now, which the next look-up tells. */
-static void ids_look(struct lane *l, struct looks *k, bool movements)
-{
 	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.count; i++) {
-		const struct op *op = l->batch.ops[i];
-
-		if (op->writes && op_traits[op->kind].makes && op_traits[op->kind].of_movement == movements)
-			values_row(&l->rows, V_TEXT(op->id));
-	}
+	kind->list(l);
 	if (l->rows.count == 0)
 		return;
-	look_send(k, DIRTY_READ, NULL, NULL);
-	if (movements)
-		look_send(k, MOVEMENT_DIRTY_READ, movement_id_read, l);
-	else
-		look_send(k, RESERVATION_DIRTY_READ, order_read, l);
-	look_send(k, TXN_END, NULL, NULL); /* the next look is no dirty one */
-}
-
-/* ---- slots */
-
-struct slot_seen {
-	uint32_t sku_id, location_id, slot, mark;
-	bool     open; /* nobody else has it locked */
-};
-
-struct slots_seen {
-	struct slot_seen *list;
-	size_t            count, max;
-};
-
-/* Compares by sku, location and slot; of one slot the unlocked row comes first. */
-static int slot_order(const void *a, const void *b)
-{
-	const struct slot_seen *x = a, *y = b;
-
-	if (x->sku_id != y->sku_id)
-		return x->sku_id < y->sku_id ? -1 : 1;
-	if (x->location_id != y->location_id)
-		return x->location_id < y->location_id ? -1 : 1;
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	return y->open - x->open;
-}
-
-static void slot_read(void *arg, const struct db_row *row)
-{
-	struct slots_seen *s = arg;
-
-	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
-	s->list[s->count++] = (struct slot_seen){
-		.sku_id = (uint32_t)db_int(row, 0),
-		.location_id = (uint32_t)db_int(row, 1),
-		.slot = (uint32_t)db_int(row, 2),
-		.mark = (uint32_t)db_int(row, 3),
-		.open = row->col[3] == NULL,
-	};
-}
-
-static bool slots_equal(const struct slot_seen *a, const struct slot_seen *b)
-{
-	return a->sku_id == b->sku_id && a->location_id == b->location_id && a->slot == b->slot;
-}
-
-/* True: the row is stuck, and waiting for it is vain. A row that many write in turn may be locked at every look; it has
- * changed since the last look, and waiting for it is right. A row that somebody keeps has not changed. */
-static bool slot_is_stuck(struct lane *l, const struct slot_seen *seen)
-{
-	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
-	struct stuck *at = &l->stuck[hash % STUCK];
-	int64_t       now_ms = clock_ms();
-	bool moves = at->sku_id == seen->sku_id && at->location_id == seen->location_id && at->slot == seen->slot &&
-	             at->mark != seen->mark && now_ms - at->seen_ms < STUCK_MS;
-
-	*at = (struct stuck){seen->sku_id, seen->location_id, seen->slot, seen->mark, now_ms};
-	return !moves;
-}
-
-static void slots_judge(struct lane *l, struct slots_seen *s)
-{
-	if (s->count > 0)
-		qsort(s->list, s->count, sizeof(s->list[0]), slot_order);
-	for (size_t i = 0; i < s->count; i++) {
-		const struct slot_seen *seen = &s->list[i];
-		struct balance         *p = balance_find(l, seen->sku_id, seen->location_id);
-
-		if (seen->open || (i > 0 && slots_equal(seen, seen - 1)) || !slot_is_stuck(l, seen))
-			continue;
-		p->own_locked |= seen->slot == l->slot;
-		p->others_locked |= seen->slot != l->slot;
-	}
-}
-
-static void own_read(void *arg, const struct db_row *row)
-{
-	struct balance *p = balance_find(arg, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1));
-
-	if (p)
-		p->own_locked = false;
-}
-
-static void own_slots_look(struct lane *l, struct looks *k)
-{
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		struct balance *p = &l->batch.balances[l->batch.order[i]];
-
-		p->own_locked = p->needs != NO_SLOT && p->own_row;
-		if (!p->own_locked)
-			continue;
-		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(l->slot));
-	}
-	if (l->rows.count > 0)
-		look_send(k, STOCK_PROBE, own_read, l);
-}
-
-/* Looks at own slots that the first look found locked, and at all slots of balances of which every slot is needed. */
-static enum db_result slots_look(struct lane *l)
-{
-	struct slots_seen s = {0};
-	enum db_result    result;
-
-	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		struct balance *p = &l->batch.balances[l->batch.order[i]];
-
-		if (!p->own_locked && p->needs != EVERY_SLOT)
-			continue;
-		p->own_locked = false;
-		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(p->needs == EVERY_SLOT));
-	}
-	if (l->rows.count == 0)
-		return DB_OK;
-	result = lane_ask(l, STOCK_LOOK, &(struct fill){.rows = &l->rows, .slot = l->slot}, slot_read, &s);
-	if (result == DB_OK)
-		slots_judge(l, &s);
-	free(s.list);
-	return result;
+	if (kind->uncommitted)
+		look_send(k, DIRTY_READ, NULL);
+	look_send(k, kind->look, kind->met);
+	look_send(k, TXN_END, NULL);
 }
 
 /* ---- how long a round waits */
@@ -354,73 +301,27 @@ void lock_wait_drop(struct lane *l, bool drops)
 
 /* ---- who has to wait */
 
-/* A line that deducts from the own slot or adds to it; one of no units does neither. */
-static bool line_is_locked(const struct lane *l, const struct line *line, bool every)
-{
-	const struct balance *p = line_balance(&l->batch, line);
-
-	return p && (every || line->granted != 0) &&
-	       (p->own_locked || (p->others_locked && (every || balance_gathers(p))));
-}
-
-/* A stored line, whose slot is written. */
-static bool stored_is_locked(const struct lane *l, const struct line *line, bool every)
-{
-	const struct balance *p = line_balance(&l->batch, line);
-	bool                  foreign = line->slot != l->slot;
-
-	return p && ((p->own_locked && !foreign) || (p->others_locked && (foreign || every)));
-}
-
-static bool op_is_locked(const struct lane *l, const struct op *op, bool sweeps)
-{
-	bool                      every = op_needs_every(op, sweeps);
-	const struct reservation *touched = op_touches(op);
-
-	if (op->id_locked)
-		return true;
-	if (!op->writes && !every)
-		return false;
-	for (size_t k = 0; !op_traits[op->kind].divides && k < op->lines_count; k++)
-		if (line_is_locked(l, &op->lines[k], every))
-			return true;
-	for (size_t k = 0; touched && k < touched->lines_count; k++)
-		if (op->kind == OP_CONFIRM
-		            ? line_is_locked(l, &touched->lines[k], every)
-		            : line_is_taken(op, &touched->lines[k]) && stored_is_locked(l, &touched->lines[k], every))
-			return true;
-	return false;
-}
-
-static void locked_park(struct lane *l, bool sweeps)
+static void locked_park(struct lane *l)
 {
 	struct batch *b = &l->batch;
-	struct op    *kept[BATCH_OPS];
-	size_t        count = 0;
+	struct op    *locked[BATCH_OPS];
+	size_t        kept = 0, count = 0;
 
 	for (size_t i = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
-
-		if (!op_is_locked(l, op, sweeps))
-			kept[count++] = op;
+		if (b->ops[i]->row_locked || slots_walk(l, b->ops[i], false))
+			locked[count++] = b->ops[i];
+		else
+			b->ops[kept++] = b->ops[i];
 	}
-	if (count == b->count)
+	if (count == 0)
 		return;
-	for (size_t i = 0, k = 0; i < b->count; i++) {
-		struct op *op = b->ops[i];
-
-		op->suspects_lock = false; /* the cause is found */
-		if (k < count && op == kept[k]) {
-			k++;
-			continue;
-		}
-		if (op->id_locked)
-			clock_extend(&l->shared->dirty_until_ms, LOCKS_MS);
-		batch_park(l, op);
+	for (size_t i = 0; i < kept; i++)
+		b->ops[i]->suspects_lock = false; /* the cause is found */
+	for (size_t i = 0; i < count; i++) {
+		locked[i]->suspects_lock = false;
+		batch_park(l, locked[i]);
 	}
-	assert(count < b->count);
-	memcpy(b->ops, kept, count * sizeof(kept[0]));
-	batch_keep(l, count);
+	batch_keep(l, kept);
 	l->no_wait = false;
 	decide(b);
 }
@@ -428,22 +329,14 @@ static void locked_park(struct lane *l, bool sweeps)
 enum db_result lane_look_out(struct lane *l)
 {
 	struct looks k = {.lane = l};
-	bool         sweeps = false;
 
 	lock_wait_drop(l, false);
-	k.result = batch_sweeps(l, &sweeps);
-	batch_needs(l, sweeps);
-	for (size_t i = 0; i < l->batch.count; i++)
-		l->batch.ops[i]->id_locked = false;
-	if (l->no_wait || clock_before(&l->shared->dirty_until_ms)) {
-		ids_look(l, &k, false);
-		ids_look(l, &k, true);
-	}
-	own_slots_look(l, &k);
-	if (looks_end(&k) == DB_OK)
-		k.result = slots_look(l);
+	k.result = batch_needs(l);
+	for (size_t i = 0; i < LENGTH(row_kinds); i++)
+		kind_look(&k, &row_kinds[i]);
+	looks_end(&k);
 	if (k.result == DB_OK)
-		locked_park(l, sweeps);
+		locked_park(l);
 	lock_wait_drop(l, true);
 	return k.result;
 }

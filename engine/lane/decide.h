@@ -10,7 +10,8 @@
 #include "engine/op.h"
 #include "engine/shares.h"
 
-enum needs { NO_SLOT, OWN_SLOT, EVERY_SLOT };
+/* Slots of a sku at a location, as bits. */
+enum slots { NO_SLOT, OWN_SLOT, OTHER_SLOTS, EVERY_SLOT };
 
 /* The balance of one sku at one location, as a lane knows it, and the batch's change of it. All in units. */
 struct balance {
@@ -25,9 +26,7 @@ struct balance {
 	bool     agreed;        /* the last read gave the total known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* an uncertain refusal rests on it */
-	uint8_t  needs;         /* blocked.c: the slots that the batch needs, enum needs */
-	bool     own_locked;    /* blocked.c: somebody outside has locked the own slot .. */
-	bool     others_locked; /* .. or another slot */
+	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what somebody outside has locked */
 	bool     gathers;       /* the own slot has too little, all slots together have enough */
 	/* ---- decide() */
 	int64_t left;            /* units of `total` that this batch has not taken, additions included */

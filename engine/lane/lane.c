@@ -38,7 +38,6 @@
 enum {
 	RECENTS = 1 << 15,
 	DOUBT_ROUNDS = 8,
-	SLOW_MS = 2000, /* lanes look for locks so long after a round that took STUCK_MS */
 	HUNG_MS = 4000, /* the database does not answer: not ready */
 };
 
@@ -408,8 +407,6 @@ static void lane_round(struct lane *l)
 		lock_wait_choose(l);
 	result = batch_run(l, &verdict, &now);
 	round_count(l, requests, began_us);
-	if (clock_us() - began_us > STUCK_MS * 1000)
-		clock_extend(&l->shared->locks_until_ms, SLOW_MS); /* perhaps it waited for many rows, none too long */
 	l->last_failed = result != DB_OK || verdict != TXN_DONE;
 	if (result != DB_OK)
 		batch_failed(l, result);

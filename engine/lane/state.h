@@ -12,8 +12,8 @@
 #include "engine/shared.h"
 
 enum {
-	LOCK_WAIT_S = 2, /* longest wait for a lock, as engine/db/session.sql sets it */
-	STUCK_MS = 500,  /* longer than any lane of Holdfast keeps a row */
+	LOCK_WAIT_S = 2,  /* longest wait for a lock, as engine/db/session.sql sets it */
+	STUCK_MS = 500,   /* longer than any lane of Holdfast keeps a row */
 	LOCKS_MS = 30000, /* lanes look for locked rows this long after a stuck one was met */
 };
 
@@ -48,7 +48,7 @@ struct lane {
 	uint64_t       *recents; /* lane.c: hashes of ids written lately, likely replays */
 	struct hints   *hints;   /* balance.c */
 	struct reclaim *reclaim; /* reclaim.c */
-	struct stuck   *stuck;   /* blocked.c */
+	struct blocked *blocked; /* blocked.c */
 	bool            no_wait; /* the round under way waits for no lock */
 	int             wait_s;  /* the connection's lock wait */
 	/* ---- scratch */
