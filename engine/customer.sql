@@ -7,13 +7,24 @@ SELECT k.per_customer, u.units
   LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = {customer} AND u.sku_id = k.sku_id
  WHERE k.code = {code};
 
+-- name: customer_quotas
+-- What customers have of skus, and the limits. Rows: (number, customer, sku); nobody's customer is ''.
+WITH want(number, customer, sku_id) AS (VALUES {rows})
+SELECT w.number, COALESCE(k.per_customer, 0), COALESCE(u.units, 0)
+  FROM want w STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = w.sku_id
+  LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = w.customer AND u.sku_id = w.sku_id;
+
 -- name: customer_lock (prepared)
 -- Makes or locks the rows whose units the next statements of the transaction raise or lower. Values: (customer, sku).
 INSERT INTO customer_units (customer, sku_id, units) VALUES (?, ?, 0) ON DUPLICATE KEY UPDATE units = units;
 
 -- name: customer_raise (prepared, never_waits)
--- The count is 1 for each row. Values: (units, customer, sku).
-UPDATE customer_units FORCE INDEX (PRIMARY) SET units = units + ? WHERE customer = ? AND sku_id = ?;
+-- The guard: units stay within the limit that the sku has in this transaction, or the row stays as it is. The count is
+-- 1 for each row that was raised. Values: (units, customer, sku, units).
+UPDATE customer_units FORCE INDEX (PRIMARY) SET units = units + ?
+ WHERE customer = ? AND sku_id = ?
+   AND NOT IFNULL(units + ? > (SELECT k.per_customer FROM sku k FORCE INDEX (PRIMARY)
+                                WHERE k.sku_id = customer_units.sku_id), FALSE);
 
 -- piece: customer_lower
 -- Whatever there is. Rows: (customer, sku, units below zero).

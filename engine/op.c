@@ -164,6 +164,14 @@ bool op_has_faults(const struct op *op)
 	return false;
 }
 
+/* A sum stands where the first of its lines with units was sent: its code stands there in the text. */
+static void line_sum(struct line *sum, const struct line *line)
+{
+	if (sum->qty == 0 || (line->qty != 0 && line->sku_code < sum->sku_code))
+		sum->sku_code = line->sku_code;
+	sum->qty += line->qty;
+}
+
 /* Merges equal neighbours; returns how many lines went. */
 static size_t lines_sum(struct op *op)
 {
@@ -171,7 +179,7 @@ static size_t lines_sum(struct op *op)
 
 	for (size_t i = 0; i < all; i++) {
 		if (kept > 0 && line_order(&op->lines[kept - 1], &op->lines[i]) == 0)
-			op->lines[kept - 1].qty += op->lines[i].qty;
+			line_sum(&op->lines[kept - 1], &op->lines[i]);
 		else
 			op->lines[kept++] = op->lines[i];
 	}

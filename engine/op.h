@@ -140,12 +140,14 @@ struct choice {
 	const char *sku_code;                  /* text of the op */
 	const char *location_code[PLACES_MAX]; /* text of the op, in the order in which units are looked for */
 	int64_t     qty;                       /* units asked for */
+	int64_t     wanted;                    /* the lane's: units that the limit of a customer leaves, qty at most */
 	int64_t     granted;                   /* units held, wherever */
 	int64_t     available;                 /* the most at one place, or the sum where the line may be split */
 	uint16_t    line[PLACES_MAX];          /* op_seal: the lines of the places */
 	uint8_t     places;
 	bool        may_split; /* piece by piece; otherwise all units are of one place */
 	bool        fault;     /* this line is why the operation was refused */
+	bool        limited;   /* the limit of a customer is why less was granted */
 };
 
 struct loop;

@@ -117,11 +117,12 @@ UPDATE (SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECO
        r.due_at = IF(r.state = {confirmed}, GREATEST(r.due_at, later.ship_after), r.due_at);
 
 -- name: reservation_short_add (never_waits)
--- Rows: (reservation_id, line_no, sku_id, requested, granted).
-INSERT INTO reservation_short (reservation_id, line_no, sku_id, requested, granted) VALUES {rows};
+-- Rows: (reservation_id, line_no, sku_id, requested, granted, limited).
+INSERT INTO reservation_short (reservation_id, line_no, sku_id, requested, granted, limited) VALUES {rows};
 
 -- name: reservation_short_find
-SELECT reservation_id, line_no, granted FROM reservation_short FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
+SELECT reservation_id, line_no, granted, limited
+  FROM reservation_short FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list});
 
 -- name: key_hold_add (never_waits)
 -- Enters holds, in the transaction of their reservations. Rows: (reservation_id, key_id, units).

@@ -35,12 +35,15 @@ struct line {
 	const struct location *location;                 /* NULL: the catalogue does not know the location yet */
 	int64_t                qty;       /* units asked for; signed for a movement; counted for a stocktake */
 	int64_t                granted;   /* units held, or moved (signed) */
-	int64_t                available; /* a refusal: units that were available; a stocktake: on_hand */
-	int64_t                reserved;  /* a refused stocktake: units that were reserved; a replacement: units of
-	                                     the replaced order that count for this line */
+	int64_t                available; /* a refusal: units that were available, or the limit of a customer; a
+	                                     stocktake: on_hand */
+	int64_t reserved;                 /* a refused stocktake: units that were reserved; a replacement: units of
+	                                     the replaced order that count for this line; LIMIT_REACHED: units that the
+	                                     customer has */
 	uint32_t balance;                 /* index of the line's balance in the lane's batch */
 	uint16_t slot;                    /* the slot that holds, or will hold, the units */
 	bool     fault;                   /* this line is why the operation was refused */
+	bool     limited;                 /* the limit of a customer is why less was granted */
 	union {
 		int64_t expected; /* a stocktake's expected units; -1: none were given */
 		int64_t returned; /* of a settled order, or where more comes back than may: units of the sku, at all

@@ -12,6 +12,9 @@ ALTER TABLE reservation ADD COLUMN IF NOT EXISTS ship_after DATETIME(3) NULL, AL
 -- customer: the code of whoever ordered; NULL: nobody was named.
 ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS customer VARBINARY(64) NULL, ALGORITHM=INSTANT;
 
+-- limited: 1 where the limit of the customer is why the line fell short.
+ALTER TABLE reservation_short ADD COLUMN IF NOT EXISTS limited TINYINT UNSIGNED NOT NULL DEFAULT 0, ALGORITHM=INSTANT;
+
 -- order_id: the order that a return names; NULL: none. reservation_id: its row, because another order may have the id
 -- once this one was purged.
 ALTER TABLE movement

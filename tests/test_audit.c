@@ -176,9 +176,9 @@ static const struct damage {
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL, NULL)", "DELETE FROM reservation_note"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
-         "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1)", "DELETE FROM reservation_short"},
+         "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1, 0)", "DELETE FROM reservation_short"},
 	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
-         "INSERT INTO reservation_short SELECT reservation_id, 0, 1, 2, 1 FROM reservation WHERE order_id = 'HELD'",
+         "INSERT INTO reservation_short SELECT reservation_id, 0, 1, 2, 1, 0 FROM reservation WHERE order_id = 'HELD'",
          "DELETE FROM reservation_short"},
 	{"returned_is_moved", "sku=A order_id=SETTLED ", true, /* more than the order knows of */
          "UPDATE movement_line JOIN movement USING (movement_no) SET qty = 2 WHERE kind = 3;"

@@ -252,6 +252,194 @@ Test(customer, units_of_a_crowd)
 	     "run audit                                      -> 0");
 }
 
+/* ---- limits */
+
+Test(customer, has_to_be_named)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +9 A@paris +9 B +9                   -> 201",
+	     "reserve R0 A=1 ttl=600                         -> 201",
+	     "limit   A 2                                    -> 200",
+	     "reserve R1 A=1 B=1 A@paris=1                   -> 422 customer_required field=customer lines=2 A A@paris"
+	     " !lines[0].requested",
+	     "reserve R1 A@main,paris=3 B=1                  -> 422 customer_required lines=1"
+	     " lines[0].locations=main,paris",
+	     "reserve R1 A=1 mode=best_effort                -> 422 customer_required",
+	     "reserve R1 A=1 C=1                             -> 422 unknown_sku lines=1 C",
+	     "reserve R1 A=99                                -> 422 customer_required",
+	     "reserve R1 B=1                                 -> 201",
+	     "reserve R0 A=1                                 -> 200 replayed",
+	     "reserve R0 A=2                                 -> 422 order_id_reused",
+	     "reserve R2 A=1 replaces=R0                     -> 422 customer_required",
+	     "reserve R2 A=1 replaces=R9                     -> 422 unknown_order",
+	     "batch R3 A=1 | R4 A=1 customer=c | R5 B=1      -> 422 customer_required field=customer A | 201 | 201",
+	     "reserve R6 A=1 customer=c replaces=R0          -> 201",
+	     "has     A c                                    -> has=2",
+	     "limit   A none                                 -> 200",
+	     "reserve R7 A=1                                 -> 201",
+	     "reserve R8 A=5 customer=c                      -> 201",
+	     "has     A c                                    -> has=7 !per_customer");
+}
+
+Test(customer, limit_is_reached)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50 A@paris +50 B +50                -> 201",
+	     "limit   A 3                                    -> 200",
+	     "reserve R1 A=2 customer=c                      -> 201",
+	     "reserve R2 A=2 customer=c                      -> 409 limit_reached lines=1 A limit=3 has=2 requested=2"
+	     " !lines[0].location",
+	     "reserve R2 A=1 A@paris=1 B=9 customer=c        -> 409 limit_reached lines=1 A limit=3 has=2 requested=2",
+	     "reserve R2 A@main,paris=1 A=1 B=9 customer=c   -> 409 limit_reached lines=1 A requested=2",
+	     "reserve R2 A@moon=2 customer=c                 -> 409 limit_reached A requested=2",
+	     "reserve R2 A=99 B=99 customer=d                -> 409 limit_reached lines=1 A has=0 requested=99",
+	     "reserve R2 A=3 B=99 customer=d                 -> 409 short lines=1 B requested=99 available=50",
+	     "reserve R2 A=4 C=1 customer=d                  -> 422 unknown_sku C",
+	     "reserve R2 A=1 customer=c                      -> 201",
+	     "reserve R2 A=1 customer=c                      -> 200 replayed",
+	     "reserve R3 A=1 customer=c                      -> 409 limit_reached A has=3 requested=1",
+	     "reserve R3 B=9 customer=c                      -> 201",
+	     "reserve R4 A=3 customer=d                      -> 201",
+	     "release R1                                     -> 200",
+	     "reserve R5 A=2 customer=c confirm=true         -> 201",
+	     "settle  R5                                     -> settled",
+	     "reserve R6 A=1 customer=c                      -> 409 limit_reached A has=3",
+	     "raw GET /metrics                               -> 'holdfast_refusals_total{code=limit_reached}=7'",
+	     "has     A c                                    -> has=3 per_customer=3");
+}
+
+/* One below what somebody has takes nothing away. */
+Test(customer, limit_may_change)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50                                  -> 201",
+	     "reserve R1 A=5 customer=c                      -> 201",
+	     "limit   A 2                                    -> 200",
+	     "has     A c                                    -> has=5 per_customer=2",
+	     "reserve R2 A=1 customer=c                      -> 409 limit_reached A limit=2 has=5 requested=1",
+	     "reserve R2 A=1 customer=c mode=best_effort     -> 409 limit_reached A limit=2 has=5 requested=1",
+	     "reserve R3 A=6 customer=c replaces=R1          -> 409 limit_reached A limit=2 has=0 requested=6",
+	     "reserve R3 A=5 customer=c replaces=R1          -> 201",
+	     "reserve R4 A=4 customer=c replaces=R3          -> 201",
+	     "confirm R4                                     -> 200",
+	     "reserve R5 A=1 customer=c                      -> 409 limit_reached A limit=2 has=4",
+	     "limit   A 5                                    -> 200",
+	     "reserve R5 A=2 customer=c                      -> 409 limit_reached A limit=5 has=4",
+	     "reserve R5 A=1 customer=c                      -> 201",
+	     "limit   A 1                                    -> 200",
+	     "reserve R6 A=1 customer=c                      -> 409 limit_reached A limit=1 has=5",
+	     "limit   A none                                 -> 200",
+	     "reserve R6 A=9 customer=c                      -> 201",
+	     "has     A c                                    -> has=14");
+}
+
+/* Units of one sku over several lines share what is left, in the order sent. */
+Test(customer, best_effort_takes_what_the_limit_leaves)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50 A@paris +50 A@nice +1 B +3       -> 201",
+	     "limit   A 5                                    -> 200",
+	     "reserve R1 A=9 B=2 customer=c mode=best_effort -> 201 lines=2 A=5 B=2 short=1 short"
+	     " A requested=9 available=5 limit=true",
+	     "reserve R1 A=9 B=2 customer=c mode=best_effort -> 200 replayed short=1 short"
+	     " A requested=9 available=5 limit=true",
+	     "reserve R2 A=1 customer=c mode=best_effort     -> 409 limit_reached A limit=5 has=5 requested=1",
+	     "reserve R2 A=1 B=9 customer=c mode=best_effort -> 201 lines=1 B=1 short=2 short"
+	     " A requested=1 available=0 limit=true"
+	     " B requested=9 available=1 !short[1].limit",
+	     "reserve R3 A=1 B=9 customer=c mode=best_effort -> 409 short lines=2 A requested=1 available=0 limit=true"
+	     " B requested=9 available=0 !lines[1].limit",
+	     "reserve R4 A@paris=3 A=2 A@nice=3 customer=d mode=best_effort -> 201 lines=2 A@paris=3 A=2"
+	     " short=1 short[0].location=nice short[0].available=0 short[0].limit=true",
+	     "release R4                                     -> 200",
+	     "reserve R5 A@nice=3 A@paris=3 A=2 customer=d mode=best_effort -> 201 lines=3 A@nice=1"
+	     " A@paris=3 A=1 short=2"
+	     " short[0].location=main short[0].available=1 short[0].limit=true"
+	     " short[1].location=nice short[1].available=1 !short[1].limit",
+	     "release R5                                     -> 200",
+	     "reserve R6 A@paris,main=9 customer=d mode=best_effort -> 201 lines=1 A@paris=5 short=1"
+	     " short[0].requested=9 short[0].available=5 short[0].limit=true",
+	     "reserve R6 A@paris,main=9 customer=d mode=best_effort -> 200 replayed short=1 short[0].available=5"
+	     " short[0].limit=true",
+	     "release R6                                     -> 200",
+	     "reserve R7 A@nice+paris=9 A=1 customer=d mode=best_effort -> 201 lines=3 A=1 A@nice=1 A@paris=3 short=1"
+	     " short[0].requested=9 short[0].available=4 short[0].limit=true",
+	     "reserve R8 A@nice,main=1 customer=d mode=best_effort -> 409 limit_reached A limit=5 has=5 requested=1",
+	     "reserve R8 A@moon=1 customer=d mode=best_effort -> 409 short lines=1 !lines[0].limit",
+	     "has     A d                                    -> has=5");
+}
+
+Test(customer, items_of_a_batch_see_those_before_them)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50 B +50                            -> 201",
+	     "limit   A 3                                    -> 200",
+	     "batch R1 A=2 customer=c | R2 A=2 customer=c | R3 A=1 customer=c | R4 A=1 customer=c | R5 A=3 customer=d |"
+	     " R6 A=1 customer=d mode=best_effort            -> 201 | 409 limit_reached A has=2 requested=2 | 201 |"
+	     " 409 limit_reached A has=3 | 201 | 409 limit_reached A has=3",
+	     "batch S1 A=1 customer=c replaces=R1 | S2 A=1 customer=c | S3 A=1 customer=c -> 201 | 201 |"
+	     " 409 limit_reached A has=3",
+	     "batch S4 A=1 customer=d replaces=S1 | S5 A=1 customer=c -> 409 limit_reached A has=3 |"
+	     " 409 limit_reached A has=3",
+	     "batch S6 A=1 customer=e replaces=S1 | S7 A=1 customer=c | S8 A=2 customer=e | S9 A=1 customer=e ->"
+	     " 201 | 201 | 201 | 409 limit_reached A has=3",
+	     "has     A c                                    -> has=3",
+	     "has     A e                                    -> has=3");
+}
+
+Test(customer, expired_holds_do_not_count)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +50 B +50                            -> 201",
+	     "limit   A 3                                    -> 200",
+	     "reserve R1 A=2 customer=c ttl=60               -> 201",
+	     "reserve R2 A=1 customer=c ttl=600              -> 201",
+	     "reserve R3 A=1 customer=c                      -> 409 limit_reached A has=3",
+	     "tick    61",
+	     "has     A c                                    -> has=3",
+	     "reserve R4 A@moon=3 customer=c                 -> 409 limit_reached A has=1 requested=3",
+	     "has     A c                                    -> has=1",
+	     "confirm R1 reacquire                           -> confirmed reacquired",
+	     "has     A c                                    -> has=3",
+	     "reserve R5 A=1 customer=c                      -> 409 limit_reached A has=3",
+	     "tick    600",
+	     "wait reserve R5 A=1 customer=c                 -> 201",
+	     "confirm R2 reacquire                           -> 409 limit_reached lines=1 A limit=3 has=3 requested=1",
+	     "get     R2                                     -> expired",
+	     "confirmations R2 R1 reacquire                  -> 409 limit_reached A limit=3 has=3 requested=1"
+	     " | 200 replayed",
+	     "limit   A none                                 -> 200",
+	     "confirm R2 reacquire                           -> confirmed reacquired",
+	     "has     A c                                    -> has=4");
+}
+
+/* A hold that was not swept yet has what it had, however far beyond the limit. */
+Test(customer, revived_before_the_sweep)
+{
+	flow("receipt A +50                                  -> 201",
+	     "reserve R1 A=5 customer=c ttl=60               -> 201",
+	     "limit   A 3                                    -> 200",
+	     "tick    61",
+	     "confirm R1 reacquire                           -> confirmed reacquired",
+	     "has     A c                                    -> has=5",
+	     "release R1                                     -> 200",
+	     "has     A c                                    -> has=0");
+}
+
+/* Another service that does not know the limit yet is refused by the guard, and then knows it. */
+Test(customer, limits_of_another_service)
+{
+	flow("receipt A +50                                  -> 201",
+	     "second",
+	     "@2 reserve R1 A=2 customer=c                   -> 201",
+	     "limit   A 2                                    -> 200",
+	     "@2 reserve R2 A=1 customer=c                   -> 409 limit_reached A limit=2 has=2",
+	     "wait:2 @2 reserve R3 A=1                       -> 422 customer_required",
+	     "limit   A none                                 -> 200",
+	     "@2 reserve R3 A=1                              -> 201",
+	     "@2 reserve R4 A=1 customer=c                   -> 201");
+}
+
 /* ---- what an order costs */
 
 /* The statements that a server with a log of all of them has had since it was asked last; `words`: those with this word

@@ -14,12 +14,14 @@ enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 }
 
 /* ---- answers */
 
-static void units_write(struct json_writer *w, int64_t qty, int64_t available, enum outcome why)
+static void units_write(struct json_writer *w, int64_t qty, int64_t available, bool limited, enum outcome why)
 {
-	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE)
+	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE || why == CUSTOMER_REQUIRED)
 		return;
 	json_put_int(w, "requested", qty);
 	json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", available);
+	if (limited)
+		json_put_bool(w, "limit", true);
 }
 
 static void choice_write(struct json_writer *w, const struct choice *choice, enum outcome why)
@@ -30,16 +32,51 @@ static void choice_write(struct json_writer *w, const struct choice *choice, enu
 	for (size_t i = 0; i < choice->places; i++)
 		json_put_string(w, NULL, choice->location_code[i]);
 	json_close_array(w);
-	units_write(w, choice->qty, choice->available, why);
+	units_write(w, choice->qty, choice->available, choice->limited, why);
 	json_close_object(w);
 }
 
-/* Every line that fell short, that names an unknown sku, or that the order to be split does not have. */
+/* The lines that an answer is about: those of the op or, of a confirmation, of its order. */
+static size_t lines_told(const struct op *op, const struct line **lines)
+{
+	bool stored = op->kind == OP_CONFIRM;
+
+	*lines = stored ? op->reservation->lines : op->lines;
+	return stored ? op->reservation->lines_count : op->lines_count;
+}
+
+/* A row for each sku of which the customer would have too many. */
+static void limits_write(struct json_writer *w, const struct op *op)
+{
+	const struct line *lines;
+	size_t             count = lines_told(op, &lines);
+
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < count; i++) {
+		int64_t requested = 0;
+
+		if (!lines[i].fault)
+			continue;
+		for (size_t k = 0; k < count; k++)
+			requested += lines[k].sku == lines[i].sku ? lines[k].qty : 0;
+		for (size_t k = 0; k < op->choices_count; k++)
+			requested += lines[op->choices[k].line[0]].sku == lines[i].sku ? op->choices[k].qty : 0;
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", lines[i].sku_code);
+		json_put_int(w, "limit", lines[i].available);
+		json_put_int(w, "has", lines[i].reserved);
+		json_put_int(w, "requested", requested);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+/* Every line that fell short, that names an unknown sku or one of which the customer has to be named, or that the order
+ * to be split does not have. */
 static void faults_write(struct json_writer *w, const char *key, const struct op *op, enum outcome why)
 {
-	bool               stored = op->kind == OP_CONFIRM;
-	const struct line *lines = stored ? op->reservation->lines : op->lines;
-	size_t             count = stored ? op->reservation->lines_count : op->lines_count;
+	const struct line *lines;
+	size_t             count = lines_told(op, &lines);
 
 	json_open_array(w, key);
 	for (size_t i = 0; i < count; i++) {
@@ -48,7 +85,7 @@ static void faults_write(struct json_writer *w, const char *key, const struct op
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", lines[i].sku_code);
 		json_put_string(w, "location", lines[i].location_code);
-		units_write(w, lines[i].qty, lines[i].available, why);
+		units_write(w, lines[i].qty, lines[i].available, lines[i].limited, why);
 		json_close_object(w);
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
@@ -75,8 +112,10 @@ static void refused_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE ||
-	    op->outcome == NOT_IN_ORDER)
+	    op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED)
 		faults_write(w, "lines", op, op->outcome);
+	if (op->outcome == LIMIT_REACHED)
+		limits_write(w, op);
 	if (op->outcome == IS_CLAIMED) {
 		json_put_int(w, "task_id", (int64_t)op->claim->task_id);
 		json_put_string(w, "worker", op->claim->worker);
@@ -89,9 +128,11 @@ static bool is_good(enum outcome outcome)
 	return outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED;
 }
 
-/* The member that is at fault: the order to be replaced where that one is in the way. */
+/* The member that is at fault: the customer who is missing, the order to be replaced where that one is in the way. */
 static const char *refused_field(const struct op *op, enum outcome outcome)
 {
+	if (outcome == CUSTOMER_REQUIRED)
+		return "customer";
 	return outcome_is_of_other(outcome) && op->kind == OP_RESERVE ? "replaces" : NULL;
 }
 

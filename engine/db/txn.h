@@ -21,6 +21,7 @@ enum txn_verdict {
 	TXN_MOVED,     /* a row is not in the state that was read */
 	TXN_SHORT,     /* a slot has too few units available */
 	TXN_LIMIT,     /* a total would pass its limit */
+	TXN_BEYOND,    /* a customer would have more units than the limit of a sku */
 	TXN_CLOSED,    /* the task is not open any more */
 	TXN_MISPLACED, /* units are not in the slots that a reservation names */
 	TXN_TOO_LARGE, /* more than TXN_BYTES_MAX, and not whole: nothing was sent */

@@ -1,5 +1,7 @@
 /* balance.c - see balance.h. Lines of a batch meet in balances. A balance starts from the hint of an earlier batch or
- * from a read. A hint is never trusted further than the guard in stock_deduct: a wrong one costs a round trip. */
+ * from a read. A hint is never trusted further than the guard in stock_deduct: a wrong one costs a round trip. Quotas
+ * are read in each batch: there is one wherever a sku is known to have a limit, and customer_raise guards the others.
+ */
 #include "engine/lane/balance.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
@@ -37,6 +39,7 @@ void balances_open(struct lane *l)
 void balances_close(struct lane *l)
 {
 	free(l->hints);
+	free(l->batch.quotas.list);
 	free(l->batch.balances);
 	free(l->batch.order);
 }
@@ -121,8 +124,69 @@ static int balance_order(const void *a, const void *b, void *arg)
 	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
 }
 
+/* ---- quotas */
+
+static void lines_limited(struct quotas *q, const char *customer, const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].sku && sku_per_customer(lines[i].sku) > 0 && (i == 0 || lines[i].sku != lines[i - 1].sku))
+			quota_enter(q, customer, sku_id(lines[i].sku));
+}
+
+/* The quotas of orders that are not made yet, or acquired anew. */
+static void quotas_meet(struct lane *l)
+{
+	struct batch *b = &l->batch;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct op          *op = b->ops[i];
+		const struct reservation *found = op->found;
+
+		if (op->kind == OP_RESERVE && !found)
+			lines_limited(&b->quotas, op->reserve.customer, op->lines, op->lines_count);
+		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
+		    found->state == EXPIRED)
+			lines_limited(&b->quotas, found->customer, found->lines, found->lines_count);
+	}
+	quotas_sort(&b->quotas);
+}
+
+static void quota_read(void *arg, const struct db_row *row)
+{
+	struct quotas *q = arg;
+	struct quota  *quota = &q->list[db_int(row, 0)];
+	int64_t        limit = db_int(row, 1), has = qty_read(row, 2);
+
+	quota->agreed = quota->limit == limit && quota->has == has;
+	quota->limit = limit;
+	quota->has = has;
+}
+
+static enum db_result quotas_load(struct lane *l, enum which which)
+{
+	struct quotas *q = &l->batch.quotas;
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < q->count; i++) {
+		struct quota *quota = &q->list[i];
+
+		if (which == DOUBTED ? !quota->doubted : quota->read_seq > 0)
+			continue;
+		if (quota->read_seq == 0)
+			quota->has = -1; /* nothing that the first read could agree with */
+		quota->read_seq = l->batch.read_seq;
+		values_row(&l->rows, V_INT(i), V_TEXT(quota->customer), V_INT(quota->sku_id));
+	}
+	if (l->rows.count == 0)
+		return DB_OK;
+	return lane_ask(l, CUSTOMER_QUOTAS, &(struct fill){.rows = &l->rows}, quota_read, q);
+}
+
+/* ---- both */
+
 void balances_find(struct lane *l)
 {
+	l->batch.quotas.count = 0;
 	l->batch.balances_count = 0;
 	memset(l->hints->map, 0, sizeof(l->hints->map));
 	balances_meet(l);
@@ -141,6 +205,8 @@ void balances_meet(struct lane *l)
 		for (size_t k = 0; touched && k < touched->lines_count; k++)
 			balance_enter(l, &touched->lines[k], op->kind == OP_CONFIRM);
 	}
+	if (catalogue_limits_any(l->catalogue))
+		quotas_meet(l);
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->order[i] = (uint32_t)i;
 	qsort_r(b->order, b->balances_count, sizeof(b->order[0]), balance_order, b->balances);
@@ -161,12 +227,11 @@ static bool balance_is_due(const struct balance *p, enum which which)
 	return which == DOUBTED ? p->doubted : p->wanted && !p->known;
 }
 
-enum db_result balances_load(struct lane *l, enum which which)
+static enum db_result read_balances(struct lane *l, enum which which)
 {
 	struct batch  *b = &l->batch;
 	enum db_result result;
 
-	b->read_seq++;
 	values_reset(&l->rows);
 	for (size_t i = 0; i < b->balances_count; i++) {
 		struct balance *p = &b->balances[b->order[i]];
@@ -188,6 +253,15 @@ enum db_result balances_load(struct lane *l, enum which which)
 		if (b->balances[i].read_seq == b->read_seq)
 			b->balances[i].agreed = b->balances[i].total == b->balances[i].before;
 	return result;
+}
+
+enum db_result balances_load(struct lane *l, enum which which)
+{
+	enum db_result result;
+
+	l->batch.read_seq++;
+	result = read_balances(l, which);
+	return result == DB_OK && l->batch.quotas.count > 0 ? quotas_load(l, which) : result;
 }
 
 /* ---- hints */

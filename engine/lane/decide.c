@@ -133,6 +133,7 @@ static void line_decide(struct batch *b, struct op *op, struct line *line)
 	line->available = line_left(b, line) + line->reserved;
 	line->fault = line->qty > 0 && line->available < line->qty;
 	line->granted = !line->fault ? line->qty : line->available > 0 ? line->available : 0;
+	line->limited = false;
 }
 
 /* True: what the order has is to stay where it is, because it takes the place of a confirmed one. */
@@ -159,7 +160,7 @@ static int64_t place_kept(const struct op *op, const struct choice *choice, size
 
 static void place_take(struct op *op, struct choice *choice, size_t k, int64_t left)
 {
-	int64_t want = choice->qty - choice->granted, part = want < left ? want : left;
+	int64_t want = choice->wanted - choice->granted, part = want < left ? want : left;
 
 	op->lines[choice->line[k]].granted += part;
 	choice->granted += part;
@@ -171,14 +172,16 @@ static void choice_decide_whole(struct op *op, struct choice *choice)
 {
 	size_t most = 0;
 
-	for (size_t k = 0; k < choice->places && place_left(op, choice, most) < choice->qty; k++)
+	for (size_t k = 0; k < choice->places && place_left(op, choice, most) < choice->wanted; k++)
 		if (place_left(op, choice, k) > place_left(op, choice, most))
 			most = k;
 	for (size_t k = choice->places; op_stays(op) && k-- > 0;)
-		if (place_kept(op, choice, k) >= choice->qty)
+		if (place_kept(op, choice, k) >= choice->wanted)
 			most = k;
-	choice->available = place_left(op, choice, most);
-	place_take(op, choice, most, choice->available);
+	for (size_t k = 0; k < choice->places; k++)
+		if (place_left(op, choice, k) > choice->available)
+			choice->available = place_left(op, choice, k);
+	place_take(op, choice, most, place_left(op, choice, most));
 }
 
 /* Piece by piece, what is to stay first. */
@@ -192,14 +195,17 @@ static void choice_decide_parts(struct op *op, struct choice *choice)
 		place_take(op, choice, k, place_left(op, choice, k));
 }
 
-static void choice_decide(struct op *op, struct choice *choice)
+static void choice_decide(struct batch *b, struct op *op, struct choice *choice)
 {
 	choice->available = choice->granted = 0;
+	choice->limited = false;
+	choice->wanted = quota_wanted(&b->quotas, op, choice);
 	if (choice->may_split)
 		choice_decide_parts(op, choice);
 	else
 		choice_decide_whole(op, choice);
 	choice->fault = choice->granted < choice->qty;
+	quota_counted(&b->quotas, op, choice);
 }
 
 /* Units that the replaced order has stay in their slot where they are enough. Otherwise all are held in the own slot,
@@ -220,10 +226,26 @@ static void line_hold(struct batch *b, struct op *op, struct line *line)
 	}
 }
 
+/* What each line is granted: plain lines first, then choices. */
+static enum outcome lines_decide(struct batch *b, struct op *op)
+{
+	int64_t granted = 0;
+
+	for (size_t i = 0; i < op->lines_count; i++)
+		line_decide(b, op, &op->lines[i]);
+	quotas_cap(&b->quotas, op);
+	for (size_t i = 0; i < op->choices_count; i++)
+		choice_decide(b, op, &op->choices[i]);
+	for (size_t i = 0; i < op->lines_count; i++)
+		granted += op->lines[i].granted;
+	if (granted == 0)
+		return quotas_left_nothing(&b->quotas, op) ? LIMIT_REACHED : SHORT;
+	return op_has_faults(op) && op->reserve.mode == ALL_OR_NOTHING ? SHORT : OUTCOME_OK;
+}
+
 static enum outcome reserve_decide(struct batch *b, struct op *op)
 {
 	enum outcome out;
-	int64_t      granted = 0;
 
 	if (op->found)
 		return hash_equal(op->found->lines_hash, op->lines_hash) ? OUTCOME_REPLAYED : ORDER_ID_REUSED;
@@ -234,24 +256,15 @@ static enum outcome reserve_decide(struct batch *b, struct op *op)
 		out = unknown_skus(op);
 	if (out == OUTCOME_OK)
 		out = places_decide(op);
+	if (out == OUTCOME_OK)
+		out = quotas_judge(&b->quotas, op);
+	if (out == OUTCOME_OK)
+		out = lines_decide(b, op);
 	if (out != OUTCOME_OK)
 		return out;
-	for (size_t i = 0; i < op->lines_count; i++) {
-		line_decide(b, op, &op->lines[i]);
-		granted += op->lines[i].granted;
-		if (op->lines[i].fault && op->reserve.mode == ALL_OR_NOTHING)
-			out = SHORT;
-	}
-	for (size_t i = 0; i < op->choices_count; i++) {
-		choice_decide(op, &op->choices[i]);
-		granted += op->choices[i].granted;
-		if (op->choices[i].fault && op->reserve.mode == ALL_OR_NOTHING)
-			out = SHORT;
-	}
-	if (out == SHORT || granted == 0)
-		return SHORT;
 	for (size_t i = 0; i < op->lines_count; i++)
 		line_hold(b, op, &op->lines[i]);
+	quotas_take(&b->quotas, op);
 	return OUTCOME_OK;
 }
 
@@ -410,6 +423,8 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 		if (f->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}
+	if (out == OUTCOME_OK)
+		out = quotas_judge_again(&b->quotas, f);
 	for (size_t i = 0; out == OUTCOME_OK && i < f->lines_count; i++) {
 		f->lines[i].available = line_left(b, &f->lines[i]);
 		f->lines[i].fault = f->lines[i].available < f->lines[i].qty || f->lines[i].qty < 1; /* < 1: damaged */
@@ -417,10 +432,12 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 	}
 	if (short_of)
 		return SHORT;
-	if (out == OUTCOME_OK)
-		for (size_t i = 0; i < f->lines_count; i++)
-			balance_hold(line_balance(b, &f->lines[i]), f->lines[i].qty);
-	return out;
+	if (out != OUTCOME_OK)
+		return out;
+	for (size_t i = 0; i < f->lines_count; i++)
+		balance_hold(line_balance(b, &f->lines[i]), f->lines[i].qty);
+	quotas_take_again(&b->quotas, f);
+	return OUTCOME_OK;
 }
 
 static enum outcome confirm_decide(struct batch *b, struct op *op)
@@ -514,6 +531,15 @@ static void balance_check(const struct balance *p)
 	assert(p->left == p->total + p->add - p->take);
 }
 
+/* What a customer has no longer, those behind may have. */
+static void released_count(struct batch *b, const struct op *op)
+{
+	const struct line *lines;
+	size_t             count = op_ended(op, &lines);
+
+	quotas_give(&b->quotas, op_changes(op), lines, count);
+}
+
 void decide(struct batch *b)
 {
 	for (size_t i = 0; i < b->balances_count; i++) {
@@ -522,19 +548,27 @@ void decide(struct batch *b)
 		p->left = p->total;
 		p->take = p->hold = p->add = p->moved = 0;
 	}
+	quotas_begin(&b->quotas);
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
 		op->outcome = decisions[op->kind](b, op);
 		op->writes = op->outcome == OUTCOME_OK;
+		if (op->writes && op->becomes == RELEASED)
+			released_count(b, op);
 	}
 	for (size_t i = 0; i < b->balances_count; i++)
 		balance_check(&b->balances[i]);
 }
 
+bool op_is_beyond(const struct op *op)
+{
+	return op->outcome == CUSTOMER_REQUIRED || op->outcome == LIMIT_REACHED;
+}
+
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE || op->outcome == SHORT)
+	if (op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE || op->outcome == SHORT || op_is_beyond(op))
 		return true;
 	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
 }
@@ -561,12 +595,32 @@ static bool lines_certain(const struct batch *b, const struct op *op, const stru
 	return true;
 }
 
+struct certainty {
+	const struct op *op;
+	bool             all;
+};
+
+/* That a sku has a limit is certain when it was read; what the customer has beside expired holds, as a balance is. */
+static void quota_is_certain(struct quota *quota, void *arg)
+{
+	struct certainty *c = arg;
+
+	c->all &= quota->read_seq > 0 && quota->read_seq <= c->op->lookup_seq;
+	if (c->op->outcome != CUSTOMER_REQUIRED)
+		c->all &= quota->swept && (quota->agreed || c->op->looks >= LOOKS_ENOUGH);
+}
+
 bool op_is_certain(const struct op *op, const struct batch *b)
 {
+	struct certainty quotas = {op, true};
+
 	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
 		return false;
 	if (op->outcome == NOT_FOR_SALE)
 		return b->kinds_read;
+	quotas_at_fault(&b->quotas, op, quota_is_certain, &quotas);
+	if (!quotas.all || op_is_beyond(op))
+		return quotas.all;
 	if (op->kind == OP_CONFIRM && op->found && !lines_certain(b, op, op->found->lines, op->found->lines_count))
 		return false;
 	return op->outcome == UNKNOWN_SKU || lines_certain(b, op, op->lines, op->lines_count);

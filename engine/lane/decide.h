@@ -7,7 +7,7 @@
 #ifndef DECIDE_H
 #define DECIDE_H
 
-#include "engine/op.h"
+#include "engine/lane/quota.h"
 #include "engine/shares.h"
 
 /* Slots of a sku at a location, as bits. */
@@ -47,6 +47,7 @@ struct batch {
 	struct balance *balances; /* in the order of their first use */
 	uint32_t       *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t          balances_count;
+	struct quotas   quotas;        /* of the customers of its orders, in skus with a limit */
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 	bool            takes_over;    /* false: no operation names another order */
 	bool            customers;     /* false: no new order names a customer */
@@ -69,10 +70,15 @@ enum outcome movement_outcome(const struct op *op);
  * that ended before it, so a unit that moved between two slots is in neither. Two reads have to agree, of which the
  * hint may be one. Where stock moves faster than that, LOOKS_ENOUGH reads were all short.
  *
+ * What a customer has, and its limit, are read likewise: a row is never torn, but two rows may be.
+ *
  * The units of a replaced order count, too: the look-ups before and after the balances have to agree on that order, or
  * a unit that left it meanwhile is in neither. */
 bool op_is_certain(const struct op *op, const struct batch *b);
-/* True: the outcome is SHORT, UNKNOWN_SKU, NOT_FOR_SALE or a partial grant. All need op_is_certain to be told. */
+/* True: refused for its customer: CUSTOMER_REQUIRED or LIMIT_REACHED. */
+bool op_is_beyond(const struct op *op);
+/* True: the outcome is SHORT, UNKNOWN_SKU, NOT_FOR_SALE, CUSTOMER_REQUIRED, LIMIT_REACHED or a partial grant. All
+ * of them need op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
 /* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that

@@ -21,6 +21,7 @@
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
 #include "engine/lane/reclaim.h"
+#include "engine/limits.h"
 #include "engine/past.h"
 #include "engine/write/changes.h"
 #include "engine/write/movement.h"
@@ -80,6 +81,18 @@ static void lane_forget(struct lane *l)
 	l->reconnected = false;
 }
 
+/* Reads limits anew where a reader has not done so in time, or the guard of one that was not known has refused. */
+static enum db_result limits_keep(struct lane *l)
+{
+	int64_t since_ms = clock_ms() - LIMITS_OLD_MS;
+
+	since_ms = since_ms > l->limits_ms ? since_ms : l->limits_ms;
+	if (catalogue_limits_known(l->catalogue, since_ms))
+		return DB_OK;
+	outbox_send(&l->outbox);
+	return limits_read(l->db, l->catalogue);
+}
+
 static enum db_result batch_prepare(struct lane *l)
 {
 	enum db_result result;
@@ -88,6 +101,8 @@ static enum db_result batch_prepare(struct lane *l)
 		lane_forget(l); /* perhaps another lane found that the database is another one */
 	l->batch.kinds_read = false;
 	result = codes_resolve(l);
+	if (result == DB_OK)
+		result = limits_keep(l);
 	l->batch.read_seq = 0;
 	batch_mark_known(l);
 	if (result == DB_OK)
@@ -106,6 +121,12 @@ static void lines_doubt(struct batch *b, const struct line *lines, size_t count)
 			b->balances[lines[i].balance].doubted = true;
 }
 
+static void quota_doubt(struct quota *quota, void *arg)
+{
+	(void)arg;
+	quota->doubted = true;
+}
+
 static bool is_uncertain(const struct op *op, const struct batch *b)
 {
 	return op_is_refused(op) && !op_is_certain(op, b);
@@ -119,6 +140,8 @@ static bool batch_doubt(struct lane *l)
 
 	for (size_t i = 0; i < b->balances_count; i++)
 		b->balances[i].doubted = false;
+	for (size_t i = 0; i < b->quotas.count; i++)
+		b->quotas.list[i].doubted = false;
 	for (size_t i = 0; i < b->count; i++) {
 		struct op *op = b->ops[i];
 
@@ -126,6 +149,9 @@ static bool batch_doubt(struct lane *l)
 			continue;
 		any = op->lookup_due = true;
 		op->looks++;
+		quotas_at_fault(&b->quotas, op, quota_doubt, NULL);
+		if (op_is_beyond(op))
+			continue;
 		lines_doubt(b, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM)
 			lines_doubt(b, op->found->lines, op->found->lines_count);
@@ -331,6 +357,9 @@ static void batch_undone(struct lane *l, enum txn_verdict verdict)
 	case TXN_LIMIT:
 		for (size_t i = 0; i < l->batch.count; i++)
 			l->batch.ops[i]->exclusive |= l->batch.ops[i]->kind == OP_MOVE;
+		break;
+	case TXN_BEYOND:
+		l->limits_ms = clock_ms();
 		break;
 	case TXN_SHORT:
 		for (size_t i = 0; i < l->batch.count; i++)

@@ -217,12 +217,37 @@ static void swept_put(struct lane *l, uint32_t sku_id, const struct swept *as)
 
 /* ---- a walk */
 
-static bool is_due(struct lane *l, const struct balance *p, int64_t since_ms)
+/* What a refusal rests on, balances first, then quotas. */
+struct doubt {
+	uint32_t sku_id;
+	bool     doubted, *swept;
+};
+
+static size_t doubts_count(const struct lane *l)
 {
-	return p->doubted && !p->swept && !looked_since(l, p->sku_id, since_ms);
+	return l->batch.balances_count + l->batch.quotas.count;
 }
 
-/* Begins a walk for the skus of the balances in doubt that were not looked at since. l->reclaim->walk.skus stays empty
+static struct doubt doubt_at(struct lane *l, size_t i)
+{
+	struct batch *b = &l->batch;
+
+	if (i < b->balances_count) {
+		struct balance *p = &b->balances[b->order[i]];
+
+		return (struct doubt){p->sku_id, p->doubted, &p->swept};
+	}
+	return (struct doubt){b->quotas.list[i - b->balances_count].sku_id,
+	                      b->quotas.list[i - b->balances_count].doubted,
+	                      &b->quotas.list[i - b->balances_count].swept};
+}
+
+static bool is_due(struct lane *l, const struct doubt *d, int64_t since_ms)
+{
+	return d->doubted && !*d->swept && !looked_since(l, d->sku_id, since_ms);
+}
+
+/* Begins a walk for the skus of what is in doubt that were not looked at since. l->reclaim->walk.skus stays empty
  * where nothing is to be found: no such sku, or no hold at all that is past its time. */
 static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 {
@@ -231,11 +256,11 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	enum db_result result;
 
 	values_reset(&l->rows);
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		const struct balance *p = &l->batch.balances[l->batch.order[i]];
+	for (size_t i = 0; i < doubts_count(l); i++) {
+		struct doubt d = doubt_at(l, i);
 
-		if (is_due(l, p, since_ms))
-			values_row(&l->rows, V_INT(p->sku_id));
+		if (is_due(l, &d, since_ms))
+			values_row(&l->rows, V_INT(d.sku_id));
 	}
 	if (l->rows.count == 0)
 		return DB_OK;
@@ -247,14 +272,14 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	w->from_ms = INT64_MAX;
 	w->id = 0;
 	w->left = false;
-	for (size_t i = 0; result == DB_OK && i < l->batch.balances_count; i++) {
-		struct balance *p = &l->batch.balances[l->batch.order[i]];
+	for (size_t i = 0; result == DB_OK && i < doubts_count(l); i++) {
+		struct doubt d = doubt_at(l, i);
 
-		if (!is_due(l, p, since_ms))
+		if (!is_due(l, &d, since_ms))
 			continue;
-		p->swept = !lapsed.exists;
-		if (look_from(l, p->sku_id, &lapsed) < w->from_ms)
-			w->from_ms = look_from(l, p->sku_id, &lapsed);
+		*d.swept = !lapsed.exists;
+		if (look_from(l, d.sku_id, &lapsed) < w->from_ms)
+			w->from_ms = look_from(l, d.sku_id, &lapsed);
 	}
 	values_reset(&w->skus);
 	for (size_t i = 0; result == DB_OK && lapsed.exists && i < l->rows.count; i++)
@@ -366,14 +391,14 @@ void reclaim_forget(struct lane *l)
 	values_reset(&l->reclaim->walk.skus);
 }
 
-/* Marks balances swept after each walk, because two skus may share a place in l->reclaim->swept, and the later one
- * wins. */
-static void balances_mark(struct lane *l, int64_t since_ms)
+/* Marks balances and quotas swept after each walk, because two skus may share a place in l->reclaim->swept, and the
+ * later one wins. */
+static void doubts_mark(struct lane *l, int64_t since_ms)
 {
-	for (size_t i = 0; i < l->batch.balances_count; i++) {
-		struct balance *p = &l->batch.balances[i];
+	for (size_t i = 0; i < doubts_count(l); i++) {
+		struct doubt d = doubt_at(l, i);
 
-		p->swept |= p->doubted && looked_since(l, p->sku_id, since_ms);
+		*d.swept |= d.doubted && looked_since(l, d.sku_id, since_ms);
 	}
 }
 
@@ -390,9 +415,9 @@ enum db_result reclaim_run(struct lane *l)
 		if (result != DB_OK || l->reclaim->walk.skus.count == 0)
 			break;
 		result = walk_go(l, &full);
-		balances_mark(l, since_ms);
+		doubts_mark(l, since_ms);
 	} while (result == DB_OK && !full);
-	balances_mark(l, since_ms);
+	doubts_mark(l, since_ms);
 	if (result == DB_LOCKED) /* the next batch is not to meet the same lock */
 		values_reset(&l->reclaim->walk.skus);
 	if (result == DB_RETRY && db_connected(l->db)) /* somebody else gives these back: their units are read next */

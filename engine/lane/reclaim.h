@@ -6,8 +6,8 @@
 
 void reclaim_open(struct lane *l);
 void reclaim_close(struct lane *l);
-/* Gives units back for the balances in doubt, which are `swept` when that is done. A batch passes SWEEP_WALK holds at
- * most: where there are more, the next batch goes on from there. */
+/* Gives units back for the balances and quotas in doubt, which are `swept` when that is done. A batch passes SWEEP_WALK
+ * holds at most: where there are more, the next batch goes on from there. */
 enum db_result reclaim_run(struct lane *l) MUST_CHECK;
 bool           reclaim_goes_on(const struct lane *l); /* true: a walk is under way, which the next batch goes on with */
 void           reclaim_forget(struct lane *l);        /* forgets all looks: the database may be another one */

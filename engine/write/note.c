@@ -67,12 +67,14 @@ static void shorts_insert(struct lane *l)
 		for (size_t k = 0; k < op->lines_count; k++)
 			if (op->lines[k].fault)
 				values_row(&l->rows, V_INT(op->new_id), V_INT(k), V_INT(sku_id(op->lines[k].sku)),
-				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted));
+				           V_INT(op->lines[k].qty), V_INT(op->lines[k].granted),
+				           V_INT(op->lines[k].limited));
 		for (size_t k = 0; k < op->choices_count; k++)
 			if (op->choices[k].fault)
 				values_row(&l->rows, V_INT(op->new_id), V_INT(op->lines_count + k),
 				           V_INT(sku_id(op->lines[op->choices[k].line[0]].sku)),
-				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted));
+				           V_INT(op->choices[k].qty), V_INT(op->choices[k].granted),
+				           V_INT(op->choices[k].limited));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_SHORT_ADD, &(struct fill){.rows = &l->rows});
@@ -152,9 +154,11 @@ static void short_read(void *arg, const struct db_row *row)
 		if (line < op->lines_count) {
 			op->lines[line].fault = true;
 			op->lines[line].available = db_int(row, 2);
+			op->lines[line].limited = db_int(row, 3) != 0;
 		} else if (line - op->lines_count < op->choices_count) {
 			op->choices[line - op->lines_count].fault = true;
 			op->choices[line - op->lines_count].available = db_int(row, 2);
+			op->choices[line - op->lines_count].limited = db_int(row, 3) != 0;
 		}
 	}
 }
