@@ -78,7 +78,8 @@ void op_free(struct op *op)
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
-		free(op->move.parts);
+		if (op->move.kind != TRANSFER)
+			free(op->move.parts);
 	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
 		op->job.run_free(op->job.arg);
@@ -112,6 +113,29 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
 	line->qty = qty;
 	line->expected = -1;
 	return line;
+}
+
+void op_transfers(struct op *op, size_t max)
+{
+	size_t size = max * sizeof(struct transfer);
+
+	assert(size <= op->text_left && op->move.kind == TRANSFER);
+	op->move.transfers = (struct transfer *)(void *)op->text;
+	op->text += size;
+	op->text_left -= size;
+}
+
+void op_transfer(struct op *op, const struct transfer *transfer)
+{
+	struct transfer *added = &op->move.transfers[op->move.parts_count++];
+	struct line     *from = op_line(op, transfer->sku_code, strlen(transfer->sku_code), transfer->from_code,
+	                                strlen(transfer->from_code), -transfer->qty);
+	struct line     *to = op_line(op, transfer->sku_code, strlen(transfer->sku_code), transfer->to_code,
+	                              strlen(transfer->to_code), transfer->qty);
+
+	from->expected = transfer->qty;
+	to->expected = 0;
+	*added = (struct transfer){from->sku_code, from->location_code, to->location_code, .qty = transfer->qty};
 }
 
 void op_choices(struct op *op, size_t max)
@@ -153,6 +177,11 @@ int64_t op_units(const struct op *op)
 	return units;
 }
 
+int64_t line_takes(const struct op *op, const struct line *line)
+{
+	return op->move.kind == TRANSFER ? line->expected : -line->qty;
+}
+
 bool op_has_faults(const struct op *op)
 {
 	for (size_t i = 0; i < op->lines_count; i++)
@@ -170,6 +199,8 @@ static void line_sum(struct line *sum, const struct line *line)
 	if (sum->qty == 0 || (line->qty != 0 && line->sku_code < sum->sku_code))
 		sum->sku_code = line->sku_code;
 	sum->qty += line->qty;
+	if (line->expected > 0) /* of a transfer; nothing else that is expected is summed */
+		sum->expected += line->expected;
 }
 
 /* Merges equal neighbours; returns how many lines went. */
@@ -194,6 +225,22 @@ static int choice_order(const void *a, const void *b)
 	int                  order = strcmp(x->sku_code, y->sku_code);
 
 	return order ? order : (x->sku_code > y->sku_code) - (x->sku_code < y->sku_code);
+}
+
+/* Equal sku and ends are one. */
+static void transfers_seal(struct op *op)
+{
+	struct transfer *list = op->move.transfers;
+	unsigned         kept = 0;
+
+	qsort(list, op->move.parts_count, sizeof(*list), transfer_order);
+	for (unsigned i = 0; i < op->move.parts_count; i++) {
+		if (kept > 0 && transfer_order(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1].qty += list[i].qty;
+		else
+			list[kept++] = list[i];
+	}
+	op->move.parts_count = kept;
 }
 
 static void choices_seal(struct op *op)
@@ -265,6 +312,12 @@ static void lines_hash(struct op *op)
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
 		print_choice(&print, &op->choices[i]);
+	for (size_t i = 0; op->kind == OP_MOVE && op->move.kind == TRANSFER && i < op->move.parts_count; i++) {
+		print_string(&print, op->move.transfers[i].sku_code);
+		print_string(&print, op->move.transfers[i].from_code);
+		print_other(&print, "to", op->move.transfers[i].to_code);
+		text_int(&print, op->move.transfers[i].qty);
+	}
 	if (op->other_id && (op->kind == OP_RESERVE || op->kind == OP_MOVE))
 		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
@@ -275,12 +328,14 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
-/* An exclusive operation is a batch of its own. A stocktake has to see every slot. A sum of many equal lines exceeds
+/* An exclusive operation is a batch of its own. A stocktake has to see every slot. What a location gives in a transfer
+ * has to be there before it gets any. A sum of many equal lines exceeds
  * the margin below the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
 	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++)
-		if (op->lines[i].qty > LINE_UNITS_MAX)
+		if (op->lines[i].qty > LINE_UNITS_MAX || (op->move.kind == TRANSFER && op->lines[i].expected > 0 &&
+		                                          op->lines[i].qty + op->lines[i].expected > 0))
 			return true;
 	return op->kind == OP_MOVE && op->move.kind == STOCKTAKE;
 }
@@ -296,6 +351,8 @@ void op_seal(struct op *op, size_t *twins)
 		*twins = summed;
 	if (op->choices_count > 0)
 		choices_seal(op);
+	if (op->kind == OP_MOVE && op->move.kind == TRANSFER)
+		transfers_seal(op);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
 }

@@ -51,14 +51,17 @@ struct reserve { /* OP_RESERVE */
 enum { PARTS_MAX = 100 };
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
-	unsigned           parts_count;        /* of parts */
+	unsigned           parts_count;        /* of parts, or of transfers */
 	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;           /* the answer: as it is now; owned */
-	char (*parts)[ID_MAX + 1];             /* a refused return: settled orders that were split off and have such
-	                                          units; PARTS_MAX of them at most; owned */
+	union {
+		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
+		                               PARTS_MAX of them at most; owned */
+		struct transfer *transfers; /* of a transfer; each adds to two lines, whose `expected` is what leaves */
+	};
 };
 
 struct has {                  /* OP_GET_CUSTOMER: the answer */
@@ -225,6 +228,10 @@ const char *op_text(struct op *op, const char *bytes, size_t len);
 /* Adds a line, one of lines_max, with its codes by op_text; location NULL is `main` and takes no text. */
 struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char *location, size_t location_len,
                      int64_t qty);
+/* Room for so many transfers, of text_size: sizeof(struct transfer) each. Before the first text. Then each, which takes
+ * two of lines_max. */
+void op_transfers(struct op *op, size_t max);
+void op_transfer(struct op *op, const struct transfer *transfer);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
 void op_choices(struct op *op, size_t max);
 /* Adds a choice and, with op_place, its places, each of which takes one of lines_max. */
@@ -235,6 +242,8 @@ void           op_place(struct op *op, struct choice *choice, const char *locati
 void op_seal(struct op *op, size_t *twins);
 /* The units asked for by all lines and choices. */
 int64_t op_units(const struct op *op);
+/* Units of a movement's line that have to be available before it; below 0: it adds units. */
+int64_t line_takes(const struct op *op, const struct line *line);
 /* True: a line or a choice is at fault. */
 bool op_has_faults(const struct op *op);
 void op_forget(struct op *op); /* frees what a query found, before the query is tried again */

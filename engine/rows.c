@@ -230,8 +230,20 @@ struct reservation *reservation_copy(const struct reservation *r)
 	return copy;
 }
 
+int transfer_order(const void *a, const void *b)
+{
+	const struct transfer *x = a, *y = b;
+	int                    order = strcmp(x->sku_code, y->sku_code);
+
+	if (order == 0)
+		order = strcmp(x->from_code, y->from_code);
+	return order ? order : strcmp(x->to_code, y->to_code);
+}
+
 void movement_free(struct movement *m)
 {
+	if (m)
+		free(m->transfers);
 	record_free(&movements, m);
 }
 
@@ -418,6 +430,66 @@ enum db_result reservations_ask(struct db *db, enum statement name, const struct
 	return result == DB_OK ? returned_ask(db, in) : result;
 }
 
+/* ---- transfers */
+
+struct transfers_reader {
+	struct movement_reader *in;
+	size_t                  at; /* the movement of the row before */
+};
+
+static const struct location *location_of(struct catalogue *c, uint32_t location_id)
+{
+	static const struct location nowhere;
+	const struct location       *l = catalogue_location_by_id(c, location_id);
+
+	return l ? l : &nowhere; /* by damage alone: lines name both ends, too */
+}
+
+/* Rows of one movement come together, in the order of the list. */
+static void transfer_read(void *arg, const struct db_row *row)
+{
+	struct transfers_reader *t = arg;
+	struct movement         *m;
+	struct transfer         *to;
+	size_t                   max;
+
+	while (t->at < t->in->count && t->in->list[t->at]->movement_no != (uint64_t)db_int(row, 0))
+		t->at++;
+	if (t->at == t->in->count)
+		return;
+	m = t->in->list[t->at];
+	max = m->transfers_count;
+	m->transfers = mem_reach(m->transfers, m->transfers_count, &max, sizeof(*m->transfers));
+	to = &m->transfers[m->transfers_count++];
+	to->sku = catalogue_sku_enter(t->in->catalogue, (uint32_t)db_int(row, 1), code_of(row, 2), row->len[2]);
+	to->from = location_of(t->in->catalogue, (uint32_t)db_int(row, 3));
+	to->to = location_of(t->in->catalogue, (uint32_t)db_int(row, 4));
+	to->sku_code = sku_code(to->sku);
+	to->from_code = to->from->code;
+	to->to_code = to->to->code;
+	to->qty = qty_read(row, 5);
+}
+
+/* The list is in the order of numbers, the newest first. */
+static enum db_result transfers_ask(struct db *db, int64_t sku_id, struct movement_reader *in)
+{
+	struct transfers_reader t = {.in = in};
+	struct values           numbers = {0};
+	enum db_result          result = DB_OK;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->kind == TRANSFER)
+			values_row(&numbers, V_INT(in->list[i]->movement_no));
+	if (numbers.count > 0)
+		result = db_ask(db, TRANSFERS_FIND, &(struct fill){.rows = &numbers, .sku = sku_id}, transfer_read, &t);
+	for (size_t i = 0; i < in->count; i++)
+		if (in->list[i]->transfers_count > 1)
+			qsort(in->list[i]->transfers, in->list[i]->transfers_count, sizeof(struct transfer),
+			      transfer_order);
+	values_fini(&numbers);
+	return result;
+}
+
 enum db_result movements_ask(struct db *db, enum statement name, const struct fill *fill, struct movement_reader *in)
 {
 	struct reading all = {.shape = &movements, .catalogue = in->catalogue};
@@ -425,5 +497,5 @@ enum db_result movements_ask(struct db *db, enum statement name, const struct fi
 
 	in->list = (struct movement **)all.list;
 	in->count = all.count;
-	return result;
+	return result == DB_OK ? transfers_ask(db, fill->sku, in) : result;
 }

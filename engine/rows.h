@@ -68,23 +68,34 @@ struct reservation {
 /* The state to tell: a held reservation past expires_at reads EXPIRED. */
 enum reservation_state reservation_reads(const struct reservation *r);
 /* True: it reads EXPIRED, and not for long: a change of just before its end may still be committing. */
-bool                   reservation_just_ended(const struct reservation *r);
-bool                   reservation_is_live(enum reservation_state reads); /* true: its units are promised */
-struct reservation    *reservation_copy(const struct reservation *r);
-void                   reservation_free(struct reservation *r); /* NULL is fine */
-void                   reservations_free(struct reservation **list, size_t count);
+bool                reservation_just_ended(const struct reservation *r);
+bool                reservation_is_live(enum reservation_state reads); /* true: its units are promised */
+struct reservation *reservation_copy(const struct reservation *r);
+void                reservation_free(struct reservation *r); /* NULL is fine */
+void                reservations_free(struct reservation **list, size_t count);
 /* For a transaction that changes them: adds their rows (id, changed, attempts) to `rows` (may be NULL); returns the
  * least stamp that it may have. */
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
 /* True: a task has one of these holds, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
 
+/* A line of a transfer: units of one sku that go from a location to another. */
+struct transfer {
+	const char            *sku_code, *from_code, *to_code;
+	const struct sku      *sku; /* here and below NULL: not known yet */
+	const struct location *from, *to;
+	int64_t                qty;
+};
+int transfer_order(const void *a, const void *b); /* for qsort: by the codes of sku, from, to */
+
 struct movement {
 #define X(declaration, member, read, column) declaration;
 #include "engine/movement.def"
 #undef X
-	size_t      lines_count;
-	struct line lines[];
+	struct transfer *transfers; /* of a transfer, whose lines are their sums; owned */
+	size_t           transfers_count;
+	size_t           lines_count;
+	struct line      lines[];
 };
 void movement_free(struct movement *m); /* NULL is fine */
 

@@ -73,6 +73,16 @@ void reservation_json(struct json_writer *w, const struct reservation *r)
 	reservation_json_part(w, r, r->by, r->lines_count);
 }
 
+void transfer_json(struct json_writer *w, const struct transfer *t)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "sku", t->sku_code);
+	json_put_string(w, "from", t->from_code);
+	json_put_string(w, "to", t->to_code);
+	json_put_int(w, "qty", t->qty);
+	json_close_object(w);
+}
+
 void movement_json_part(struct json_writer *w, const struct movement *m, const char *by, size_t lines)
 {
 	json_put_string(w, "movement_id", m->movement_id);
@@ -84,11 +94,14 @@ void movement_json_part(struct json_writer *w, const struct movement *m, const c
 	put_string_if(w, "by", by);
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < lines; i++)
-		line_json(w, &m->lines[i], m->lines[i].granted);
+		if (m->transfers)
+			transfer_json(w, &m->transfers[i]);
+		else
+			line_json(w, &m->lines[i], m->lines[i].granted);
 	json_close_array(w);
 }
 
 void movement_json(struct json_writer *w, const struct movement *m)
 {
-	movement_json_part(w, m, m->by, m->lines_count);
+	movement_json_part(w, m, m->by, m->transfers ? m->transfers_count : m->lines_count);
 }

@@ -165,6 +165,16 @@ SELECT {movement_columns}, {line_columns}
   LEFT JOIN sku k ON k.sku_id = l.sku_id LEFT JOIN location o ON o.location_id = l.location_id
  WHERE m.movement_id IN ({list});
 
+-- name: transfers_find
+-- Both ends of transfers, the newest first; {sku} 0: of every sku.
+SELECT t.movement_no, t.sku_id, k.code, t.from_id, t.to_id, t.qty
+  FROM movement_transfer t FORCE INDEX (PRIMARY) LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = t.sku_id
+ WHERE t.movement_no IN ({list}) AND ({sku} = 0 OR t.sku_id = {sku}) ORDER BY t.movement_no DESC;
+
+-- name: movement_transfer_add (never_waits)
+-- Rows: (movement_no, sku, from, to, units).
+INSERT INTO movement_transfer (movement_no, sku_id, from_id, to_id, qty) VALUES {rows};
+
 -- name: movement_dirty_read
 -- The ids of the list that exist, by a dirty read (dirty_read): another transaction may have written them and not
 -- committed.

@@ -1,7 +1,17 @@
--- Places: the kinds of locations.
+-- Places: the kinds of locations, and transfers between them.
 
 -- kind: 1 stock, 2 aside.
 ALTER TABLE location ADD COLUMN IF NOT EXISTS kind TINYINT UNSIGNED NOT NULL DEFAULT 1, ALGORITHM=INSTANT;
+
+-- Both ends of a transfer: its lines, summed by sku and location, do not tell them.
+CREATE TABLE IF NOT EXISTS movement_transfer (
+  movement_no BIGINT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,
+  from_id     INT UNSIGNED NOT NULL,
+  to_id       INT UNSIGNED NOT NULL,
+  qty         BIGINT NOT NULL,
+  PRIMARY KEY (movement_no, sku_id, from_id, to_id)
+) ENGINE=InnoDB;
 
 -- One row. n grows with each change of a kind, entered with each writer that is entered: whoever changes a kind and
 -- whoever enters come one after the other, and each of them has changed the row.

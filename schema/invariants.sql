@@ -69,12 +69,28 @@ SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.mov
 
 -- name: movement_has_lines (by_movement)
 -- A movement has lines, and their signs are those of its kind: receipts and returns add units, settlements take them.
-SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement') AS kind, m.qty, h.movement_id
+SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement', 'transfer') AS kind, m.qty, h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
- WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {settlement}
+ WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {transfer}
         OR (h.kind IN ({receipt}, {return}) AND m.qty < 1)
         OR (h.kind = {settlement} AND m.qty > -1))
        AND h.movement_no BETWEEN {from_id} AND {until_id};
+
+-- name: transfer_has_both_ends (by_movement)
+-- The lines of a transfer are the sums of what it took from one location and brought to another.
+SELECT h.movement_id, k.code AS sku, o.code AS location, SUM(d.moved) AS moved, SUM(d.ends) AS ends
+  FROM (SELECT t.movement_no, t.sku_id, t.from_id AS location_id, 0 AS moved, -t.qty AS ends
+          FROM movement_transfer t FORCE INDEX (PRIMARY) WHERE t.movement_no BETWEEN {from_id} AND {until_id}
+        UNION ALL
+        SELECT t.movement_no, t.sku_id, t.to_id, 0, t.qty
+          FROM movement_transfer t FORCE INDEX (PRIMARY) WHERE t.movement_no BETWEEN {from_id} AND {until_id}
+        UNION ALL
+        SELECT l.movement_no, l.sku_id, l.location_id, l.qty, 0
+          FROM movement m FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN movement_line l FORCE INDEX (PRIMARY) ON l.movement_no = m.movement_no
+         WHERE m.kind = {transfer} AND m.movement_no BETWEEN {from_id} AND {until_id}) d
+  LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ GROUP BY d.movement_no, d.sku_id, d.location_id HAVING SUM(d.moved) <> SUM(d.ends);
 
 -- name: reserved_is_promised (at_once)
 -- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in

@@ -11,6 +11,7 @@
  *                                                      SKU@X+Y=QTY, a list that may be split
  *   receipt|adjust|return [ID] SKU +N .. [reason=R] [order=ID]
  *                                                      a movement, of SKU or SKU@LOCATION; ID may be left out
+ *   transfer [ID] SKU@FROM>TO=N ..                     units of a SKU go from a location to another
  *   count [ID] LINE [expected=N] ..                    the same with `counted`
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S]

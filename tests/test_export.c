@@ -22,7 +22,9 @@ Test(export, sums_slots)
 	     "@2 receipt A +6            -> 201",
 	     "run export stock           -> 0 '~A,main,stock,11,0,11'",
 	     "count C1 A=4               -> 201",
-	     "run export movements       -> 0 '~C1,count,' '~,,,A,main,-7,,'");
+	     "run export movements       -> 0 '~C1,count,' '~,,,A,main,-7,,'",
+	     "transfer T1 A@main>x=1 A@main>y=2 -> 201",
+	     "run export movements       -> 0 '~T1,transfer,' '~,,,A,,1,main,x' '~,,,A,,2,main,y'");
 }
 
 Test(export, movements_and_reservations)

@@ -158,6 +158,35 @@ static bool movement_option(struct text *to, const char *word)
 	       json_option(to, word, "reference", "reference", false);
 }
 
+/* transfer [ID] SKU@FROM>TO=N .. [reason=R] [reference=R] */
+static bool write_transfer(const struct step *s, struct call *to)
+{
+	size_t      i = 1, lines = 0;
+	char       *id = s->words > 2 && !strchr(s->word[1], '>') ? s->word[i++] : NULL;
+	struct text tail = {0};
+
+	movement_begin(&to->body, s->word[0], id);
+	for (; i < s->words; i++) {
+		char *at = strrchr(s->word[i], '@'), *over = strchr(s->word[i], '>'), *equals = strchr(s->word[i], '=');
+
+		if (movement_option(&tail, s->word[i]))
+			continue;
+		if (!at || !over || !equals)
+			break;
+		*at = *over = *equals = '\0';
+		text_add(&to->body, lines++ ? ",{" : "{");
+		json_string(&to->body, "sku", s->word[i]);
+		text_char(&to->body, ',');
+		json_string(&to->body, "from", at + 1);
+		text_char(&to->body, ',');
+		json_string(&to->body, "to", over + 1);
+		text_format(&to->body, ",\"qty\":%s}", equals + 1);
+	}
+	text_format(&to->body, "]%s}", tail.data ? tail.data : "");
+	text_fini(&tail);
+	return i == s->words;
+}
+
 /* receipt|adjust|return [ID] SKU +N .. [reason=R] [reference=R] */
 static bool write_movement(const struct step *s, struct call *to)
 {
@@ -536,6 +565,7 @@ static const struct verb {
 	{"adjust", "POST", "/v1/movements", write_movement},
 	{"return", "POST", "/v1/movements", write_movement},
 	{"count", "POST", "/v1/movements", write_count},
+	{"transfer", "POST", "/v1/movements", write_transfer},
 	{"reserve", "POST", "/v1/reservations", write_reserve},
 	{"batch", "POST", "/v1/reservations/batch", write_batch},
 	{"confirmations", "POST", "/v1/confirmations", write_changes},

@@ -33,7 +33,7 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 		json_put_int(w, "counted", line->qty);
 		json_put_int(w, "reserved", line->reserved);
 	} else if (op->outcome == SHORT) {
-		json_put_int(w, "requested", -line->qty);
+		json_put_int(w, "requested", line_takes(op, line));
 		json_put_int(w, "available", line->available);
 	}
 }
@@ -85,8 +85,8 @@ static void movement_answer_request(struct request *r)
 
 /* ---- movements: reading */
 
-static const char *const kinds[] = {"receipt", "adjustment", "return", "count",
-                                    NULL}; /* index: enum movement_kind, less one */
+static const char *const        kinds[] = {"receipt", "adjustment", "return", "count", "transfer", NULL};
+static const enum movement_kind kind_of[] = {RECEIPT, ADJUSTMENT, RETURN, STOCKTAKE, TRANSFER};
 
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {
@@ -111,6 +111,42 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 	added->expected = expected;
 }
 
+/* A line of a transfer, of which the operation makes two. */
+static void read_transfer(struct json_reader *line, struct op *op)
+{
+	static const char *const ends[] = {"from", "to"};
+	char                     code[2][LOCATION_MAX + 1], sku[SKU_MAX + 1];
+	const char              *text = "";
+	size_t                   len = 0;
+	int64_t                  qty = 0;
+
+	json_code(line, "sku", JSON_REQUIRED, SKU_MAX, &text, &len);
+	snprintf(sku, sizeof(sku), "%.*s", (int)len, text);
+	for (int i = 0; i < 2; i++) {
+		len = 0;
+		json_code(line, ends[i], JSON_REQUIRED, LOCATION_MAX, &text, &len);
+		snprintf(code[i], sizeof(code[i]), "%.*s", (int)len, text);
+	}
+	json_int(line, "qty", JSON_REQUIRED, 1, LINE_UNITS_MAX, &qty);
+	if (!line->failed && strcmp(code[0], code[1]) == 0)
+		json_refuse(line, "to", "must be another location than from");
+	if (!line->failed)
+		op_transfer(op, &(struct transfer){sku, code[0], code[1], .qty = qty});
+}
+
+/* An operation of this kind with room for `count` lines, and for `more` bytes of text. */
+static struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
+{
+	size_t lines = kind == TRANSFER ? 2 * count : count,
+	       text = lines * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + more;
+	struct op *op = op_new(OP_MOVE, lines, text + (kind == TRANSFER ? count * sizeof(struct transfer) : 0));
+
+	op->move.kind = kind;
+	if (kind == TRANSFER)
+		op_transfers(op, count);
+	return op;
+}
+
 static struct op *read_movement(struct json_reader *in)
 {
 	const char        *id = "", *reason, *reference, *order_id = NULL;
@@ -126,14 +162,16 @@ static struct op *read_movement(struct json_reader *in)
 	json_word(in, "kind", JSON_REQUIRED, kinds, &kind);
 	reason = json_note(in, "reason", &reason_len);
 	reference = json_note(in, "reference", &reference_len);
-	if (kind + 1 == RETURN)
+	if (kind_of[kind] == RETURN)
 		json_code(in, "order_id", JSON_OPTIONAL, ID_MAX, &order_id, &order_len);
 	count = json_array(in, "lines", 1, LINES_MAX, &element);
-	op = op_new(OP_MOVE, count, count * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + order_len + 1);
-	op->move.kind = (enum movement_kind)(kind + 1);
+	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		read_line(&line, op, op->move.kind);
+		if (op->move.kind == TRANSFER)
+			read_transfer(&line, op);
+		else
+			read_line(&line, op, op->move.kind);
 		json_leave(&line, in);
 	}
 	if (!in->failed) {

@@ -386,7 +386,7 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 
 		line->available = line_left(b, line);
 		line->granted = line->qty;
-		line->fault = line->available + line->qty < 0;
+		line->fault = line->available < line_takes(op, line);
 		if (line->fault)
 			out = SHORT;
 	}

@@ -24,7 +24,7 @@ enum {
 	R_CUSTOMER = R_KEY << 9,
 	R_SHIP_AFTER = R_KEY << 10,
 };
-enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16 };
+enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
 enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
 _Static_assert(STATES <= 1 << STATE_BITS, "a state has its bits");
 
@@ -158,6 +158,21 @@ void event_entered(struct text *to, const struct event_head *head, const struct 
 	event_reservation(to, head, &now, r->lines, r->lines_count, false);
 }
 
+/* As many of them as a record keeps. */
+static void put_transfers(struct text *to, const struct transfer *list, size_t count)
+{
+	if (count == 0)
+		return;
+	count = count > EVENT_LINES_MAX ? EVENT_LINES_MAX : count;
+	put(to, count);
+	for (size_t i = 0; i < count; i++) {
+		put(to, sku_id(list[i].sku));
+		put(to, list[i].from->location_id);
+		put(to, list[i].to->location_id);
+		put_signed(to, list[i].qty);
+	}
+}
+
 void event_movement(struct text *to, const struct event_head *head, const struct movement *m, uint32_t made_by,
                     const struct line *lines, size_t count)
 {
@@ -165,13 +180,15 @@ void event_movement(struct text *to, const struct event_head *head, const struct
 	put_string(to, m->movement_id);
 	put(to, m->kind);
 	put(to, (made_by ? M_KEY : 0) | (m->reason ? M_REASON : 0) | (m->reference ? M_REFERENCE : 0) |
-	                (count > EVENT_LINES_MAX ? M_CUT : 0) | (m->order_id ? M_ORDER : 0));
+	                (count > EVENT_LINES_MAX || m->transfers_count > EVENT_LINES_MAX ? M_CUT : 0) |
+	                (m->order_id ? M_ORDER : 0) | (m->transfers_count ? M_TRANSFERS : 0));
 	put_time(to, m->created_at);
 	if (made_by)
 		put(to, made_by);
 	put_string_if(to, m->reason);
 	put_string_if(to, m->reference);
 	put_string_if(to, m->order_id);
+	put_transfers(to, m->transfers, m->transfers_count);
 	put_lines(to, lines, count, count, MOVED);
 }
 
@@ -353,6 +370,32 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	*cut = has & R_CUT;
 }
 
+/* In a light reading they are passed over. */
+static void get_transfers(struct in *in, struct movement *m)
+{
+	size_t count = get_count(in, 4);
+
+	if (!in->light)
+		m->transfers = mem_alloc((count + 1) * sizeof(*m->transfers));
+	for (size_t i = 0; i < count && !in->wrong; i++) {
+		struct transfer t = {0};
+
+		if (in->light) {
+			for (int k = 0; k < 4; k++)
+				get(in);
+			continue;
+		}
+		t.sku = get_sku(in);
+		t.from = get_location(in, false);
+		t.to = get_location(in, false);
+		t.qty = get_signed(in);
+		t.sku_code = t.sku ? sku_code(t.sku) : "";
+		t.from_code = t.from ? t.from->code : "";
+		t.to_code = t.to ? t.to->code : "";
+		m->transfers[m->transfers_count++] = t;
+	}
+}
+
 static void get_movement(struct in *in, struct movement *m, uint32_t *made_by, bool *cut)
 {
 	uint64_t has;
@@ -365,6 +408,8 @@ static void get_movement(struct in *in, struct movement *m, uint32_t *made_by, b
 	m->reason = get_text(in, has & M_REASON, NOTE_MAX);
 	m->reference = get_text(in, has & M_REFERENCE, NOTE_MAX);
 	m->order_id = get_text(in, has & M_ORDER, ID_MAX);
+	if (has & M_TRANSFERS)
+		get_transfers(in, m);
 	*cut = has & M_CUT;
 }
 

@@ -11,10 +11,24 @@ void event_id(char to[EVENT_ID_SIZE], const struct feed_event *e)
 	         (unsigned)e->place);
 }
 
-static size_t lines_of(const struct feed_event *e, const struct line **lines)
+/* The lines that it tells: of a transfer both ends of each. */
+static size_t lines_of(const struct feed_event *e)
 {
-	*lines = e->reservation ? e->reservation->lines : e->movement ? e->movement->lines : NULL;
-	return e->reservation ? e->reservation->lines_count : e->movement ? e->movement->lines_count : 0;
+	if (e->reservation)
+		return e->reservation->lines_count;
+	if (!e->movement)
+		return 0;
+	return e->movement->transfers ? e->movement->transfers_count : e->movement->lines_count;
+}
+
+static void line_write(struct json_writer *w, const struct feed_event *e, size_t i)
+{
+	if (e->reservation)
+		line_json(w, &e->reservation->lines[i], e->reservation->lines[i].granted);
+	else if (e->movement->transfers)
+		transfer_json(w, &e->movement->transfers[i]);
+	else
+		line_json(w, &e->movement->lines[i], e->movement->lines[i].granted);
 }
 
 static void level_write(struct json_writer *w, const struct event_level *level)
@@ -79,12 +93,12 @@ static void event_write(struct text *to, const struct feed_event *e, size_t line
 }
 
 /* The bytes of a line and its comma, measured behind the text. */
-static size_t line_size(struct text *to, const struct line *line)
+static size_t line_size(struct text *to, const struct feed_event *e, size_t i)
 {
 	struct json_writer w = {.to = to, .comma = true};
 	size_t             begin = to->len, size;
 
-	line_json(&w, line, line->granted);
+	line_write(&w, e, i);
 	size = to->len - begin;
 	to->len = begin;
 	return size;
@@ -92,15 +106,14 @@ static size_t line_size(struct text *to, const struct line *line)
 
 void event_json(struct text *to, const struct feed_event *e)
 {
-	const struct line *list;
-	size_t             begin = to->len, count = lines_of(e, &list), lines = count, size;
+	size_t begin = to->len, count = lines_of(e), lines = count, size;
 
 	event_write(to, e, count, count);
 	if (to->len - begin <= EVENT_SIZE_MAX || count == 0)
 		return;
 	size = to->len - begin + (e->cut ? 0 : strlen(",\"lines_cut\":true"));
 	while (size > EVENT_SIZE_MAX && lines > 0)
-		size -= line_size(to, &list[--lines]);
+		size -= line_size(to, e, --lines);
 	to->len = begin;
 	event_write(to, e, lines, count);
 }

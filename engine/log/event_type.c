@@ -6,7 +6,7 @@
 enum { OTHER, ORDER }; /* what the cause is */
 
 static const struct event_trait types[EVENT_TYPES] = {
-#define IS(s) (1U << (s))
+#define IS(s)                                                (1U << (s))
 #define X(name, number, word, about, cause, moves, from, to) [number] = {word, about, cause, moves, from, to},
 #include "engine/log/event_types.def"
 #undef X
@@ -20,11 +20,9 @@ const struct event_trait *event_trait(enum event_type t)
 
 enum event_type event_of_movement(enum movement_kind k)
 {
-	static const enum event_type of[KINDS] = {[RECEIPT] = EVENT_RECEIPT,
-	                                          [ADJUSTMENT] = EVENT_ADJUSTMENT,
-	                                          [RETURN] = EVENT_RETURN,
-	                                          [STOCKTAKE] = EVENT_COUNT,
-	                                          [SETTLEMENT] = EVENT_SETTLEMENT};
+	static const enum event_type of[KINDS] = {
+		[RECEIPT] = EVENT_RECEIPT, [ADJUSTMENT] = EVENT_ADJUSTMENT, [RETURN] = EVENT_RETURN,
+		[STOCKTAKE] = EVENT_COUNT, [SETTLEMENT] = EVENT_SETTLEMENT, [TRANSFER] = EVENT_TRANSFER};
 
 	return k < KINDS ? of[k] : 0;
 }

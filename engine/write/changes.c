@@ -135,6 +135,10 @@ static void move_tell(struct text *to, const struct op *op)
 	                     .reference = (char *)op->move.reference,
 	                     .order_id = (char *)op->other_id};
 
+	if (m.kind == TRANSFER) {
+		m.transfers = op->move.transfers;
+		m.transfers_count = op->move.parts_count;
+	}
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
 	               op->lines, op->lines_count);

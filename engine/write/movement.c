@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_transfer(const struct op *op)
+{
+	return op->kind == OP_MOVE && op->move.kind == TRANSFER;
+}
+
 static bool wants_look_up(const struct op *op)
 {
 	return op_traits[op->kind].of_movement && op->lookup_due;
@@ -58,6 +63,35 @@ void movement_line_row(struct values *rows, const struct op *op, const struct li
 	           V_INT(qty));
 }
 
+static const struct line *transfer_line(const struct op *op, const char *sku, const char *location)
+{
+	const struct line key = {.sku_code = sku, .location_code = location};
+
+	return bsearch(&key, op->lines, op->lines_count, sizeof(key), line_order);
+}
+
+void transfers_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		for (size_t k = 0; op->writes && is_transfer(op) && k < op->move.parts_count; k++) {
+			struct transfer   *t = &op->move.transfers[k];
+			const struct line *from = transfer_line(op, t->sku_code, t->from_code),
+					  *to = transfer_line(op, t->sku_code, t->to_code);
+
+			t->sku = from->sku;
+			t->from = from->location;
+			t->to = to->location;
+			values_row(&l->rows, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
+			           V_INT(t->to->location_id), V_INT(t->qty));
+		}
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, MOVEMENT_TRANSFER_ADD, &(struct fill){.rows = &l->rows});
+}
+
 void movements_insert(struct lane *l)
 {
 	if (!txn_goes_on(&l->txn))
@@ -82,6 +116,7 @@ void movements_insert(struct lane *l)
 			movement_line_row(&l->rows, op, &op->lines[k], l->slot, op->lines[k].granted);
 	}
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &l->rows});
+	transfers_insert(l);
 }
 
 void movement_answer(struct op *op, int64_t now)
@@ -104,5 +139,10 @@ void movement_answer(struct op *op, int64_t now)
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = op->lines_count;
 	memcpy(m->lines, op->lines, op->lines_count * sizeof(struct line));
+	if (is_transfer(op)) {
+		m->transfers_count = op->move.parts_count;
+		m->transfers = mem_alloc(m->transfers_count * sizeof(*m->transfers));
+		memcpy(m->transfers, op->move.transfers, m->transfers_count * sizeof(*m->transfers));
+	}
 	op->move.movement = m;
 }

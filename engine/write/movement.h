@@ -6,6 +6,7 @@
 
 enum db_result movements_look_up(struct lane *l) MUST_CHECK;
 void           movements_insert(struct lane *l);            /* writes new movements and their lines */
+void           transfers_insert(struct lane *l);            /* writes both ends of new transfers, which learn numbers */
 void           movement_answer(struct op *op, int64_t now); /* fills op->move.movement, as after the commit at `now` */
 /* A row for MOVEMENT_ADD, and one for MOVEMENT_LINE_ADD. */
 void movement_row(struct values *rows, const struct op *op);

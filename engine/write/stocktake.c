@@ -59,7 +59,7 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	line->fault = true;
 	if (op->move.kind == STOCKTAKE && line->expected >= 0 && line->expected != on_hand)
 		return COUNT_MISMATCH;
-	if (line->available + line->granted < 0)
+	if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
 		return SHORT;
 	line->fault = false;
 	return OUTCOME_OK;
@@ -152,6 +152,7 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	movement_row(&l->rows, op);
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
+	transfers_insert(l);
 	values_fini(&lines);
 	if (!l->writer->logs)
 		return;

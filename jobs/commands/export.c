@@ -18,6 +18,7 @@ enum { PAGE = 500 };
 struct csv {
 	const struct table *table;
 	struct text         line, next; /* the line under way without its units; the one of the row just read */
+	size_t              tail;       /* so many bytes at its end stand behind the units */
 	int64_t             units[2];   /* of the line under way */
 	char                after_code[SKU_MAX + 1];
 	int64_t             after_id;
@@ -28,10 +29,11 @@ struct csv {
 struct table {
 	const char    *word, *head;
 	enum statement page;
-	unsigned       units;                                   /* columns of units at the end of a row */
-	bool           by_code;                                 /* pages go by the first column as a code; .. */
-	void (*put)(struct text *to, const struct db_row *row); /* .. otherwise as a number */
-	void (*end)(struct text *to, const int64_t units[2]);
+	unsigned       units;   /* columns of units at the end of a row */
+	bool           sums;    /* the sum of the units is told, too */
+	bool           by_code; /* pages go by the first column as a code; otherwise as a number */
+	/* Appends the columns beside the units; returns how many bytes of them stand behind these. */
+	size_t (*put)(struct text *to, const struct db_row *row);
 };
 
 /* ---- CSV */
@@ -64,10 +66,16 @@ static void time_put(struct text *to, const char *datetime)
 
 static void line_end(struct csv *x)
 {
+	size_t head = x->line.len - x->tail;
+
 	if (x->line.len > 0) {
-		x->table->end(&x->line, x->units);
-		text_char(&x->line, '\n');
-		fwrite(x->line.data, 1, x->line.len, stdout);
+		fwrite(x->line.data, 1, head, stdout);
+		for (unsigned i = 0; i < x->table->units; i++)
+			printf(",%lld", (long long)x->units[i]);
+		if (x->table->sums)
+			printf(",%lld", (long long)(x->units[0] + x->units[1]));
+		fwrite(x->line.data + head, 1, x->tail, stdout);
+		putchar('\n');
 	}
 	text_reset(&x->line);
 	x->units[0] = x->units[1] = 0;
@@ -75,34 +83,30 @@ static void line_end(struct csv *x)
 
 /* ---- the tables */
 
-static void stock_put(struct text *to, const struct db_row *row)
+static size_t stock_put(struct text *to, const struct db_row *row)
 {
 	field_put(to, row->col[0]);
 	field_put(to, row->col[1]);
 	field_put(to, location_kind_name((enum location_kind)db_int(row, 2)));
+	return 0;
 }
 
-static void stock_end(struct text *to, const int64_t units[2])
+static size_t movement_put(struct text *to, const struct db_row *row)
 {
-	text_format(to, ",%lld,%lld,%lld", (long long)units[0], (long long)units[1], (long long)(units[0] + units[1]));
-}
+	size_t head;
 
-static void movement_put(struct text *to, const struct db_row *row)
-{
 	field_put(to, row->col[1]);
 	field_put(to, movement_kind_name((enum movement_kind)db_int(row, 2)));
 	time_put(to, row->col[3]);
 	for (unsigned i = 4; i < 8; i++)
 		field_put(to, row->col[i]);
+	head = to->len;
+	field_put(to, row->col[8]); /* the ends of a transfer */
+	field_put(to, row->col[9]);
+	return to->len - head;
 }
 
-/* Both ends of a transfer follow the units; no other movement has them. */
-static void movement_end(struct text *to, const int64_t units[2])
-{
-	text_format(to, ",%lld,,", (long long)units[0]);
-}
-
-static void reservation_put(struct text *to, const struct db_row *row)
+static size_t reservation_put(struct text *to, const struct db_row *row)
 {
 	field_put(to, row->col[1]);
 	field_put(to, reservation_state_name((enum reservation_state)db_int(row, 2)));
@@ -110,19 +114,15 @@ static void reservation_put(struct text *to, const struct db_row *row)
 	time_put(to, row->col[4]);
 	for (unsigned i = 5; i < 9; i++)
 		field_put(to, row->col[i]);
-}
-
-static void reservation_end(struct text *to, const int64_t units[2])
-{
-	text_format(to, ",%lld", (long long)units[0]);
+	return 0;
 }
 
 static const struct table tables[] = {
-	{"stock", "sku,location,kind,available,reserved,on_hand", EXPORT_STOCK, 2, true, stock_put, stock_end},
+	{"stock", "sku,location,kind,available,reserved,on_hand", EXPORT_STOCK, 2, true, true, stock_put},
 	{"movements", "movement_id,kind,created_at,reason,reference,sku,location,qty,from,to", EXPORT_MOVEMENTS, 1,
-         false, movement_put, movement_end},
+         false, false, movement_put},
 	{"reservations", "order_id,state,created_at,expires_at,reference,customer,sku,location,qty",
-         EXPORT_RESERVATIONS, 1, false, reservation_put, reservation_end},
+         EXPORT_RESERVATIONS, 1, false, false, reservation_put},
 };
 
 /* ---- pages */
@@ -141,15 +141,17 @@ static void row_read(void *arg, const struct db_row *row)
 {
 	struct csv *x = arg;
 	unsigned    first = row->columns - x->table->units;
+	size_t      tail;
 
 	thing_see(x, row);
 	if (!row->col[first])
 		return; /* a sku that was never stocked */
 	text_reset(&x->next);
-	x->table->put(&x->next, row);
+	tail = x->table->put(&x->next, row);
 	if (x->line.len != x->next.len || memcmp(x->line.data, x->next.data, x->next.len) != 0) {
 		line_end(x);
 		text_bytes(&x->line, x->next.data, x->next.len);
+		x->tail = tail;
 	}
 	for (unsigned i = 0; i < x->table->units; i++)
 		x->units[i] += db_int(row, first + i);
