@@ -124,7 +124,8 @@ static const struct damage {
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=3 attempts=0", false,
          "UPDATE reservation SET attempts = 0 WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
-	{"transfer_has_both_ends", "movement_id=made-0 sku=A location=main moved=0 ends=-5", false, /* and the other end likewise */
+	/* and the other end likewise */
+	{"transfer_has_both_ends", "movement_id=made-0 sku=A location=main moved=0 ends=-5", false,
          "INSERT INTO movement_transfer SELECT MIN(movement_no), 1, 1, 1000, 5 FROM movement",
          "DELETE FROM movement_transfer"},
 	{"shipped_after", "order_id=CLAIMED", false,
