@@ -48,6 +48,7 @@ struct catalogue {
 	int64_t           limits_number; /* of the last change of a limit that is known; 0: none */
 	_Atomic int64_t   limits_ms;     /* clock_ms by which all changes of limits are known */
 	_Atomic size_t    limits_count;  /* skus with a limit */
+	_Atomic int64_t   locations_asked; /* numbers of looks that were given */
 	_Atomic unsigned  past;
 	struct block     *blocks; /* blocks of all entries, forgotten ones too */
 };
@@ -304,18 +305,39 @@ struct sku *catalogue_sku_enter(struct catalogue *c, uint32_t id, const char *co
 	return s;
 }
 
-void catalogue_locations_enter(struct catalogue *c, int64_t version, const struct location *list, size_t count)
+int64_t catalogue_locations_ask(struct catalogue *c)
+{
+	return atomic_fetch_add(&c->locations_asked, 1) + 1;
+}
+
+bool catalogue_locations_same(struct catalogue *c, int64_t asked, int64_t version)
+{
+	bool same;
+
+	pthread_rwlock_wrlock(&c->lock);
+	same = c->locations.version == version;
+	if (same && asked > c->locations.asked)
+		c->locations.asked = asked;
+	pthread_rwlock_unlock(&c->lock);
+	return same;
+}
+
+void catalogue_locations_enter(struct catalogue *c, int64_t asked, int64_t version, const struct location *list,
+                               size_t count)
 {
 	bool added;
 
 	pthread_rwlock_wrlock(&c->lock);
-	added = locations_add(&c->locations, list, count);
-	if (!added) {
-		forget(c);
+	if (asked > c->locations.asked) {
 		added = locations_add(&c->locations, list, count);
+		if (!added) {
+			forget(c);
+			added = locations_add(&c->locations, list, count);
+		}
+		assert(added); /* nothing is known that they could contradict */
+		c->locations.version = version;
+		c->locations.asked = asked;
 	}
-	assert(added); /* nothing is known that they could contradict */
-	c->locations.version = version;
 	pthread_rwlock_unlock(&c->lock);
 }
 

@@ -104,7 +104,7 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 void locations_forget(struct locations *l)
 {
 	l->count = 0;
-	l->version = 0;
+	l->version = l->asked = 0;
 }
 
 void locations_fini(struct locations *l)

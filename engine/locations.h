@@ -34,6 +34,7 @@ struct locations {
 	struct location **all; /* of earlier pasts, too */
 	size_t            all_count, all_max;
 	int64_t           version; /* of the table when it was read (stock.sql); 0: it was not read yet */
+	int64_t           asked;   /* number of the look that knew the version last */
 };
 void locations_fini(struct locations *l);
 

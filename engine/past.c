@@ -26,26 +26,26 @@ static void location_read(void *arg, const struct db_row *row)
 }
 
 /* A location that is made behind the version is read, too, or shows in the next version. */
-static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t version)
+static enum db_result locations_read(struct db *db, struct catalogue *c, int64_t asked, int64_t version)
 {
 	struct locations_reader in = {0};
 	enum db_result          result;
 
-	if (version == catalogue_locations_version(c))
+	if (catalogue_locations_same(c, asked, version))
 		return DB_OK;
 	result = db_ask(db, LOCATIONS_READ, NULL, location_read, &in);
 	if (result == DB_OK)
-		catalogue_locations_enter(c, version, in.list, in.count);
+		catalogue_locations_enter(c, asked, version, in.list, in.count);
 	free(in.list);
 	return result;
 }
 
 enum db_result past_locations(struct db *db, struct catalogue *c)
 {
-	int64_t        version = 0;
+	int64_t        asked = catalogue_locations_ask(c), version = 0;
 	enum db_result result = db_ask(db, LOCATIONS_VERSION, NULL, db_ints, &version);
 
-	return result == DB_OK ? locations_read(db, c, version) : result;
+	return result == DB_OK ? locations_read(db, c, asked, version) : result;
 }
 
 /* ---- the past */
@@ -78,6 +78,7 @@ static bool past_compare(void *catalogue, struct db *db)
 	struct catalogue *c = catalogue;
 	struct check      in = {0};
 	struct fill       fill = {0};
+	int64_t           asked = catalogue_locations_ask(c);
 	uint64_t          known;
 
 	catalogue_newest(c, &in.newest);
@@ -88,7 +89,7 @@ static bool past_compare(void *catalogue, struct db *db)
 	known = source_mark_swap(db_source(db), in.mark);
 	if (!in.same || (known != 0 && known != in.mark))
 		catalogue_forget(c);
-	return locations_read(db, c, in.locations) == DB_OK;
+	return locations_read(db, c, asked, in.locations) == DB_OK;
 }
 
 void past_watch(struct source *s, struct catalogue *c)

@@ -309,13 +309,14 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET state = {expired}, changed = @s, ta
 
 -- name: expired_exists
 -- Tells whether any hold is past its time and not swept. Claimed holds count too: their worker may be dead. One row: 0
--- or 1, the clock, and the time at which the lane took its writer, which shows whether
--- somebody has set the times of the tables.
+-- or 1, the clock, the time at which the lane took its writer, which shows whether somebody has set the times of the
+-- tables, and the writer's epoch.
 SELECT EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND {is_free} AND {is_due})
     OR EXISTS (SELECT 1 FROM reservation FORCE INDEX (claim)
                 WHERE state = {held} AND task_id >= 0 AND expires_at <= UTC_TIMESTAMP(3)),
-       UTC_TIMESTAMP(3), (SELECT started_at FROM log_writer WHERE writer_id = {writer});
+       UTC_TIMESTAMP(3), (SELECT started_at FROM log_writer WHERE writer_id = {writer}),
+       (SELECT epoch FROM log_writer WHERE writer_id = {writer});
 
 -- piece: stands_behind
 -- A place in the claim index behind ({after_at}, {after_id}). The first condition is the range, the second filters

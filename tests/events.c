@@ -13,7 +13,7 @@ void events_codes(struct catalogue *c, uint32_t id, const char *code)
 
 	catalogue_sku_enter(c, id, code, strlen(code));
 	snprintf(location.code, sizeof(location.code), "%s", code);
-	catalogue_locations_enter(c, 1, &location, 1);
+	catalogue_locations_enter(c, catalogue_locations_ask(c), 1, &location, 1);
 }
 
 struct events events_new(void)

@@ -29,7 +29,7 @@ static struct table table_new(int64_t a, int64_t b, int64_t c, int64_t d)
 			.sku_id = i + 1, .location_id = 1, .own = totals[i], .total = totals[i], .known = true};
 		catalogue_sku_enter(t.catalogue, i + 1, &code, 1);
 	}
-	catalogue_locations_enter(t.catalogue, 1,
+	catalogue_locations_enter(t.catalogue, catalogue_locations_ask(t.catalogue), 1,
 	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
 	return t;
 }
@@ -282,7 +282,7 @@ static struct op *add_choices(struct table *t, const char *id, const char *lines
 		const char *code = op->lines[i].location_code;
 
 		op->lines[i].sku = catalogue_sku(t->catalogue, "A");
-		catalogue_locations_enter(t->catalogue, 1,
+		catalogue_locations_enter(t->catalogue, catalogue_locations_ask(t->catalogue), 1,
 		                          &(struct location){.location_id = (uint32_t)(*code - 'a' + 2),
 		                                             .kind = PLACE_STOCK,
 		                                             .code = {*code}},

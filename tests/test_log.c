@@ -27,7 +27,7 @@ static void location_read(void *arg, const struct db_row *row)
 	struct location location = {.location_id = (uint32_t)db_int(row, 0)};
 
 	strcpy(location.code, row->col[1]);
-	catalogue_locations_enter(arg, 1, &location, 1);
+	catalogue_locations_enter(arg, catalogue_locations_ask(arg), 1, &location, 1);
 }
 
 /* Levels are told by a service in its own time, behind what the steps have changed. */

@@ -99,6 +99,41 @@ Test(places, every_service_goes_by_the_kind_of_the_moment)
 	flow_end();
 }
 
+/* The kinds of several locations change between two looks of a service; no two changes hide each other. */
+Test(places, every_service_sees_each_of_several_changes)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps("receipt A@x +1 A@y +1 B +9                   -> 201",
+	           "@2 reserve R1 A@x=1 A@y=1                    -> 201",
+	           "@2 release R1                                -> released",
+	           "adjust  A@x -1 A@y -1                        -> 201",
+	           "raw PUT /v1/locations/x {'kind':'aside'}     -> 200",
+	           "raw PUT /v1/locations/y {'kind':'aside'}     -> 200",
+	           "receipt A@x +1 A@y +1                        -> 201",
+	           "@2 reserve R2 A@x=1                          -> 409 not_for_sale",
+	           "@2 reserve R2 A@y=1                          -> 409 not_for_sale",
+	           "@2 sku A                                     -> available=0 aside=2 @x kind=aside @y kind=aside");
+	flow_end();
+}
+
+/* What is short at a place that is not for sale any more is refused as that. */
+Test(places, short_is_not_said_by_an_older_kind)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps("receipt A@x +1                               -> 201",
+	           "@2 reserve R1 A@x=1                          -> 201",
+	           "@2 release R1                                -> released",
+	           "adjust  A@x -1                               -> 201",
+	           "raw PUT /v1/locations/x {'kind':'aside'}     -> 200",
+	           "receipt A@x +1                               -> 201",
+	           "@2 reserve R2 A@x=2                          -> 409 not_for_sale");
+	flow_end();
+}
+
 /* A location becomes aside and stock again while orders race for what comes in there: of what came in while it was
  * aside none is ever sold. */
 Test(places, a_change_of_kind_while_orders_race)

@@ -101,7 +101,7 @@ Test(restored_database, catalogue_forgets)
 	struct location   both[] = {{.location_id = 2, .code = "paris"}, {.location_id = 1, .code = "main"}};
 	struct total      totals[2] = {{.available = 1, .reserved = 2}, {.available = 3, .reserved = 4}};
 
-	catalogue_locations_enter(c, 7, both, 2);
+	catalogue_locations_enter(c, catalogue_locations_ask(c), 7, both, 2);
 	totals[0].location = catalogue_location(c, "main");
 	totals[1].location = catalogue_location_by_id(c, 2);
 	catalogue_totals_put(c, a, clock_ms(), totals, 2);
@@ -118,12 +118,15 @@ Test(restored_database, catalogue_forgets)
 	cr_assert_str_eq(sku_code(a), "A", "who still has it may look at it");
 	catalogue_sku_enter(c, 2, "B", 1);
 	cr_assert_eq(catalogue_past(c), 3, "a name with another number");
-	catalogue_locations_enter(c, 1, &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
-	catalogue_locations_enter(c, 1, &(struct location){.location_id = 2, .kind = PLACE_STOCK, .code = "main"}, 1);
+	catalogue_locations_enter(c, catalogue_locations_ask(c), 1,
+	                          &(struct location){.location_id = 1, .kind = PLACE_STOCK, .code = "main"}, 1);
+	catalogue_locations_enter(c, catalogue_locations_ask(c), 1,
+	                          &(struct location){.location_id = 2, .kind = PLACE_STOCK, .code = "main"}, 1);
 	cr_assert_eq(catalogue_past(c), 4, "a location with another number");
 	cr_assert_eq(catalogue_location(c, "main")->location_id, 2);
 	catalogue_locations_enter(
-		c, 9, (struct location[]){{.location_id = 3, .code = "main"}, {.location_id = 4, .code = "main"}}, 2);
+		c, catalogue_locations_ask(c), 9,
+		(struct location[]){{.location_id = 3, .code = "main"}, {.location_id = 4, .code = "main"}}, 2);
 	cr_assert_eq(catalogue_past(c), 5);
 	cr_assert_eq(catalogue_locations_version(c), 9, "damage is none of this one's");
 	catalogue_free(c);

@@ -182,11 +182,13 @@ struct lapsed {
 	bool    exists;
 	int64_t now;        /* the present by the database's clock */
 	int64_t started_at; /* start of the lane's run, as its row says */
+	int64_t epoch;      /* of its writer */
 };
 
 static void lapsed_read(void *arg, const struct db_row *row)
 {
-	*(struct lapsed *)arg = (struct lapsed){db_int(row, 0) != 0, time_parse(row->col[1]), time_parse(row->col[2])};
+	*(struct lapsed *)arg =
+		(struct lapsed){db_int(row, 0) != 0, time_parse(row->col[1]), time_parse(row->col[2]), db_int(row, 3)};
 }
 
 /* The due_at from which the sku is to be looked at. After a clock or the times of the tables were set, this is the
@@ -266,6 +268,10 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 		return DB_OK;
 	w->look = (struct swept){.at_ms = clock_ms()};
 	result = lane_ask(l, EXPIRED_EXISTS, &(struct fill){.writer = l->writer->writer_id}, lapsed_read, &lapsed);
+	if (result == DB_OK && lapsed.epoch != l->writer->epoch) {
+		db_close(l->db); /* shut out, perhaps by a change of a kind that is not known here */
+		return DB_RETRY;
+	}
 	w->look.to_ms = lapsed.now;
 	w->look.started_at = lapsed.started_at;
 	w->look.clock = lapsed.now - w->look.at_ms;

@@ -62,7 +62,7 @@ static void numbers_name(struct event_walk *w)
 		struct location made = {.location_id = (uint32_t)w->locations.list[i].number};
 
 		snprintf(made.code, sizeof(made.code), "%u", made.location_id);
-		catalogue_locations_enter(w->catalogue, 1, &made, 1);
+		catalogue_locations_enter(w->catalogue, catalogue_locations_ask(w->catalogue), 1, &made, 1);
 	}
 }
 

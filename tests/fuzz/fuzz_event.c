@@ -320,7 +320,8 @@ static struct catalogue *catalogue_few(void)
 	for (uint32_t id = 1; id <= SKUS; id++) {
 		catalogue_sku_enter(c, id, &"-ABCDEFGH"[id], 1);
 		catalogue_locations_enter(
-			c, 1, &(struct location){.location_id = id, .kind = PLACE_STOCK, .code = {"-abcdefgh"[id]}}, 1);
+			c, catalogue_locations_ask(c), 1,
+			&(struct location){.location_id = id, .kind = PLACE_STOCK, .code = {"-abcdefgh"[id]}}, 1);
 	}
 	return c;
 }
