@@ -151,7 +151,7 @@ GREATEST(attempts, 1) - 1
 UPDATE (SELECT 0 AS id, 0 AS changed, 0 AS pause_ms, '' AS error UNION ALL VALUES {rows}) failed
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = failed.id
    SET r.changed = @s, r.state = IF(failed.pause_ms IS NULL, {buried}, {state}),
-       r.task_id = IF({state} = {held}, 0, IF(failed.pause_ms IS NULL, NULL, {put_aside_until})),
+       r.task_id = IF({state} = {held} OR r.ship_after > @t + INTERVAL failed.pause_ms * 1000 MICROSECOND, 0, NULL),
        r.last_error = failed.error,
        r.due_at = IFNULL(GREATEST(@t + INTERVAL failed.pause_ms * 1000 MICROSECOND,
                                   IF({state} = {held}, @t, {ships_at})), r.due_at)
@@ -165,7 +165,8 @@ UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, task_id = NULL, attem
 -- Orders that somebody else keeps locked wait a while; the attempt is not charged. Holds wait under task 0, as after a
 -- failure.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = IF({state} = {held}, 0, {put_aside_until}), attempts = {uncharged},
+   SET changed = @s, task_id = IF({state} = {held} OR ship_after > @t + INTERVAL 10 SECOND, 0, NULL),
+       attempts = {uncharged},
        due_at = GREATEST(@t + INTERVAL 10 SECOND, IF({state} = {held}, @t, {ships_at})), last_error = {error}
  WHERE {its_orders};
 

@@ -101,6 +101,21 @@ Test(ship_after, outlives_failures_kicks_and_clocks)
 	flow_end();
 }
 
+/* A pause that ends later than the order may be shipped puts nothing aside. */
+Test(ship_after, may_be_over_before_the_pause)
+{
+	flow("receipt A +10                               -> 201",
+	     "reserve R1 A=1 confirm=true ship_after=+60   -> 201",
+	     "tick    61",
+	     "claim   settle w1 lease=60                   -> 201 task_id=1 orders=1",
+	     "tick    -2",
+	     "fail    1 R1=retry                           -> retried=1",
+	     "run     audit                                -> 0",
+	     "claim   settle w1                            -> 204",
+	     "tick    9",
+	     "claim   settle w1                            -> 201 orders[0].order_id=R1");
+}
+
 /* A confirmation by a clock that was ahead made the order due later than it may be shipped. */
 Test(ship_after, is_brought_back_by_the_reaper)
 {
