@@ -24,12 +24,13 @@ enum {
 	KEY = 1024,
 	EVENTS = 2048,
 	EXPORT = 4096,
-	HOUSED = 1023 | EVENTS | EXPORT, /* every command that works on a database */
+	COMMANDS_END, /* stands behind the last command */
+	ALL = 2 * (COMMANDS_END - 1) - 1,
+	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
 	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
-	SERVE_WORK = SERVE | WORK,
-	ALL = HOUSED | KEY
+	SERVE_WORK = SERVE | WORK
 };
 
 struct command {

@@ -51,10 +51,15 @@ static void one_write(struct json_writer *w, void *arg)
 
 /* ---- made, or given another kind */
 
+/* The words in the order of their numbers; behind the last one is NULL. */
 static void read_put(struct json_reader *in, void *arg)
 {
-	static const char *const kinds[] = {"stock", "aside", NULL};
-	struct location_call    *call = arg;
+	static const char *const kinds[LOCATION_KINDS] = {
+#define X(name, number, word) [number - 1] = word,
+#include "engine/location_kinds.def"
+#undef X
+	};
+	struct location_call *call = arg;
 
 	json_word(in, "kind", JSON_OPTIONAL, kinds, &call->kind);
 }
