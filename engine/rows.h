@@ -76,7 +76,7 @@ void                reservations_free(struct reservation **list, size_t count);
 /* For a transaction that changes them: adds their rows (id, changed, attempts) to `rows` (may be NULL); returns the
  * least stamp that it may have. */
 int64_t reservations_as_read(struct values *rows, struct reservation *const *list, size_t count);
-/* True: a task has one of these holds, as they were read. */
+/* True: a task has one of these orders, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
 
 /* A line of a transfer: units of one sku that go from a location to another. */

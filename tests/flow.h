@@ -16,7 +16,7 @@
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S]
  *   batch RESERVATION | RESERVATION ..                 several in one call
- *   split FIRST ID LINE .. [then=confirm|release]
+ *   split FIRST ID LINE .. [then=confirm|release|settle]
  *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch
  *   confirm ID [reacquire]    release ID    extend ID ttl=S    get ID
  *   sku SKU [max_age=MS]      availability SKU ..      has SKU CUSTOMER
