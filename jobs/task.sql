@@ -287,22 +287,24 @@ DELETE r FROM reservation r FORCE INDEX (PRIMARY)
 
 -- name: purge_customers
 -- What customers had in settled ones of the list, less what came back, they have no longer. The reservations are locked
--- before the customers' rows, and these in their order, also where nothing changes: purge_nothing_had is next.
+-- before the customers' rows, and these in their order, also where nothing changes: purge_nothing_had is next. FOR
+-- UPDATE is of one SELECT of a union, so each has its own: no unit comes back of what has been read.
 INSERT INTO customer_units (customer, sku_id, units)
   SELECT customer, sku_id, -SUM(units)
-    FROM (SELECT e.customer, l.sku_id, IF(r.state = {settled}, l.qty, 0) AS units
-            FROM reservation r FORCE INDEX (PRIMARY)
-            STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
-               ON e.reservation_id = r.reservation_id AND e.customer IS NOT NULL
-            STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
-           WHERE r.reservation_id IN ({list})
+    FROM ((SELECT e.customer, l.sku_id, IF(r.state = {settled}, l.qty, 0) AS units
+             FROM reservation r FORCE INDEX (PRIMARY)
+             STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
+                ON e.reservation_id = r.reservation_id AND e.customer IS NOT NULL
+             STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
+            WHERE r.reservation_id IN ({list})
+              FOR UPDATE)
           UNION ALL
-          SELECT e.customer, t.sku_id, -t.units
-            FROM reservation_returned t FORCE INDEX (PRIMARY)
-            STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
-               ON e.reservation_id = t.reservation_id AND e.customer IS NOT NULL
-           WHERE t.reservation_id IN ({list})
-             FOR UPDATE) had
+          (SELECT e.customer, t.sku_id, -t.units
+             FROM reservation_returned t FORCE INDEX (PRIMARY)
+             STRAIGHT_JOIN reservation_note e FORCE INDEX (PRIMARY)
+                ON e.reservation_id = t.reservation_id AND e.customer IS NOT NULL
+            WHERE t.reservation_id IN ({list})
+              FOR UPDATE)) had
    GROUP BY customer, sku_id ORDER BY customer, sku_id
   ON DUPLICATE KEY UPDATE units = customer_units.units + VALUES(units);
 

@@ -3,7 +3,7 @@
 #include "tests/proxy.h"
 #include "tests/trap.h"
 
-#include <stdio.h>
+#include <unistd.h>
 
 /* clang-format off */
 /* An order that has left: A=4, of which 1 is at paris, and B=2. */
@@ -227,6 +227,33 @@ Test(return, of_what_is_being_purged)
 	trap_unlock();
 	trap_raced(race, "1x 422 unknown_order");
 	flow_step("sku A -> on_hand=11");
+	flow_end();
+}
+
+/* purge has read what came back of both orders and waits for the row of the first one's customer: the return of the
+ * second waits for purge, and its customer has what the audit says. */
+Test(return, while_purge_lowers_customers)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +10                    -> 201",
+	           "reserve R1 A=2 customer=b confirm=true -> 201",
+	           "reserve R2 A=2 customer=c confirm=true -> 201",
+	           "reserve R3 A=1 customer=c        -> 201",
+	           "settlements R1 R2                -> 200 | 200",
+	           "tick    90000");
+	trap_lock("SELECT 1 FROM customer_units WHERE customer = 'b' FOR UPDATE");
+	flow_step("start W purge --keep 1");
+	trap_waiter();
+	race = flow_race("1", "return M A +1 order=R2");
+	usleep(300000);
+	trap_unlock();
+	trap_raced(race, "1x 422 unknown_order");
+	flow_steps("end W -> 0",
+	           "has A c -> has=1",
+	           "run audit -> 0");
 	flow_end();
 }
 
