@@ -425,8 +425,8 @@ static void get_do(struct model *m, const struct ask *ask, struct verdict *out)
 
 static bool moved_equal(const struct ask *a, const struct ask *b)
 {
-	return a->what == b->what && a->reason == b->reason && cells_equal(&a->lines, &b->lines) &&
-	       cells_equal(&a->expected, &b->expected);
+	return a->what == b->what && a->reason == b->reason && a->other == b->other &&
+	       cells_equal(&a->lines, &b->lines) && cells_equal(&a->expected, &b->expected);
 }
 
 static bool refuse_mismatch(const struct model *m, const struct ask *ask, struct verdict *out)
@@ -484,8 +484,58 @@ static bool refuse_limit(const struct model *m, const struct cells *change, stru
 	return false;
 }
 
+static bool refuse_origin(const struct order *of, struct verdict *out)
+{
+	if (!of || of->state == ORDER_SETTLED)
+		return false;
+	if (of->state == ORDER_NONE)
+		refuse(out, 422, "unknown_order");
+	else
+		refuse(out, 409, order_state_name(of->state));
+	return true;
+}
+
+static int64_t units_of(const struct cells *cells, int s)
+{
+	int64_t units = 0;
+
+	for (int p = 0; p < MODEL_PLACES; p++)
+		units += cells->qty[s][p];
+	return units;
+}
+
+static bool refuse_over(const struct order *of, const struct ask *ask, struct verdict *out)
+{
+	for (int s = 0; of && s < MODEL_SKUS; s++) {
+		int64_t asked = units_of(&ask->lines, s), settled = units_of(&of->held, s);
+
+		if (asked > settled - of->returned[s])
+			fault_set(out, s, 0, asked, settled);
+	}
+	if (!has_fault(out))
+		return false;
+	out->over = of;
+	refuse(out, 409, "over_returned");
+	return true;
+}
+
+bool model_parted(const struct model *m, int first, int part, const struct cells *of)
+{
+	const struct order *o = &m->order[part];
+	bool                has = false;
+
+	for (int s = 0; s < MODEL_SKUS; s++)
+		has |= units_of(of, s) > 0 && units_of(&o->held, s) > 0;
+	if (o->state != ORDER_SETTLED || !has || part == first)
+		return false;
+	while (m->order[part].ask.what == ASK_SPLIT && part != first)
+		part = m->order[part].ask.other - 1;
+	return part == first;
+}
+
 static void move_do(struct model *m, const struct ask *ask, struct verdict *out)
 {
+	struct order *of = ask->other ? &m->order[ask->other - 1] : NULL;
 	struct moved *v = &m->moved[ask->id];
 	struct cells  change = {0};
 
@@ -497,13 +547,16 @@ static void move_do(struct model *m, const struct ask *ask, struct verdict *out)
 			refuse(out, 422, "movement_id_reused");
 		return;
 	}
-	if ((ask->what != ASK_RECEIPT && refuse_unknown(m, ask, out)) || refuse_mismatch(m, ask, out) ||
-	    refuse_short(m, ask, &change, out) || refuse_limit(m, &change, out))
+	if (refuse_origin(of, out) || (ask->what != ASK_RECEIPT && refuse_unknown(m, ask, out)) ||
+	    refuse_mismatch(m, ask, out) || refuse_over(of, ask, out) || refuse_short(m, ask, &change, out) ||
+	    refuse_limit(m, &change, out))
 		return;
 	EACH_CELL(s, p)
 	{
 		m->known[s] |= ask->lines.named[s][p];
 		m->available[s][p] += change.qty[s][p];
+		if (of)
+			of->returned[s] += change.qty[s][p];
 	}
 	*v = (struct moved){.made = true, .ask = *ask, .lines = change};
 	out->status = 201;
@@ -521,7 +574,7 @@ void model_do(struct model *m, const struct ask *ask, struct verdict *out)
 	};
 
 	*out = (struct verdict){0};
-	if (ask->wrong || ask->other == ask->id + 1)
+	if (ask->wrong || (ask->what >= ASK_RESERVE && ask->other == ask->id + 1))
 		refuse(out, 400, "invalid_request");
 	else if (ask->what >= ASK_CONFIRM && m->order[ask->id].state == ORDER_NONE)
 		refuse(out, 404, "unknown_order");

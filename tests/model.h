@@ -50,7 +50,7 @@ enum then { THEN_STAY, THEN_CONFIRMED, THEN_RELEASED, THEN_SETTLED };
 struct ask {
 	enum asked   what;
 	int          id;       /* of the order or movement */
-	int          other;    /* 1 + the order to be replaced or split; 0: none */
+	int          other;    /* 1 + the order to be replaced, split, or from which units come back; 0: none */
 	enum then    then;     /* what becomes of the part of a split */
 	bool         confirm;  /* held and confirmed in one step */
 	bool         force;    /* settled whoever has it: here nobody has */
@@ -77,6 +77,7 @@ struct order {
 	bool             confirmed;   /* at any time */
 	bool             unswept;     /* expired, and its units may still be in `reserved` */
 	int              replaced_by; /* 1 + the order that took its place; 0: none */
+	int64_t          returned[MODEL_SKUS];
 };
 
 struct moved {
@@ -105,12 +106,15 @@ struct verdict {
 	struct cells        second; /* their second number */
 	struct cells        slack;  /* by how much the second number may be more */
 	const char         *first_name, *second_name; /* NULL: the rows have no numbers */
+	const struct order *over;                     /* of which too much would come back; rows are by sku */
 	const struct wish  *wish;                     /* the wish that is at fault; NULL: none is */
 	int64_t             wish_available;
 };
 
 /* Decides and does it. */
 void model_do(struct model *m, const struct ask *ask, struct verdict *out);
+/* True: `part` was split off from `first`, or from what was, and has left with units of one of these skus. */
+bool model_parted(const struct model *m, int first, int part, const struct cells *of) MUST_CHECK;
 /* Time passes. */
 void model_tick(struct model *m, int64_t seconds);
 /* The service showed so many units available at this place. false: that cannot be. */

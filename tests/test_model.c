@@ -209,6 +209,34 @@ static void return_make(struct ask *a)
 	move_make(a, ASK_RETURN);
 }
 
+/* Some units of an order that was settled, mostly, wherever; at times more than it had or what is left, or those of a
+ * part, from the first. */
+static void return_of_order_make(struct ask *a)
+{
+	const struct order *of;
+	struct cells        some = {0};
+	bool                any = false;
+	int                 id = id_find(run.orders);
+
+	for (int i = chance(6) ? 0 : 90; i < 100 && run.orders && run.model->order[id].state != ORDER_SETTLED; i++)
+		id = (int)chance((unsigned)run.orders);
+	move_make(a, ASK_RETURN);
+	of = &run.model->order[id];
+	a->other = of->ask.what == ASK_SPLIT && chance(3) == 0 ? of->ask.other : id + 1;
+	EACH_CELL(s, p)
+	{
+		int64_t had = of->held.qty[s][p];
+		int     at = chance(3) ? p : (int)chance(MODEL_PLACES);
+
+		if (had == 0 || chance(3) == 0)
+			continue;
+		any = some.named[s][at] = true;
+		some.qty[s][at] = chance(8) ? 1 + chance((unsigned)had) : had + (had < 1000000);
+	}
+	if (any && chance(10))
+		a->lines = some;
+}
+
 /* Never a number for which it matters whether an expired hold was swept already: that is left open. */
 static void count_make(struct ask *a)
 {
@@ -241,6 +269,8 @@ static void move_again(struct ask *a)
 	*a = v->ask;
 	if (chance(5) == 0)
 		a->reason++;
+	if (a->other && chance(5) == 0)
+		a->other = (int)chance(2) * (1 + id_find(run.orders));
 }
 
 static void change_make(struct ask *a, enum asked what)
@@ -477,12 +507,16 @@ static void around_run(void)
 static void step_run(void)
 {
 	static void (*const makes[])(struct ask *) = {
-		receipt_make, receipt_make,  adjustment_make, adjustment_make, return_make,    count_make,
-		count_make,   reserve_make,  reserve_make,    reserve_make,    reserve_make,   reserve_make,
-		reserve_make, reserve_again, reserve_again,   move_again,      confirm_make,   confirm_make,
-		confirm_make, release_make,  release_make,    release_make,    reacquire_make, reacquire_make,
-		extend_make,  extend_make,   kick_make,       get_make,        split_make,     split_make,
-		split_make,   split_again,   settle_make,     settle_make,
+		receipt_make,         receipt_make,         adjustment_make, adjustment_make,
+		return_make,          count_make,           count_make,      reserve_make,
+		reserve_make,         reserve_make,         reserve_make,    reserve_make,
+		reserve_make,         reserve_again,        reserve_again,   move_again,
+		confirm_make,         confirm_make,         confirm_make,    release_make,
+		release_make,         release_make,         reacquire_make,  reacquire_make,
+		extend_make,          extend_make,          kick_make,       get_make,
+		split_make,           split_make,           split_make,      split_again,
+		settle_make,          settle_make,          settle_make,     return_of_order_make,
+		return_of_order_make, return_of_order_make, move_again,
 	};
 
 	if (chance(100) == 0)

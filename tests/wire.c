@@ -120,6 +120,8 @@ static void movement_write(struct text *to, const struct ask *ask, uint64_t *cha
 	lines_write(to, ask, chance);
 	if (ask->reason)
 		text_format(to, ",\"reason\":\"because %d\"", ask->reason);
+	if (ask->other)
+		text_format(to, ",\"order_id\":\"O%d\"", ask->other - 1);
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
 }
 
@@ -267,6 +269,23 @@ static bool expires_as(const cJSON *root, int64_t left_s)
 	return off > -RUN_MAX_S && off < CLOCK_SLACK_S;
 }
 
+/* Each sku of which units came back has one row, and there are no others. */
+static bool returned_meets(const cJSON *rows, const struct order *o, struct text *why)
+{
+	const cJSON *row = rows ? rows->child : NULL;
+	int          came = 0;
+
+	for (; row; row = row->next) {
+		int s = sku_of(row);
+
+		if (s < 0 || o->returned[s] == 0 || !number_is(row, "qty", o->returned[s], o->returned[s]))
+			return differs(why, "returned", rows);
+	}
+	for (int s = 0; s < MODEL_SKUS; s++)
+		came += o->returned[s] > 0;
+	return (rows ? cJSON_GetArraySize(rows) : 0) == came || differs(why, "returned", rows);
+}
+
 static bool order_meets(const cJSON *root, const struct order *o, const struct model *m, struct text *why)
 {
 	char by[20] = "";
@@ -285,7 +304,8 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 	    (member(root, "confirmed_at") != NULL) != o->confirmed ||
 	    (member(root, "released_at") != NULL) != (o->state == ORDER_RELEASED))
 		return differs(why, "attempts or a time", root);
-	return rows_meet(member(root, "lines"), "qty", &o->held, NULL, NULL, NULL, why);
+	return returned_meets(member(root, "returned"), o, why) &&
+	       rows_meet(member(root, "lines"), "qty", &o->held, NULL, NULL, NULL, why);
 }
 
 static bool moved_meets(const cJSON *root, const struct moved *v, int id, struct text *why)
@@ -298,6 +318,9 @@ static bool moved_meets(const cJSON *root, const struct moved *v, int id, struct
 	snprintf(want, sizeof(want), "because %d", v->ask.reason);
 	if (strcmp(string_of(root, "reason"), v->ask.reason ? want : "") != 0)
 		return differs(why, "reason", root);
+	snprintf(want, sizeof(want), "O%d", v->ask.other - 1);
+	if (strcmp(string_of(root, "order_id"), v->ask.other ? want : "") != 0)
+		return differs(why, "order_id", root);
 	return rows_meet(member(root, "lines"), "qty", &v->lines, NULL, NULL, NULL, why);
 }
 
@@ -328,6 +351,46 @@ static bool wish_meets(const cJSON *rows, const struct verdict *v, struct text *
 	return true;
 }
 
+/* The settled orders that were split off from what the return names. */
+static bool parts_meet(const cJSON *parts, const struct ask *ask, const struct verdict *v, const struct model *m,
+                       struct text *why)
+{
+	const cJSON *part;
+	int          count = 0, id;
+
+	for (int i = 0; i < MODEL_IDS; i++)
+		count += model_parted(m, ask->other - 1, i, &v->fault);
+	cJSON_ArrayForEach(part, parts)
+	{
+		if (sscanf(part->valuestring, "O%d", &id) != 1 || !model_parted(m, ask->other - 1, id, &v->fault))
+			return differs(why, "no such part", part);
+		count--;
+	}
+	return count == 0 || differs(why, "parts", parts);
+}
+
+/* A row for each sku of which too much would come back. */
+static bool over_meets(const cJSON *root, const struct verdict *v, struct text *why)
+{
+	const cJSON *row;
+	int          rows = 0;
+
+	cJSON_ArrayForEach(row, member(root, "lines"))
+	{
+		int s = sku_of(row);
+
+		if (s < 0 || !v->fault.named[s][0] || member(row, "location") ||
+		    !number_is(row, "requested", v->fault.qty[s][0], v->fault.qty[s][0]) ||
+		    !number_is(row, "settled", v->second.qty[s][0], v->second.qty[s][0]) ||
+		    !number_is(row, "returned", v->over->returned[s], v->over->returned[s]))
+			return differs(why, "this row does not belong there", row);
+		rows++;
+	}
+	for (int s = 0; s < MODEL_SKUS; s++)
+		rows -= v->fault.named[s][0];
+	return rows == 0 || differs(why, "lines", root);
+}
+
 static bool body_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
                        struct text *why)
 {
@@ -344,6 +407,8 @@ static bool body_meets(const cJSON *root, const struct ask *ask, const struct ve
 		return false;
 	if (!v->code && v->moved && !moved_meets(root, v->moved, ask->id, why))
 		return false;
+	if (v->over)
+		return over_meets(root, v, why) && parts_meet(member(root, "parts"), ask, v, m, why);
 	if (!faults)
 		return !member(root, "short") || differs(why, "nothing is short", member(root, "short"));
 	return rows_meet(member(root, rows), v->first_name, &v->fault, v->second_name, &v->second, &v->slack, why) &&
