@@ -10,6 +10,8 @@ Reads the tables with the `mariadb` client program alone. Holds that
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
   - units left the stock once for each settled order: each task settled what its movements say, and so did each order
     that was settled by its id;
+  - no more came back than was settled of an order, of each sku, over all movements; the order, its row of what came
+    back and the acknowledged returns that name it say the same;
   - every answer has a status that the contract knows, 503 names Retry-After, and a shortage is one.
 Ends 0 if all agrees, otherwise 1 with the first disagreements.
 """
@@ -64,6 +66,7 @@ class Ledger:
         self.movements = {}           # of each acknowledged movement, its lines
         self.parts = {}               # (first, part) of each acknowledged split, its lines
         self.replaced = {}            # by which acknowledged order
+        self.returned = {}            # of each acknowledged return, the order that it names
         self.open_calls = {}
         self.troubles = []
 
@@ -160,7 +163,12 @@ class Ledger:
             self.disagree(f'{entry["call"]} {id_}: made twice')
         self.movements[id_] = lines
 
-    enter_adjust = enter_return = enter_receipt
+    enter_adjust = enter_receipt
+
+    def enter_return(self, entry):
+        if entry['other'] and self.returned.setdefault(entry['id'], entry['other']) != entry['answer'].get('order_id'):
+            self.disagree(f'return {entry["id"]}: of {entry["other"]}, answered {entry["answer"].get("order_id")}')
+        self.enter_receipt(entry)
 
     def enter_count(self, entry):
         """The answer shows by how much it changed what was there."""
@@ -176,6 +184,11 @@ class Ledger:
             for line in entry['answer']['lines']:
                 if call == 'reserve' and not line['available'] < line['requested']:
                     self.disagree(f'{call} {id_}: not short with {line}')
+        elif code == 'over_returned' and entry['other']:
+            for line in entry['answer']['lines']:
+                settled = sum(qty for (sku, _), qty in self.lines.get(about, {}).items() if sku == line['sku'])
+                if line['settled'] != settled or line['requested'] <= settled - line['returned'] or id_ in self.returned:
+                    self.disagree(f'return {id_}: not too much with {line}, settled was {settled}')
         elif code in STATES.values() and code in self.states.get(about, ()):
             back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
             self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
@@ -196,7 +209,10 @@ QUERIES = (
     f'SELECT f.order_id, p.order_id, {LINE}, s.qty FROM reservation_part s {NAMES}'
     ' JOIN reservation f ON f.reservation_id = s.first_id JOIN reservation p ON p.reservation_id = s.part_id',
     'SELECT r.order_id, e.replaced_by FROM reservation_note e JOIN reservation r USING (reservation_id)'
-    ' WHERE e.replaced_by IS NOT NULL')
+    ' WHERE e.replaced_by IS NOT NULL',
+    'SELECT r.order_id, k.code, b.units, r.noted FROM reservation_returned b LEFT JOIN reservation r USING (reservation_id)'
+    ' JOIN sku k USING (sku_id)',
+    'SELECT movement_id, order_id FROM movement WHERE order_id IS NOT NULL')
 
 
 def settled_by(movement_id, reference):
@@ -208,7 +224,7 @@ class Tables:
     """The contents of the tables, in one snapshot."""
 
     def __init__(self, socket):
-        reservations, lines, movements, settlements, levels, splits, self.replaced = rows_of(socket, *QUERIES)
+        reservations, lines, movements, settlements, levels, splits, self.replaced, back, origins = rows_of(socket, *QUERIES)
         counts = collections.Counter(id_ for id_, _, _ in reservations)
         self.twins = [id_ for id_, count in counts.items() if count > 1]
         self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
@@ -223,6 +239,8 @@ class Tables:
         self.settlements = collections.Counter()
         for id_, reference, sku, at, qty in settlements:
             self.settlements[settled_by(id_, reference), sku, at] += int(qty)
+        self.back = {(id_, sku): int(units) for id_, sku, units, noted in back if int(noted) & 4}
+        self.origins, self.backs = dict(origins), len(back)
         self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
 
 
@@ -280,6 +298,24 @@ def check_taken_over(ledger, tables, purged):
             ledger.disagree(f'{old}: was replaced by {new}, and is {tables.states[old]}')
 
 
+def check_returned(ledger, tables, _purged):
+    """What came back of orders that are there. Rows of nobody, or of an order that says nothing of them, are too many."""
+    back = collections.Counter()
+    for id_, of in ledger.returned.items():
+        for (sku, _), qty in ledger.movements[id_].items():
+            if of in tables.tasks:
+                back[of, sku] += qty
+    if dict(back) != tables.back or len(tables.back) != tables.backs:
+        wrong = [key for key in back.keys() | tables.back.keys() if back[key] != tables.back.get(key)]
+        ledger.disagree(f'what came back differs, so for order, sku {wrong[:3]}, {tables.backs} rows')
+    if ledger.returned != tables.origins:
+        ledger.disagree(f'returns name others: {sorted(set(ledger.returned.items()) ^ set(tables.origins.items()))[:3]}')
+    for (id_, sku), units in back.items():
+        settled = sum(qty for (of, _), qty in tables.orders[id_].items() if of == sku)
+        if units > settled or tables.states[id_] != 'settled':
+            ledger.disagree(f'{id_}: {units} of {sku} came back of {settled}, it is {tables.states[id_]}')
+
+
 def check_settled_once(ledger, tables, purged):
     by_task = collections.Counter()
     for id_, state in tables.states.items():
@@ -317,7 +353,8 @@ def check_all(journal_path, socket, purged=False):
         for text in journal:
             ledger.enter(json.loads(text))
     tables = Tables(socket)
-    for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_units):
+    for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_returned,
+                  check_units):
         check(ledger, tables, purged)
     return ledger.troubles, len(ledger.lines), len(ledger.movements)
 

@@ -1,12 +1,12 @@
 """Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
 
 Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
-settles, repeats or leaves what it got. A call without an answer ends that order for now; when all is well again, `resolve`
+settles, repeats or leaves what it got, and brings units back of orders that anybody settled. A call without an answer ends that order for now; when all is well again, `resolve`
 repeats every such call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
                       count; of a split the new id; of a call with many, each stands by itself
-  other               the order that is split or replaced; null: none
+  other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
   may_expire          its hold may expire before the end of the run; where clocks jump, each may
@@ -139,7 +139,7 @@ class Client(threading.Thread):
 
     def __init__(self, load, number):
         super().__init__(daemon=True)
-        self.load, self.number, self.count = load, number, 0
+        self.load, self.number, self.count, self.backs, self.answer = load, number, 0, 0, None
         self.dice = random.Random(f'{load.seed}/{number}')
         self.connection = Connection(load.services)
 
@@ -157,6 +157,7 @@ class Client(threading.Thread):
         """The answer's status; it stands in the journal."""
         began = time.monotonic()
         status, headers, answer = self.connection.call('POST', path_of(call, id_, other), sent)
+        self.answer = answer
         self.enter(call, id_, sent, began, status, answer, headers, may_expire, other)
         return status
 
@@ -252,8 +253,26 @@ class Client(threading.Thread):
             chance = self.dice.random()
             if chance < 0.1:
                 self.call('release', id_, {})
-            elif chance < 0.4:
-                self.call('settle', id_, {'force': True} if chance < 0.2 else {})
+            elif chance < 0.5:
+                self.settle(id_, {'force': True} if chance < 0.2 else {})
+
+    def settle(self, id_, sent):
+        if self.call('settle', id_, sent) == 200:
+            self.has_left(id_, self.answer['lines'])
+
+    def has_left(self, id_, lines):
+        """Units of what has left come back, perhaps of somebody else's order, perhaps more than are left of it."""
+        self.load.settled = self.load.settled[-20:] + [(id_, lines)]
+        for _ in range(self.dice.randint(0, 3)):
+            of, had = self.dice.choice(self.load.settled[-6:])
+            lines = [{'sku': line['sku'], 'location': self.dice.choice(LOCATIONS),
+                      'qty': self.dice.randint(1, line['qty'] + (self.dice.random() < 0.2))}
+                     for line in self.dice.sample(had, self.dice.randint(1, len(had)))]
+            self.backs += 1
+            new = f'{self.load.name}-{self.number}-b{self.backs}'
+            sent = {'movement_id': new, 'kind': 'return', 'order_id': of, 'lines': lines}
+            if self.call('return', new, sent, other=of) == 201 and self.repeated():
+                self.call('return', new, sent, other=of)
 
     def replace(self, id_, lines, may_expire, confirmed):
         """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again. A confirmed
@@ -300,6 +319,8 @@ class Client(threading.Thread):
             if self.repeated() and self.call('split', new, sent, may_expire, other=id_) != 200:
                 return
             left = {place: qty - taken.get(place, 0) for place, qty in left.items() if qty > taken.get(place, 0)}
+            if then == 'settle':
+                self.has_left(new, sent['lines'])
             parts.append(new)
         for part in [*parts, id_]:
             self.finish(part)
@@ -315,6 +336,7 @@ class Load:
         self.repeats = repeats           # false: what is repeated may have been purged, and its id is new again
         self.wide = wide                 # also calls with many orders, returns and counts
         self.ending = threading.Event()
+        self.settled = []                # orders that left lately, with their lines
         self.answered = 0                # acknowledged or refused, not 503: the sign of progress
         self.clients = [Client(self, i) for i in range(clients)]
 

@@ -25,6 +25,10 @@ WRONGS = {
     'a lost replacement': 'UPDATE reservation_note SET replaced_by = NULL WHERE replaced_by IS NOT NULL LIMIT 1',
     'a replaced order that holds': 'UPDATE reservation SET state = 1, released_at = NULL WHERE reservation_id = (SELECT'
                                    ' MIN(reservation_id) FROM reservation_note WHERE replaced_by IS NOT NULL)',
+    'a unit that came back once more': 'UPDATE reservation_returned SET units = units + 1 LIMIT 1',
+    'a lost return': 'DELETE FROM reservation_returned LIMIT 1',
+    'an order that forgets what came back': 'UPDATE reservation SET noted = noted & ~4 WHERE noted & 4 LIMIT 1',
+    'a return of no order': 'UPDATE movement SET order_id = NULL WHERE order_id IS NOT NULL LIMIT 1',
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',
