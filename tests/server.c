@@ -91,6 +91,38 @@ void server_start(struct server *s, const char *const *options)
 	db_free(db);
 }
 
+static void log_path(const struct server *s, const char *before, char *to, size_t size)
+{
+	snprintf(to, size, "%s%s/all.log", before, s->dir);
+}
+
+void server_start_logged(struct server *s)
+{
+	char option[200];
+
+	log_path(s, "--general-log-file=", option, sizeof(option));
+	server_start(s, (const char *const[]){"--general-log=1", option, NULL});
+}
+
+int server_statements(const struct server *s, const char *words)
+{
+	static long at;
+	char        path[200], line[4000];
+	int         count = 0;
+	FILE       *log;
+
+	log_path(s, "", path, sizeof(path));
+	log = fopen(path, "re");
+	cr_assert(log && fseek(log, words ? at : 0, SEEK_SET) == 0, "%s", path);
+	while (fgets(line, sizeof(line), log))
+		count += words && !strstr(line, "sku_limit") && !strstr(line, "schema_version") &&
+		         (strstr(line, "Execute") || strstr(line, "Query")) && strstr(line, words);
+	if (!words)
+		at = ftell(log);
+	fclose(log);
+	return count;
+}
+
 void server_stop(struct server *s)
 {
 	if (s->pid) {

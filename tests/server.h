@@ -18,6 +18,11 @@ void server_make(struct server *s, const char *const *sql);
 /* Starts it, adding these options (NULL ends them), and waits until it answers. */
 void server_start(struct server *s, const char *const *options);
 void server_stop(struct server *s);
+/* Likewise, with a log of all statements. */
+void server_start_logged(struct server *s);
+/* The statements that came since the last call with NULL, those with `words` in them. Looks at limits, which a reader
+ * takes all the time, are left out. */
+int server_statements(const struct server *s, const char *words);
 /* Removes the folder, after server_stop where it runs. */
 void server_remove(struct server *s);
 

@@ -442,36 +442,16 @@ Test(customer, limits_of_another_service)
 
 /* ---- what an order costs */
 
-/* The statements that a server with a log of all of them has had since it was asked last; `words`: those with this word
- * in them. Looks at limits, which a reader takes all the time, are left out. */
-static int statements_of(const struct server *server, const char *words)
-{
-	static long at;
-	char        path[200], line[4000];
-	int         count = 0;
-	FILE       *log;
-
-	snprintf(path, sizeof(path), "%s/all.log", server->dir);
-	log = fopen(path, "re");
-	cr_assert(log && fseek(log, words ? at : 0, SEEK_SET) == 0, "%s", path);
-	while (fgets(line, sizeof(line), log))
-		count += words && !strstr(line, "sku_limit") && !strstr(line, "schema_version") &&
-		         (strstr(line, "Execute") || strstr(line, "Query")) && strstr(line, words);
-	if (!words)
-		at = ftell(log);
-	fclose(log);
-	return count;
-}
-
 /* How many statements the step takes, and how many of them are about customers. */
 static void costs(const struct server *server, const char *step, int statements, int of_customers)
 {
 	usleep(50000); /* a reader that looks at limits has written its line */
-	statements_of(server, NULL);
+	server_statements(server, NULL);
 	flow_step("%s", step);
-	cr_expect_eq(statements_of(server, ""), statements, "%s: %d statements", step, statements_of(server, ""));
-	cr_expect_eq(statements_of(server, "customer_units"), of_customers, "%s: %d about customers", step,
-	             statements_of(server, "customer_units"));
+	cr_expect_eq(server_statements(server, ""), statements, "%s: %d statements", step,
+	             server_statements(server, ""));
+	cr_expect_eq(server_statements(server, "customer_units"), of_customers, "%s: %d about customers", step,
+	             server_statements(server, "customer_units"));
 }
 
 /* An order without a customer sends what it always did, whatever limits there are: its lane's row, the deduction, the
@@ -479,11 +459,9 @@ static void costs(const struct server *server, const char *step, int statements,
 Test(customer, an_order_without_one_pays_nothing)
 {
 	struct server server;
-	char          option[200];
 
 	server_make(&server, NULL);
-	snprintf(option, sizeof(option), "--general-log-file=%s/all.log", server.dir);
-	server_start(&server, (const char *const[]){"--general-log=1", option, NULL});
+	server_start_logged(&server);
 	server_use(&server);
 	flow_begin();
 	flow_steps("serve   --lanes 1",
