@@ -75,6 +75,10 @@ static const struct contender jobs[] = {
 static const struct contender neighbours[] = {
 	{"settle by tasks over HTTP", 4, &way_settle_asked, &load_task},
 	{"settle by ids over HTTP", 4, &way_settle_asked, &load_settle},
+	{"reservations, no customer", 256, &way_http, &load_reserve},
+	{"reservations, 100,000 customers", 256, &way_http, &load_customers},
+	{"reservations, no customer", 64, &way_http, &load_reserve},
+	{"reservations, one customer", 64, &way_http, &load_customer},
 };
 
 enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, NEIGHBOURS_SECTION, SECTIONS };

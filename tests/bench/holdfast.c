@@ -3,6 +3,7 @@
 #include "holdfast.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -31,7 +32,13 @@ static void order_json(struct visit *v, uint64_t number)
 		text_char(&v->body, '}');
 		v->load->ledger->asked[lines[i].sku] += lines[i].qty;
 	}
-	text_add(&v->body, v->load->confirmed ? "],\"confirm\":true}" : "]}");
+	text_char(&v->body, ']');
+	if (v->load->customers > 0) {
+		text_add(&v->body, ",\"customer\":\"c");
+		text_int(&v->body, (int64_t)(number_spread(number) % (uint64_t)v->load->customers));
+		text_char(&v->body, '"');
+	}
+	text_add(&v->body, v->load->confirmed ? ",\"confirm\":true}" : "}");
 }
 
 static bool order_named(struct span order_id, uint64_t number)
@@ -390,6 +397,7 @@ static enum load_verdict mix_check(void *arg, struct load_call *call, const stru
 
 struct ledger        ledger_sales = {.prefix = "SALES", .received = HOT_QTY};
 static struct ledger ledger_sellout = {.prefix = "SELLOUT", .count = 1};
+static struct ledger ledger_limited = {.prefix = "LIMITED", .count = 1, .received = HOT_QTY};
 
 static const struct load_plan reserve = {reserve_next, reserve_check, NULL};
 static const struct load_plan pair = {pair_next, pair_check, NULL};
@@ -421,8 +429,30 @@ const struct http_load load_three = {.plan = &batch, .ledger = &ledger_shop, .li
 const struct http_load load_sales = {.plan = &reserve, .ledger = &ledger_sales, .lines = lines_sold};
 const struct http_load load_sellout = {
 	.plan = &sellout, .ledger = &ledger_sellout, .lines = lines_single, .sells_out = true};
+const struct http_load load_customers = {
+	.plan = &reserve, .ledger = &ledger_limited, .lines = lines_one, .customers = 100000};
+const struct http_load load_customer = {
+	.plan = &reserve, .ledger = &ledger_limited, .lines = lines_one, .customers = 1};
 const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
 const struct http_load load_mix = {.plan = &mix, .ledger = &ledger_shop, .lines = lines_basket};
+
+/* The sku gets a limit per customer that nobody reaches: all that there is of it. */
+static bool limit_set(struct bench *b, const struct ledger *l)
+{
+	struct text body = {0}, answer = {0};
+	char        code[CODE_SIZE], path[CODE_SIZE + 16];
+	int         status;
+
+	ledger_code(l, 0, code);
+	snprintf(path, sizeof(path), "/v1/skus/%s", code);
+	text_format(&body, "{\"per_customer\":%d}", HOT_QTY);
+	status = load_once(b->port, "PUT", path, &body, &answer);
+	if (status != 200)
+		bench_wrong("the limit of %s was answered %d %.300s", code, status, answer.data ? answer.data : "");
+	text_fini(&body);
+	text_fini(&answer);
+	return status == 200;
+}
 
 static bool http_open(struct bench *b, const struct contender *c)
 {
@@ -430,7 +460,8 @@ static bool http_open(struct bench *b, const struct contender *c)
 
 	if (load->sells_out)
 		load->ledger->received = b->buyers / 10;
-	return service_start(b) && ledger_receive(b, load->ledger);
+	return service_start(b) && ledger_receive(b, load->ledger) &&
+	       (load->customers == 0 || limit_set(b, load->ledger));
 }
 
 void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out)
