@@ -323,6 +323,20 @@ void request_start(struct request *r, struct op *op, void (*answer)(struct reque
 		request_start_batch(r, answer);
 }
 
+static void asked_answer(struct request *r)
+{
+	if (request_outcome(r, 0) == OUTCOME_OK)
+		reply_object(r, 200, r->write, r->ops[0]);
+	else
+		reply_refused(r, request_outcome(r, 0), NULL, NULL);
+}
+
+void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op))
+{
+	r->write = write;
+	request_start(r, op, asked_answer);
+}
+
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r))
 {
@@ -519,14 +533,6 @@ void reply_object(struct request *r, int status, void (*write)(struct json_write
 	json_close_object(&w);
 	reply_as(r, status, "application/json", body.data, body.len);
 	text_fini(&body);
-}
-
-void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg))
-{
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		reply_object(r, 200, write, r->ops[0]);
-	else
-		reply_refused(r, request_outcome(r, 0), NULL, NULL);
 }
 
 void problem_write(struct json_writer *w, int status, const char *code, const char *field, const char *detail)

@@ -69,6 +69,7 @@ struct request {
 	size_t      ops_count, ops_left;
 	size_t      ops_bytes; /* as counted in all->ops_bytes */
 	void (*answer)(struct request *r);
+	void (*write)(struct json_writer *w, void *op); /* of request_ask */
 	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */
 	struct request *next, *previous; /* neighbours in a list of requests that wait for operations */
 	void           *more;            /* the handler's data, freed with the request .. */
@@ -99,6 +100,8 @@ bool query_end(struct request *r) MUST_CHECK;
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
  * query that nobody asked for is answered 400 instead. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
+/* The same of an operation that is answered with 200 and the members that `write` puts of it, or with its refusal. */
+void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op));
 /* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */
 void request_read_and_start(struct request *r, struct op *(*read)(struct json_reader *in),
                             void (*answer)(struct request *r));
@@ -121,8 +124,6 @@ void reply_location(struct request *r, const char *before, const char *id);
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len);
 /* Answers with an object of JSON whose members `write` puts. */
 void reply_object(struct request *r, int status, void (*write)(struct json_writer *w, void *arg), void *arg);
-/* Answers with the one operation of the call: 200 and the members that `write` puts of it, or its refusal. */
-void reply_op(struct request *r, void (*write)(struct json_writer *w, void *arg));
 /* application/problem+json. field and detail may be NULL; `members` writes more members, or is NULL. */
 void reply_problem(struct request *r, int status, const char *code, const char *field, const char *detail,
                    void (*members)(struct json_writer *w, void *arg), void *arg);

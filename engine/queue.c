@@ -1,16 +1,10 @@
 /* queue.c - the bounded queue between loops and a lane (or the reader). */
 #include "engine/queue.h"
-
-#include <time.h>
+#include "engine/base/clock.h"
 
 void queue_init(struct queue *q)
 {
-	pthread_condattr_t monotonic;
-
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->filled, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	clock_cond_init(&q->filled);
 	pthread_mutex_init(&q->lock, NULL);
 	q->head = q->count = q->parked = 0;
 	q->closed = q->poked = false;
@@ -53,15 +47,8 @@ void queue_wake(struct queue *q)
 
 static void queue_wait(struct queue *q, int wait_ms)
 {
-	struct timespec until;
+	struct timespec until = clock_until(wait_ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += wait_ms % 1000 * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
 	while (q->count == 0 && !q->closed && !q->poked)
 		if (wait_ms < 0)
 			pthread_cond_wait(&q->filled, &q->lock);

@@ -51,14 +51,6 @@ static enum db_result claim_run(struct db *db, struct claimer *claimer, struct t
 	return result == DB_DUPLICATE ? claim_look(db, task) : result;
 }
 
-static int64_t mark_new(void)
-{
-	int64_t mark;
-
-	random_bytes(&mark, sizeof(mark));
-	return mark & INT64_MAX ? mark & INT64_MAX : 1;
-}
-
 /* Moves the low-water mark to the last order claimed: the walk follows due_at. */
 static void claimer_note(struct claimer *claimer, const struct reservation_reader *in)
 {
@@ -97,7 +89,7 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 	bool           again = task->mark != 0;
 
 	if (!again)
-		task->mark = mark_new();
+		task->mark = random_number();
 	result = claim_walk(db, claimer, task, limit, lease_s);
 	/* Nothing is due: the claim whose answer was lost may have taken it. */
 	if (result == DB_OK && task->task_id == 0 && again)
@@ -254,7 +246,7 @@ enum db_result task_take_up(struct db *db, struct catalogue *c, struct task *tas
 	enum db_result result = rows_now(db, c, mine, count, now);
 
 	if (task->mark == 0)
-		task->mark = mark_new();
+		task->mark = random_number();
 	while (result == DB_OK && retry_again(&retry, result = take_up(db, task, lease_s, mine, count, now)))
 		result = look_again(db, c, mine, count, now);
 	reservations_free(now->list, now->count);

@@ -104,11 +104,6 @@ static enum db_result reap_all(struct reap *r, enum statement name, struct fill 
 
 /* ---- clocks */
 
-static void clock_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = time_parse(row->col[0]);
-}
-
 /* A row locked by somebody else is passed over: nobody can free that task, either. */
 static enum db_result leases_prolong(struct reap *r)
 {
@@ -130,7 +125,7 @@ static enum db_result reaper_look(struct reap *r)
 	enum db_result result;
 	bool           away;
 
-	result = db_ask(r->db, TASK_CLOCK, NULL, clock_read, &now_at);
+	result = db_ask(r->db, TASK_CLOCK, NULL, db_time, &now_at);
 	if (result != DB_OK)
 		return result;
 	now_ms = clock_ms();
@@ -147,19 +142,11 @@ static enum db_result reaper_look(struct reap *r)
 	return result;
 }
 
-/* A task's number, or a reservation as it was read. */
-static void ahead_read(void *arg, const struct db_row *row)
-{
-	if (row->columns > 1)
-		values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)), V_INT(db_int(row, 2)));
-	else
-		values_row(arg, V_INT(db_int(row, 0)));
-}
-
+/* Numbers of tasks, or reservations as they were read. */
 static enum db_result ahead_page(struct db *db, enum statement find, struct values *found)
 {
 	values_reset(found);
-	return db_ask(db, find, &(struct fill){.limit = AHEAD}, ahead_read, found);
+	return db_ask(db, find, &(struct fill){.limit = AHEAD}, db_numbers, found);
 }
 
 /* Changes all rows that `find` finds, page by page. Rows locked by somebody else are for the next pass. */

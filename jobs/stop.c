@@ -1,18 +1,13 @@
 /* stop.c - see stop.h. The first signal ends the work in order, the second one ends it at once. */
 #include "jobs/stop.h"
+#include "engine/base/clock.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 void stop_init(struct stop *s)
 {
-	pthread_condattr_t monotonic;
-
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->stopped, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	clock_cond_init(&s->stopped);
 	pthread_mutex_init(&s->lock, NULL);
 	s->stops = false;
 }
@@ -33,13 +28,9 @@ void stop_now(struct stop *s)
 
 bool stop_wait(struct stop *s, int64_t ms)
 {
-	struct timespec until;
+	struct timespec until = clock_until(ms);
 	bool            stops;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ms % 1000 * 1000000L;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&s->lock);
 	while (!s->stops && ms > 0 && pthread_cond_timedwait(&s->stopped, &s->lock, &until) == 0)
 		continue;
@@ -51,7 +42,8 @@ bool stop_wait(struct stop *s, int64_t ms)
 /* ---- signals */
 
 static struct {
-	struct stop *stop; /* NULL: nobody watches yet */
+	struct stop stop;
+	bool        watches;
 	void (*at_once)(void);
 	sigset_t set;
 } watch;
@@ -62,20 +54,21 @@ static void *signals_main(void *arg)
 
 	(void)arg;
 	sigwait(&watch.set, &sig);
-	stop_now(watch.stop);
+	stop_now(&watch.stop);
 	sigwait(&watch.set, &sig);
 	if (watch.at_once)
 		watch.at_once();
 	_exit(128 + sig);
 }
 
-void stop_on_signals(struct stop *s, void (*at_once)(void))
+struct stop *stop_on_signals(void (*at_once)(void))
 {
 	pthread_t thread;
 	int       error;
 
-	assert(!watch.stop);
-	watch.stop = s;
+	assert(!watch.watches);
+	watch.watches = true;
+	stop_init(&watch.stop);
 	watch.at_once = at_once;
 	sigemptyset(&watch.set);
 	sigaddset(&watch.set, SIGTERM);
@@ -85,4 +78,5 @@ void stop_on_signals(struct stop *s, void (*at_once)(void))
 	error = pthread_create(&thread, NULL, signals_main, NULL);
 	assert(error == 0);
 	pthread_detach(thread);
+	return &watch.stop;
 }

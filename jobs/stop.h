@@ -16,8 +16,9 @@ void stop_fini(struct stop *s);
 void stop_now(struct stop *s);              /* ends every pause; any thread */
 bool stop_wait(struct stop *s, int64_t ms); /* pauses; true: the caller is to stop. Any thread */
 
-/* Call from a command's main thread and before any other thread: the first SIGTERM or SIGINT stops `s`, which must last
- * as long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and ends the process. */
-void stop_on_signals(struct stop *s, void (*at_once)(void));
+/* Call once, from a command's main thread and before any other thread: the first SIGTERM or SIGINT stops what it
+ * returns, which lasts as long as the process; the second one calls at_once (NULL: nothing) on a thread of its own and
+ * ends the process. */
+struct stop *stop_on_signals(void (*at_once)(void));
 
 #endif

@@ -127,18 +127,13 @@ static enum db_result reap_pass(struct worker *w)
 	return result;
 }
 
-static void load_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = db_int(row, 0);
-}
-
 static void load_look(struct worker *w)
 {
 	int64_t ops = 0, now_ms = clock_ms(), passed_ms = now_ms - w->load_ms;
 
 	if (passed_ms < LOAD_MS)
 		return;
-	if (db_ask(w->db, LANES_WORK, NULL, load_read, &ops) == DB_OK) {
+	if (db_ask(w->db, LANES_WORK, NULL, db_ints, &ops) == DB_OK) {
 		w->load = w->load_ms > 0 && (ops - w->load_ops) * 1000 > LOAD_OPS * passed_ms;
 		w->load_ops = ops;
 		w->load_ms = now_ms;

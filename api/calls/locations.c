@@ -38,8 +38,10 @@ static void *call_new(struct request *r)
 
 static const struct job_noun noun = {call_new, call_free};
 
-static void location_write(struct json_writer *w, const struct location *l)
+static void location_write(struct json_writer *w, const void *location)
 {
+	const struct location *l = location;
+
 	json_put_string(w, "location", l->code);
 	json_put_string(w, "kind", location_kind_name(location_kind(l)));
 }
@@ -121,16 +123,9 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                      count = call->job.count - more;
 	char                        cursor[CURSOR_SIZE] = "";
 
-	json_open_array(w, "items");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(w, NULL);
-		location_write(w, &call->list[i]);
-		json_close_object(w);
-	}
-	json_close_array(w);
 	if (more)
 		cursor_write_code(cursor, call->list[count - 1].code);
-	page_write(w, cursor);
+	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);
 }
 
 const struct job_kind get_locations = {&noun, NULL, run_list, list_write, list_begin};

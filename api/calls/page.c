@@ -34,10 +34,23 @@ struct op *page_op(struct request *r, enum op_kind kind)
 	return op;
 }
 
-void page_write(struct json_writer *w, const char *cursor)
+void page_end(struct json_writer *w, const char *cursor)
 {
 	if (*cursor)
 		json_put_string(w, "next_cursor", cursor);
 	else
 		json_put_null(w, "next_cursor");
+}
+
+void page_write(struct json_writer *w, const void *items, size_t count, size_t size,
+                void (*put)(struct json_writer *w, const void *item), const char *cursor)
+{
+	json_open_array(w, "items");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		put(w, (const char *)items + i * size);
+		json_close_object(w);
+	}
+	json_close_array(w);
+	page_end(w, cursor);
 }

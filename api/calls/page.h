@@ -14,6 +14,9 @@ bool page_read(struct request *r, int64_t *limit, const char **cursor) MUST_CHEC
  * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);
 /* Writes the member `next_cursor`; empty: this was the last page. */
-void page_write(struct json_writer *w, const char *cursor);
+void page_end(struct json_writer *w, const char *cursor);
+/* Writes `items`, too: `count` of `size` bytes, each an object whose members `put` writes. */
+void page_write(struct json_writer *w, const void *items, size_t count, size_t size,
+                void (*put)(struct json_writer *w, const void *item), const char *cursor);
 
 #endif

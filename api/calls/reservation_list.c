@@ -7,23 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static void items_write(struct json_writer *w, void *arg)
+static void item_write(struct json_writer *w, const void *item)
 {
-	const struct op *op = arg;
-
-	json_open_array(w, "items");
-	for (size_t i = 0; i < op->query->items; i++) {
-		json_open_object(w, NULL);
-		reservation_json(w, op->query->reservations[i]);
-		json_close_object(w);
-	}
-	json_close_array(w);
-	page_write(w, op->query->page.cursor);
+	reservation_json(w, *(const struct reservation *const *)item);
 }
 
-static void reservations_answer_request(struct request *r)
+static void items_write(struct json_writer *w, void *arg)
 {
-	reply_op(r, items_write);
+	const struct query *q = ((struct op *)arg)->query;
+
+	page_write(w, q->reservations, q->items, sizeof(struct reservation *), item_write, q->page.cursor);
 }
 
 static bool query_state(struct request *r, enum reservation_state *state)
@@ -89,7 +82,7 @@ void get_reservations(struct request *r)
 	if (!op)
 		return;
 	if (query_state(r, &op->query->page.state) && query_holding(r, op))
-		request_start(r, op, reservations_answer_request);
+		request_ask(r, op, items_write);
 	else
 		op_free(op);
 }

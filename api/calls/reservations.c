@@ -464,83 +464,67 @@ void get_reservation(struct request *r)
 	request_start(r, op_of_path(r, OP_GET), reservation_answer_request);
 }
 
-static bool read_reacquire(struct json_reader *in)
+/* A change of the order in the path; `read` (NULL: nothing) takes the members of the body. */
+static void post_change(struct request *r, enum op_kind kind,
+                        void (*read)(struct json_reader *in, struct change *change))
+{
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	op = op_of_path(r, kind);
+	if (read)
+		read(&in, &op->change);
+	if (read_end(r, &in, &fault))
+		request_start(r, op, reservation_answer_request);
+	else
+		op_free(op);
+}
+
+static void read_reacquire(struct json_reader *in, struct change *change)
 {
 	static const char *const if_expired[] = {"reacquire", NULL};
 	int                      word = -1;
 
 	json_word(in, "if_expired", JSON_OPTIONAL, if_expired, &word);
-	return word == 0;
+	change->reacquire = word == 0;
+}
+
+static void read_force(struct json_reader *in, struct change *change)
+{
+	json_bool(in, "force", JSON_OPTIONAL, &change->force);
+}
+
+static void read_ttl(struct json_reader *in, struct change *change)
+{
+	json_int(in, "ttl_s", JSON_REQUIRED, 1, TTL_MAX_S, &change->ttl_s);
 }
 
 void post_confirm(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	bool               reacquire;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	reacquire = read_reacquire(&in);
-	if (!read_end(r, &in, &fault))
-		return;
-	op = op_of_path(r, OP_CONFIRM);
-	op->change.reacquire = reacquire;
-	request_start(r, op, reservation_answer_request);
-}
-
-static void post_change(struct request *r, enum op_kind kind)
-{
-	struct json_reader in;
-	struct json_fault  fault;
-
-	if (read_body(r, &in, &fault) && read_end(r, &in, &fault))
-		request_start(r, op_of_path(r, kind), reservation_answer_request);
+	post_change(r, OP_CONFIRM, read_reacquire);
 }
 
 void post_release(struct request *r)
 {
-	post_change(r, OP_RELEASE);
+	post_change(r, OP_RELEASE, NULL);
 }
 
 void post_kick(struct request *r)
 {
-	post_change(r, OP_KICK);
+	post_change(r, OP_KICK, NULL);
 }
 
 void post_settle(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	bool               force = false;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	json_bool(&in, "force", JSON_OPTIONAL, &force);
-	if (!read_end(r, &in, &fault))
-		return;
-	op = op_of_path(r, OP_SETTLE);
-	op->change.force = force;
-	request_start(r, op, reservation_answer_request);
+	post_change(r, OP_SETTLE, read_force);
 }
 
 void post_extend(struct request *r)
 {
-	struct json_reader in;
-	struct json_fault  fault;
-	int64_t            ttl_s = 0;
-	struct op         *op;
-
-	if (!read_body(r, &in, &fault))
-		return;
-	json_int(&in, "ttl_s", JSON_REQUIRED, 1, TTL_MAX_S, &ttl_s);
-	if (!read_end(r, &in, &fault))
-		return;
-	op = op_of_path(r, OP_EXTEND);
-	op->change.ttl_s = ttl_s;
-	request_start(r, op, reservation_answer_request);
+	post_change(r, OP_EXTEND, read_ttl);
 }
 
 /* ---- a part of one */
@@ -619,20 +603,21 @@ static void post_changes(struct request *r, enum op_kind kind)
 {
 	struct json_reader items;
 	struct json_fault  fault;
-	bool               reacquire;
+	struct change      change = {0};
 	size_t             count;
 
 	if (!read_body(r, NULL, &fault) || !query_end(r))
 		return;
 	count = json_begin_items(&items, r->body, "order_ids", BATCH_MAX, &fault);
-	reacquire = kind == OP_CONFIRM && read_reacquire(&items);
+	if (kind == OP_CONFIRM)
+		read_reacquire(&items, &change);
 	if (!read_end(r, &items, &fault))
 		return;
 	ops_make(r, count);
 	for (size_t i = 0; i < count; i++) {
 		read_order_id(r, &items, i, kind);
 		if (r->ops[i])
-			r->ops[i]->change.reacquire = reacquire;
+			r->ops[i]->change = change;
 	}
 	request_start_each(r, batch_answer_request);
 }

@@ -207,17 +207,12 @@ void post_movement(struct request *r)
 		op_free(op);
 }
 
-static void found_answer_request(struct request *r)
-{
-	reply_op(r, moved_write);
-}
-
 void get_movement(struct request *r)
 {
 	struct op *op = op_new(OP_GET_MOVEMENT, 0, 0);
 
 	strcpy(op->id, r->param[0]);
-	request_start(r, op, found_answer_request);
+	request_ask(r, op, moved_write);
 }
 
 /* ---- totals */
@@ -331,12 +326,7 @@ static void skus_write(struct json_writer *w, void *arg)
 		json_close_object(w);
 	}
 	json_close_array(w);
-	page_write(w, op->query->page.cursor);
-}
-
-static void skus_answer_request(struct request *r)
-{
-	reply_op(r, skus_write);
+	page_end(w, op->query->page.cursor);
 }
 
 void get_skus(struct request *r)
@@ -344,26 +334,19 @@ void get_skus(struct request *r)
 	struct op *op = page_op(r, OP_LIST_SKUS);
 
 	if (op)
-		request_start(r, op, skus_answer_request);
+		request_ask(r, op, skus_write);
+}
+
+static void movement_write(struct json_writer *w, const void *item)
+{
+	movement_json(w, *(const struct movement *const *)item);
 }
 
 static void movements_write(struct json_writer *w, void *arg)
 {
-	const struct op *op = arg;
+	const struct query *q = ((struct op *)arg)->query;
 
-	json_open_array(w, "items");
-	for (size_t i = 0; i < op->query->items; i++) {
-		json_open_object(w, NULL);
-		movement_json(w, op->query->movements[i]);
-		json_close_object(w);
-	}
-	json_close_array(w);
-	page_write(w, op->query->page.cursor);
-}
-
-static void movements_answer_request(struct request *r)
-{
-	reply_op(r, movements_write);
+	page_write(w, q->movements, q->items, sizeof(struct movement *), movement_write, q->page.cursor);
 }
 
 void get_sku_movements(struct request *r)
@@ -373,7 +356,7 @@ void get_sku_movements(struct request *r)
 	if (!op)
 		return;
 	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
-	request_start(r, op, movements_answer_request);
+	request_ask(r, op, movements_write);
 }
 
 /* ---- limits of customers */
@@ -434,16 +417,11 @@ static void customer_write(struct json_writer *w, void *arg)
 	json_put_int(w, "has", op->has.units);
 }
 
-static void customer_answer_request(struct request *r)
-{
-	reply_op(r, customer_write);
-}
-
 void get_customer(struct request *r)
 {
 	struct op *op = op_new(OP_GET_CUSTOMER, 1, SKU_MAX + 1);
 
 	op_line(op, r->param[0], strlen(r->param[0]), NULL, 0, 0);
 	strcpy(op->id, r->param[1]);
-	request_start(r, op, customer_answer_request);
+	request_ask(r, op, customer_write);
 }

@@ -74,8 +74,10 @@ static enum db_result judged(struct task_call *call, enum db_result result)
 
 /* ---- answers */
 
-static void task_write(struct json_writer *w, const struct task *t)
+static void task_write(struct json_writer *w, const void *task)
 {
+	const struct task *t = task;
+
 	json_put_int(w, "task_id", (int64_t)t->task_id);
 	json_put_string(w, "kind", task_kind_name(t->kind));
 	json_put_string(w, "worker", t->worker);
@@ -326,16 +328,9 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                  count = call->job.count - more;
 	char                    cursor[CURSOR_SIZE] = "";
 
-	json_open_array(w, "items");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(w, NULL);
-		task_write(w, &call->tasks[i]);
-		json_close_object(w);
-	}
-	json_close_array(w);
 	if (more)
 		cursor_write(cursor, 't', 0, (int64_t)call->tasks[count - 1].task_id, 0, 0);
-	page_write(w, cursor);
+	page_write(w, call->tasks, count, sizeof(*call->tasks), task_write, cursor);
 }
 
 const struct job_kind get_tasks = {&noun, NULL, run_list, list_write, list_begin};

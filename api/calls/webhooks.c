@@ -89,8 +89,10 @@ static void failures_write(struct json_writer *w, const struct webhook *h)
 		json_put_time(w, "retry_at", h->retry_at);
 }
 
-static void webhook_write(struct json_writer *w, const struct webhook *h)
+static void webhook_write(struct json_writer *w, const void *webhook)
 {
+	const struct webhook *h = webhook;
+
 	json_put_string(w, "webhook_id", h->webhook_id);
 	json_put_string(w, "url", h->url);
 	types_write(w, h->types);
@@ -155,16 +157,9 @@ static void list_write(struct json_writer *w, void *arg)
 	size_t                     count = call->job.count - more;
 	char                       cursor[CURSOR_SIZE] = "";
 
-	json_open_array(w, "items");
-	for (size_t i = 0; i < count; i++) {
-		json_open_object(w, NULL);
-		webhook_write(w, &call->list[i]);
-		json_close_object(w);
-	}
-	json_close_array(w);
 	if (more)
 		cursor_write_code(cursor, call->list[count - 1].webhook_id);
-	page_write(w, cursor);
+	page_write(w, call->list, count, sizeof(*call->list), webhook_write, cursor);
 }
 
 const struct job_kind get_webhooks = {&noun, NULL, run_list, list_write, list_begin};

@@ -42,6 +42,37 @@ void clock_extend(_Atomic int64_t *until_ms, int64_t for_ms)
 		atomic_store_explicit(until_ms, to_ms, memory_order_relaxed);
 }
 
+void clock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+struct timespec clock_until(int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms % 1000 * 1000000L;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	return until;
+}
+
+bool clock_due(int64_t *due_ms, int64_t pause_ms)
+{
+	int64_t now_ms = clock_ms();
+
+	if (now_ms < *due_ms)
+		return false;
+	*due_ms = now_ms + pause_ms;
+	return true;
+}
+
 /* Days since 1970-01-01 of a Gregorian date: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
 static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
 {

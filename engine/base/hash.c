@@ -15,6 +15,14 @@ void random_bytes(void *data, size_t len)
 	}
 }
 
+int64_t random_number(void)
+{
+	int64_t n;
+
+	random_bytes(&n, sizeof(n));
+	return n & INT64_MAX ? n & INT64_MAX : 1;
+}
+
 static uint64_t       hash_seed;
 static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
 

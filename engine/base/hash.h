@@ -7,6 +7,7 @@
 uint64_t hash_bytes(const void *data, size_t len);  /* FNV-1a, seeded once per process */
 uint32_t hash_stable(const void *data, size_t len); /* without a seed: for what outlives the process */
 /* Random bytes from the kernel. */
-void random_bytes(void *data, size_t len);
+void    random_bytes(void *data, size_t len);
+int64_t random_number(void); /* above 0 */
 
 #endif

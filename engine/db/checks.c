@@ -93,15 +93,10 @@ static int64_t wall_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void clock_read(void *arg, const struct db_row *row)
-{
-	*(int64_t *)arg = time_parse(row->col[0]);
-}
-
 enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
 {
 	int64_t        theirs_ms = 0, before_ms = wall_ms(), after_ms;
-	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, clock_read, &theirs_ms);
+	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, db_time, &theirs_ms);
 
 	after_ms = wall_ms();
 	*ahead_s = theirs_ms < before_ms  ? (theirs_ms - before_ms) / 1000

@@ -1,5 +1,6 @@
 /* db.c - see db.h. */
 #include "engine/db/db.h"
+#include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
@@ -532,6 +533,21 @@ void db_ints(void *arg, const struct db_row *row)
 {
 	for (unsigned i = 0; i < row->columns; i++)
 		((int64_t *)arg)[i] = db_int(row, i);
+}
+
+void db_numbers(void *arg, const struct db_row *row)
+{
+	struct value numbers[VALUES_COLUMNS_MAX];
+
+	assert(row->columns <= LENGTH(numbers));
+	for (unsigned i = 0; i < row->columns; i++)
+		numbers[i] = V_INT(db_int(row, i));
+	values_add(arg, numbers, row->columns);
+}
+
+void db_time(void *arg, const struct db_row *row)
+{
+	*(int64_t *)arg = time_parse(row->col[0]);
 }
 
 const char *db_column(const struct db_row *row, unsigned column)

@@ -60,8 +60,10 @@ struct db_row {
 	const unsigned long *len;
 	const void          *fields; /* private to db_column and db_is_number */
 };
-int64_t     db_int(const struct db_row *row, unsigned column);    /* NULL reads as 0 */
-void        db_ints(void *arg, const struct db_row *row);         /* an `each`: all columns, to int64_t's at `arg` */
+int64_t     db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
+void        db_ints(void *arg, const struct db_row *row);      /* an `each`: all columns, to int64_t's at `arg` */
+void        db_numbers(void *arg, const struct db_row *row);   /* an `each`: adds them to the struct values at `arg` */
+void        db_time(void *arg, const struct db_row *row);         /* an `each`: the first column, ms, to an int64_t */
 const char *db_column(const struct db_row *row, unsigned column); /* the column's name; lives as long as the columns */
 bool        db_is_number(const struct db_row *row, unsigned column);
 

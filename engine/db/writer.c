@@ -29,8 +29,7 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 		                w);
 	if (result != DB_OK || w->epoch)
 		return result;
-	random_bytes(&w->mark, sizeof(w->mark));
-	w->mark &= INT64_MAX;
+	w->mark = random_number();
 	result = db_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read, w);
 	assert(result != DB_OK || (w->writer_id > 0 && w->epoch > 0));
 	return result;

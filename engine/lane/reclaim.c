@@ -159,11 +159,6 @@ static enum db_result reservation_expire(struct lane *l, const struct values *id
 	return result;
 }
 
-static void id_read(void *arg, const struct db_row *row)
-{
-	values_row(arg, V_INT(db_int(row, 0)));
-}
-
 /* ---- looks that are remembered */
 
 static struct swept *swept_place(struct lane *l, uint32_t sku_id)
@@ -329,12 +324,12 @@ static enum db_result walk_find(struct lane *l, const struct place *end, struct 
 	                           .until_at = end->due_at,
 	                           .until_id = end->id,
 	                           .limit = SWEEP_MAX};
-	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, id_read, &all);
+	enum db_result     result = lane_ask(l, EXPIRED_OF_SKUS, &fill, db_numbers, &all);
 
 	values_reset(ids);
 	*found = all.count;
 	if (result == DB_OK && *found > 0)
-		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, id_read, ids);
+		result = lane_ask(l, RESERVATION_PROBE, &(struct fill){.rows = &all}, db_numbers, ids);
 	values_fini(&all);
 	return result;
 }

@@ -9,11 +9,6 @@
 /* PIECE: rows of a piece. */
 enum { PIECE = 1000 };
 
-static void writer_read(void *arg, const struct db_row *row)
-{
-	values_row(arg, V_INT(db_int(row, 0)));
-}
-
 /* Removes a piece of each writer of the list; keeps those in the list that may have more. */
 static enum db_result pieces_remove(struct db *db, struct values *writers, int64_t until_ms, int64_t *removed)
 {
@@ -40,7 +35,7 @@ enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed)
 {
 	struct values  writers = {0};
 	int64_t        until_ms = clock_ms() + budget_ms;
-	enum db_result result = db_ask(db, KEEP_PAGE, NULL, writer_read, &writers);
+	enum db_result result = db_ask(db, KEEP_PAGE, NULL, db_numbers, &writers);
 
 	while (result == DB_OK && writers.rows > 0) {
 		result = pieces_remove(db, &writers, until_ms, removed);
@@ -54,7 +49,7 @@ enum db_result keeping_pass(struct db *db, int64_t budget_ms, int64_t *removed)
 enum db_result keeping_writers(struct db *db)
 {
 	struct values  silent = {0};
-	enum db_result result = db_ask(db, WRITERS_SILENT, NULL, writer_read, &silent);
+	enum db_result result = db_ask(db, WRITERS_SILENT, NULL, db_numbers, &silent);
 
 	if (result == DB_OK && silent.rows > 0)
 		result = db_ask(db, WRITERS_END, &(struct fill){.rows = &silent}, NULL, NULL);

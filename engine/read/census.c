@@ -22,14 +22,6 @@ static void count_read(void *arg, const struct db_row *row)
 	}
 }
 
-static void tasks_count_read(void *arg, const struct db_row *row)
-{
-	struct census *counts = arg;
-
-	counts->tasks_open = db_int(row, 0);
-	counts->oldest_lease_ms = db_int(row, 1) > 0 ? db_int(row, 1) : 0; /* a row made by a clock that was ahead */
-}
-
 static void webhooks_read(void *arg, const struct db_row *row)
 {
 	struct census         *counts = arg;
@@ -40,22 +32,14 @@ static void webhooks_read(void *arg, const struct db_row *row)
 	to->undelivered_ms = db_int(row, 1);
 }
 
-static void events_count_read(void *arg, const struct db_row *row)
-{
-	struct census *counts = arg;
-
-	counts->event_rows = db_int(row, 0);
-	counts->event_bytes = db_int(row, 1);
-	counts->oldest_event_ms = db_int(row, 2);
-}
-
+/* Figures of one row stand in struct census as the row has them. */
 bool census_read(struct db *db, struct census *out)
 {
 	*out = (struct census){.counted_ms = clock_boot_ms()};
 	return db_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
-	       db_ask(db, TASK_FIGURES, NULL, tasks_count_read, out) == DB_OK &&
+	       db_ask(db, TASK_FIGURES, NULL, db_ints, &out->tasks_open) == DB_OK &&
 	       db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
-	       db_ask(db, EVENT_FIGURES, NULL, events_count_read, out) == DB_OK &&
+	       db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) == DB_OK &&
 	       db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) == DB_OK;
 }
 

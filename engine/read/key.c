@@ -75,16 +75,11 @@ static enum db_result units_count(struct db *db, struct key_count *k)
 	return result;
 }
 
-static void id_read(void *arg, const struct db_row *row)
-{
-	values_row(arg, V_INT(db_int(row, 0)));
-}
-
 /* Rows that are over are never counted, so their removal may lag. True: more may wait to be removed. */
 static bool over_remove(struct db *db)
 {
 	struct values ids = {0};
-	bool          ok = db_ask(db, KEY_HOLD_OVER, &(struct fill){.limit = OVER_PAGE}, id_read, &ids) == DB_OK;
+	bool          ok = db_ask(db, KEY_HOLD_OVER, &(struct fill){.limit = OVER_PAGE}, db_numbers, &ids) == DB_OK;
 	bool          full = ids.count == OVER_PAGE;
 
 	if (ok && ids.count > 0)

@@ -97,15 +97,10 @@ static void slots_lock(struct lane *l, const struct shares *given)
 	shares_fini(&all);
 }
 
-static void over_read(void *arg, const struct db_row *row)
-{
-	*(bool *)arg = db_int(row, 0) > 0;
-}
-
 static void adds_write(struct lane *l)
 {
 	struct values skus = {0};
-	bool          over = false;
+	int64_t       over = 0;
 
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.balances_count; i++) {
@@ -119,9 +114,9 @@ static void adds_write(struct lane *l)
 	}
 	if (skus.count > 0) {
 		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
-		txn_read(&l->txn, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .total_max = LIMIT_NEAR}, over_read,
+		txn_read(&l->txn, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .total_max = LIMIT_NEAR}, db_ints,
 		         &over);
-		if (over)
+		if (over > 0)
 			txn_refuse(&l->txn, TXN_LIMIT);
 	}
 	values_fini(&skus);

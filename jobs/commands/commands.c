@@ -45,19 +45,16 @@ static int workers_join(const struct work *work, unsigned count)
 /* Opens the database and runs `count` workers to their end. */
 static int workers_run(struct work *work, unsigned count)
 {
-	static struct stop stop; /* the signal thread outlives this function */
-	struct database    database;
-	int                status;
+	struct database database;
+	int             status;
 
-	stop_init(&stop);
-	stop_on_signals(&stop, exec_kill_all);
+	work->stop = stop_on_signals(exec_kill_all);
 	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
 	work->source = database.source;
 	work->catalogue = catalogue_new();
 	past_watch(work->source, work->catalogue);
-	work->stop = &stop;
 	status = workers_join(work, count);
 	catalogue_free(work->catalogue);
 	return database_close(&database, status);
@@ -145,9 +142,8 @@ int reap_run(void)
 
 /* ---- kick */
 
-/* Kicks those of the reservations that are buried. Where somebody came between, the verdict says so. */
-static enum db_result kick(struct db *db, const struct reservation_reader *in, int64_t *kicked,
-                           enum txn_verdict *verdict)
+/* Kicks those of the reservations that are buried. DB_RETRY: somebody came between. */
+static enum db_result kick(struct db *db, const struct reservation_reader *in, int64_t *kicked)
 {
 	const struct event_head head = {.type = EVENT_KICKED};
 	struct reservation    **buried = mem_alloc((in->count + 1) * sizeof(*buried));
@@ -162,20 +158,19 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, i
 			event_entered(&changes, &head, in->list[i], CONFIRMED);
 			buried[count++] = in->list[i];
 		}
-	*verdict = TXN_DONE;
 	if (count > 0) {
 		txn_begin(&t, db);
 		txn_enter(&t, reservations_as_read(&rows, buried, count), true);
 		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &rows});
 		txn_expect(&t, count, TXN_MOVED);
 		txn_log(&t, &changes);
-		result = txn_commit(&t, verdict);
+		result = task_commit(&t);
 	}
-	*kicked = result == DB_OK && *verdict == TXN_DONE ? (int64_t)count : 0;
+	*kicked = result == DB_OK ? (int64_t)count : 0;
 	free(buried);
 	values_fini(&rows);
 	text_fini(&changes);
-	return result == DB_OK && *verdict != TXN_DONE ? DB_RETRY : result;
+	return result;
 }
 
 /* Reads the reservations, and kicks them; again where somebody came between. `list`: of ids or of order_ids, as `find`
@@ -183,23 +178,17 @@ static enum db_result kick(struct db *db, const struct reservation_reader *in, i
 static enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
                                 struct reservation_reader *in, int64_t *kicked)
 {
-	struct retry     retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum txn_verdict verdict = TXN_DONE;
-	enum db_result   result;
+	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
+	enum db_result result;
 
 	do {
 		reservations_free(in->list, in->count);
 		*in = (struct reservation_reader){.catalogue = c};
 		result = reservations_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, in);
 		if (result == DB_OK)
-			result = kick(db, in, kicked, &verdict);
+			result = kick(db, in, kicked);
 	} while (retry_again(&retry, result));
 	return result;
-}
-
-static void id_read(void *arg, const struct db_row *row)
-{
-	values_row(arg, V_INT(db_int(row, 0)));
 }
 
 /* Kicks the reservation of that order_id, or page by page all that are buried. */
@@ -217,7 +206,7 @@ static enum db_result kick_pages(struct db *db, const char *order_id, struct res
 		if (order_id)
 			values_row(&ids, V_TEXT(order_id));
 		else
-			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, id_read, &ids);
+			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, db_numbers, &ids);
 		if (result == DB_OK && ids.rows > 0)
 			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, in, &of_page);
 		*kicked += of_page;

@@ -230,16 +230,14 @@ static int events_open(struct events *e)
 
 int events_run(void)
 {
-	static struct stop stop; /* the signal thread outlives this function */
-	struct events      e = {.stop = &stop};
-	int                status;
+	struct events e = {0};
+	int           status;
 
 	if (!event_filter_read(option_text(OPTION_types), &e.filter))
 		return say_status(EXIT_USAGE, "--types names an unknown type of event; see docs/shop.md");
 	e.follows = option_given(OPTION_follow);
 	e.cursor = mem_copy(option_text(OPTION_after));
-	stop_init(&stop);
-	stop_on_signals(&stop, NULL);
+	e.stop = stop_on_signals(NULL);
 	status = events_open(&e);
 	free(e.cursor);
 	return status;

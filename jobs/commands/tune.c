@@ -413,17 +413,16 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 
 int tune_run(void)
 {
-	static struct stop stop; /* the signal thread outlives this function */
-	struct database    database;
-	int                status;
+	struct database database;
+	struct stop    *stop;
+	int             status;
 
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news here */
-	stop_init(&stop);
-	stop_on_signals(&stop, NULL);
+	stop = stop_on_signals(NULL);
 	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
-	status = tune_on(&database, &stop, option_count(OPTION_seconds, 0));
+	status = tune_on(&database, stop, option_count(OPTION_seconds, 0));
 	return database_close(&database, status);
 }

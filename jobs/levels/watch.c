@@ -33,7 +33,7 @@ enum {
 };
 
 struct watch {
-	struct db         *db; /* of the turn */
+	struct db         *db;   /* of the turn */
 	struct feed       *feed; /* says whether there is something to read */
 	bool               wants_stock;
 	struct watch_claim claim;
@@ -53,16 +53,6 @@ struct watch {
 		size_t    count, max, sorted; /* the first so many are in order, each once */
 	} skus;                               /* touched since they were told */
 };
-
-static bool is_due(int64_t *due_ms, int64_t pause_ms)
-{
-	int64_t now_ms = clock_ms();
-
-	if (now_ms < *due_ms)
-		return false;
-	*due_ms = now_ms + pause_ms;
-	return true;
-}
 
 /* ---- skus whose stock has changed */
 
@@ -177,12 +167,12 @@ static enum db_result claim_keep(struct watch *w)
 {
 	bool           saves = w->unsaved && is_settled(w);
 	enum db_result result = db_ask(w->db, WATCH_KEEP,
-	                                &(struct fill){.task = w->claim.task_id,
-	                                               .fence = w->claim.fence,
-	                                               .lease_s = LEASE_S,
-	                                               .place = saves ? w->place : NULL,
-	                                               .looked = is_looked(w) && !w->more},
-	                                NULL, NULL);
+	                               &(struct fill){.task = w->claim.task_id,
+	                                              .fence = w->claim.fence,
+	                                              .lease_s = LEASE_S,
+	                                              .place = saves ? w->place : NULL,
+	                                              .looked = is_looked(w) && !w->more},
+	                               NULL, NULL);
 
 	if (result != DB_OK)
 		return result;
@@ -199,7 +189,7 @@ static enum db_result claim_keep(struct watch *w)
 
 static bool keeps_now(struct watch *w)
 {
-	return is_due(&w->keep_ms, KEEP_MS) || (w->late && is_settled(w));
+	return clock_due(&w->keep_ms, KEEP_MS) || (w->late && is_settled(w));
 }
 
 /* ---- looks */
@@ -267,7 +257,7 @@ static enum db_result look(struct watch *w, bool *rests)
 		result = levels_look(w->db, &w->claim, &w->spots);
 	counter_add(COUNT_LEVELS, w->claim.told - told);
 	if (result == DB_OK && w->claim.fence && w->stock_wanted && w->skus.count > 0 &&
-	    is_due(&w->stock_ms, STOCK_MS))
+	    clock_due(&w->stock_ms, STOCK_MS))
 		result = stock_tell(w);
 	return result;
 }
@@ -282,9 +272,9 @@ static enum db_result watch_turn(void *arg, struct db *db, int64_t *pause_ms)
 
 	w->db = db;
 	*pause_ms = LOOK_MS;
-	if (w->wants_stock && is_due(&w->wish_ms, WISH_S * 1000 / 3))
+	if (w->wants_stock && clock_due(&w->wish_ms, WISH_S * 1000 / 3))
 		result = db_ask(w->db, WATCH_WISH, &(struct fill){.wish_s = WISH_S}, NULL, NULL);
-	if (result == DB_OK && w->claim.fence == 0 && is_due(&w->claim_ms, REST_MS / 2))
+	if (result == DB_OK && w->claim.fence == 0 && clock_due(&w->claim_ms, REST_MS / 2))
 		result = claim_try(w);
 	if (result == DB_OK && w->claim.fence)
 		result = look(w, &rests);
@@ -314,8 +304,7 @@ struct watch *watch_new(struct catalogue *c, bool wants_stock)
 	w->feed = feed_new(c);
 	w->wants_stock = wants_stock;
 	w->claim.lease_s = LEASE_S;
-	random_bytes(&w->claim.task_id, sizeof(w->claim.task_id));
-	w->claim.task_id &= INT64_MAX;
+	w->claim.task_id = random_number();
 	return w;
 }
 

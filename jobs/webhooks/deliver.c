@@ -250,15 +250,12 @@ static enum db_result rows_save(struct deliverer *d, bool at_once)
 
 /* ---- the feed */
 
-static enum db_result feed_watch(struct deliverer *d, int64_t now_ms)
+static enum db_result feed_watch(struct deliverer *d)
 {
 	bool           news = false;
 	enum db_result result = feed_look(d->feed, d->db, &news);
 
-	if (now_ms >= d->reread_ms) {
-		news = true;
-		d->reread_ms = now_ms + REREAD_MS;
-	}
+	news |= clock_due(&d->reread_ms, REREAD_MS);
 	for (size_t i = 0; news && i < d->count; i++)
 		d->hooks[i]->unread = true;
 	return result;
@@ -334,14 +331,6 @@ static enum db_result hooks_read(struct deliverer *d, int64_t now_ms)
 
 /* ---- the loop */
 
-static bool is_due(int64_t *due_ms, int64_t now_ms, int64_t pause_ms)
-{
-	if (now_ms < *due_ms)
-		return false;
-	*due_ms = now_ms + pause_ms;
-	return true;
-}
-
 static enum db_result connect(struct deliverer *d)
 {
 	if (!db_connect(d->db))
@@ -356,14 +345,14 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 {
 	enum db_result result = db_connected(d->db) ? DB_OK : connect(d);
 
-	if (result == DB_OK && is_due(&d->renew_ms, now_ms, d->work->lease_s * 1000 / 3))
+	if (result == DB_OK && clock_due(&d->renew_ms, d->work->lease_s * 1000 / 3))
 		result = rows_renew(d);
-	if (result == DB_OK && is_due(&d->claim_ms, now_ms, CLAIM_MS))
+	if (result == DB_OK && clock_due(&d->claim_ms, CLAIM_MS))
 		result = rows_claim(d);
-	if (result == DB_OK && is_due(&d->watch_ms, now_ms, WATCH_MS))
+	if (result == DB_OK && clock_due(&d->watch_ms, WATCH_MS))
 		result = rows_watch(d);
-	if (result == DB_OK && d->count > 0 && is_due(&d->look_ms, now_ms, LOOK_MS))
-		result = feed_watch(d, now_ms);
+	if (result == DB_OK && d->count > 0 && clock_due(&d->look_ms, LOOK_MS))
+		result = feed_watch(d);
 	if (result == DB_OK && d->count > 0)
 		result = hooks_read(d, now_ms);
 	if (result == DB_OK)
@@ -430,7 +419,7 @@ static bool all_rest(struct deliverer *d)
 
 static void counts_leave(struct deliverer *d)
 {
-	if (!d->work->inside && db_connected(d->db) && is_due(&d->counted_ms, clock_ms(), 2 * SAVE_MS))
+	if (!d->work->inside && db_connected(d->db) && clock_due(&d->counted_ms, 2 * SAVE_MS))
 		census_leave(d->db);
 }
 
@@ -490,12 +479,11 @@ int deliver_run(struct db *db, const struct work *work)
 	                      .db = db,
 	                      .sender = sender_new(&work->webhooks->sender),
 	                      .feed = feed_new(work->catalogue),
+	                      .task_id = random_number(),
 	                      .claims_max = CLAIMS,
 	                      .since_ms = clock_ms()};
 
 	values_row(&d.sealed, V_TEXT(""));
-	random_bytes(&d.task_id, sizeof(d.task_id));
-	d.task_id &= INT64_MAX;
 	deliverer_loop(&d);
 	deliverer_close(&d);
 	sender_free(d.sender);

@@ -155,12 +155,10 @@ static enum db_result webhook_insert(struct db *db, const struct vault *v, const
 {
 	struct values  rows = {0};
 	struct text    kept = {0};
-	int64_t        mark;
 	enum db_result result;
 
-	random_bytes(&mark, sizeof(mark));
 	vault_seal(v, asked->webhook_id, secret, &kept);
-	values_row(&rows, V_TEXT(asked->webhook_id), V_INT(mark & INT64_MAX), V_TEXT(asked->url), V_TEXT(asked->types),
+	values_row(&rows, V_TEXT(asked->webhook_id), V_INT(random_number()), V_TEXT(asked->url), V_TEXT(asked->types),
 	           V_INT(asked->from_oldest), V_INT(asked->parallel), V_TEXT(kept.data), V_TEXT(place), V_CLOCK,
 	           V_CLOCK, V_CLOCK);
 	result = db_ask(db, WEBHOOK_INSERT, &(struct fill){.rows = &rows}, NULL, NULL);
