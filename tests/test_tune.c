@@ -46,7 +46,7 @@ Test(tune, beside_a_service)
 	     "run audit            -> 0",
 	     "skus                 -> items=A end",
 	     "list                 -> items=R1 end",
-	     "run stats --json     -> 0 ~skus:1, ~available:7,reserved:3,on_hand:10,",
+	     "run stats --json     -> 0 ~skus:1, ~available:7,reserved:3,aside:0,on_hand:10,",
 	     "run tune --seconds 1 -> 1 '~another tune'",
 	     "run purge --keep 1   -> 0",
 	     "unchanged",
