@@ -216,6 +216,7 @@ static void chance_movement(struct chance *in, struct movement *m)
 	m->created_at = chance_time(in);
 	m->reason = chance_text(in, NOTE_MAX);
 	m->reference = chance_text(in, NOTE_MAX);
+	m->order_id = chance_text(in, ID_MAX);
 	chance_code(in, m->movement_id, sizeof(m->movement_id) - 1);
 }
 
@@ -267,6 +268,7 @@ static void movement_check(const struct feed_event *e, const struct movement *m,
 	assert(strcmp(is->movement_id, m->movement_id) == 0 && is->created_at == told(m->created_at, row));
 	assert(strcmp(movement_kind_name(is->kind), movement_kind_name(m->kind)) == 0);
 	assert(texts_equal(is->reason, m->reason) && texts_equal(is->reference, m->reference));
+	assert(texts_equal(is->order_id, m->order_id));
 }
 
 static void event_check_all(struct catalogue *c, const struct event_row *of, const struct read *r)
@@ -309,6 +311,7 @@ static void writers_check(struct catalogue *c, const struct event_row *of, struc
 	free(r.replaced_by);
 	free(m.reason);
 	free(m.reference);
+	free(m.order_id);
 	read_fini(&is);
 	text_fini(&row);
 }
