@@ -14,6 +14,17 @@ SELECT w.number, COALESCE(k.per_customer, 0), COALESCE(u.units, 0)
   FROM want w STRAIGHT_JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = w.sku_id
   LEFT JOIN customer_units u FORCE INDEX (PRIMARY) ON u.customer = w.customer AND u.sku_id = w.sku_id;
 
+-- name: customer_look
+-- The rows that somebody else has locked right now, with a mark of each that changes when the row does, as stock_look
+-- does it. Rows: (customer, sku).
+WITH want(customer, sku_id) AS (VALUES {rows})
+SELECT u.customer, u.sku_id, CRC32(u.units),
+       (SELECT f.sku_id FROM customer_units f FORCE INDEX (PRIMARY)
+         WHERE f.customer = u.customer AND f.sku_id = u.sku_id FOR UPDATE SKIP LOCKED) AS unlocked
+  FROM want STRAIGHT_JOIN customer_units u FORCE INDEX (PRIMARY)
+    ON u.customer = want.customer AND u.sku_id = want.sku_id
+HAVING unlocked IS NULL;
+
 -- name: customer_lock (prepared)
 -- Makes or locks the rows whose units the next statements of the transaction raise or lower. Values: (customer, sku).
 INSERT INTO customer_units (customer, sku_id, units) VALUES (?, ?, 0) ON DUPLICATE KEY UPDATE units = units;

@@ -137,6 +137,8 @@ static const struct plan {
 	{LEVELS_BEHIND, "", NO_SORT},
 	{LIMITS_READ, "", NO_SORT},
 	{CUSTOMER_HAS, "", NO_SORT},
+	{CUSTOMER_QUOTAS, "(1,C,1),(2,D,2)", NO_SORT},
+	{CUSTOMER_LOOK, "(C,1),(D,2)", NO_SORT},
 	{PURGE_CUSTOMERS, "1,2,3", SORTS_OWN_ROWS},
 	{PURGE_NOTHING_HAD, "1,2,3", NO_SORT},
 };

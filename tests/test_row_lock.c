@@ -84,6 +84,39 @@ Test(row_lock, slot_holds_up_its_sku_alone)
 	flow_end();
 }
 
+/* Somebody keeps the row of one customer: his orders wait, in and out, and those of others go on. */
+Test(row_lock, customer_holds_up_his_orders_alone)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_steps("receipt A +1000 B +100000          -> 201",
+	           "reserve R A=1 customer=c           -> 201",
+	           "reserve S A=1 customer=c           -> 201",
+	           "reserve T A=1 customer=d           -> 201",
+	           "limit A 50                         -> 200");
+	trap_lock("SELECT units FROM customer_units WHERE customer = 'c' FOR UPDATE");
+	race = flow_race("4", "reserve X# A=1 customer=c || release R || reserve Y# A=1 customer=d replaces=S ||"
+	                      " reserve Z# A=1 B=1 customer=c");
+	others_go_on(500, 2);
+	flow_steps("reserve V A=1 customer=d           -> 201",
+	           "reserve W B=1 customer=c           -> 201",
+	           "release T                          -> 200",
+	           "reserve U A=99 customer=c          -> 409 limit_reached");
+	trap_raced(race, "4x 503 busy Retry-After:*");
+	flow_steps("get     X0                         -> 404 unknown_order",
+	           "get     R                          -> held",
+	           "has     A c                        -> has=2");
+	race = flow_race("4*2", "reserve X# A=1 customer=c");
+	usleep(700000);
+	trap_unlock();
+	trap_raced(race, "8x 201 held");
+	flow_steps("release R                          -> released",
+	           "has     A c                        -> has=9");
+	flow_end();
+}
+
 Test(row_lock, reservation_holds_up_itself_alone)
 {
 	struct race *race;

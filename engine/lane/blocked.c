@@ -5,6 +5,7 @@
  * lock. Each part is there for a test that fails without it; docs/developer.md says which. */
 #include "engine/lane/blocked.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/lane/balance.h"
@@ -14,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STUCK = 1 << 12 };
+enum { STUCK = 1 << 12, CUSTOMER = 1 << 16 /* beyond every slot */ };
 
-/* A slot that was found locked, and a mark of its contents then. The table is direct-mapped: a slot that was pushed out
- * counts as new. */
+/* A slot that was found locked, or the row of a customer, and a mark of its contents then. The table is direct-mapped:
+ * a row that was pushed out counts as new. */
 struct stuck {
-	uint32_t sku_id, location_id;
-	uint32_t slot, mark;
+	uint32_t sku_id, location_id; /* of a customer's row a hash of the customer .. */
+	uint32_t slot, mark;          /* .. and CUSTOMER */
 	int64_t  seen_ms; /* clock_ms; 0: free place */
 };
 
@@ -183,7 +184,7 @@ static void slots_list(struct lane *l)
 
 /* True: the row is stuck, and waiting for it is vain. A row that many write in turn may be locked at every look; it has
  * changed since the last look, and waiting for it is right. A row that somebody keeps has not changed. */
-static bool slot_is_stuck(struct lane *l, const struct stuck *seen)
+static bool row_is_stuck(struct lane *l, const struct stuck *seen)
 {
 	uint32_t hash = seen->sku_id * UINT32_C(2654435761) ^ seen->location_id * UINT32_C(40503) ^ seen->slot * 977;
 	struct stuck *at = &l->blocked->stuck[hash % STUCK];
@@ -204,8 +205,52 @@ static void slot_met(void *lane, const struct db_row *row)
 	                        .seen_ms = clock_ms()};
 	struct balance *p = balance_find(l, seen.sku_id, seen.location_id);
 
-	if (p && slot_is_stuck(l, &seen))
+	if (p && row_is_stuck(l, &seen))
 		p->locked |= seen.slot == l->slot ? OWN_SLOT : OTHER_SLOTS;
+}
+
+/* ---- customers */
+
+static void customers_list(struct lane *l)
+{
+	struct shares all = {0};
+
+	batch_gives(&l->batch, &all);
+	for (size_t i = 0; i < all.customers.count; i++)
+		values_row(&l->rows, V_TEXT(all.customers.list[i].customer), V_INT(all.customers.list[i].sku_id));
+	shares_fini(&all);
+}
+
+/* True: the operation raises or lowers this row. */
+static bool op_has_row(const struct lane *l, const struct op *op, const char *customer, uint32_t sku_id)
+{
+	struct shares mine = {0};
+	bool          has = false;
+
+	op_gives(op, &l->batch, &mine);
+	for (size_t i = 0; i < mine.customers.count; i++)
+		has |= mine.customers.list[i].sku_id == sku_id &&
+		       strcmp(mine.customers.list[i].customer, customer) == 0;
+	shares_fini(&mine);
+	return has;
+}
+
+static void customer_met(void *lane, const struct db_row *row)
+{
+	struct lane *l = lane;
+	struct stuck seen = {.sku_id = (uint32_t)db_int(row, 1),
+	                     .location_id = (uint32_t)hash_bytes(row->col[0], row->len[0]),
+	                     .slot = CUSTOMER,
+	                     .mark = (uint32_t)db_int(row, 2),
+	                     .seen_ms = clock_ms()};
+
+	if (!row_is_stuck(l, &seen))
+		return;
+	for (size_t i = 0; i < l->batch.count; i++) {
+		struct op *op = l->batch.ops[i];
+
+		op->row_locked |= op->writes && op_has_row(l, op, row->col[0], seen.sku_id);
+	}
 }
 
 /* ---- the looks */
@@ -219,6 +264,7 @@ static const struct row_kind {
 } row_kinds[] = {
 	{order_ids_list, RESERVATION_DIRTY_READ, order_id_met, true},
 	{movement_ids_list, MOVEMENT_DIRTY_READ, movement_id_met, true},
+	{customers_list, CUSTOMER_LOOK, customer_met, false},
 	{slots_list, STOCK_LOOK, slot_met, false}, /* the last: nothing waits behind its many rows */
 };
 

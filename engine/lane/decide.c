@@ -654,7 +654,7 @@ size_t op_ended(const struct op *op, const struct line **lines)
 	return op_traits[op->kind].divides ? op->lines_count : of->lines_count;
 }
 
-static void op_gives(const struct op *op, const struct batch *b, struct shares *s)
+void op_gives(const struct op *op, const struct batch *b, struct shares *s)
 {
 	const struct reservation *of = op_changes(op);
 	const struct line        *lines;
@@ -662,8 +662,12 @@ static void op_gives(const struct op *op, const struct batch *b, struct shares *
 
 	if (op->kind == OP_MOVE && of)
 		portions_lower(&s->customers, of->customer, op->lines, op->lines_count);
+	if (op->kind == OP_CONFIRM && of->state == EXPIRED)
+		portions_raise(&s->customers, of->customer, of->lines, of->lines_count);
 	if (op->kind == OP_RESERVE && of)
 		promise_replace(s, of, op->reserve.customer, op->lines, op->lines_count, b->slot);
+	else if (op->kind == OP_RESERVE)
+		portions_raise(&s->customers, op->reserve.customer, op->lines, op->lines_count);
 	if (!op_ends(op))
 		return;
 	count = op_ended(op, &lines);
@@ -675,7 +679,7 @@ static void op_gives(const struct op *op, const struct batch *b, struct shares *
 
 void batch_gives(const struct batch *b, struct shares *s)
 {
-	if (!b->has[OP_RELEASE] && !b->has[OP_SETTLE] && !b->takes_over)
+	if (!b->has[OP_RELEASE] && !b->has[OP_SETTLE] && !b->has[OP_CONFIRM] && !b->takes_over && !b->customers)
 		return;
 	for (size_t i = 0; i < b->count; i++)
 		if (b->ops[i]->writes)

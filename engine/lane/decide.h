@@ -90,8 +90,9 @@ struct reservation *op_touches(const struct op *op);
 struct reservation *op_changes(const struct op *op);
 /* The lines of an operation that ends a promise: all of the order, or those of the part. Returns their number. */
 size_t op_ended(const struct op *op, const struct line **lines);
-/* Adds the units that the batch takes out of `reserved`, by the slots of stored lines, and those that customers have no
- * longer. */
-void batch_gives(const struct batch *b, struct shares *s);
+/* Adds the units that the operation, which writes, takes out of `reserved`, by the slots of stored lines, and what
+ * customers get and have no longer. */
+void op_gives(const struct op *op, const struct batch *b, struct shares *s);
+void batch_gives(const struct batch *b, struct shares *s); /* of all that write */
 
 #endif

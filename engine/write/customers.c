@@ -2,15 +2,6 @@
 #include "engine/write/customers.h"
 #include "engine/lane/fence.h"
 
-/* What customers get beside what replacements change, which is in `p` already. */
-static void op_raises(const struct op *op, struct portions *p)
-{
-	if (op->kind == OP_RESERVE && !op->other)
-		portions_raise(p, op->reserve.customer, op->lines, op->lines_count);
-	if (op->kind == OP_CONFIRM && op->found->state == EXPIRED)
-		portions_raise(p, op->found->customer, op->found->lines, op->found->lines_count);
-}
-
 /* Locks the rows that change, also those that are lowered alone. */
 static void rows_lock(struct lane *l, const struct portions *p)
 {
@@ -41,11 +32,6 @@ static bool any_raised(const struct portions *p)
 
 void customers_write(struct lane *l, struct portions *p)
 {
-	const struct batch *b = &l->batch;
-
-	for (size_t i = 0; (b->customers || b->has[OP_CONFIRM]) && i < b->count; i++)
-		if (b->ops[i]->writes)
-			op_raises(b->ops[i], p);
 	if (p->count == 0)
 		return;
 	portions_sum(p);
