@@ -191,7 +191,7 @@ class Client(threading.Thread):
             asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
         made, confirmed = self.call_many('reserve', asked), []
         for call in ('confirm', 'release', 'settle'):
-            some = [id_ for id_ in (confirmed if call == 'settle' else made) if self.dice.random() < 0.5]
+            some = [id_ for id_ in made if (call != 'settle' or id_ in confirmed) and self.dice.random() < 0.5]
             if some:        # of an order without an answer nobody knows what it is
                 done = self.call_many(call, [(id_, {}) for id_ in some])
                 made = [id_ for id_ in made if id_ in done or id_ not in some]
