@@ -243,3 +243,41 @@ Test(guard, a_gather_moves_and_loses_nothing)
 	cr_expect_eq(scratch_number(s.db, "SELECT SUM(reserved) FROM stock_slot"), 60);
 	scratch_close(&s);
 }
+
+/* Rows of (customer, sku, units), and the count: what is refused stays as it is. C has 1 of sku 1 and 2, whose limits
+ * are 3 and none. */
+static const struct {
+	const char *rows;
+	int         changed, units;
+} raised[] = {
+	{"(C,1,2)", 2, 4},         {"(C,1,3)", 0, 2},         {"(C,1,1),(C,2,900)", 4, 903},
+	{"(C,1,3),(C,2,1)", 2, 3}, {"(C,1,1),(D,1,1)", 2, 3},
+};
+
+Test(guard, of_what_a_customer_may_have)
+{
+	struct db *other;
+
+	tables_fill(&s);
+	tables_run(s.db, "UPDATE sku SET per_customer = 3 WHERE sku_id = 1");
+	tables_run(s.db, "DELETE FROM customer_units");
+	tables_run(s.db, "INSERT INTO customer_units VALUES ('C', 1, 1), ('C', 2, 1), ('E', 1, 1), ('E', 2, 1)");
+	other = scratch_connection(&s);
+	for (size_t i = 0; i < LENGTH(raised); i++) {
+		in_transaction(CUSTOMER_RAISE, raised[i].rows);
+		cr_expect_eq(db_changed(s.db), raised[i].changed, "%s: %lld", raised[i].rows,
+		             (long long)db_changed(s.db));
+		cr_expect_eq(scratch_number(s.db, "SELECT SUM(units) FROM customer_units WHERE customer = 'C'"),
+		             raised[i].units, "%s", raised[i].rows);
+		cr_expect_eq(scratch_number(s.db, "SELECT COUNT(*) FROM customer_units"), 4);
+		cr_expect_eq(scratch_number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM customer_units FORCE INDEX"
+		                                   " (PRIMARY) WHERE customer = 'E' FOR UPDATE SKIP LOCKED) x"),
+		             2);
+		cr_expect_eq(scratch_number(other, "SELECT COUNT(*) FROM (SELECT 1 FROM sku FORCE INDEX (PRIMARY)"
+		                                   " FOR UPDATE SKIP LOCKED) x"),
+		             3, "whoever sets a limit does not wait");
+		tables_run(s.db, "ROLLBACK");
+	}
+	db_free(other);
+	scratch_close(&s);
+}

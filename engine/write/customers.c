@@ -16,10 +16,10 @@ static void rows_raise(struct lane *l, const struct portions *p)
 	values_reset(&l->rows);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].raised > 0)
-			values_row(&l->rows, V_INT(p->list[i].raised), V_TEXT(p->list[i].customer),
-			           V_INT(p->list[i].sku_id), V_INT(p->list[i].raised));
+			values_row(&l->rows, V_TEXT(p->list[i].customer), V_INT(p->list[i].sku_id),
+			           V_INT(p->list[i].raised));
 	txn_run(&l->txn, CUSTOMER_RAISE, &(struct fill){.rows = &l->rows});
-	txn_expect(&l->txn, l->rows.rows, TXN_BEYOND);
+	txn_expect(&l->txn, 2 * l->rows.rows, TXN_BEYOND);
 }
 
 static bool any_raised(const struct portions *p)
