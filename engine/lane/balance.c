@@ -15,6 +15,8 @@ enum {
 	MAP = 1 << 14,
 };
 
+_Static_assert(2 * BALANCES_MAX <= MAP, "the map is never more than half full");
+
 /* A hint: the last known balance of a sku at a location. The table is direct-mapped: a hint that was pushed out is read
  * again. */
 struct hint {
@@ -63,7 +65,7 @@ static struct hint *hint_find(struct lane *l, uint32_t sku_id, uint32_t location
 	return h->known && h->sku_id == sku_id && h->location_id == location_id ? h : NULL;
 }
 
-/* The place of a balance in the map, or a free place for it. The map is never more than half full. */
+/* The place of a balance in the map, or a free place for it. */
 static uint32_t *balance_place(struct lane *l, uint32_t sku_id, uint32_t location_id)
 {
 	uint32_t mask = LENGTH(l->hints->map) - 1,

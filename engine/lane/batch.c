@@ -24,6 +24,8 @@ enum {
 	PARKED_IDS = 1 << 16, /* places for the ids of parked operations: few of thousands share one */
 };
 
+_Static_assert(4 * BATCH_OPS <= IDS, "the ids of a batch, two of each operation, fill half of their places");
+
 struct intake {
 	struct op  *ops[BATCH_OPS];          /* memory of batch.ops */
 	uint16_t    ids[IDS];                /* by hash of an id: index in ops * 2 + 1, or + 2 where it is other_id */
@@ -72,6 +74,7 @@ void batch_answered(struct lane *l)
 
 static void pending_append(struct lane *l, struct op *op)
 {
+	assert(!*l->intake->pending_last);
 	op->next = NULL;
 	*l->intake->pending_last = op;
 	l->intake->pending_last = &op->next;
@@ -212,6 +215,7 @@ static void parked_return(struct lane *l)
 			in->parked_ms = op->again_ms;
 		last = &op->next;
 	}
+	assert(!in->parked || in->parked_ms > now_ms);
 	pending_merge(l, count);
 }
 
@@ -447,6 +451,8 @@ static void batch_fill(struct lane *l)
 			ids_enter(l, b->count - 1);
 		}
 	}
+	assert(b->count <= l->limit);
+	assert(b->count <= 1 || (lines <= BATCH_LINES && bytes <= BATCH_BYTES && !by_itself(b->ops[0])));
 }
 
 bool batch_take(struct lane *l)
@@ -455,6 +461,7 @@ bool batch_take(struct lane *l)
 	size_t     count = 0, room = BATCH_OPS > l->intake->pending_count ? BATCH_OPS - l->intake->pending_count : 0;
 	int        wait_ms = l->intake->pending ? 0 : l->intake->parked ? parked_wait_ms(l) : IDLE_MS;
 
+	assert(!l->intake->pending == (l->intake->pending_count == 0));
 	if (l->parked != l->queue.parked)
 		queue_park(&l->queue, l->parked);
 	if (!l->intake->pending && (l->intake->parked || queue_depth(&l->queue) == 0))

@@ -84,6 +84,7 @@ static bool lines_walk(struct lane *l, const struct op *op, const struct line *l
 		enum slots      needs = line_needs(l, op, &lines[k], stored);
 		struct balance *p = needs != NO_SLOT ? line_balance(&l->batch, &lines[k]) : NULL;
 
+		assert(notes || !p || (needs & ~p->needs) == 0); /* it was looked at */
 		if (p && notes)
 			p->needs |= needs;
 		locked |= p && (p->locked & needs);
@@ -280,6 +281,7 @@ static void look_send(struct looks *k, enum statement name, void (*met)(void *la
 {
 	struct lane *l = k->lane;
 
+	assert(k->count < LENGTH(k->met));
 	if (k->result != DB_OK)
 		return;
 	text_reset(&l->txn.sql);
@@ -321,6 +323,7 @@ static void kind_look(struct looks *k, const struct row_kind *kind)
 
 static void lock_wait_set(struct lane *l, int wait_s)
 {
+	assert(wait_s == 0 || wait_s == LOCK_WAIT_S);
 	if (l->wait_s == wait_s || !db_connected(l->db))
 		return;
 	if (lane_ask(l, LANE_WAIT, &(struct fill){.wait_s = wait_s}, NULL, NULL) == DB_OK)

@@ -252,6 +252,7 @@ static enum db_result walk_begin(struct lane *l, int64_t since_ms)
 	struct walk   *w = &l->reclaim->walk;
 	enum db_result result;
 
+	assert(w->skus.count == 0); /* no other is under way */
 	values_reset(&l->rows);
 	for (size_t i = 0; i < doubts_count(l); i++) {
 		struct doubt d = doubt_at(l, i);

@@ -21,19 +21,19 @@ enum {
 
 /* A writer, as the snapshot has it. */
 struct feed_source {
-	uint32_t writer_id;
-	bool     ended;
-	uint64_t last, floor_no;
-	int64_t  floor_stamp, stamp;
-	uint64_t asked; /* a row whose stamp is asked for; 0: none */
-	int64_t  found; /* its stamp; -1: no such row */
-	bool     seeks; /* its place is looked for by a bisection, between .. */
-	uint64_t low, high;
+	uint32_t          writer_id;
+	bool              ended;
+	uint64_t          last, floor_no;
+	int64_t           floor_stamp, stamp;
+	uint64_t          asked; /* a row whose stamp is asked for; 0: none */
+	int64_t           found; /* its stamp; -1: no such row */
+	bool              seeks; /* its place is looked for by a bisection, between .. */
+	uint64_t          low, high;
 	struct event_row *stamps; /* of the rows that come next; whole for a reader who checks the log */
-	size_t   first, count, max;
-	size_t   chunk;       /* so many were asked for the last time */
-	uint64_t next, until; /* the row behind the last stamp; the last row that was asked for */
-	bool     ahead;       /* its stamps were asked for in the snapshot's trip */
+	size_t            first, count, max;
+	size_t            chunk;       /* so many were asked for the last time */
+	uint64_t          next, until; /* the row behind the last stamp; the last row that was asked for */
+	bool              ahead;       /* its stamps were asked for in the snapshot's trip */
 };
 
 /* ---- the snapshot */
@@ -148,6 +148,7 @@ static void pair_add(struct feed_merge *m, uint32_t writer_id, uint64_t event_no
 /* Finds the last row of each seeking writer that stands before the merge, all writers in step. */
 static void places_seek(struct feed_merge *m)
 {
+	assert(m->place.count == m->count); /* each source has its writer */
 	for (bool again = true; again && m->result == DB_OK;) {
 		again = false;
 		for (size_t i = 0; i < m->count; i++) {
@@ -186,6 +187,7 @@ static void source_ask(struct feed_source *s, size_t chunk)
 {
 	uint64_t left = s->last - s->next + 1;
 
+	assert(chunk > 0 && !has_gap(s));
 	s->chunk = chunk;
 	s->until = s->next + (left < chunk ? left : chunk) - 1;
 }
@@ -342,8 +344,8 @@ static void places_settle(struct feed_merge *m, const struct feed_start *start)
 {
 	const struct feed_place *from = &start->place;
 	struct feed_place       *to = &m->place;
-	bool   ok = start->kind != FROM_PLACE || (from->mark == to->mark && from->era == to->era);
-	size_t named = 0;
+	bool                     ok = start->kind != FROM_PLACE || (from->mark == to->mark && from->era == to->era);
+	size_t                   named = 0;
 
 	for (size_t i = 0; i < m->count && ok; i++) {
 		struct feed_source *s = &m->sources[i];
@@ -472,6 +474,7 @@ static void row_add(struct feed_merge *m, struct feed_source *s)
 {
 	struct feed_rows *to = &m->rows;
 
+	assert(s->first < s->count);
 	to->list = mem_reach(to->list, to->count, &to->max, sizeof(*to->list));
 	to->list[to->count] = s->stamps[s->first++];
 	to->list[to->count++].writer = (size_t)(s - m->sources);
@@ -493,6 +496,7 @@ static void rows_fetch(struct feed_merge *m)
 	struct values       missing = {0};
 	struct feed_source *s;
 
+	assert(m->batch > 0 && m->taken == from);
 	while (m->rows.count - from < m->batch && (s = merge_next(m)))
 		row_add(m, s);
 	count = m->rows.count - from;
@@ -602,6 +606,7 @@ void feed_merge_fini(struct feed_merge *m, size_t again)
 {
 	size_t from = m->taken - again;
 
+	assert(again <= m->taken && m->taken <= m->rows.count);
 	feed_rows_fini(m->kept);
 	changes_free(m->rows.list, 0, from);
 	if (m->rows.count > from)

@@ -112,13 +112,11 @@ static void adds_write(struct lane *l)
 			values_row(&skus, V_INT(p->sku_id));
 		}
 	}
-	if (skus.count > 0) {
-		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
-		txn_read(&l->txn, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .total_max = LIMIT_NEAR}, db_ints,
-		         &over);
-		if (over > 0)
-			txn_refuse(&l->txn, TXN_LIMIT);
-	}
+	assert(skus.count > 0);
+	txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
+	txn_read(&l->txn, STOCK_OVER_LIMIT, &(struct fill){.rows = &skus, .total_max = LIMIT_NEAR}, db_ints, &over);
+	if (over > 0)
+		txn_refuse(&l->txn, TXN_LIMIT);
 	values_fini(&skus);
 }
 
