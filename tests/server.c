@@ -62,13 +62,13 @@ static void server_run(const struct server *s, const char *const *options)
 	snprintf(socket, sizeof(socket), "--socket=%s", s->socket);
 	for (; *options && n < WORDS_MAX - 2; options++)
 		argv[n++] = *options;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (stat(strchr(data, '=') + 1, &st) != 0)
 		_exit(126);
 	if (st.st_uid == 0)
 		argv[n] = "--user=root";
 	if (geteuid() == 0 && (setgid(st.st_gid) != 0 || setuid(st.st_uid) != 0))
 		_exit(126);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of account clears it */
 	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	execvp(argv[0], (char *const *)argv);
@@ -93,7 +93,7 @@ void server_start(struct server *s, const char *const *options)
 
 static void log_path(const struct server *s, const char *before, char *to, size_t size)
 {
-	snprintf(to, size, "%s%s/all.log", before, s->dir);
+	snprintf(to, size, "%s%s/var/all.log", before, s->dir); /* the account of the server writes there */
 }
 
 void server_start_logged(struct server *s)
