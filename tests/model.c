@@ -1,5 +1,5 @@
 /* model.c - see model.h. */
-#include "tests/model.h"
+#include "tests/verdict.h"
 
 #include <string.h>
 
@@ -8,14 +8,6 @@ const char *order_state_name(enum order_state state)
 	static const char *const names[] = {"none", "held", "confirmed", "released", "expired", "settled"};
 
 	return names[state];
-}
-
-static bool cells_equal(const struct cells *a, const struct cells *b)
-{
-	EACH_CELL(s, p)
-	if (a->named[s][p] != b->named[s][p] || (a->named[s][p] && a->qty[s][p] != b->qty[s][p]))
-		return false;
-	return true;
 }
 
 static bool wish_equal(const struct wish *a, const struct wish *b)
@@ -27,80 +19,55 @@ static bool wish_equal(const struct wish *a, const struct wish *b)
 	return same;
 }
 
-static void refuse(struct verdict *out, int status, const char *code)
-{
-	out->status = status;
-	out->code = code;
-}
-
-/* ---- what refusals show */
-
-static void fault_set(struct verdict *out, int s, int p, int64_t first, int64_t second)
-{
-	out->fault.named[s][p] = true;
-	out->fault.qty[s][p] = first;
-	out->second.qty[s][p] = second;
-}
-
-static void faults_named(struct verdict *out, const char *first, const char *second)
-{
-	out->first_name = first;
-	out->second_name = second;
-}
-
-static bool has_fault(const struct verdict *out)
-{
-	EACH_CELL(s, p)
-	if (out->fault.named[s][p])
-		return true;
-	return out->wish;
-}
-
 static bool refuse_unknown(const struct model *m, const struct ask *ask, struct verdict *out)
 {
-	EACH_CELL(s, p)
-	if (ask->lines.named[s][p] && !m->known[s])
-		fault_set(out, s, p, 0, 0);
-	if (ask->wish.places && !m->known[ask->wish.sku])
-		out->wish = &ask->wish;
-	if (has_fault(out))
-		refuse(out, 422, "unknown_sku");
-	return has_fault(out);
+	bool unknown[MODEL_SKUS];
+
+	for (int s = 0; s < MODEL_SKUS; s++)
+		unknown[s] = !m->known[s];
+	return refuse_skus(unknown, "unknown_sku", ask, out);
 }
 
 /* ---- units of an order */
 
-static void units_hold(struct model *m, const struct cells *held)
+static void units_hold(struct model *m, const struct order *o)
 {
 	EACH_CELL(s, p)
 	{
-		m->available[s][p] -= held->qty[s][p];
-		m->reserved[s][p] += held->qty[s][p];
+		m->available[s][p] -= o->held.qty[s][p];
+		m->reserved[s][p] += o->held.qty[s][p];
+		m->has[o->customer][s] += o->held.qty[s][p];
 	}
 }
 
-static void units_return(struct model *m, const struct cells *held)
+static void units_return(struct model *m, const struct order *o)
 {
 	EACH_CELL(s, p)
 	{
-		m->available[s][p] += held->qty[s][p];
-		m->reserved[s][p] -= held->qty[s][p];
+		m->available[s][p] += o->held.qty[s][p];
+		m->reserved[s][p] -= o->held.qty[s][p];
+		m->has[o->customer][s] -= o->held.qty[s][p];
 	}
 }
 
-static void units_leave(struct model *m, const struct cells *held)
+/* The customer has them. */
+static void units_leave(struct model *m, const struct order *o)
 {
 	EACH_CELL(s, p)
-	m->reserved[s][p] -= held->qty[s][p];
+	m->reserved[s][p] -= o->held.qty[s][p];
 }
 
 /* From here on it is known where the units of an expired order are. */
 static void order_is_swept(struct model *m, struct order *o)
 {
-	if (o->unswept)
-		EACH_CELL(s, p)
-	m->unswept[s][p] -= o->held.qty[s][p];
+	if (!o->unswept)
+		return;
 	o->unswept = false;
+	EACH_CELL(s, p)
+	{
+		m->unswept[s][p] -= o->held.qty[s][p];
+		m->has_unswept[o->customer][s] -= o->held.qty[s][p];
+	}
 }
 
 void model_tick(struct model *m, int64_t seconds)
@@ -113,9 +80,12 @@ void model_tick(struct model *m, int64_t seconds)
 			continue;
 		o->state = ORDER_EXPIRED;
 		o->unswept = true;
-		units_return(m, &o->held);
+		units_return(m, o);
 		EACH_CELL(s, p)
-		m->unswept[s][p] += o->held.qty[s][p];
+		{
+			m->unswept[s][p] += o->held.qty[s][p];
+			m->has_unswept[o->customer][s] += o->held.qty[s][p];
+		}
 	}
 }
 
@@ -136,8 +106,8 @@ bool model_sees(struct model *m, int sku, int place, int64_t available)
 
 static bool made_equal(const struct ask *a, const struct ask *b)
 {
-	return a->what == b->what && a->other == b->other && a->then == b->then && cells_equal(&a->lines, &b->lines) &&
-	       wish_equal(&a->wish, &b->wish);
+	return a->what == b->what && a->other == b->other && a->then == b->then && a->customer == b->customer &&
+	       cells_equal(&a->lines, &b->lines) && wish_equal(&a->wish, &b->wish);
 }
 
 /* The id is there already. */
@@ -155,6 +125,8 @@ static bool made_again(const struct order *o, const struct ask *ask, struct verd
 	faults_named(out, "requested", "available");
 	out->fault = o->fault;
 	out->second = o->second;
+	out->limited = o->limited;
+	out->wish_limited = o->wish_limited;
 	out->wish = o->wish_short ? &o->ask.wish : NULL;
 	out->wish_available = o->wish_available;
 	return true;
@@ -178,7 +150,70 @@ static void there_are(const struct model *m, const struct order *old, struct cel
 	there->qty[s][p] = m->available[s][p] + (old ? old->held.qty[s][p] : 0);
 }
 
-static void lines_do(const struct cells *there, const struct ask *ask, struct cells *held, struct verdict *out)
+/* ---- of which a customer may have so many */
+
+/* Of the units that he has, those that the new order takes over. */
+static int64_t kept(const struct order *old, int customer, int s)
+{
+	return old && old->customer == customer ? units_of(&old->held, s) : 0;
+}
+
+/* The units of a sku that a new order may have. Nobody has to give back what he has. */
+static int64_t room_of(const struct model *m, const struct order *old, int customer, int s)
+{
+	int64_t left = m->limit[s] - m->has[customer][s];
+
+	return m->limit[s] ? kept(old, customer, s) + (left > 0 ? left : 0) : MODEL_TOTAL_MAX;
+}
+
+static void limit_fault(const struct model *m, const struct order *old, int customer, int s, int64_t asked,
+                        struct verdict *out)
+{
+	fault_set(out, s, 0, asked, m->has[customer][s] - kept(old, customer, s));
+	out->third.qty[s][0] = m->limit[s];
+	out->third_name = "limit";
+	faults_named(out, "requested", "has");
+	refuse(out, 409, "limit_reached");
+}
+
+static int64_t asked_of(const struct ask *ask, int s)
+{
+	return units_of(&ask->lines, s) + (ask->wish.places && ask->wish.sku == s ? ask->wish.qty : 0);
+}
+
+/* Of all or nothing. */
+static bool refuse_beyond(const struct model *m, const struct order *old, const struct ask *ask, struct verdict *out)
+{
+	bool limited[MODEL_SKUS];
+
+	for (int s = 0; s < MODEL_SKUS; s++) {
+		limited[s] = m->limit[s];
+		if (ask->customer && !ask->best_effort && asked_of(ask, s) > room_of(m, old, ask->customer, s))
+			limit_fault(m, old, ask->customer, s, asked_of(ask, s), out);
+	}
+	return ask->customer ? out->code != NULL : refuse_skus(limited, "customer_required", ask, out);
+}
+
+/* Of a best effort nothing is left, and it is for the limits alone. */
+static bool refuse_all_beyond(const struct model *m, const struct order *old, const struct ask *ask,
+                              struct verdict *out)
+{
+	EACH_CELL(s, p)
+	if (ask->lines.named[s][p] && !out->limited.named[s][p])
+		return false;
+	if (ask->wish.places && !out->wish_limited)
+		return false;
+	*out = (struct verdict){0};
+	for (int s = 0; s < MODEL_SKUS; s++)
+		if (asked_of(ask, s) > 0)
+			limit_fault(m, old, ask->customer, s, asked_of(ask, s), out);
+	return true;
+}
+
+/* ---- and of which there are so many */
+
+static void lines_do(const struct cells *there, const struct ask *ask, int64_t *room, struct cells *held,
+                     struct verdict *out)
 {
 	faults_named(out, "requested", "available");
 	EACH_CELL(s, p)
@@ -187,16 +222,19 @@ static void lines_do(const struct cells *there, const struct ask *ask, struct ce
 
 		if (!ask->lines.named[s][p])
 			continue;
-		if (asked > most)
-			fault_set(out, s, p, asked, most);
-		held->qty[s][p] = asked < most ? asked : most;
+		out->limited.named[s][p] = room[s] < asked && room[s] <= most;
+		if (asked > least(most, room[s]))
+			fault_set(out, s, p, asked, least(most, room[s]));
+		held->qty[s][p] = least(asked, least(most, room[s]));
 		held->named[s][p] = held->qty[s][p] > 0;
+		room[s] -= held->qty[s][p];
 	}
 }
 
-/* How the answer says that a whole wish was granted, if that can be: no more than there is, all of it, at one place
- * where it may not be split. */
-static bool wish_shown(const struct cells *there, const struct ask *ask, const struct cells *held, struct cells *part)
+/* How the answer says that so many units of a wish were granted, if that can be: no more than there are, and at one
+ * place where it may not be split. */
+static bool wish_shown(const struct cells *there, const struct ask *ask, int64_t want, const struct cells *held,
+                       struct cells *part)
 {
 	const struct wish *w = &ask->wish;
 	int64_t            sum = 0;
@@ -212,15 +250,16 @@ static bool wish_shown(const struct cells *there, const struct ask *ask, const s
 		sum += qty;
 		used += qty > 0;
 	}
-	return sum == w->qty && (used == 1 || w->may_split);
+	return sum == want && (used <= 1 || w->may_split);
 }
 
 /* Adds what the wish gets beside the plain lines, which are in `held`. Where there is enough the first places go by
  * what the service knows; where there is not, it has looked. */
-static void wish_do(const struct cells *there, const struct ask *ask, struct cells *held, struct verdict *out)
+static void wish_do(const struct cells *there, const struct ask *ask, int64_t room, struct cells *held,
+                    struct verdict *out)
 {
 	const struct wish *w = &ask->wish;
-	int64_t            left[MODEL_PLACES] = {0}, sum = 0;
+	int64_t            left[MODEL_PLACES] = {0}, sum = 0, want = least(w->qty, room);
 	int                most = 0;
 	struct cells       part = {0};
 
@@ -230,11 +269,13 @@ static void wish_do(const struct cells *there, const struct ask *ask, struct cel
 		sum += left[i];
 	}
 	out->wish_available = w->may_split ? sum : left[most];
-	if (w->places && out->wish_available < w->qty)
+	out->wish_limited = want < w->qty && want <= out->wish_available;
+	if (w->places && least(want, out->wish_available) < w->qty)
 		out->wish = w;
-	if (out->wish || !wish_shown(there, ask, held, &part))
+	if (out->wish_available < want || !wish_shown(there, ask, want, held, &part))
 		for (int i = 0; i < w->places; i++)
 			part.qty[w->sku][w->place[i]] = w->may_split || i == most ? left[i] : 0;
+	out->wish_available = least(out->wish_available, out->wish_limited ? want : MODEL_TOTAL_MAX);
 	for (int i = 0; i < w->places; i++) {
 		held->qty[w->sku][w->place[i]] += part.qty[w->sku][w->place[i]];
 		held->named[w->sku][w->place[i]] = held->qty[w->sku][w->place[i]] > 0;
@@ -245,34 +286,43 @@ static void reserve_do(struct model *m, const struct ask *ask, struct verdict *o
 {
 	struct order *o = &m->order[ask->id], *old = ask->other ? &m->order[ask->other - 1] : NULL;
 	struct cells  there = {0}, held = {0};
+	int64_t       room[MODEL_SKUS];
 	bool          any = false;
 
-	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || refuse_unknown(m, ask, out))
+	if (made_again(o, ask, out) || refuse_replaced(old, ask, out) || refuse_unknown(m, ask, out) ||
+	    refuse_beyond(m, old, ask, out))
 		return;
 	there_are(m, old, &there);
-	lines_do(&there, ask, &held, out);
-	wish_do(&there, ask, &held, out);
+	for (int s = 0; s < MODEL_SKUS; s++)
+		room[s] = room_of(m, old, ask->customer, s);
+	lines_do(&there, ask, room, &held, out);
+	wish_do(&there, ask, room[ask->wish.sku], &held, out);
 	EACH_CELL(s, p)
 	any |= held.named[s][p];
+	if (!any && refuse_all_beyond(m, old, ask, out))
+		return;
 	if ((has_fault(out) && !ask->best_effort) || !any) {
 		refuse(out, 409, "short");
 		return;
 	}
 	if (old) {
-		units_return(m, &old->held);
+		units_return(m, old);
 		old->state = ORDER_RELEASED;
 		old->replaced_by = ask->id + 1;
 	}
 	*o = (struct order){.state = ask->confirm ? ORDER_CONFIRMED : ORDER_HELD,
 	                    .ask = *ask,
+	                    .customer = ask->customer,
 	                    .fault = out->fault,
 	                    .second = out->second,
+	                    .limited = out->limited,
 	                    .wish_short = out->wish,
+	                    .wish_limited = out->wish_limited,
 	                    .wish_available = out->wish_available,
 	                    .held = held,
 	                    .confirmed = ask->confirm,
 	                    .expires_s = m->now_s + ask->ttl_s};
-	units_hold(m, &held);
+	units_hold(m, o);
 	out->status = 201;
 	out->order = o;
 }
@@ -310,6 +360,7 @@ static void split_do(struct model *m, const struct ask *ask, struct verdict *out
 	}
 	*o = (struct order){.state = first->state,
 	                    .ask = *ask,
+	                    .customer = first->customer,
 	                    .held = ask->lines,
 	                    .confirmed = first->confirmed || ask->then == THEN_CONFIRMED,
 	                    .expires_s = first->expires_s};
@@ -321,11 +372,11 @@ static void split_do(struct model *m, const struct ask *ask, struct verdict *out
 	if (ask->then == THEN_CONFIRMED)
 		o->state = ORDER_CONFIRMED;
 	if (ask->then == THEN_RELEASED) {
-		units_return(m, &o->held);
+		units_return(m, o);
 		o->state = ORDER_RELEASED;
 	}
 	if (ask->then == THEN_SETTLED) {
-		units_leave(m, &o->held);
+		units_leave(m, o);
 		o->state = ORDER_SETTLED;
 	}
 	out->status = 201;
@@ -347,6 +398,11 @@ static void confirm_do(struct model *m, const struct ask *ask, struct verdict *o
 		return;
 	}
 	if (o->state == ORDER_EXPIRED) {
+		for (int s = 0; o->customer && s < MODEL_SKUS; s++)
+			if (units_of(&o->held, s) > room_of(m, NULL, o->customer, s))
+				limit_fault(m, NULL, o->customer, s, units_of(&o->held, s), out);
+		if (out->code)
+			return;
 		faults_named(out, "requested", "available");
 		EACH_CELL(s, p)
 		if (o->held.qty[s][p] > m->available[s][p])
@@ -356,7 +412,7 @@ static void confirm_do(struct model *m, const struct ask *ask, struct verdict *o
 			return;
 		}
 		order_is_swept(m, o);
-		units_hold(m, &o->held);
+		units_hold(m, o);
 		out->reacquired = true;
 	}
 	o->state = ORDER_CONFIRMED;
@@ -376,7 +432,7 @@ static void release_do(struct model *m, const struct ask *ask, struct verdict *o
 	out->replayed = o->state == ORDER_RELEASED;
 	if (out->replayed)
 		return;
-	units_return(m, &o->held);
+	units_return(m, o);
 	o->state = ORDER_RELEASED;
 }
 
@@ -405,7 +461,7 @@ static void settle_do(struct model *m, const struct ask *ask, struct verdict *ou
 		refuse(out, 409, order_state_name(o->state));
 		return;
 	}
-	units_leave(m, &o->held);
+	units_leave(m, o);
 	o->state = ORDER_SETTLED;
 }
 
@@ -495,15 +551,6 @@ static bool refuse_origin(const struct order *of, struct verdict *out)
 	return true;
 }
 
-static int64_t units_of(const struct cells *cells, int s)
-{
-	int64_t units = 0;
-
-	for (int p = 0; p < MODEL_PLACES; p++)
-		units += cells->qty[s][p];
-	return units;
-}
-
 static bool refuse_over(const struct order *of, const struct ask *ask, struct verdict *out)
 {
 	for (int s = 0; of && s < MODEL_SKUS; s++) {
@@ -511,9 +558,12 @@ static bool refuse_over(const struct order *of, const struct ask *ask, struct ve
 
 		if (asked > settled - of->returned[s])
 			fault_set(out, s, 0, asked, settled);
+		out->third.qty[s][0] = of->returned[s];
 	}
 	if (!has_fault(out))
 		return false;
+	faults_named(out, "requested", "settled");
+	out->third_name = "returned";
 	out->over = of;
 	refuse(out, 409, "over_returned");
 	return true;
@@ -555,12 +605,23 @@ static void move_do(struct model *m, const struct ask *ask, struct verdict *out)
 	{
 		m->known[s] |= ask->lines.named[s][p];
 		m->available[s][p] += change.qty[s][p];
-		if (of)
+		if (of) {
 			of->returned[s] += change.qty[s][p];
+			m->has[of->customer][s] -= change.qty[s][p];
+		}
 	}
 	*v = (struct moved){.made = true, .ask = *ask, .lines = change};
 	out->status = 201;
 	out->moved = v;
+}
+
+bool model_limit(struct model *m, int sku, int64_t limit)
+{
+	bool is_new = !m->known[sku];
+
+	m->known[sku] = true;
+	m->limit[sku] = limit;
+	return is_new;
 }
 
 void model_do(struct model *m, const struct ask *ask, struct verdict *out)

@@ -8,7 +8,7 @@
 
 #include "engine/base/base.h"
 
-enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_IDS = 20000 };
+enum { MODEL_SKUS = 8, MODEL_PLACES = 3, MODEL_CUSTOMERS = 3, MODEL_IDS = 20000 };
 #define MODEL_TOTAL_MAX INT64_C(9000000000000000)
 
 /* A number for each sku and location, and whether a line names it. */
@@ -57,6 +57,7 @@ struct ask {
 	struct cells lines;    /* asked for, moved or counted; equal lines are summed already */
 	struct cells expected; /* of a count: named where the line gives `expected` */
 	struct wish  wish;     /* of a reservation */
+	int          customer; /* 1 + who the order is for; 0: not said */
 	struct cells shown;    /* the lines of the answer: which place a wish was granted at is the service's to say */
 	int          reason;   /* 0: none */
 	int          ttl_s;
@@ -70,8 +71,10 @@ struct order {
 	enum order_state state;
 	struct ask       ask; /* what made it */
 	struct cells     held;
+	int              customer;      /* as of ask; that of a part is its first order's */
 	struct cells     fault, second; /* the rows of `short`, told again to whoever repeats the call */
-	bool             wish_short;
+	struct cells     limited;       /* named where the row says `limit` */
+	bool             wish_short, wish_limited;
 	int64_t          wish_available;
 	int64_t          expires_s;   /* by the model's clock */
 	bool             confirmed;   /* at any time */
@@ -91,6 +94,8 @@ struct model {
 	bool         known[MODEL_SKUS];
 	int64_t      available[MODEL_SKUS][MODEL_PLACES], reserved[MODEL_SKUS][MODEL_PLACES];
 	int64_t      unswept[MODEL_SKUS][MODEL_PLACES]; /* of `available`: perhaps still in `reserved` */
+	int64_t      limit[MODEL_SKUS];                 /* of each customer; 0: none */
+	int64_t      has[1 + MODEL_CUSTOMERS][MODEL_SKUS], has_unswept[1 + MODEL_CUSTOMERS][MODEL_SKUS];
 	struct order order[MODEL_IDS];
 	struct moved moved[MODEL_IDS];
 };
@@ -106,13 +111,19 @@ struct verdict {
 	struct cells        second; /* their second number */
 	struct cells        slack;  /* by how much the second number may be more */
 	const char         *first_name, *second_name; /* NULL: the rows have no numbers */
-	const struct order *over;                     /* of which too much would come back; rows are by sku */
+	struct cells        limited;                  /* named where the row says `limit` */
+	const char         *third_name;               /* not NULL: rows are by sku, in the first place, with .. */
+	struct cells        third;                    /* .. this number, too */
+	const struct order *over;                     /* of which too much would come back */
 	const struct wish  *wish;                     /* the wish that is at fault; NULL: none is */
 	int64_t             wish_available;
+	bool                wish_limited;
 };
 
 /* Decides and does it. */
 void model_do(struct model *m, const struct ask *ask, struct verdict *out);
+/* What each customer may have of a sku; 0: as much as he likes. true: the sku is new. */
+bool model_limit(struct model *m, int sku, int64_t limit);
 /* True: `part` was split off from `first`, or from what was, and has left with units of one of these skus. */
 bool model_parted(const struct model *m, int first, int part, const struct cells *of) MUST_CHECK;
 /* Time passes. */

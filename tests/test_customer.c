@@ -365,7 +365,7 @@ Test(customer, best_effort_takes_what_the_limit_leaves)
 	     "reserve R7 A@nice+paris=9 A=1 customer=d mode=best_effort -> 201 lines=3 A=1 A@nice=1 A@paris=3 short=1"
 	     " short[0].requested=9 short[0].available=4 short[0].limit=true",
 	     "reserve R8 A@nice,main=1 customer=d mode=best_effort -> 409 limit_reached A limit=5 has=5 requested=1",
-	     "reserve R8 A@moon=1 customer=d mode=best_effort -> 409 short lines=1 !lines[0].limit",
+	     "reserve R8 A@moon=1 customer=d mode=best_effort -> 409 limit_reached A limit=5 has=5 requested=1",
 	     "has     A d                                    -> has=5");
 }
 
@@ -413,17 +413,26 @@ Test(customer, expired_holds_do_not_count)
 	     "has     A c                                    -> has=4");
 }
 
-/* A hold that was not swept yet has what it had, however far beyond the limit. */
+/* The limit holds for what has expired, whether it was swept already or not. */
 Test(customer, revived_before_the_sweep)
 {
-	flow("receipt A +50                                  -> 201",
+	flow("serve   --lanes 1",
+	     "receipt A +50                                  -> 201",
 	     "reserve R1 A=5 customer=c ttl=60               -> 201",
+	     "reserve R2 A=2 customer=c ttl=60               -> 201",
+	     "reserve R3 A=2 customer=c ttl=60               -> 201",
 	     "limit   A 3                                    -> 200",
 	     "tick    61",
+	     "confirm R1 reacquire                           -> 409 limit_reached lines=1 A limit=3 has=0 requested=5",
+	     "confirmations R2 R3 reacquire                  -> 200 reacquired | 409 limit_reached A has=2 requested=2",
+	     "has     A c                                    -> has=2",
+	     "limit   A 9                                    -> 200",
 	     "confirm R1 reacquire                           -> confirmed reacquired",
-	     "has     A c                                    -> has=5",
-	     "release R1                                     -> 200",
-	     "has     A c                                    -> has=0");
+	     "reserve R4 A=1 customer=c ttl=60               -> 201",
+	     "reserve R5 A=1 customer=c ttl=60               -> 201",
+	     "tick    61",
+	     "confirmations R4 R5 reacquire                  -> 200 reacquired | 200 reacquired",
+	     "has     A c                                    -> has=9");
 }
 
 /* Another service that does not know the limit yet is refused by the guard, and then knows it. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 3000, BATCH_MAX = 60, TICK_S = 600, WAIT_MS = 8000, BIG = MODEL_SKUS - 1 };
+enum { STEPS = 3000, BATCH_MAX = 60, TICK_S = 600, WAIT_MS = 8000, BIG = MODEL_SKUS - 1, LIMITED = 3 };
 
 static struct {
 	struct model *model;
@@ -111,6 +111,7 @@ static void reserve_make(struct ask *a)
 	*a = (struct ask){.what = ASK_RESERVE, .ttl_s = ttl_make(), .best_effort = chance(3) == 0};
 	a->wrong = wrong_make();
 	a->id = order_id_make();
+	a->customer = chance(4) ? 1 + (int)chance(MODEL_CUSTOMERS) : 0;
 	cells_make(&a->lines, chance(8) ? 12 : 80, false);
 	if (chance(3) == 0)
 		wish_make(a, chance(8) ? 20 : 200);
@@ -119,6 +120,8 @@ static void reserve_make(struct ask *a)
 		a->other = 1 + order_find(ORDER_HELD, a->confirm || chance(5) == 0 ? ORDER_CONFIRMED : ORDER_HELD);
 	if (a->other && chance(3) == 0)
 		a->confirm = true;
+	if (a->other && chance(4))
+		a->customer = run.model->order[a->other - 1].customer;
 }
 
 /* The same id again, mostly with the same lines. */
@@ -135,6 +138,8 @@ static void reserve_again(struct ask *a)
 	a->wish = made->wish;
 	if (chance(8))
 		a->other = made->other;
+	if (chance(12))
+		a->customer = made->customer;
 	if (chance(5) == 0)
 		EACH_CELL(s, p)
 	a->lines.qty[s][p] += a->lines.named[s][p];
@@ -328,14 +333,19 @@ static void differs(const struct text *why)
 	          run.answer.body.data ? run.answer.body.data : "");
 }
 
-static void send(void)
+static void send_to(int client)
 {
 	struct text why = {0};
 
-	client_call(&run.client[chance((unsigned)run.clients)], &run.call, &run.answer);
+	client_call(&run.client[client], &run.call, &run.answer);
 	if (!expect_form(&run.call, &run.answer, &why))
 		differs(&why);
 	text_fini(&why);
+}
+
+static void send(void)
+{
+	send_to((int)chance((unsigned)run.clients));
 }
 
 static void ask_run(void (*make)(struct ask *a))
@@ -454,6 +464,40 @@ static void sku_run(int sku, bool exactly)
 	text_fini(&why);
 }
 
+/* Put to each process, so that none has yet to hear of it. */
+static void limit_run(void)
+{
+	int         sku = (int)chance(chance(8) ? LIMITED : MODEL_SKUS);
+	int64_t     limit = chance(2) ? 1 + chance(chance(2) ? 20 : 200) : 0;
+	bool        left_out = chance(8) == 0;
+	int         status;
+	struct text why = {0};
+
+	limit = left_out ? run.model->limit[sku] : limit;
+	status = model_limit(run.model, sku, limit) ? 201 : 200;
+	for (int i = 0; i < run.clients && !run.failed; i++, status = 200) {
+		call_fini(&run.call);
+		wire_limit(&run.call, sku, limit, left_out);
+		send_to(i);
+		if (!run.failed && !wire_limit_meets(&run.answer, run.model, sku, status, &why))
+			differs(&why);
+	}
+	text_fini(&why);
+}
+
+static void has_run(int sku, int customer, bool exactly)
+{
+	struct text why = {0};
+
+	wire_has(&run.call, sku, customer);
+	send();
+	if (exactly)
+		run.model->has_unswept[customer][sku] = 0;
+	if (!run.failed && !wire_has_meets(&run.answer, run.model, sku, customer, &why))
+		differs(&why);
+	text_fini(&why);
+}
+
 static void availability_run(void)
 {
 	struct text  why = {0};
@@ -529,6 +573,10 @@ static void step_run(void)
 		sku_run((int)chance(MODEL_SKUS), false);
 	else if (chance(50) == 0)
 		availability_run();
+	else if (chance(25) == 0)
+		limit_run();
+	else if (chance(20) == 0)
+		has_run((int)chance(MODEL_SKUS), 1 + (int)chance(MODEL_CUSTOMERS), false);
 	else
 		ask_run(makes[chance(LENGTH(makes))]);
 	call_fini(&run.call);
@@ -575,6 +623,10 @@ static void end_compare(void)
 	for (int s = 0; s < MODEL_SKUS && !run.failed; s++) {
 		sku_run(s, true);
 		call_fini(&run.call);
+		for (int c = 1; c <= MODEL_CUSTOMERS && !run.failed; c++) {
+			has_run(s, c, true);
+			call_fini(&run.call);
+		}
 	}
 	if (!run.failed)
 		orders_compare();

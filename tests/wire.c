@@ -11,6 +11,7 @@ enum { RUN_MAX_S = 280, CLOCK_SLACK_S = 5 }; /* the run is shorter than half of 
 /* Codes that differ in little: by case, and one that looks like a number. */
 static const char *const skus[MODEL_SKUS] = {"A", "a", "B.1", "mug-red", "MUG-RED", "~", "0", "big"};
 static const char *const places[MODEL_PLACES] = {"main", "paris", "Paris"};
+static const char *const customers[1 + MODEL_CUSTOMERS] = {"", "c.1", "C.1", "0"};
 
 const char *wire_sku(int sku)
 {
@@ -92,6 +93,8 @@ static void reservation_write(struct text *to, const struct ask *ask, uint64_t *
 		text_format(to, ",\"confirm\":%s", ask->confirm ? "true" : "false");
 	if (ask->other)
 		text_format(to, ",\"replaces\":\"O%d\"", ask->other - 1);
+	if (ask->customer)
+		text_format(to, ",\"customer\":\"%s\"", customers[ask->customer]);
 	if (ask->best_effort || chance_of(chance, 4) == 0)
 		text_format(to, ",\"mode\":\"%s\"", ask->best_effort ? "best_effort" : "all_or_nothing");
 	text_add(to, ask->wrong == 4 ? ",\"colour\":1}" : "}");
@@ -165,6 +168,24 @@ void wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *ch
 	text_add(&to->body, "]}");
 }
 
+void wire_limit(struct call *to, int sku, int64_t limit, bool left_out)
+{
+	snprintf(to->method, sizeof(to->method), "PUT");
+	text_format(&to->path, "/v1/skus/%s", skus[sku]);
+	if (left_out)
+		text_add(&to->body, "{}");
+	else if (limit)
+		text_format(&to->body, "{\"per_customer\":%lld}", (long long)limit);
+	else
+		text_add(&to->body, "{\"per_customer\":null}");
+}
+
+void wire_has(struct call *to, int sku, int customer)
+{
+	snprintf(to->method, sizeof(to->method), "GET");
+	text_format(&to->path, "/v1/skus/%s/customers/%s", skus[sku], customers[customer]);
+}
+
 void wire_changes(struct call *to, const struct ask *asks, int count)
 {
 	static const char *const wrongs[WIRE_WRONGS + 1] = {NULL, "\"\"", "7", "\" O1\"", "[\"O1\"]"};
@@ -226,6 +247,11 @@ static int sku_of(const cJSON *row)
 		if (strcmp(string_of(row, "sku"), skus[s]) == 0)
 			return s;
 	return -1;
+}
+
+static bool is_limited(const cJSON *row)
+{
+	return cJSON_IsTrue(member(row, "limit"));
 }
 
 /* Each named cell has exactly one row with these numbers, and there are no others. */
@@ -296,6 +322,8 @@ static bool order_meets(const cJSON *root, const struct order *o, const struct m
 		snprintf(by, sizeof(by), "O%d", o->replaced_by - 1);
 	if (strcmp(string_of(root, "replaced_by"), by) != 0)
 		return differs(why, "replaced_by", root);
+	if (strcmp(string_of(root, "customer"), customers[o->customer]) != 0)
+		return differs(why, "customer", root);
 	if (!expires_as(root, o->expires_s - m->now_s))
 		return differs(why, "expires_at", member(root, "expires_at"));
 	/* A job that expires a hold claims it first, and that is an attempt. */
@@ -344,7 +372,7 @@ static bool wish_meets(const cJSON *rows, const struct verdict *v, struct text *
 			return differs(why, "locations", found);
 		i++;
 	}
-	if (i != v->wish->places || sku_of(found) != v->wish->sku ||
+	if (i != v->wish->places || sku_of(found) != v->wish->sku || is_limited(found) != v->wish_limited ||
 	    (v->first_name && (!number_is(found, v->first_name, v->wish->qty, v->wish->qty) ||
 	                       !number_is(found, v->second_name, v->wish_available, v->wish_available))))
 		return differs(why, "the row with locations", found);
@@ -369,8 +397,8 @@ static bool parts_meet(const cJSON *parts, const struct ask *ask, const struct v
 	return count == 0 || differs(why, "parts", parts);
 }
 
-/* A row for each sku of which too much would come back. */
-static bool over_meets(const cJSON *root, const struct verdict *v, struct text *why)
+/* A row for each sku of which too much would come back, or go to one customer. */
+static bool rows_by_sku_meet(const cJSON *root, const struct verdict *v, struct text *why)
 {
 	const cJSON *row;
 	int          rows = 0;
@@ -380,15 +408,26 @@ static bool over_meets(const cJSON *root, const struct verdict *v, struct text *
 		int s = sku_of(row);
 
 		if (s < 0 || !v->fault.named[s][0] || member(row, "location") ||
-		    !number_is(row, "requested", v->fault.qty[s][0], v->fault.qty[s][0]) ||
-		    !number_is(row, "settled", v->second.qty[s][0], v->second.qty[s][0]) ||
-		    !number_is(row, "returned", v->over->returned[s], v->over->returned[s]))
+		    !number_is(row, v->first_name, v->fault.qty[s][0], v->fault.qty[s][0]) ||
+		    !number_is(row, v->second_name, v->second.qty[s][0], v->second.qty[s][0]) ||
+		    !number_is(row, v->third_name, v->third.qty[s][0], v->third.qty[s][0]))
 			return differs(why, "this row does not belong there", row);
 		rows++;
 	}
 	for (int s = 0; s < MODEL_SKUS; s++)
 		rows -= v->fault.named[s][0];
 	return rows == 0 || differs(why, "lines", root);
+}
+
+static bool limits_meet(const cJSON *rows, const struct verdict *v, struct text *why)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach(
+		row, rows) if (!member(row, "locations") &&
+	                       is_limited(row) !=
+	                               v->limited.named[sku_of(row)][place_of(row)]) return differs(why, "limit", row);
+	return true;
 }
 
 static bool body_meets(const cJSON *root, const struct ask *ask, const struct verdict *v, const struct model *m,
@@ -407,12 +446,13 @@ static bool body_meets(const cJSON *root, const struct ask *ask, const struct ve
 		return false;
 	if (!v->code && v->moved && !moved_meets(root, v->moved, ask->id, why))
 		return false;
-	if (v->over)
-		return over_meets(root, v, why) && parts_meet(member(root, "parts"), ask, v, m, why);
+	if (v->third_name)
+		return rows_by_sku_meet(root, v, why) &&
+		       (!v->over || parts_meet(member(root, "parts"), ask, v, m, why));
 	if (!faults)
 		return !member(root, "short") || differs(why, "nothing is short", member(root, "short"));
 	return rows_meet(member(root, rows), v->first_name, &v->fault, v->second_name, &v->second, &v->slack, why) &&
-	       wish_meets(member(root, rows), v, why);
+	       limits_meet(member(root, rows), v, why) && wish_meets(member(root, rows), v, why);
 }
 
 void wire_shown(const cJSON *root, struct cells *to)
@@ -494,6 +534,33 @@ bool wire_sku_meets(const struct answer *a, struct model *m, int sku, bool exact
 	for (int p = 0; p < MODEL_PLACES; p++)
 		if (!seen[p] && m->available[sku][p] + m->reserved[sku][p] != 0)
 			return differs(why, places[p], a->json);
+	return true;
+}
+
+static bool limit_meets(const cJSON *root, const struct model *m, int sku)
+{
+	return m->limit[sku] ? number_is(root, "per_customer", m->limit[sku], m->limit[sku])
+	                     : !member(root, "per_customer");
+}
+
+bool wire_limit_meets(const struct answer *a, const struct model *m, int sku, int status, struct text *why)
+{
+	if (a->status != status || sku_of(a->json) != sku || !limit_meets(a->json, m, sku))
+		return differs(why, "the limit that was put", a->json);
+	return true;
+}
+
+bool wire_has_meets(const struct answer *a, const struct model *m, int sku, int customer, struct text *why)
+{
+	int64_t has = m->has[customer][sku];
+
+	if (!m->known[sku])
+		return (a->status == 404 && strcmp(string_of(a->json, "code"), "unknown_sku") == 0) ||
+		       differs(why, "known", a->json);
+	if (a->status != 200 || sku_of(a->json) != sku ||
+	    strcmp(string_of(a->json, "customer"), customers[customer]) != 0 || !limit_meets(a->json, m, sku) ||
+	    !number_is(a->json, "has", has, has + m->has_unswept[customer][sku]))
+		return differs(why, "what the customer has", a->json);
 	return true;
 }
 

@@ -16,6 +16,8 @@ void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance);
 void        wire_batch(struct call *to, const struct ask *asks, int count, uint64_t *chance);
 void        wire_changes(struct call *to, const struct ask *asks, int count);
 const char *wire_sku(int sku);
+void        wire_limit(struct call *to, int sku, int64_t limit, bool left_out);
+void        wire_has(struct call *to, int sku, int customer);
 
 /* The units that the lines of an answer, or of a result, show. */
 void wire_shown(const cJSON *root, struct cells *to);
@@ -27,6 +29,9 @@ bool wire_result_meets(const cJSON *result, const struct ask *ask, const struct 
 bool wire_item_meets(const cJSON *item, const struct model *m, int *id, struct text *why);
 /* GET /v1/skus/{sku}, and one item of POST /v1/availability. `exactly`: nothing waits to be swept. */
 bool wire_sku_meets(const struct answer *a, struct model *m, int sku, bool exactly, struct text *why);
+/* PUT /v1/skus/{sku} just now, and GET /v1/skus/{sku}/customers/{customer}. */
+bool wire_limit_meets(const struct answer *a, const struct model *m, int sku, int status, struct text *why);
+bool wire_has_meets(const struct answer *a, const struct model *m, int sku, int customer, struct text *why);
 bool wire_availability_meets(const cJSON *item, const struct model *m, int sku, struct text *why);
 
 #endif

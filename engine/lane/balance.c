@@ -147,7 +147,7 @@ static void quotas_meet(struct lane *l)
 		if (op->kind == OP_RESERVE && !found)
 			lines_limited(&b->quotas, op->reserve.customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
-		    found->state == EXPIRED)
+		    reservation_reads(found) == EXPIRED)
 			lines_limited(&b->quotas, found->customer, found->lines, found->lines_count);
 	}
 	quotas_sort(&b->quotas);

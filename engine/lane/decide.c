@@ -417,7 +417,7 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 
 	op->change.reacquired = true;
 	if (f->state == HELD)
-		return OUTCOME_OK;
+		return quotas_judge_again(&b->quotas, f);
 	for (size_t i = 0; i < f->lines_count; i++) {
 		f->lines[i].fault = !is_for_sale(&f->lines[i]);
 		if (f->lines[i].fault)

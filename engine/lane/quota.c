@@ -109,6 +109,12 @@ static int64_t room_of(const struct quota *quota, int64_t kept)
 	return kept + (quota->left > 0 ? quota->left : 0);
 }
 
+/* Likewise where what has expired is to have them again: nothing is kept, but they may not be swept yet. */
+static int64_t room_again(const struct quota *quota, int64_t unswept)
+{
+	return quota->left + unswept > 0 ? quota->left + unswept : 0;
+}
+
 /* The first line of a group says why the order is refused: its limit, and what the customer has beside `kept`. */
 static void group_refuse(struct line *first, const struct quota *quota, int64_t kept)
 {
@@ -189,7 +195,7 @@ static void group_cap(struct quota *quota, struct op *op, size_t from, size_t en
 	const char *last = NULL;
 
 	for (struct line *line; (line = sent_next(op, from, end, last)); last = line->sku_code) {
-		line->limited = line->granted > quota->room;
+		line->limited = quota->room < line->qty && quota->room <= line->granted;
 		if (line->limited) {
 			line->fault = true;
 			line->granted = line->available = quota->room;
@@ -222,7 +228,7 @@ void quota_counted(struct quotas *q, const struct op *op, struct choice *choice)
 
 	if (!quota)
 		return;
-	choice->limited = choice->granted < choice->qty && choice->granted < choice->available;
+	choice->limited = quota->room < choice->qty && choice->granted == quota->room;
 	if (choice->limited)
 		choice->available = choice->granted;
 	quota->room -= choice->granted;
@@ -269,13 +275,16 @@ enum outcome quotas_judge_again(struct quotas *q, struct reservation *r)
 		return OUTCOME_OK;
 	for (size_t i = 0, end; i < r->lines_count; i = end) {
 		struct quota *quota = quota_find(q, r->customer, sku_id(r->lines[i].sku));
+		int64_t       units, unswept;
 
 		end = group_end(r->lines, r->lines_count, i);
 		for (size_t k = i; k < end; k++)
 			r->lines[k].fault = false;
-		if (!binds(quota) || lines_units(r->lines + i, end - i) <= room_of(quota, 0))
+		units = lines_units(r->lines + i, end - i);
+		unswept = r->state == HELD ? units : 0;
+		if (!binds(quota) || units <= room_again(quota, unswept))
 			continue;
-		group_refuse(&r->lines[i], quota, 0);
+		group_refuse(&r->lines[i], quota, unswept);
 		out = LIMIT_REACHED;
 	}
 	return out;
