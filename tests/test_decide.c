@@ -472,3 +472,187 @@ Test(decide, refusals_wait_for_the_database)
 	cr_assert(!op_is_certain(op, &t.batch), "the id may be an order that was held before");
 	table_free(&t);
 }
+
+/* ---- limits of customers */
+
+/* c has 1 of A; of A and B a customer may have 3 and 2. */
+static void quotas_set(struct table *t)
+{
+	static const char *const customers[] = {NULL, "c", "d"};
+	static const int64_t     limits[] = {0, 3, 2};
+	struct quotas           *q = &t->batch.quotas;
+
+	for (size_t i = 0; i < LENGTH(customers); i++)
+		for (uint32_t sku = 1; sku < LENGTH(limits); sku++)
+			quota_enter(q, customers[i], sku);
+	quotas_sort(q);
+	for (size_t i = 0; i < q->count; i++) {
+		q->list[i].limit = limits[q->list[i].sku_id];
+		q->list[i].has = strcmp(q->list[i].customer, "c") == 0 && q->list[i].sku_id == 1;
+		q->list[i].read_seq = 1;
+	}
+}
+
+static void quotas_free(struct table *t)
+{
+	free(t->batch.quotas.list);
+	table_free(t);
+}
+
+/* What was decided of each order: its code, or what was granted, with a star where the limit left no more. */
+static void judged(const struct table *t, char *to, size_t size)
+{
+	int len = 0;
+
+	*to = 0;
+	for (size_t i = 0; i < t->batch.count; i++) {
+		const struct op *op = t->ops[i];
+
+		len += snprintf(to + len, size - (size_t)len, "%s%s", i ? ", " : "", outcome_code(op->outcome));
+		for (size_t k = 0; op->outcome == OUTCOME_OK && k < op->lines_count; k++)
+			len += snprintf(to + len, size - (size_t)len, "%s%s%lld%s", k ? " " : "", op->lines[k].sku_code,
+			                (long long)op->lines[k].granted, op->lines[k].limited ? "*" : "");
+	}
+}
+
+Test(decide, limits_of_customers)
+{
+	static const struct {
+		const char *orders[4]; /* of whom, - of nobody; + a best effort; its lines */
+		const char *judged;
+	} rows[] = {
+		/* in stock are 10 of A, 1 of B, 10 of C, none of D */
+		{{"c A2"}, "A2"},
+		{{"c A3"}, "limit_reached"},
+		{{"- A1"}, "customer_required"},
+		{{"- C1"}, "C1"},
+		{{"- A1 E1"}, "unknown_sku"},
+		{{"c A3 E1"}, "unknown_sku"},
+		{{"c A3 D1"}, "limit_reached"},
+		{{"c A2 D1", "c A2"}, "short, A2"},
+		{{"c A1", "c A1", "d A1", "c A1"}, "A1, A1, A1, limit_reached"},
+		{{"c A3", "c A2", "c A1"}, "limit_reached, A2, limit_reached"},
+		{{"c+A9", "c A1"}, "A2*, limit_reached"},
+		{{"c+A9 B9 C9"}, "A2* B1 C9"},
+		{{"c+A2", "c+A1 C1", "c+A1"}, "A2, A0* C1, limit_reached"},
+		{{"c+A2", "c+A1 D1"}, "A2, short"},
+		{{"d+B1", "d+B1"}, "B1, short"},
+		{{"d+B1", "d+B2"}, "B1, short"},
+		{{"- A1", "- C1", "-+A1"}, "customer_required, C1, customer_required"},
+	};
+	char have[200];
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct table t = table_new(10, 1, 10, 0);
+
+		for (size_t k = 0; k < LENGTH(rows[i].orders) && rows[i].orders[k]; k++) {
+			const char *order = rows[i].orders[k];
+			struct op  *op = add(&t, OP_RESERVE, "R1", order + 2);
+
+			op->reserve.customer = *order == 'c' ? "c" : *order == 'd' ? "d" : NULL;
+			op->reserve.mode = order[1] == '+' ? BEST_EFFORT : ALL_OR_NOTHING;
+		}
+		quotas_set(&t);
+		for (int again = 0; again < 2; again++) {
+			run(&t);
+			judged(&t, have, sizeof(have));
+			cr_expect_str_eq(have, rows[i].judged, "row %zu: %s", i, have);
+		}
+		quotas_free(&t);
+	}
+}
+
+/* A found order of c, of the lines of `like`. */
+static struct reservation *found_of_c(enum reservation_state state, int64_t expires_at, struct op *like)
+{
+	struct reservation *r = found(state, expires_at, like);
+
+	r->customer = strdup("c");
+	r->lines_count = like->lines_count;
+	memcpy(r->lines, like->lines, like->lines_count * sizeof(struct line));
+	return r;
+}
+
+/* What c had may be had by whoever comes behind, and by what takes its place. */
+Test(decide, what_a_customer_gave_back)
+{
+	struct table t = table_new(10, 0, 0, 0);
+	struct op   *full = add(&t, OP_RESERVE, "R1", "A3"), *release = add(&t, OP_RELEASE, "R0", "A1"),
+		  *behind = add(&t, OP_RESERVE, "R2", "A3"), *over = add(&t, OP_RESERVE, "R3", "A1"),
+		  *replacing = add(&t, OP_RESERVE, "R4", "A3");
+
+	full->reserve.customer = behind->reserve.customer = over->reserve.customer = "c";
+	replacing->reserve.customer = "c";
+	release->found = found_of_c(HELD, NOW + 1, release);
+	release->becomes = RELEASED;
+	replacing->other_id = "R2";
+	replacing->other = found_of_c(HELD, NOW + 1, behind);
+	quotas_set(&t);
+	run(&t);
+	cr_expect_eq(full->outcome, LIMIT_REACHED);
+	cr_expect(full->lines[0].available == 3 && full->lines[0].reserved == 1, "the limit, and what c has");
+	cr_expect_eq(release->outcome, OUTCOME_OK);
+	cr_expect_eq(behind->outcome, OUTCOME_OK);
+	cr_expect_eq(over->outcome, LIMIT_REACHED);
+	cr_expect_eq(replacing->outcome, OUTCOME_OK, "the difference counts, and there is none");
+	quotas_free(&t);
+}
+
+/* What has expired is acquired anew within the limit; the units of an unswept hold are counted already. */
+Test(decide, acquired_anew_within_a_limit)
+{
+	static const struct {
+		enum reservation_state state;
+		int64_t                has;
+		enum outcome           outcome;
+	} rows[] = {
+		{EXPIRED, 0, OUTCOME_OK}, {EXPIRED, 1, OUTCOME_OK}, {EXPIRED, 2, LIMIT_REACHED},
+		{HELD, 2, OUTCOME_OK},    {HELD, 3, OUTCOME_OK},    {HELD, 4, LIMIT_REACHED},
+	};
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct table t = table_new(10, 0, 0, 0);
+		struct op   *op = add(&t, OP_CONFIRM, "R1", "A2");
+
+		op->found = found_of_c(rows[i].state, NOW, op);
+		op->change.reacquire = true;
+		quotas_set(&t);
+		quota_find(&t.batch.quotas, "c", 1)->has = rows[i].has;
+		run(&t);
+		cr_expect_eq(op->outcome, rows[i].outcome, "row %zu: %s", i, outcome_code(op->outcome));
+		quotas_free(&t);
+	}
+}
+
+Test(decide, limits_wait_for_the_database)
+{
+	struct table  t = table_new(10, 0, 0, 0);
+	struct op    *op = add(&t, OP_RESERVE, "R1", "A3"), *none = add(&t, OP_RESERVE, "R2", "A1");
+	struct quota *of_c, *of_nobody;
+
+	op->reserve.customer = "c";
+	quotas_set(&t);
+	of_c = quota_find(&t.batch.quotas, "c", 1);
+	of_nobody = quota_find(&t.batch.quotas, NULL, 1);
+	of_c->read_seq = of_nobody->read_seq = 2;
+	run(&t);
+	cr_assert(op_is_beyond(op) && op_is_refused(op) && op_is_beyond(none) && op_is_refused(none));
+	op->lookup_seq = none->lookup_seq = 1;
+	cr_assert(!op_is_certain(none, &t.batch), "the limit may be gone since the order came");
+	op->lookup_seq = none->lookup_seq = 3;
+	cr_assert(op_is_certain(none, &t.batch), "whatever anybody has");
+	cr_assert(!op_is_certain(op, &t.batch), "an expired hold may still count");
+	of_c->swept = true;
+	cr_assert(!op_is_certain(op, &t.batch), "another may have had it for a moment");
+	op->looks = LOOKS_ENOUGH;
+	cr_assert(op_is_certain(op, &t.batch));
+	op->looks = 0;
+	of_c->agreed = true;
+	cr_assert(op_is_certain(op, &t.batch));
+	of_c->swept = false;
+	cr_assert(!op_is_certain(op, &t.batch), "both looks may have seen the hold");
+	of_c->swept = true;
+	op->lookup_seq = 1;
+	cr_assert(!op_is_certain(op, &t.batch), "what c has may be old");
+	quotas_free(&t);
+}
