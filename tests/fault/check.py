@@ -12,7 +12,9 @@ Reads the tables with the `mariadb` client program alone. Holds that
     that was settled by its id;
   - no more came back than was settled of an order, of each sku, over all movements; the order, its row of what came
     back and the acknowledged returns that name it say the same;
-  - every answer has a status that the contract knows, 503 names Retry-After, and a shortage is one.
+  - a customer has of each sku what his orders have that are held, confirmed, buried or settled, less what came back,
+    and never more than the limit;
+  - every answer has a status that the contract knows, 503 names Retry-After, a shortage is one, and so is a limit.
 Ends 0 if all agrees, otherwise 1 with the first disagreements.
 """
 import argparse
@@ -67,6 +69,8 @@ class Ledger:
         self.parts = {}               # (first, part) of each acknowledged split, its lines
         self.replaced = {}            # by which acknowledged order
         self.returned = {}            # of each acknowledged return, the order that it names
+        self.customers = {}           # of each acknowledged order, or None
+        self.limits = {}              # of each sku that has one: the same all the time
         self.open_calls = {}
         self.troubles = []
 
@@ -81,7 +85,7 @@ class Ledger:
             self.open_calls[call, id_] = status
         elif status in (200, 201):
             getattr(self, f'enter_{call}')(entry)
-        elif status == 409:
+        elif status == 409 or code == 'customer_required':
             self.enter_refused(entry, code)
         elif self.purged and code == 'unknown_order':
             pass                      # it had ended, and was purged before this call
@@ -95,6 +99,9 @@ class Ledger:
         new = id_ not in self.states
         held = {'held', 'expired'} if entry['may_expire'] else {'held'}
         self.enter_made(entry, AFTER_CONFIRM if entry['sent'].get('confirm') else held)
+        self.customers[id_] = entry['answer'].get('customer')
+        if self.customers[id_] != entry['sent'].get('customer'):
+            self.disagree(f'reserve {id_}: is for {self.customers[id_]}')
         if old and new:
             may = {'held', 'confirmed'} if entry['sent'].get('confirm') else {'held'}
             if self.replaced.setdefault(old, id_) != id_ or not may & self.states.get(old, set()):
@@ -107,6 +114,7 @@ class Ledger:
         states = self.states.get(first, set())
         self.enter_made(entry, {'confirm': AFTER_CONFIRM, 'release': {'released'}, 'settle': {'settled'}}.get(then, set(states)))
         if new:
+            self.customers[id_] = self.customers.get(first)
             self.parts[first, id_] = summed(entry['sent']['lines'])
             self.take(entry, first, self.parts[first, id_])
 
@@ -129,6 +137,9 @@ class Ledger:
             self.disagree(f'{entry["call"]} {id_}: made twice')
         self.states.setdefault(id_, states)
         self.enter_shown(entry)
+
+    def enter_limit(self, entry):
+        self.limits[entry['id']] = entry['sent']['per_customer']
 
     def enter_confirm(self, entry):
         self.change(entry, AFTER_CONFIRM)
@@ -184,6 +195,8 @@ class Ledger:
             for line in entry['answer']['lines']:
                 if call == 'reserve' and not line['available'] < line['requested']:
                     self.disagree(f'{call} {id_}: not short with {line}')
+        elif code in ('limit_reached', 'customer_required') and call == 'reserve':
+            self.enter_beyond(entry, code)
         elif code == 'over_returned' and entry['other']:
             for line in entry['answer']['lines']:
                 settled = sum(qty for (sku, _), qty in self.lines.get(about, {}).items() if sku == line['sku'])
@@ -194,6 +207,15 @@ class Ledger:
             self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
         elif code != 'claimed' or 'confirmed' not in self.states.get(about, ()):
             self.disagree(f'{call} {id_}: refused with {code}')
+
+    def enter_beyond(self, entry, code):
+        id_ = entry['id']
+        if id_ in self.lines or (code == 'limit_reached') != ('customer' in entry['sent']):
+            self.disagree(f'reserve {id_}: was refused with {code}')
+        for line in entry['answer']['lines']:
+            limit = self.limits.get(line['sku'])
+            if not limit or code == 'limit_reached' and not line['has'] + line['requested'] > line['limit'] == limit:
+                self.disagree(f'reserve {id_}: {code} with {line}, the limit is {limit}')
 
 
 LINE = 'k.code, o.code'
@@ -212,7 +234,10 @@ QUERIES = (
     ' WHERE e.replaced_by IS NOT NULL',
     'SELECT r.order_id, k.code, b.units, r.noted FROM reservation_returned b LEFT JOIN reservation r USING (reservation_id)'
     ' JOIN sku k USING (sku_id)',
-    'SELECT movement_id, order_id FROM movement WHERE order_id IS NOT NULL')
+    'SELECT movement_id, order_id FROM movement WHERE order_id IS NOT NULL',
+    'SELECT r.order_id, e.customer FROM reservation_note e JOIN reservation r USING (reservation_id)'
+    ' WHERE e.customer IS NOT NULL',
+    'SELECT u.customer, k.code, u.units FROM customer_units u JOIN sku k USING (sku_id) WHERE u.units <> 0')
 
 
 def settled_by(movement_id, reference):
@@ -224,7 +249,8 @@ class Tables:
     """The contents of the tables, in one snapshot."""
 
     def __init__(self, socket):
-        reservations, lines, movements, settlements, levels, splits, self.replaced, back, origins = rows_of(socket, *QUERIES)
+        (reservations, lines, movements, settlements, levels, splits, self.replaced, back, origins, customers,
+         has) = rows_of(socket, *QUERIES)
         counts = collections.Counter(id_ for id_, _, _ in reservations)
         self.twins = [id_ for id_, count in counts.items() if count > 1]
         self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
@@ -241,6 +267,8 @@ class Tables:
             self.settlements[settled_by(id_, reference), sku, at] += int(qty)
         self.back = {(id_, sku): int(units) for id_, sku, units, noted in back if int(noted) & 4}
         self.origins, self.backs = dict(origins), len(back)
+        self.customers = dict(customers)
+        self.has = {(customer, sku): int(units) for customer, sku, units in has}
         self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
 
 
@@ -316,6 +344,24 @@ def check_returned(ledger, tables, _purged):
             ledger.disagree(f'{id_}: {units} of {sku} came back of {settled}, it is {tables.states[id_]}')
 
 
+def check_customers(ledger, tables, _purged):
+    """Of orders that are there."""
+    has = collections.Counter()
+    for id_ in tables.tasks.keys() & ledger.lines.keys():
+        customer = ledger.customers.get(id_)
+        if tables.customers.get(id_) != customer:
+            ledger.disagree(f'{id_}: is for {tables.customers.get(id_)}, acknowledged was {customer}')
+        if customer and tables.states[id_] in (*PROMISED, 'settled'):
+            for (sku, _), qty in ledger.lines[id_].items():
+                has[customer, sku] += qty
+    for (id_, sku), units in tables.back.items():
+        if ledger.customers.get(id_):
+            has[ledger.customers[id_], sku] -= units
+    for key in has.keys() | tables.has.keys():
+        if has[key] != tables.has.get(key, 0) or has[key] > ledger.limits.get(key[1], has[key]):
+            ledger.disagree(f'customer, sku {key}: has {has[key]}, the row says {tables.has.get(key, 0)}')
+
+
 def check_settled_once(ledger, tables, purged):
     by_task = collections.Counter()
     for id_, state in tables.states.items():
@@ -354,7 +400,7 @@ def check_all(journal_path, socket, purged=False):
             ledger.enter(json.loads(text))
     tables = Tables(socket)
     for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_returned,
-                  check_units):
+                  check_units, check_customers):
         check(ledger, tables, purged)
     return ledger.troubles, len(ledger.lines), len(ledger.movements)
 

@@ -5,7 +5,8 @@ settles, repeats or leaves what it got, and brings units back of orders that any
 repeats every such call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
-                      count; of a split the new id; of a call with many, each stands by itself
+                      count, limit; of a split the new id, of a limit the sku; of a call with many, each stands by
+                      itself
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
@@ -22,6 +23,8 @@ import time
 
 SKUS = [f'S{i:02}' for i in range(20)]
 LOCATIONS = ['main', 'north']
+LIMITS = {'S00': 4, 'S01': 9, 'S02': 30}        # of each customer
+AT_A_TIME, ORDERS_EACH = 4, 20          # customers who buy at a time, and for how many orders of each client
 ANSWER_S = 20                           # the service promises an answer within 10.5 s
 LONG_TTL_S = 86400
 COUNTED_MIN, COUNTED_MAX = 900_000, 1_100_000  # never fewer than are reserved
@@ -131,6 +134,8 @@ def path_of(call, id_, other):
         return '/v1/reservations'
     if call == 'split':
         return f'/v1/reservations/{other}/split'
+    if call == 'limit':
+        return f'/v1/skus/{id_}'
     return '/v1/movements' if call in MOVEMENTS else f'/v1/reservations/{id_}/{call}'
 
 
@@ -156,7 +161,8 @@ class Client(threading.Thread):
     def call(self, call, id_, sent, may_expire=False, other=None):
         """The answer's status; it stands in the journal."""
         began = time.monotonic()
-        status, headers, answer = self.connection.call('POST', path_of(call, id_, other), sent)
+        method = 'PUT' if call == 'limit' else 'POST'
+        status, headers, answer = self.connection.call(method, path_of(call, id_, other), sent)
         self.answer = answer
         self.enter(call, id_, sent, began, status, answer, headers, may_expire, other)
         return status
@@ -187,7 +193,7 @@ class Client(threading.Thread):
         """Some orders by one call, confirmed and released likewise."""
         asked = []
         for i in range(self.dice.randint(2, 12)):
-            sent = {'order_id': f'{id_}-m{i}', 'lines': self.lines(2, 3), 'ttl_s': LONG_TTL_S}
+            sent = {'order_id': f'{id_}-m{i}', **self.wanted(self.lines(2, 3)), 'ttl_s': LONG_TTL_S}
             asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
         made, confirmed = self.call_many('reserve', asked), []
         for call in ('confirm', 'release', 'settle'):
@@ -208,6 +214,14 @@ class Client(threading.Thread):
         places = self.dice.sample([(sku, at) for sku in SKUS for at in LOCATIONS], self.dice.randint(1, most))
         return [{'sku': sku, 'location': at, 'qty': self.dice.randint(1, units)} for sku, at in places]
 
+    def wanted(self, lines):
+        """The lines of an order, and mostly a customer, whom other clients serve, too. Without one, as a rule, nothing
+        that has a limit."""
+        if self.dice.random() < 0.6:
+            somebody = f'{self.load.name}-{self.count // ORDERS_EACH}-{self.dice.randrange(AT_A_TIME)}'
+            return {'lines': lines, 'customer': somebody}
+        return {'lines': [line for line in lines if line['sku'] not in LIMITS] or lines}
+
     def order(self):
         self.count += 1
         id_, chance = f'{self.load.name}-{self.number}-{self.count}', self.dice.random()
@@ -225,7 +239,7 @@ class Client(threading.Thread):
 
     def reserve(self, id_):
         may_expire = self.dice.random() < self.load.expire
-        sent = {'order_id': id_, 'lines': self.lines(self.load.lines, 3),
+        sent = {'order_id': id_, **self.wanted(self.lines(self.load.lines, 3)),
                 'ttl_s': self.dice.randint(1, 3) if may_expire else LONG_TTL_S}
         confirmed = self.dice.random() < 0.2
         if confirmed:
@@ -237,7 +251,7 @@ class Client(threading.Thread):
             if self.load.repeats:
                 self.call('reserve', id_, sent, may_expire)
         elif chance < 0.25:
-            self.replace(id_, lines, may_expire, confirmed)
+            self.replace(id_, sent, confirmed)
         elif chance < 0.5:
             self.split(id_, lines, may_expire, confirmed)
         else:
@@ -274,17 +288,20 @@ class Client(threading.Thread):
             if self.call('return', new, sent, other=of) == 201 and self.repeated():
                 self.call('return', new, sent, other=of)
 
-    def replace(self, id_, lines, may_expire, confirmed):
-        """Some lines stay, with more or fewer units; others are new. Perhaps the new order is replaced again. A confirmed
-        order may be settled meanwhile."""
-        old, links = id_, self.dice.randint(1, 2)
+    def replace(self, id_, first, confirmed):
+        """Some lines stay, with more or fewer units; others are new, and perhaps the customer. Perhaps the new order is
+        replaced again. A confirmed order may be settled meanwhile."""
+        old, lines, links = id_, first['lines'], self.dice.randint(1, 2)
         for link in range(links):
             stay = {(line['sku'], line['location']): self.dice.randint(1, 4)
                     for line in lines if self.dice.random() < 0.7}
             stay.update({(line['sku'], line['location']): line['qty'] for line in self.lines(1, 3)})
             lines = [{'sku': sku, 'location': at, 'qty': qty} for (sku, at), qty in stay.items()]
             new = f'{id_}-r{link}'
-            sent = {'order_id': new, 'lines': lines, 'ttl_s': LONG_TTL_S, 'replaces': old}
+            sent = {'order_id': new, **self.wanted(lines), 'ttl_s': LONG_TTL_S, 'replaces': old}
+            if 'customer' in first and self.dice.random() < 0.8:
+                sent = {**sent, 'lines': lines, 'customer': first['customer']}
+            lines = sent['lines']
             confirmed = confirmed or self.dice.random() < 0.2
             if confirmed:
                 sent['confirm'] = True
@@ -363,13 +380,15 @@ class Load:
 
 
 def stock(load, units):
-    """A receipt for every sku and location, before the clients begin."""
+    """A receipt for every sku and location, and the limits, before the clients begin."""
     lines = [{'sku': sku, 'location': at, 'qty': units} for sku in SKUS for at in LOCATIONS]
     id_ = f'{load.name}-stock'
     client = Client(load, 'stock')
-    status = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines})
+    done = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines}) == 201
+    for sku, limit in LIMITS.items():
+        done = client.call('limit', sku, {'per_customer': limit}) == 200 and done
     client.connection.close()
-    return status == 201
+    return done
 
 
 def resolve(services, journal, seed, within_s=60):

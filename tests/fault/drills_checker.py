@@ -29,6 +29,9 @@ WRONGS = {
     'a lost return': 'DELETE FROM reservation_returned LIMIT 1',
     'an order that forgets what came back': 'UPDATE reservation SET noted = noted & ~4 WHERE noted & 4 LIMIT 1',
     'a return of no order': 'UPDATE movement SET order_id = NULL WHERE order_id IS NOT NULL LIMIT 1',
+    'a unit that a customer does not have': 'UPDATE customer_units SET units = units + 1 LIMIT 1',
+    'a customer who has nothing': 'DELETE FROM customer_units WHERE units > 0 LIMIT 1',
+    'an order of somebody else': "UPDATE reservation_note SET customer = 'x' WHERE customer IS NOT NULL LIMIT 1",
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',

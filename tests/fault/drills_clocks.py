@@ -216,14 +216,14 @@ class Trial:
         for i, service in enumerate(self.stage.services * 2):
             client = clients.Client(clients.Load([service], self.load.journal, '', name=f'N{time.monotonic_ns()}-{i}',
                                                  clients=0), 0)
-            id_, line = client.load.name, {'sku': clients.SKUS[0], 'location': clients.LOCATIONS[0], 'qty': 1}
+            id_, line = client.load.name, {'sku': clients.SKUS[-1], 'location': clients.LOCATIONS[0], 'qty': 1}
             client.call('reserve', id_, {'order_id': id_, 'lines': [line], 'ttl_s': clients.LONG_TTL_S})
             client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': [line]})
             client.connection.close()
             ids.insert(0, id_)
             time.sleep(0.02)
         return all(self.listed(path, name, ids) == ids for path, name in (
-            ('/v1/reservations', 'order_id'), (f'/v1/skus/{clients.SKUS[0]}/movements', 'movement_id')))
+            ('/v1/reservations', 'order_id'), (f'/v1/skus/{clients.SKUS[-1]}/movements', 'movement_id')))
 
     def listed(self, path, name, ids):
         """Those of `ids`, in the order of the list."""

@@ -18,6 +18,7 @@ HAND = 100              # orders
 TASKS = 4               # that have those of a hand
 CHUNK = 10              # orders of a call with many, at most
 QTY = 4, 6              # of a line: enough for two parts
+FAR = 30                # a limit that no order comes near
 KILL_S, KILL_SLICE_S = 2.0, 0.7     # from one kill to the next, in the mean
 REAPS_S = 0.08          # from the start of a reaper until it has been to all tasks
 WITHIN_S = 90           # every call has its answer
@@ -139,12 +140,17 @@ class Racer(clients.Client):
 
     # ---- before a race
 
+    def lines(self, most, units):
+        """No order has more than its one customer may have."""
+        few = [line for line in super().lines(most, units) if clients.LIMITS.get(line['sku'], FAR) >= FAR]
+        return few or self.lines(most, units)
+
     def made(self, count, held=0.0):
         self.orders = {f'{self.load.name}-{self.count + i}': [{**line, 'qty': self.dice.randint(*QTY)}
                                                               for line in self.lines(2, 1)] for i in range(count)}
         self.count += count
         orders = [(id_, {'order_id': id_, 'lines': lines, 'ttl_s': clients.LONG_TTL_S,
-                         'confirm': self.dice.random() >= held}) for id_, lines in self.orders.items()]
+                         'customer': id_, 'confirm': self.dice.random() >= held}) for id_, lines in self.orders.items()]
         self.exchange([ask_many('reserve', orders)])
         return list(self.orders)
 
@@ -209,7 +215,7 @@ class Racer(clients.Client):
             new, lines = f'{id_}-r', [self.orders[id_][0], *self.lines(1, 3)]
             lines = list({(line['sku'], line['location']): line for line in lines}.values())
             yield i, ask_one('reserve', new, {'order_id': new, 'lines': lines, 'ttl_s': clients.LONG_TTL_S,
-                                              'replaces': id_, 'confirm': True}, id_)
+                                              'customer': id_, 'replaces': id_, 'confirm': True}, id_)
 
     def release(self, ids):
         return ((i, ask_one('release', id_, {})) for i, id_ in enumerate(ids))
