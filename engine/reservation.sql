@@ -102,6 +102,10 @@ INSERT INTO reservation (reservation_id, order_id, lines_hash, key_id, state, ex
 VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, expires_at, @t),
         IF(state = {held}, {not_yet}, @t), 0, @t, @s, ?);
 
+-- name: reservation_note_customer (prepared, never_waits)
+-- A new order that has a customer and nothing else. Values: (reservation_id, customer).
+INSERT INTO reservation_note (reservation_id, customer) VALUES (?, ?);
+
 -- name: reservation_note_add (never_waits)
 -- Rows: (reservation_id, reference, replaced_by, customer). A replaced order may have a row already.
 INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer) VALUES {rows}

@@ -308,6 +308,22 @@ Test(customer, limit_is_reached)
 	     "has     A c                                    -> has=3 per_customer=3");
 }
 
+/* Quotas are read when the guard has refused somebody, or when units do not suffice: the limit is said first. */
+Test(customer, limit_is_said_before_units)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +2 B +2                              -> 201",
+	     "limit   A 3                                    -> 200",
+	     "reserve R1 A=4 customer=c                      -> 409 limit_reached lines=1 A limit=3 has=0 requested=4",
+	     "serve   --lanes 1",
+	     "reserve R1 A=3 customer=c                      -> 409 short lines=1 A requested=3 available=2",
+	     "reserve R1 A=2 B=1 customer=c                  -> 201",
+	     "reserve R2 A=1 B=9 customer=d                  -> 409 short lines=2",
+	     "reserve R2 A=2 B=9 customer=c                  -> 409 limit_reached lines=1 A limit=3 has=2 requested=2",
+	     "batch R3 B=9 customer=c | R4 B=1 customer=c    -> 409 short | 201",
+	     "has     A c                                    -> has=2");
+}
+
 /* One below what somebody has takes nothing away. */
 Test(customer, limit_may_change)
 {

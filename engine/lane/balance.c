@@ -1,8 +1,9 @@
 /* balance.c - see balance.h. Lines of a batch meet in balances. A balance starts from the hint of an earlier batch or
  * from a read. A hint is never trusted further than the guard in stock_deduct: a wrong one costs a round trip. Quotas
- * are read in each batch: there is one wherever a sku is known to have a limit, and customer_raise guards the others.
- */
+ * start from nothing: customer_raise guards them, and most customers are far from their limit. They are read before a
+ * batch for QUOTAS_MET_MS after the guard has refused one, and behind every refusal (`guard_alone` is false). */
 #include "engine/lane/balance.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
 
@@ -135,7 +136,8 @@ static void lines_limited(struct quotas *q, const char *customer, const struct l
 			quota_enter(q, customer, sku_id(lines[i].sku));
 }
 
-/* The quotas of orders that are not made yet, or acquired anew. */
+/* The quotas of orders that are not made yet, or acquired anew. A whole order of somebody who is named needs none where
+ * the guard alone judges it. */
 static void quotas_meet(struct lane *l)
 {
 	struct batch *b = &l->batch;
@@ -144,7 +146,8 @@ static void quotas_meet(struct lane *l)
 		const struct op          *op = b->ops[i];
 		const struct reservation *found = op->found;
 
-		if (op->kind == OP_RESERVE && !found)
+		if (op->kind == OP_RESERVE && !found &&
+		    !(b->guard_alone && op->reserve.customer && op->reserve.mode != BEST_EFFORT))
 			lines_limited(&b->quotas, op->reserve.customer, op->lines, op->lines_count);
 		if (op->kind == OP_CONFIRM && op->change.reacquire && found && found->customer &&
 		    reservation_reads(found) == EXPIRED)
@@ -189,6 +192,7 @@ static enum db_result quotas_load(struct lane *l, enum which which)
 void balances_find(struct lane *l)
 {
 	l->batch.quotas.count = 0;
+	l->batch.guard_alone = l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS;
 	l->batch.balances_count = 0;
 	memset(l->hints->map, 0, sizeof(l->hints->map));
 	balances_meet(l);

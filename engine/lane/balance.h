@@ -4,6 +4,7 @@
 
 #include "engine/lane/state.h"
 
+enum { QUOTAS_MET_MS = 1000 };  /* so long after the guard refused a batch quotas are read before it */
 enum which { WANTED, DOUBTED }; /* WANTED: balances wanted and not known; DOUBTED: balances in doubt */
 
 void            balances_open(struct lane *l);

@@ -47,6 +47,7 @@ struct batch {
 	struct balance *balances; /* in the order of their first use */
 	uint32_t       *order;    /* indices of balances, sorted by sku and location: the order of locks */
 	size_t          balances_count;
+	bool            guard_alone;   /* quotas of whole orders are not read: the guard judges them */
 	struct quotas   quotas;        /* of the customers of its orders, in skus with a limit */
 	bool            has[OP_KINDS]; /* false: no operation of this kind was taken */
 	bool            takes_over;    /* false: no operation names another order */

@@ -173,12 +173,30 @@ static enum db_result kinds_make_sure(struct lane *l)
 	return result;
 }
 
+/* Whoever is refused for want of units may be beyond a limit, which is said first. */
+static enum db_result quotas_make_sure(struct lane *l)
+{
+	struct batch  *b = &l->batch;
+	enum db_result result;
+	bool           refused = false;
+
+	for (size_t i = 0; b->guard_alone && i < b->count; i++)
+		refused |= op_is_refused(b->ops[i]) && b->ops[i]->kind == OP_RESERVE && b->ops[i]->reserve.customer;
+	if (!refused)
+		return DB_OK;
+	b->guard_alone = false;
+	balances_meet(l);
+	result = balances_load(l, WANTED);
+	decide(b);
+	return result;
+}
+
 /* Asks the database, later than the request came in, before anybody is told `short`, `unknown_sku` or a part: first for
  * kinds of locations and expired holds, which are given back, then for the balances, then for the id. Where the look
  * for expired holds takes another batch, the operations that rest on it are put into that one. */
 static enum db_result batch_make_sure(struct lane *l)
 {
-	enum db_result result = DB_OK;
+	enum db_result result = quotas_make_sure(l);
 
 	for (int round = 0; result == DB_OK && batch_doubt(l); round++) {
 		if (round == DOUBT_ROUNDS)

@@ -21,14 +21,31 @@ unsigned op_notes(const struct op *op)
 	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0);
 }
 
+/* What most orders with a note have: a customer alone. */
+static bool notes_customer_alone(const struct op *op)
+{
+	return op->writes && op_customer(op) && !(op->kind == OP_RESERVE && op->reserve.reference);
+}
+
+static void customers_insert(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (notes_customer_alone(l->batch.ops[i]))
+			values_row(&l->rows, V_INT(l->batch.ops[i]->new_id), V_TEXT(op_customer(l->batch.ops[i])));
+	if (l->rows.count > 0)
+		txn_run(&l->txn, RESERVATION_NOTE_CUSTOMER, &(struct fill){.rows = &l->rows});
+}
+
 /* Writes references and customers, and which order has replaced another. */
 static void texts_insert(struct lane *l)
 {
+	customers_insert(l);
 	values_reset(&l->rows);
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		if (op_notes(op) & NOTED_TEXTS)
+		if (op_notes(op) & NOTED_TEXTS && !notes_customer_alone(op))
 			values_row(&l->rows, V_INT(op->new_id),
 			           V_TEXT(op->kind == OP_RESERVE ? op->reserve.reference : NULL), V_TEXT(NULL),
 			           V_TEXT(op_customer(op)));
