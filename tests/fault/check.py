@@ -52,10 +52,15 @@ def rows_of(socket, *queries):
 
 
 def summed(lines):
+    """By sku and location; of a transfer both ends."""
     sums = collections.Counter()
     for line in lines:
-        sums[line['sku'], line['location']] += line['qty']
-    return dict(sums)
+        if 'from' in line:
+            sums[line['sku'], line['from']] -= line['qty']
+            sums[line['sku'], line['to']] += line['qty']
+        else:
+            sums[line['sku'], line['location']] += line['qty']
+    return {place: qty for place, qty in sums.items() if qty or 'from' not in lines[0]}
 
 
 class Ledger:
@@ -174,7 +179,10 @@ class Ledger:
             self.disagree(f'{entry["call"]} {id_}: made twice')
         self.movements[id_] = lines
 
-    enter_adjust = enter_receipt
+    enter_adjust = enter_transfer = enter_receipt
+
+    def enter_location(self, entry):
+        """A place that a receipt does not make, and that nobody orders from."""
 
     def enter_return(self, entry):
         if entry['other'] and self.returned.setdefault(entry['id'], entry['other']) != entry['answer'].get('order_id'):
@@ -189,7 +197,7 @@ class Ledger:
         """What is refused has told something about the order that must be true."""
         call, id_ = entry['call'], entry['id']
         about = entry['other'] or id_
-        if code == 'short' and call in ('reserve', 'adjust'):
+        if code == 'short' and call in ('reserve', 'adjust', 'transfer'):
             if id_ in self.lines or id_ in self.movements:
                 self.disagree(f'{call} {id_}: acknowledged, and then short')
             for line in entry['answer']['lines']:

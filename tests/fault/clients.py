@@ -1,12 +1,13 @@
 """Clients that use Holdfast while something breaks, and the journal of what they sent and were answered.
 
 Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
-settles, repeats or leaves what it got, and brings units back of orders that anybody settled. A call without an answer ends that order for now; when all is well again, `resolve`
-repeats every such call with its id. The journal has one JSON object per line and call:
+settles, repeats or leaves what it got, and brings units back of orders that anybody settled. It moves units from place
+to place, and aside. A call without an answer ends that order for now; when all is well again, `resolve` repeats every
+such call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
-                      count, limit; of a split the new id, of a limit the sku; of a call with many, each stands by
-                      itself
+                      count, transfer, limit, location; of a split the new id, of a limit the sku; of a call with many,
+                      each stands by itself
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
@@ -23,12 +24,14 @@ import time
 
 SKUS = [f'S{i:02}' for i in range(20)]
 LOCATIONS = ['main', 'north']
+ASIDE = 'quality'                       # nobody may order there
 LIMITS = {'S00': 4, 'S01': 9, 'S02': 30}        # of each customer
 AT_A_TIME, ORDERS_EACH = 4, 20          # customers who buy at a time, and for how many orders of each client
 ANSWER_S = 20                           # the service promises an answer within 10.5 s
 LONG_TTL_S = 86400
 COUNTED_MIN, COUNTED_MAX = 900_000, 1_100_000  # never fewer than are reserved
-MOVEMENTS = ('receipt', 'adjust', 'return', 'count')
+MOVEMENTS = ('receipt', 'adjust', 'return', 'count', 'transfer')
+PUTS = {'limit': '/v1/skus/', 'location': '/v1/locations/'}
 MANY = {'reserve': ('/v1/reservations/batch', 'reservations'), 'confirm': ('/v1/confirmations', 'order_ids'),
         'release': ('/v1/releases', 'order_ids'), 'settle': ('/v1/settlements', 'order_ids')}
 NOTHING_DONE = {'busy', 'unavailable'}  # codes of a 503 that is an answer: it had no effect
@@ -134,8 +137,8 @@ def path_of(call, id_, other):
         return '/v1/reservations'
     if call == 'split':
         return f'/v1/reservations/{other}/split'
-    if call == 'limit':
-        return f'/v1/skus/{id_}'
+    if call in PUTS:
+        return PUTS[call] + id_
     return '/v1/movements' if call in MOVEMENTS else f'/v1/reservations/{id_}/{call}'
 
 
@@ -161,7 +164,7 @@ class Client(threading.Thread):
     def call(self, call, id_, sent, may_expire=False, other=None):
         """The answer's status; it stands in the journal."""
         began = time.monotonic()
-        method = 'PUT' if call == 'limit' else 'POST'
+        method = 'PUT' if call in PUTS else 'POST'
         status, headers, answer = self.connection.call(method, path_of(call, id_, other), sent)
         self.answer = answer
         self.enter(call, id_, sent, began, status, answer, headers, may_expire, other)
@@ -210,6 +213,15 @@ class Client(threading.Thread):
                       'counted': self.dice.randint(COUNTED_MIN, COUNTED_MAX)} for line in lines]
         self.call(kind, id_, {'movement_id': id_, 'kind': kind, 'lines': lines})
 
+    def transfer(self, id_):
+        lines = []
+        for sku in self.dice.sample(SKUS, self.dice.randint(1, 3)):
+            start, end = self.dice.sample([*LOCATIONS, ASIDE], 2)
+            lines.append({'sku': sku, 'from': start, 'to': end, 'qty': self.dice.randint(1, 60)})
+        sent = {'movement_id': id_, 'kind': 'transfer', 'lines': lines}
+        if self.call('transfer', id_, sent) == 201 and self.repeated():
+            self.call('transfer', id_, sent)
+
     def lines(self, most, units):
         places = self.dice.sample([(sku, at) for sku in SKUS for at in LOCATIONS], self.dice.randint(1, most))
         return [{'sku': sku, 'location': at, 'qty': self.dice.randint(1, units)} for sku, at in places]
@@ -234,6 +246,8 @@ class Client(threading.Thread):
         elif chance < 0.06:
             lines = [dict(line, qty=-line['qty']) for line in self.lines(2, 3)]
             self.call('adjust', id_, {'movement_id': id_, 'kind': 'adjustment', 'lines': lines})
+        elif chance < 0.08:
+            self.transfer(id_)
         else:
             self.reserve(id_)
 
@@ -380,11 +394,12 @@ class Load:
 
 
 def stock(load, units):
-    """A receipt for every sku and location, and the limits, before the clients begin."""
-    lines = [{'sku': sku, 'location': at, 'qty': units} for sku in SKUS for at in LOCATIONS]
+    """The place aside, a receipt for every sku and place, and the limits, before the clients begin."""
+    lines = [{'sku': sku, 'location': at, 'qty': units} for sku in SKUS for at in (*LOCATIONS, ASIDE)]
     id_ = f'{load.name}-stock'
     client = Client(load, 'stock')
-    done = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines}) == 201
+    done = client.call('location', ASIDE, {'kind': 'aside'}) in (200, 201)
+    done = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines}) == 201 and done
     for sku, limit in LIMITS.items():
         done = client.call('limit', sku, {'per_customer': limit}) == 200 and done
     client.connection.close()

@@ -32,6 +32,8 @@ WRONGS = {
     'a unit that a customer does not have': 'UPDATE customer_units SET units = units + 1 LIMIT 1',
     'a customer who has nothing': 'DELETE FROM customer_units WHERE units > 0 LIMIT 1',
     'an order of somebody else': "UPDATE reservation_note SET customer = 'x' WHERE customer IS NOT NULL LIMIT 1",
+    'a transfer that took too few': 'UPDATE movement_line SET qty = qty + 1 WHERE qty < 0 AND movement_no IN'
+                                    ' (SELECT movement_no FROM movement WHERE kind = 6) LIMIT 1',
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',

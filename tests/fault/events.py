@@ -205,7 +205,7 @@ RULES = {
     'kicked': ({'buried'}, 'confirmed'),
     'split': ({None, 'held', 'confirmed', 'buried'}, '='),
 }
-KINDS = {'receipt', 'adjustment', 'return', 'count'}
+KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer'}
 
 
 def stamp_of(event):
@@ -252,7 +252,7 @@ class Story:
         elif data['movement_id'] in self.movements or what not in KINDS:
             self.disagree(event, 'is not the only one')
         else:
-            self.movements[data['movement_id']] = lines_of(data)
+            self.movements[data['movement_id']] = check.summed(data['lines'])
 
     def reservation(self, event, what, data):
         order, lines = self.orders[data['order_id']], lines_of(data)
