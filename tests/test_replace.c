@@ -244,6 +244,7 @@ Test(replace, keeps_its_turn)
 {
 	flow("receipt A +9                             -> 201",
 	     "reserve R1 A=1 confirm=true               -> 201",
+	     "tick    1                                 ->",
 	     "reserve R2 A=1 confirm=true               -> 201",
 	     "reserve R3 A=1 confirm=true               -> 201",
 	     "reserve N1 A=2 confirm=true replaces=R1   -> 201",

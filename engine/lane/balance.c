@@ -1,7 +1,8 @@
 /* balance.c - see balance.h. Lines of a batch meet in balances. A balance starts from the hint of an earlier batch or
  * from a read. A hint is never trusted further than the guard in stock_deduct: a wrong one costs a round trip. Quotas
  * start from nothing: customer_raise guards them, and most customers are far from their limit. They are read before a
- * batch for QUOTAS_MET_MS after the guard has refused one, and behind every refusal (`guard_alone` is false). */
+ * batch while rows are locked by strangers and for QUOTAS_MET_MS after the guard has refused one, and behind every
+ * refusal (`guard_alone` is false). */
 #include "engine/lane/balance.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -192,7 +193,8 @@ static enum db_result quotas_load(struct lane *l, enum which which)
 void balances_find(struct lane *l)
 {
 	l->batch.quotas.count = 0;
-	l->batch.guard_alone = l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS;
+	l->batch.guard_alone = !clock_before(&l->shared->locks_until_ms) &&
+	                       (l->limits_ms == 0 || clock_ms() - l->limits_ms > QUOTAS_MET_MS);
 	l->batch.balances_count = 0;
 	memset(l->hints->map, 0, sizeof(l->hints->map));
 	balances_meet(l);
