@@ -50,7 +50,7 @@ void get_livez(struct request *r)
 
 void get_readyz(struct request *r)
 {
-	bool        draining = r->all->draining, verbose = query_text(r, "verbose") != NULL;
+	bool        draining = r->all->leaving || r->all->draining, verbose = query_text(r, "verbose") != NULL;
 	struct text checks = {0};
 
 	if (!query_end(r))

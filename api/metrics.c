@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h. metrics.def lists every metric; a function here writes the samples of each. */
 #include "api/metrics.h"
 #include "api/http/connection.h"
+#include "api/process.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
 
@@ -14,11 +15,12 @@ struct scrape {
 	const struct lane_metrics *lanes;
 	struct connection_metrics  connections;
 	const struct census       *census; /* NULL: the database did not answer */
-	const char                *name;   /* the metric that is being written */
+	struct process_figures     process;
+	const char                *name; /* the metric that is being written */
 };
 
-static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01,
-                                                         .02,   .03,  .05,  .1,   .25,  1,     5};
+static const double latency_bounds_s[LATENCY_BUCKETS] = {.0005, .001, .002, .003, .005, .0075, .01, .02, .03,
+                                                         .05,   .1,   .25,  .5,   1,    2.5,   5,   10};
 
 const char *route_label(enum route route)
 {
@@ -79,6 +81,26 @@ VALUE(levels, counter_here(COUNT_LEVELS))
 VALUE(unknown, p->lanes->unknown_outcomes)
 VALUE(events_waiting, engine_waiting(p->engine))
 VALUE(cached_skus, catalogue_skus(engine_catalogue(p->engine)))
+VALUE(process_resident, p->process.resident_bytes)
+VALUE(process_virtual, p->process.virtual_bytes)
+VALUE(process_threads, p->process.threads)
+VALUE(process_fds, p->process.fds)
+VALUE(process_fds_max, p->process.fds_max)
+
+static void write_process_cpu(struct scrape *p)
+{
+	text_format(p->to, "%s %.2f\n", p->name, p->process.cpu_s);
+}
+
+static void write_process_start(struct scrape *p)
+{
+	text_format(p->to, "%s %.2f\n", p->name, p->process.started_s);
+}
+
+static void write_build(struct scrape *p)
+{
+	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\"} 1\n", p->name);
+}
 
 static void write_requests(struct scrape *p)
 {
@@ -217,9 +239,15 @@ static void begin(struct scrape *p, const char *name, const char *type, const ch
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
                    const struct census *census)
 {
-	struct scrape scrape = {to, m, e, engine_metrics(e), connections_metrics(connections), census, NULL},
+	struct scrape scrape = {.to = to,
+	                        .metrics = m,
+	                        .engine = e,
+	                        .lanes = engine_metrics(e),
+	                        .connections = connections_metrics(connections),
+	                        .census = census},
 		      *p = &scrape;
 
+	process_read(&scrape.process);
 #define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
 #include "api/metrics.def"
 #undef X

@@ -18,7 +18,7 @@ enum route {
 /* `GET /v1/skus/{sku}`, the label of the call; `none`. */
 const char *route_label(enum route route);
 
-enum { LATENCY_BUCKETS = 14, STATUS_MIN = 200, STATUS_END = 504 };
+enum { LATENCY_BUCKETS = 17, STATUS_MIN = 200, STATUS_END = 504 };
 struct route_metrics {
 	int64_t by_status[STATUS_END - STATUS_MIN];
 	int64_t latency[LATENCY_BUCKETS + 1]; /* the last one: slower than all bounds */

@@ -224,6 +224,7 @@ static void request_free(struct request *r)
 		op_free(r->ops[i]);
 	free(r->ops);
 	free(r->more);
+	free(r->note);
 	json_free(r->body);
 	r->magic = 0;
 	free(r);
@@ -254,6 +255,10 @@ static void request_op_done(void *arg, struct op *op)
 	r->ops_left--;
 	if (r->ops_left > 0)
 		return;
+	if (r->note) {
+		r->last_op = op;
+		r->back_us = clock_us();
+	}
 	if (r->answered) {
 		request_free(r);
 		return;
@@ -492,19 +497,14 @@ static void head_write(struct request *r, int status, const char *content_type, 
 	text_add(head, "\r\n");
 }
 
-/* The answer in the metrics and the log; a change by an admin key is a line at level info. */
-static void answer_note(const struct request *r, int status)
+/* The answer in the metrics, and where it has a line somewhere. */
+static void answer_note(const struct request *r, int status, size_t bytes)
 {
-	int64_t     took_us = clock_us() - r->began_us;
-	const char *id = r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param[0];
+	struct told told = {status, bytes, clock_us() - r->began_us};
 
-	metrics_answered(&r->all->metrics, r->route, status, took_us);
-	if (log_level >= LOG_DEBUG)
-		log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route_label(r->route),
-		          status, (long long)took_us);
-	if (r->audited)
-		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->line.name,
-		          route_label(r->route), id, status);
+	metrics_answered(&r->all->metrics, r->route, status, told.took_us);
+	if ((r->note || r->audited || status >= 500 || status == 401 || log_level >= LOG_DEBUG) && r->all->told)
+		r->all->told(r->all->told_arg, r, &told);
 }
 
 void reply_as(struct request *r, int status, const char *content_type, const void *body, size_t len)
@@ -517,7 +517,7 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 	head_write(r, status, content_type, len);
 	parts[0] = (struct iovec){r->all->head.data, r->all->head.len};
 	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
-	answer_note(r, status);
+	answer_note(r, status, parts[1].iov_len);
 	connection_answer(r->from, parts, LENGTH(parts), r->last);
 	if (r->ops_left == 0)
 		request_free(r);
@@ -555,6 +555,7 @@ void reply_problem(struct request *r, int status, const char *code, const char *
 	struct text        body = {0};
 	struct json_writer w = {.to = &body};
 
+	r->code = code;
 	json_open_object(&w, NULL);
 	problem_write(&w, status, code, field, detail);
 	if (members)

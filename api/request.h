@@ -15,11 +15,20 @@
 #include "engine/base/json.h"
 #include "engine/op.h"
 
+struct access_note;
 struct event;
 struct limit;
 struct webhook_options;
 
 enum { REQUEST_DEADLINE_MS = 10500 }; /* a little longer than the lanes try by themselves */
+
+struct request;
+/* An answer that was given. */
+struct told {
+	int     status;
+	size_t  bytes; /* of its body */
+	int64_t took_us;
+};
 
 /* All requests of a service, and what they stand on, which the service sets and owns. */
 struct requests {
@@ -33,9 +42,13 @@ struct requests {
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
 	size_t                        ops_bytes_max;        /* of one request alone it may be more */
+	bool                          leaving;              /* true: /readyz says 503, for the process is to end */
 	bool                          draining;             /* true: every answer is the last of its connection */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *ready_arg;
+	/* Told of answers that have a line somewhere (access.h), before they are sent; NULL: nobody is. */
+	void (*told)(void *arg, const struct request *r, const struct told *told);
+	void *told_arg;
 	/* ---- private to request.c */
 	struct waiting {
 		struct request *oldest, *newest;
@@ -61,6 +74,8 @@ struct request {
 	char                id[132];                        /* X-Request-Id */
 	struct key         *key;                            /* the caller's key; NULL: no key was needed */
 	bool                audited; /* true: an admin key changes something, so the answer is logged */
+	const char         *code;    /* of the problem that was answered; NULL: none */
+	struct access_note *note;    /* for the lines about it, freed with it; NULL: none is written for each request */
 	struct query_string query;   /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
@@ -68,6 +83,8 @@ struct request {
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;
 	size_t      ops_bytes; /* as counted in all->ops_bytes */
+	struct op  *last_op;   /* with a note: the last one that came back, .. */
+	int64_t     back_us;   /* .. and when */
 	void (*answer)(struct request *r);
 	void (*write)(struct json_writer *w, void *op); /* of request_ask */
 	int             wait_s; /* the operations may take so much longer, and the client is watched meanwhile */

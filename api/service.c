@@ -2,6 +2,7 @@
  * and signals. All methods are let in, so that a wrong one is told 405 with Allow. Bodies may be twice as long as the
  * limit before they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
 #include "api/service.h"
+#include "api/access.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/limit.h"
@@ -30,7 +31,8 @@ struct service {
 	struct event_base     *base;
 	struct requests        requests;
 	struct event          *ended, *tick, *signals[3];
-	int                    quiet_ticks; /* ticks since the last answer, while draining */
+	int                    quiet_ticks;   /* ticks since the last answer, while draining */
+	int64_t                drain_from_ms; /* the end of the delay before a drain; 0: nobody wants one yet */
 	int64_t                drain_until_ms;
 };
 
@@ -38,7 +40,11 @@ struct service {
 
 static void connection_asked(void *arg, const struct asked *asked)
 {
-	route_dispatch(request_new(arg, asked));
+	struct requests *all = arg;
+	struct request  *r = request_new(all, asked);
+
+	access_asked(all->told_arg, r, asked);
+	route_dispatch(r);
 }
 
 /* A client has no place: the one that waits longest gives way. */
@@ -59,11 +65,8 @@ static void ops_ended(evutil_socket_t fd, short what, void *arg)
 	loop_run(((struct service *)arg)->requests.loop);
 }
 
-static void drain(evutil_socket_t fd, short what, void *arg)
+static void drain(struct service *s)
 {
-	struct service *s = arg;
-
-	(void)fd, (void)what;
 	if (s->requests.draining)
 		return;
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
@@ -72,6 +75,21 @@ static void drain(evutil_socket_t fd, short what, void *arg)
 	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	connections_last(s->requests.connections);
 	engine_give_way(s->requests.engine, ENGINE_ALL);
+}
+
+/* SIGTERM, SIGINT. Readiness ends at once; balancers have the delay to notice. The second signal ends the delay. */
+static void asked_to_end(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *s = arg;
+	bool            again = s->requests.leaving;
+
+	(void)fd, (void)what;
+	s->requests.leaving = true;
+	s->drain_from_ms = clock_ms() + s->options.drain_delay_s * 1000;
+	if (again || s->options.drain_delay_s == 0)
+		drain(s);
+	else
+		log_event(LOG_INFO, "drain_delayed", "seconds=%lld", (long long)s->options.drain_delay_s);
 }
 
 static void ticked(evutil_socket_t fd, short what, void *arg)
@@ -83,8 +101,11 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	if (!draining && other_schema) {
 		log_event(LOG_ERROR, "other_schema", "why=\"%s\"", other_schema);
-		drain(-1, 0, s);
+		drain(s);
 	}
+	if (s->drain_from_ms && clock_ms() >= s->drain_from_ms)
+		drain(s);
+	access_tick(s->options.access);
 	connections_tick(s->requests.connections);
 	requests_tick(&s->requests);
 	limit_tick(s->requests.limit);
@@ -104,7 +125,7 @@ static void hung_up(evutil_socket_t fd, short what, void *arg)
 	bool                          keys = keys_reload(options->keys), tls = tls_reload(options->tls);
 
 	(void)fd, (void)what;
-	if (!keys && !tls)
+	if (!access_reopen(options->access) && !keys && !tls)
 		log_event(LOG_INFO, "hangup", "hint=\"without keys and certificate there is nothing to read again\"");
 }
 
@@ -113,7 +134,7 @@ static void hung_up(evutil_socket_t fd, short what, void *arg)
 static const struct {
 	int signal;
 	void (*act)(evutil_socket_t fd, short what, void *arg);
-} signals[] = {{SIGTERM, drain}, {SIGINT, drain}, {SIGHUP, hung_up}};
+} signals[] = {{SIGTERM, asked_to_end}, {SIGINT, asked_to_end}, {SIGHUP, hung_up}};
 
 static void *allocate(size_t size)
 {
@@ -201,6 +222,7 @@ struct service *service_open(const struct service_options *options, struct engin
 	                                .ops_bytes_max = options->buffered_max / 2,
 	                                .ready = options->ready,
 	                                .ready_arg = options->arg};
+	access_watch(options->access, &s->requests);
 	s->requests.connections = connections_new(s);
 	requests_tick(&s->requests);
 	events_watch(s);

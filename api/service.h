@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 
+struct access;
 struct engine;
 struct keys;
 struct listenings;
@@ -19,6 +20,8 @@ struct service_options {
 	const char                   *public_hosts;         /* .. by TCP under these names, too; NULL: no more */
 	struct tls                   *tls;                  /* NULL: plain text */
 	const struct webhook_options *webhooks;             /* of calls about webhooks */
+	struct access                *access;               /* what is written of single requests */
+	int64_t                       drain_delay_s;        /* after SIGTERM calls are still taken for so long */
 	bool (*ready)(void *arg, struct text *checks_json); /* true: everything is well */
 	void *arg;
 };
@@ -26,8 +29,8 @@ struct service_options {
 struct service;
 /* Opens the service. NULL: another program listens on one of the addresses, `why` says which. */
 struct service *service_open(const struct service_options *options, struct engine *e, char *why, size_t why_size);
-/* Runs until SIGTERM or SIGINT, and until every client is answered: by *drained_by_ms (clock_ms) at the latest. Exit
- * status. */
+/* Runs until SIGTERM or SIGINT, for drain_delay_s more unless such a signal comes again, and until every client is
+ * answered: by *drained_by_ms (clock_ms) at the latest. Exit status. */
 int  service_run(struct service *s, int64_t *drained_by_ms);
 void service_close(struct service *s); /* closes the sockets; the engine may still bring operations back */
 void service_free(struct service *s);  /* frees the service; call after engine_close */

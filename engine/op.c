@@ -362,6 +362,14 @@ enum reservation_state op_state(const struct op *op)
 	return op->becomes || !op->other ? op->becomes : op->other->state;
 }
 
+void op_begun(struct op *op, int64_t now_ms)
+{
+	int64_t queued_ms = now_ms - op->arrived_ms + 1;
+
+	if (op->queued_ms == 0)
+		op->queued_ms = queued_ms < UINT16_MAX ? (uint16_t)queued_ms : UINT16_MAX;
+}
+
 uint64_t op_id_hash(bool movement, const char *id)
 {
 	return (hash_bytes(id, strlen(id)) ^ (movement ? UINT64_C(0x9e3779b97f4a7c15) : 0)) | 1;

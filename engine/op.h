@@ -161,6 +161,7 @@ struct op {
 	/* ---- the question and the answer */
 	char                   id[ID_MAX + 1]; /* order_id, movement_id or, of OP_GET_CUSTOMER, a customer */
 	uint8_t                lines_hash[16]; /* op_seal makes it */
+	uint16_t               queued_ms; /* from arrived_ms to op_begun, and 1; 0: not yet; there was room here */
 	uint32_t               key_id;         /* the key that asks; 0: none */
 	enum outcome           outcome;
 	enum reservation_state becomes;     /* the state that its order is to have; 0: see op_state */
@@ -248,6 +249,8 @@ int64_t line_takes(const struct op *op, const struct line *line);
 bool op_has_faults(const struct op *op);
 void op_forget(struct op *op); /* frees what a query found, before the query is tried again */
 void op_free(struct op *op);   /* NULL is fine */
+
+void op_begun(struct op *op, int64_t now_ms); /* its lane or reader took it up, perhaps not for the first time */
 
 uint64_t op_id_hash(bool movement, const char *id); /* never 0 */
 

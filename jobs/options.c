@@ -339,6 +339,8 @@ int options_read(const struct command *command, int argc, char **argv)
 		status = say_status(EXIT_CONFIG, "--data and --db do not go together");
 	if (status == EXIT_DONE && !log_level_set(option_text(OPTION_log_level)))
 		status = say_status(EXIT_CONFIG, "there is no log level %s", option_text(OPTION_log_level));
+	if (status == EXIT_DONE && !log_format_set(option_text(OPTION_log_format)))
+		status = say_status(EXIT_CONFIG, "there is no log format %s", option_text(OPTION_log_format));
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include "tests/flow.h"
 #include "tests/program.h"
 
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -442,4 +443,53 @@ Test(options, log_values_stay_values)
 	logged(event_that_is_long, line, sizeof(line));
 	cr_expect_eq(strlen(line), 2048);
 	cr_expect_eq(strchr(line, '\n'), line + 2047);
+}
+
+static void event_without_a_value(void)
+{
+	const char *none = getenv("HOLDFAST_NO_SUCH_NAME");
+
+	log_event(LOG_WARN, "test", "a=%s b=%d c=%s", none, 1, none);
+}
+
+static void event_of_decimals(void)
+{
+	log_event(LOG_WARN, "test", "a=%f b=%d-%d c=%s d=\xff\xc3\xa9", 1234.5678, 1, 2, "3");
+}
+
+Test(options, log_values_may_be_missing)
+{
+	char line[4096];
+
+	logged(event_without_a_value, line, sizeof(line));
+	cr_expect_str_eq(strstr(line, "level="), "level=warn event=test b=1\n");
+	logged(event_of_decimals, line, sizeof(line));
+	cr_expect_str_eq(strstr(line, "level="), "level=warn event=test a=1234.568 b=1-2 c=3 d=\xff\xc3\xa9\n");
+}
+
+/* The same lines as objects; whatever an event says, it stays JSON. */
+Test(options, log_as_json)
+{
+	static void (*const events[])(void) = {event_of_texts, event_of_numbers, event_that_is_long,
+	                                       event_without_a_value, event_of_decimals};
+	char line[4400];
+
+	cr_assert(log_format_set("json"));
+	logged(event_of_texts, line, sizeof(line));
+	cr_expect_str_eq(strstr(line, "\"level\""),
+	                 "\"level\":\"warn\",\"event\":\"test\",\"a\":\"plain\",\"b\":\"two words\",\"c\":\"\","
+	                 "\"d\":\"say \\\"no\\\" \\\\\",\"e\":\"a \\\"b\\\"\\nlevel=error\",\"f\":\"x=1\"}\n");
+	logged(event_of_numbers, line, sizeof(line));
+	cr_expect_str_eq(strstr(line, "\"a\""), "\"a\":-1,\"b\":4000000000,\"c\":-9223372036854775808,"
+	                                        "\"d\":18446744073709551615,\"e\":7,\"f\":-5}\n");
+	logged(event_of_decimals, line, sizeof(line));
+	cr_expect_str_eq(strstr(line, "\"a\""), "\"a\":1234.568,\"b\":\"1-2\",\"c\":\"3\",\"d\":\"?\xc3\xa9\"}\n");
+	for (size_t i = 0; i < LENGTH(events); i++) {
+		cJSON *json;
+
+		logged(events[i], line, sizeof(line));
+		json = cJSON_Parse(line);
+		cr_expect(json, "%zu: %s", i, line);
+		cJSON_Delete(json);
+	}
 }

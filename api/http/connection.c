@@ -8,6 +8,8 @@
 #include "engine/base/memory.h"
 
 #include <event2/event.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -321,6 +323,20 @@ void connection_watch(struct handle from, void (*left)(void *arg), void *arg)
 	c->left = left;
 	c->left_arg = arg;
 	stream_heed(&c->stream);
+}
+
+void connection_client(struct handle from, char *to, size_t size)
+{
+	struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
+	socklen_t               len = sizeof(peer);
+	struct connection      *c = from.connection;
+	bool                    here = c->generation == from.generation;
+
+	if (here && !c->tcp)
+		snprintf(to, size, "unix");
+	else if (!here || getpeername(c->stream.fd, (struct sockaddr *)&peer, &len) != 0 ||
+	         getnameinfo((struct sockaddr *)&peer, len, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0)
+		snprintf(to, size, "-");
 }
 
 void connection_answer(struct handle to, const struct iovec *parts, int count, bool last)

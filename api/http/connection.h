@@ -83,6 +83,8 @@ struct connection_metrics connections_metrics(const struct connections *cs);
 /* `left` is called if the client leaves before its request is answered. A client that has sent more behind the request
  * is not seen leaving. */
 void connection_watch(struct handle from, void (*left)(void *arg), void *arg);
+/* The address of the client, without its port; "unix" where it came by a unix socket, "-" where it has gone. */
+void connection_client(struct handle from, char *to, size_t size);
 /* Sends an answer in `count` parts, which stay the caller's. `last`: the connection ends with it. */
 void connection_answer(struct handle to, const struct iovec *parts, int count, bool last);
 

@@ -40,6 +40,7 @@ enum http1_state {
 	X(HOST, "Host")                           \
 	X(ORIGIN, "Origin")                       \
 	X(SEC_FETCH_SITE, "Sec-Fetch-Site")       \
+	X(TRACEPARENT, "traceparent")             \
 	X(TRANSFER_ENCODING, "Transfer-Encoding") \
 	X(X_REQUEST_ID, "X-Request-Id")
 enum header {

@@ -10,6 +10,8 @@
 _Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8, "log_event reads l, ll and z as 64 bits");
 
 enum log_level log_level = LOG_INFO;
+const char    *log_wipes = "";
+static bool    is_json;
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -23,9 +25,21 @@ bool log_level_set(const char *name)
 	return false;
 }
 
+bool log_format_set(const char *name)
+{
+	is_json = strcmp(name, "json") == 0;
+	return is_json || strcmp(name, "logfmt") == 0;
+}
+
+enum { NUMBERS_MAX = 32 };
+
 struct log_line {
 	char   data[2048];
 	size_t len;
+	struct {
+		uint16_t at, end;
+	} numbers[NUMBERS_MAX]; /* values that began as numbers */
+	size_t numbers_count;
 };
 
 /* Text that does not fit is left out; room for the end of the line is kept. */
@@ -62,6 +76,35 @@ static void line_value(struct log_line *l, const char *text, bool open)
 		line_char(l, '"');
 }
 
+/* Takes the name of a value back that is not there. */
+static void line_drop(struct log_line *l)
+{
+	while (l->len > 0 && l->data[l->len - 1] != ' ')
+		l->len--;
+	l->len -= l->len > 0;
+}
+
+/* A value that is a number, if nothing else stands behind it. */
+static void line_number(struct log_line *l, const char *digits)
+{
+	uint16_t at = (uint16_t)l->len;
+	bool     begins = at > 0 && l->data[at - 1] == '=' && l->numbers_count < NUMBERS_MAX;
+
+	line_add(l, digits);
+	if (begins) {
+		l->numbers[l->numbers_count].at = at;
+		l->numbers[l->numbers_count++].end = (uint16_t)l->len;
+	}
+}
+
+static void line_text(struct log_line *l, const char *text)
+{
+	if (text)
+		line_value(l, text, l->len > 0 && l->data[l->len - 1] == '"');
+	else
+		line_drop(l);
+}
+
 static void line_format(struct log_line *l, const char *format, va_list ap)
 {
 	for (; *format; format++) {
@@ -75,37 +118,149 @@ static void line_format(struct log_line *l, const char *format, va_list ap)
 		while (*++format == 'l' || *format == 'z')
 			size++;
 		if (*format == 's')
-			line_value(l, va_arg(ap, const char *), l->len > 0 && l->data[l->len - 1] == '"');
+			line_text(l, va_arg(ap, const char *));
+		else if (*format == 'f')
+			snprintf(digits, sizeof(digits), "%.3f", va_arg(ap, double));
 		else if (*format == 'd')
 			snprintf(digits, sizeof(digits), "%" PRId64, size ? va_arg(ap, int64_t) : va_arg(ap, int));
 		else if (*format == 'u')
 			snprintf(digits, sizeof(digits), "%" PRIu64,
 			         size ? va_arg(ap, uint64_t) : va_arg(ap, unsigned));
 		else
-			assert(!"the log knows d, u and s");
-		line_add(l, digits);
+			assert(!"the log knows d, f, u and s");
+		line_number(l, digits);
 	}
+}
+
+/* ---- JSON. The line is made as logfmt first: its escapes are those of JSON, and it has no control characters. */
+
+/* The bytes of the character at `c` as they stand; a ? for a byte that is no UTF-8. */
+static char *json_char(char *to, const char **c, const char *end)
+{
+	unsigned char lead = (unsigned char)**c;
+	int more = lead < 0x80 ? 0 : lead < 0xc2 ? -1 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : -1;
+
+	for (int i = 1; i <= more; i++)
+		if (*c + i >= end || ((*c)[i] & 0xc0) != 0x80)
+			more = -1;
+	if (more < 0) {
+		*to++ = '?';
+		(*c)++;
+		return to;
+	}
+	memcpy(to, *c, (size_t)more + 1);
+	*c += more + 1;
+	return to + more + 1;
+}
+
+/* A value in quotes, or a word: a string. */
+static char *json_value(char *to, const char **c, const char *end)
+{
+	bool quoted = *c < end && **c == '"';
+
+	*c += quoted;
+	*to++ = '"';
+	while (*c < end && **c != (quoted ? '"' : ' ')) {
+		if (**c == '\\') {
+			if (*c + 1 == end) { /* the line was cut here */
+				++*c;
+				break;
+			}
+			*to++ = *(*c)++;
+		}
+		to = json_char(to, c, end);
+	}
+	*c += quoted && *c < end;
+	*to++ = '"';
+	return to;
+}
+
+/* The line as an object; returns its length. */
+static size_t line_json(const struct log_line *l, char to[LOG_LINE_MAX])
+{
+	const char *c = l->data, *end = l->data + l->len;
+	char       *at = to;
+
+	for (*at++ = '{'; c < end; c += c < end && *c == ' ') {
+		bool number = false;
+
+		if (at > to + 1)
+			*at++ = ',';
+		for (*at++ = '"'; c < end && *c != '=';)
+			at = json_char(at, &c, end);
+		*at++ = '"';
+		*at++ = ':';
+		c += c < end;
+		for (size_t i = 0; i < l->numbers_count && !number; i++)
+			number = l->data + l->numbers[i].at == c && l->numbers[i].end > l->numbers[i].at &&
+			         l->data + l->numbers[i].end == c + strcspn(c, " ");
+		if (!number)
+			at = json_value(at, &c, end);
+		while (number && c < end && *c != ' ')
+			*at++ = *c++;
+	}
+	*at++ = '}';
+	return (size_t)(at - to);
+}
+
+/* ---- lines */
+
+/* Writes the line in its format, with its newline; returns its length. */
+static size_t line_end(struct log_line *l, char to[LOG_LINE_MAX])
+{
+	size_t len;
+
+	while (l->len > 0 && l->data[l->len - 1] == ' ')
+		l->len--;
+	l->data[l->len] = '\0';
+	len = is_json ? line_json(l, to) : l->len;
+	if (!is_json)
+		memcpy(to, l->data, len);
+	to[len++] = '\n';
+	return len;
+}
+
+static void line_time(struct log_line *l)
+{
+	struct timespec now;
+	struct tm       utc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	l->len = strftime(l->data, sizeof(l->data), "time=%Y-%m-%dT%H:%M:%S", &utc);
+	l->len += (size_t)snprintf(l->data + l->len, sizeof(l->data) - l->len, ".%03ldZ ", now.tv_nsec / 1000000);
+}
+
+size_t log_line(char line[LOG_LINE_MAX], const char *format, ...)
+{
+	struct log_line l = {.len = 0};
+	va_list         ap;
+
+	line_time(&l);
+	va_start(ap, format);
+	line_format(&l, format, ap);
+	va_end(ap);
+	return line_end(&l, line);
 }
 
 void log_event(enum log_level level, const char *event, const char *format, ...)
 {
-	struct log_line line = {.len = 0};
-	struct timespec now;
-	struct tm       utc;
+	struct log_line l = {.len = 0};
+	char            line[LOG_LINE_MAX + 8];
+	size_t          len = strlen(log_wipes);
 	va_list         ap;
 
 	if (level > log_level)
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	line.len = strftime(line.data, sizeof(line.data), "time=%Y-%m-%dT%H:%M:%S", &utc);
-	line.len += (size_t)snprintf(line.data + line.len, sizeof(line.data) - line.len, ".%03ldZ level=%s event=%s ",
-	                             now.tv_nsec / 1000000, level_names[level], event);
+	line_time(&l);
+	l.len += (size_t)snprintf(l.data + l.len, sizeof(l.data) - l.len, "level=%s event=%s ", level_names[level],
+	                          event);
 	va_start(ap, format);
-	line_format(&line, format, ap);
+	line_format(&l, format, ap);
 	va_end(ap);
-	line.data[line.len++] = '\n';
-	if (write(STDERR_FILENO, line.data, line.len) < 0)
+	memcpy(line, log_wipes, len);
+	len += line_end(&l, line + len);
+	if (write(STDERR_FILENO, line, len) < 0)
 		return; /* stderr itself failed: no place is left to say it */
 }
 
@@ -114,7 +269,7 @@ static void line_say(const char *format, va_list ap)
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), format, ap);
-	fprintf(stderr, "holdfast: %s\n", line);
+	fprintf(stderr, "%sholdfast: %s\n", log_wipes, line);
 }
 
 void say(const char *format, ...)

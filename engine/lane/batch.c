@@ -371,9 +371,11 @@ void batch_retry(struct lane *l)
  * now: nothing was done for it. */
 static bool is_wanted(struct lane *l, struct op *op)
 {
-	bool taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema(l->db);
+	bool    taken = op_take(op), hopes = db_connected(l->db) || !db_other_schema(l->db);
+	int64_t now_ms = clock_ms();
 
-	if (taken && hopes && clock_ms() - op->arrived_ms <= WAIT_MS)
+	op_begun(op, now_ms);
+	if (taken && hopes && now_ms - op->arrived_ms <= WAIT_MS)
 		return true;
 	if (taken && db_connected(l->db))
 		busy_count(BUSY_WAITED, op->id);

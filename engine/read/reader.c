@@ -110,6 +110,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 
 static bool reader_takes(struct reader *r, struct op *op)
 {
+	op_begun(op, clock_ms());
 	if (op_take(op))
 		return true;
 	op->outcome = DATABASE_AWAY;

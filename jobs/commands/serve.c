@@ -1,6 +1,7 @@
 /* serve.c - the command `serve`: opens the database, the engine, the jobs and the sockets, and closes them backwards.
  */
 #include "jobs/commands/serve.h"
+#include "api/access.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/keys.h"
@@ -33,6 +34,7 @@ struct serve {
 	struct keys      *keys;  /* NULL: without keys */
 	struct tls       *tls;   /* NULL: plain text */
 	struct listenings listen;
+	struct access    *access;
 	struct service   *service;
 	int64_t           drained_by_ms; /* time by which every client was answered */
 
@@ -119,6 +121,8 @@ static int doors_open(struct serve *s)
 	                                  .public_hosts = option_text(OPTION_public_host),
 	                                  .tls = s->tls,
 	                                  .webhooks = &s->webhooks,
+	                                  .access = s->access,
+	                                  .drain_delay_s = option_count(OPTION_drain_delay, 0),
 	                                  .connections_max = (size_t)option_count(OPTION_max_connections, 0),
 	                                  .buffered_max = (size_t)option_count(OPTION_max_buffered, 0),
 	                                  .request_s = option_count(OPTION_request_timeout, 0),
@@ -130,7 +134,7 @@ static int doors_open(struct serve *s)
 
 	s->service = service_open(&options, s->engine, why, sizeof(why));
 	s->drained_by_ms = clock_ms() + LANES_WAIT_MS; /* for a service that did not open */
-	if (!s->service) /* another program came first, after the addresses were bound */
+	if (!s->service)                               /* another program came first, after the addresses were bound */
 		return say_status(EXIT_UNAVAILABLE, "%s", why);
 	for (size_t i = 0; i < s->listen.count; i++)
 		log_event(LOG_INFO, "listening", "address=%s lanes=%u slot=%lld jobs=%s", s->listen.at[i].address,
@@ -140,12 +144,25 @@ static int doors_open(struct serve *s)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
 		          "somewhere\"");
-	banner(s);
+	if (!option_given(OPTION_access_log) || strcmp(option_text(OPTION_access_log), "-") != 0)
+		banner(s);
 	notify_ready();
 	signals_block(false);
 	status = service_run(s->service, &s->drained_by_ms);
 	service_close(s->service);
 	return status;
+}
+
+static bool access_configure(struct serve *s)
+{
+	struct access_options options = {.file = option_text(OPTION_access_log),
+	                                 .slow_ms = option_count(OPTION_slow_ms, 0)};
+	char                  why[512];
+
+	s->access = access_open(&options, why, sizeof(why));
+	if (!s->access)
+		say("%s", why);
+	return s->access != NULL;
 }
 
 static bool keys_configure(struct serve *s)
@@ -229,7 +246,8 @@ static int serve_configure(struct serve *s)
 		return say_status(EXIT_CONFIG, "--jobs knows expire, settle, reap and deliver");
 	if (!names_valid(option_text(OPTION_public_host)))
 		return say_status(EXIT_CONFIG, "--public-host takes names, without a scheme and a port");
-	if (!keys_configure(s) || !tls_configure(s) || webhook_options_read(&s->webhooks) != EXIT_DONE)
+	if (!access_configure(s) || !keys_configure(s) || !tls_configure(s) ||
+	    webhook_options_read(&s->webhooks) != EXIT_DONE)
 		return EXIT_CONFIG;
 	status = listen_bind(&s->listen, option_text(OPTION_listen), s->keys != NULL, why, sizeof(why));
 	if (status == EXIT_DONE)
@@ -308,6 +326,7 @@ int serve_run(void)
 		}
 	}
 	listen_end(&s.listen);
+	access_close(s.access);
 	keys_free(s.keys);
 	tls_close(s.tls);
 	vault_fini(&s.webhooks.vault);

@@ -1,0 +1,216 @@
+/* access.c - see access.h. Lines of the access log are kept for a tenth of a second, or up to 64 KiB, and written at
+ * once. */
+#include "api/access.h"
+#include "api/request.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT_BYTES = 64 << 10, PATH_SHOWN = 500, CLIENT_SIZE = 64, TRACE_HEX = 32, STRANGERS_MS = 1000 };
+
+struct access {
+	struct access_options options;
+	int                   fd;               /* -1: none */
+	bool                  failed;           /* the last lines could not be written, which was told */
+	struct text           kept;             /* lines that are not written yet */
+	int64_t               strangers_due_ms; /* the next line about 401 */
+	int64_t               strangers;        /* answers 401 since the last one */
+};
+
+/* What is left of a request when it is answered. */
+struct access_note {
+	char trace[TRACE_HEX + 1]; /* trace-id of traceparent; empty: none */
+	char method[12];
+	char path[PATH_SHOWN + 1];
+};
+
+/* ---- the file */
+
+static bool file_open(struct access *a)
+{
+	a->fd = strcmp(a->options.file, "-") == 0
+	                ? STDOUT_FILENO
+	                : open(a->options.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	return a->fd >= 0;
+}
+
+void access_tick(struct access *a)
+{
+	const char *at = a->kept.data, *end = at + a->kept.len;
+	ssize_t     n = 0;
+
+	if (a->kept.len == 0)
+		return;
+	while (at < end && ((n = write(a->fd, at, (size_t)(end - at))) > 0 || errno == EINTR))
+		at += n > 0 ? n : 0;
+	if (at < end && !a->failed)
+		log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, strerror(errno));
+	a->failed = at < end;
+	text_reset(&a->kept);
+}
+
+bool access_reopen(struct access *a)
+{
+	int before = a->fd;
+
+	if (before <= STDERR_FILENO)
+		return false;
+	access_tick(a);
+	if (file_open(a)) {
+		close(before);
+		return true;
+	}
+	log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, strerror(errno));
+	a->fd = before;
+	return true;
+}
+
+struct access *access_open(const struct access_options *options, char *why, size_t why_size)
+{
+	struct access *a = mem_alloc(sizeof(*a));
+
+	a->options = *options;
+	a->fd = -1;
+	if (!options->file || file_open(a))
+		return a;
+	(void)why_write(why, why_size, "--access-log: cannot write %s: %s", options->file, strerror(errno));
+	free(a);
+	return NULL;
+}
+
+void access_close(struct access *a)
+{
+	if (!a)
+		return;
+	access_tick(a);
+	if (a->fd > STDERR_FILENO)
+		close(a->fd);
+	text_fini(&a->kept);
+	free(a);
+}
+
+/* ---- a request */
+
+/* The trace-id of `00-TRACE-PARENT-FLAGS` (W3C Trace Context, 3.2). What is not valid is as if it were not there. */
+static void trace_read(char trace[TRACE_HEX + 1], const char *traceparent)
+{
+	static const char hex[] = "0123456789abcdef";
+	const char       *t = traceparent;
+
+	if (t && strlen(t) >= 55 && strspn(t, hex) == 2 && strncmp(t, "ff", 2) != 0 && t[2] == '-' &&
+	    strspn(t + 3, hex) == TRACE_HEX && strspn(t + 3, "0") < TRACE_HEX && t[35] == '-' &&
+	    strspn(t + 36, hex) == 16 && strspn(t + 36, "0") < 16 && t[52] == '-' && strspn(t + 53, hex) == 2 &&
+	    (t[55] == '\0' || (t[55] == '-' && strncmp(t, "00", 2) != 0)))
+		memcpy(trace, t + 3, TRACE_HEX);
+}
+
+void access_asked(struct access *a, struct request *r, const struct asked *asked)
+{
+	if (a->fd < 0 && !a->options.slow_ms)
+		return;
+	r->note = mem_alloc(sizeof(*r->note));
+	snprintf(r->note->method, sizeof(r->note->method), "%s", asked->method);
+	snprintf(r->note->path, sizeof(r->note->path), "%.*s", (int)strcspn(asked->target, "?"), asked->target);
+	trace_read(r->note->trace, request_header(r, HEADER_TRACEPARENT));
+}
+
+/* The order that a call is about, by its body or its path; NULL: none, or several. */
+static const char *order_of(const struct request *r)
+{
+	if (r->ops_count == 1 && r->ops[0] && r->ops[0]->id[0] && !op_traits[r->ops[0]->kind].of_movement)
+		return r->ops[0]->id;
+	return strstr(route_label(r->route), "{order_id}") ? r->param[0] : NULL;
+}
+
+static const char *if_any(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+/* A line of the access log. */
+static void access_write(struct access *a, const struct request *r, const struct told *told, const char *client)
+{
+	const struct access_note *note = r->note;
+
+	a->kept.len +=
+		log_line(text_room(&a->kept, LOG_LINE_MAX),
+	                 "client=%s key=%s method=%s path=%s status=%d code=%s order=%s bytes=%zu ms=%f id=%s "
+	                 "trace=%s",
+	                 client, r->key ? r->key->line.name : NULL, note->method, note->path, told->status, r->code,
+	                 order_of(r), told->bytes, (double)told->took_us / 1e3, r->id, if_any(note->trace));
+	if (a->kept.len > KEPT_BYTES)
+		access_tick(a);
+}
+
+/* ---- lines in the log */
+
+/* Where the time went: reading the request, waiting for its lane or reader, work there, and the answer. Operations of
+ * a request count as the last of them that came back. */
+static void slow_write(const struct request *r, const struct told *told)
+{
+	const struct op *op = r->last_op;
+	int64_t          ended_us = r->began_us + told->took_us, arrived_us = op ? op->arrived_ms * 1000 : ended_us;
+	int64_t          begun_us = op && op->queued_ms ? arrived_us + (op->queued_ms - 1) * INT64_C(1000) : arrived_us;
+	int64_t          back_us = op ? r->back_us : ended_us;
+
+	arrived_us = arrived_us < r->began_us ? r->began_us : arrived_us; /* whole ms beside us */
+	begun_us = begun_us < arrived_us ? arrived_us : begun_us;
+	log_event(LOG_INFO, "slow",
+	          "id=%s key=%s method=%s path=%s status=%d code=%s order=%s ms=%f read_ms=%f queue_ms=%f work_ms=%f "
+	          "answer_ms=%f operations=%zu tries=%u locked=%s",
+	          r->id, r->key ? r->key->line.name : NULL, r->note->method, r->note->path, told->status, r->code,
+	          order_of(r), (double)told->took_us / 1e3, (double)(arrived_us - r->began_us) / 1e3,
+	          (double)(begun_us - arrived_us) / 1e3, (double)(back_us - begun_us) / 1e3,
+	          (double)(ended_us - back_us) / 1e3, r->ops_count, op ? op->tries : 0,
+	          op && op->busy_since_ms ? "true" : NULL);
+}
+
+/* Strangers who try keys fill no log: a line a second says how many there were. */
+static void stranger_write(struct access *a, const struct request *r, const char *client)
+{
+	a->strangers++;
+	if (!clock_due(&a->strangers_due_ms, STRANGERS_MS))
+		return;
+	log_event(LOG_INFO, "unauthorized", "client=%s route=\"%s\" id=%s count=%lld", client, route_label(r->route),
+	          r->id, (long long)a->strangers);
+	a->strangers = 0;
+}
+
+/* An answer is told, of a request that has a note or whose answer has a line of its own. */
+static void answered(void *arg, const struct request *r, const struct told *told)
+{
+	struct access *a = arg;
+	const char    *route = route_label(r->route);
+	char           client[CLIENT_SIZE];
+
+	connection_client(r->from, client, sizeof(client));
+	if (r->note && a->fd >= 0)
+		access_write(a, r, told, client);
+	if (r->note && a->options.slow_ms && told->took_us > (a->options.slow_ms + r->wait_s * INT64_C(1000)) * 1000)
+		slow_write(r, told);
+	if (told->status >= 500)
+		log_event(LOG_INFO, "failed", "id=%s key=%s client=%s route=\"%s\" status=%d code=%s order=%s ms=%f",
+		          r->id, r->key ? r->key->line.name : NULL, client, route, told->status, r->code, order_of(r),
+		          (double)told->took_us / 1e3);
+	if (told->status == 401)
+		stranger_write(a, r, client);
+	if (log_level >= LOG_DEBUG)
+		log_event(LOG_DEBUG, "request", "id=%s route=%s status=%d us=%lld", r->id, route, told->status,
+		          (long long)told->took_us);
+	if (r->audited)
+		log_event(LOG_INFO, "admin", "key=%s route=\"%s\" id=%s status=%d", r->key->line.name, route,
+		          r->ops_count > 0 && r->ops[0] ? r->ops[0]->id : r->param[0], told->status);
+}
+
+void access_watch(struct access *a, struct requests *all)
+{
+	all->told = answered;
+	all->told_arg = a;
+}
