@@ -56,6 +56,7 @@ static void drill(const char *name)
 		drill(name);                          \
 	}
 
+DRILL(cells, "cells")
 DRILL(checker, "checker")
 DRILL(kill_database, "kill-database")
 DRILL(kill_service, "kill-service")

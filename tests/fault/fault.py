@@ -19,7 +19,8 @@ import types
 from http.client import HTTPException
 
 sys.dont_write_bytecode = True
-import drills_checker   # noqa: E402  (beside this file)
+import drills_cells     # noqa: E402  (beside this file)
+import drills_checker   # noqa: E402
 import drills_clocks    # noqa: E402
 import drills_database  # noqa: E402
 import drills_events    # noqa: E402
@@ -42,6 +43,7 @@ DRILLS = {
     'events':           (drills_events.journal,              200,       0,                   8,       0),
     'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
     'races':            (drills_races.races,              10_000,       0,                  20,       0),
+    'cells':            (drills_cells.cells,                 200,       0,                   9,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             3,      40,                   1,       1),
