@@ -26,6 +26,11 @@ bool location_sells(const struct location *l)
 	return location_kind(l) == PLACE_STOCK;
 }
 
+bool location_in_house(const struct location *l)
+{
+	return location_kind(l) != PLACE_INCOMING;
+}
+
 static int code_order(const void *a, const void *b)
 {
 	return strcmp((*(struct location *const *)a)->code, (*(struct location *const *)b)->code);
@@ -80,6 +85,7 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 
 		if (entry) {
 			atomic_store(&entry->kind, list[i].kind);
+			atomic_store(&entry->expected_at, list[i].expected_at);
 			continue;
 		}
 		entry = mem_alloc(sizeof(*entry));

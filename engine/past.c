@@ -1,5 +1,6 @@
 /* past.c - see past.h. */
 #include "engine/past.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>
@@ -21,7 +22,9 @@ static void location_read(void *arg, const struct db_row *row)
 		return; /* by damage alone */
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
 	to = &in->list[in->count++];
-	*to = (struct location){.location_id = (uint32_t)db_int(row, 0), .kind = (uint8_t)db_int(row, 2)};
+	*to = (struct location){.location_id = (uint32_t)db_int(row, 0),
+	                        .kind = (uint8_t)db_int(row, 2),
+	                        .expected_at = time_parse(row->col[3])};
 	memcpy(to->code, row->col[1], row->len[1]);
 }
 

@@ -85,6 +85,7 @@ struct transfer {
 	const struct sku      *sku; /* here and below NULL: not known yet */
 	const struct location *from, *to;
 	int64_t                qty;
+	bool                   fault; /* the kinds of its ends are why the operation was refused */
 };
 int transfer_order(const void *a, const void *b); /* for qsort: by the codes of sku, from, to */
 

@@ -16,10 +16,14 @@ INSERT IGNORE INTO sku (code, created_at) VALUES {rows};
 -- location_sells is in C.
 o.kind = {stock}
 
+-- piece: in_house
+-- Units at location o are in the house, and in `on_hand` of their sku: location_in_house in C.
+o.kind <> {incoming}
+
 -- piece: locations_version
 -- Another number, and never 0, where a location has come or says anything else. CRC32 alone does not do: the same
 -- change of two rows leaves the sum as it was.
-SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind))))) + 1
+SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind, IFNULL(expected_at, '')))))) + 1
   FROM location FORCE INDEX (PRIMARY)
 
 -- name: locations_version
@@ -27,7 +31,7 @@ SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kin
 
 -- name: locations_read
 -- All of them: they are few.
-SELECT location_id, code, kind FROM location FORCE INDEX (PRIMARY);
+SELECT location_id, code, kind, expected_at FROM location FORCE INDEX (PRIMARY);
 
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
@@ -43,8 +47,8 @@ SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.
  GROUP BY s.sku_id, s.location_id;
 
 -- name: stock_totals
--- The totals of the skus {list}, by location, and the kind of each.
-SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind
+-- The totals of the skus {list}, by location, and what is said of each.
+SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
           FROM stock_slot s FORCE INDEX (PRIMARY)
          WHERE s.sku_id IN ({list})
@@ -87,6 +91,15 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved) VALUES {
 -- name: stock_add
 -- Adds units to the own slot; the row appears when it is first needed. Rows: (sku, location, slot, units, 0).
 {slot_rows} available = available + VALUES(available);
+
+-- name: promise_enter
+-- Locks the sums of promises, in the order of locks before reservations and slots. Rows: (sku, location, 0, 1).
+INSERT INTO promise (sku_id, location_id, booked, n) VALUES {rows} ON DUPLICATE KEY UPDATE n = n + 1;
+
+-- name: promise_read
+-- Units of these sums that are booked. Rows: (sku, location); the row of nobody as in as_read.
+SELECT sku_id, location_id, booked FROM promise FORCE INDEX (PRIMARY)
+ WHERE (sku_id, location_id) IN ((0, 0), {rows}) FOR UPDATE;
 
 -- name: stock_over_limit
 -- The number of totals of the skus {list} that pass {total_max}. The statement takes no lock: additions of other lanes
@@ -204,8 +217,10 @@ SELECT {movement_columns}, {line_columns}
   STRAIGHT_JOIN sku k ON k.sku_id = l.sku_id STRAIGHT_JOIN location o ON o.location_id = l.location_id;
 
 -- name: stock_stats
--- All stock in one row, for operators: a walk over the slots. Units that are not for sale come last.
+-- All stock in one row, for operators: a walk over the slots. Units in the house that are not for sale come behind what
+-- is for sale, then promises: those that are free, and those that orders have.
 SELECT (SELECT COUNT(*) FROM sku), (SELECT COUNT(*) FROM location), COUNT(DISTINCT slot), COUNT(*),
        COALESCE(SUM(IF({for_sale}, available, 0)), 0), COALESCE(SUM(IF({for_sale}, reserved, 0)), 0),
-       COALESCE(SUM(IF({for_sale}, 0, available + reserved)), 0)
+       COALESCE(SUM(IF({for_sale} OR NOT {in_house}, 0, available + reserved)), 0),
+       COALESCE(SUM(IF({in_house}, 0, available)), 0), COALESCE(SUM(IF({in_house}, 0, reserved)), 0)
   FROM stock_slot s LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id;

@@ -1,7 +1,21 @@
 -- Places: the kinds of locations, and transfers between them.
 
--- kind: 1 stock, 2 aside.
-ALTER TABLE location ADD COLUMN IF NOT EXISTS kind TINYINT UNSIGNED NOT NULL DEFAULT 1, ALGORITHM=INSTANT;
+-- kind: 1 stock, 2 aside, 3 incoming. expected_at: when what is promised at an incoming location is expected; NULL:
+-- nobody said.
+ALTER TABLE location
+  ADD COLUMN IF NOT EXISTS kind TINYINT UNSIGNED NOT NULL DEFAULT 1,
+  ADD COLUMN IF NOT EXISTS expected_at DATETIME(3) NULL, ALGORITHM=INSTANT;
+
+-- The sums of promises: a row for each sku at an incoming location. Whatever changes the sum of its slots there changes
+-- this row first (n), so that no two of them judge it by the same sum; reservations leave the sum as it is. booked:
+-- units of it that have arrived and are not handed out yet.
+CREATE TABLE IF NOT EXISTS promise (
+  sku_id      INT UNSIGNED NOT NULL,
+  location_id INT UNSIGNED NOT NULL,
+  booked      BIGINT NOT NULL,
+  n           BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (sku_id, location_id)
+) ENGINE=InnoDB;
 
 -- Both ends of a transfer: its lines, summed by sku and location, do not tell them.
 CREATE TABLE IF NOT EXISTS movement_transfer (

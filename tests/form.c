@@ -32,10 +32,13 @@ static bool object_adds_up(const cJSON *object)
 	const cJSON *reserved = cJSON_GetObjectItemCaseSensitive(object, "reserved");
 	const cJSON *on_hand = cJSON_GetObjectItemCaseSensitive(object, "on_hand");
 	const cJSON *aside = cJSON_GetObjectItemCaseSensitive(object, "aside");
+	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
 	double       left;
 
 	if (!cJSON_IsNumber(available) || !cJSON_IsNumber(reserved) || !cJSON_IsNumber(on_hand))
 		return true;
+	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "incoming") == 0)
+		return on_hand->valuedouble == 0;
 	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble;
 	return available->valuedouble >= 0 && reserved->valuedouble >= 0 &&
 	       (aside ? left == aside->valuedouble : left == 0 || (left > 0 && !object->string));

@@ -52,6 +52,9 @@ struct sum sum_within(const struct total *totals, size_t count, const struct wit
 		if (location_sells(totals[i].location)) {
 			sum.available += totals[i].available;
 			sum.reserved += totals[i].reserved;
+		} else if (!location_in_house(totals[i].location)) {
+			sum.incoming += totals[i].available;
+			sum.incoming_reserved += totals[i].reserved;
 		} else {
 			sum.aside += totals[i].available + totals[i].reserved;
 		}
@@ -66,6 +69,12 @@ void sum_write(struct json_writer *w, const struct sum *sum)
 	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside);
 	if (sum->aside > 0)
 		json_put_int(w, "aside", sum->aside);
+	if (sum->incoming + sum->incoming_reserved == 0)
+		return;
+	json_open_object(w, "incoming");
+	json_put_int(w, "available", sum->incoming);
+	json_put_int(w, "reserved", sum->incoming_reserved);
+	json_close_object(w);
 }
 
 /* ---- answers */

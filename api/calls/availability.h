@@ -11,13 +11,14 @@ struct within {
 	size_t count;
 	char   code[PLACES_MAX][LOCATION_MAX + 1];
 };
-/* What a sku has: for sale and promised; in the house, but not for sale. */
+/* What a sku has: for sale and promised; in the house, but not for sale; not in the house yet. */
 struct sum {
 	int64_t available, reserved, aside;
+	int64_t incoming, incoming_reserved;
 };
 /* The units of a sku at these locations (NULL: at all). */
 struct sum sum_within(const struct total *totals, size_t count, const struct within *within);
-/* Writes available, reserved, on_hand, and aside where there are such units. */
+/* Writes available, reserved, on_hand, and aside and incoming where there are such units. */
 void sum_write(struct json_writer *w, const struct sum *sum);
 
 #endif

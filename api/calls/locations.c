@@ -12,8 +12,8 @@
 struct location_call {
 	struct job_call job;
 	/* ---- asked */
-	char code[LOCATION_MAX + 1]; /* of a list: the code behind which it begins */
-	int  kind;                   /* index of the word, enum location_kind less one; -1: left out */
+	char                 code[LOCATION_MAX + 1]; /* of a list: the code behind which it begins */
+	struct location_wish wish;
 	/* ---- answered */
 	struct location  location;
 	struct location *list; /* job.count of them */
@@ -32,7 +32,7 @@ static void *call_new(struct request *r)
 	struct location_call *call = mem_alloc(sizeof(*call));
 
 	strcpy(call->code, r->param[0]);
-	call->kind = -1;
+	call->wish.expected_at = -1;
 	return call;
 }
 
@@ -44,6 +44,8 @@ static void location_write(struct json_writer *w, const void *location)
 
 	json_put_string(w, "location", l->code);
 	json_put_string(w, "kind", location_kind_name(location_kind(l)));
+	if (l->expected_at > 0)
+		json_put_time(w, "expected_at", l->expected_at);
 }
 
 static void one_write(struct json_writer *w, void *arg)
@@ -62,16 +64,22 @@ static void read_put(struct json_reader *in, void *arg)
 #undef X
 	};
 	struct location_call *call = arg;
+	int                   kind = -1;
 
-	json_word(in, "kind", JSON_OPTIONAL, kinds, &call->kind);
+	json_word(in, "kind", JSON_OPTIONAL, kinds, &kind);
+	call->wish.kind = (enum location_kind)(kind + 1);
+	if (json_null(in, "expected_at"))
+		call->wish.expected_at = 0;
+	else
+		json_time(in, "expected_at", JSON_OPTIONAL, &call->wish.expected_at);
 }
 
 static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
 {
 	struct location_call *call = arg;
 	bool                  made = false;
-	enum db_result result = location_put(db, c, call->code, (enum location_kind)(call->kind + 1), &call->location,
-	                                     &made, &call->job.outcome);
+	enum db_result        result =
+		location_put(db, c, call->code, &call->wish, &call->location, &made, &call->job.outcome);
 
 	if (made) {
 		call->job.made = "";

@@ -38,15 +38,34 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 	}
 }
 
+/* The ends of transfers that do not go together. */
+static void ends_write(struct json_writer *w, const struct op *op)
+{
+	for (unsigned i = 0; i < op->move.parts_count; i++) {
+		const struct transfer *t = &op->move.transfers[i];
+
+		if (!t->fault)
+			continue;
+		json_open_object(w, NULL);
+		json_put_string(w, "sku", t->sku_code);
+		json_put_string(w, "from", t->from_code);
+		json_put_string(w, "to", t->to_code);
+		json_close_object(w);
+	}
+}
+
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
+	bool             ends = op->outcome == WRONG_KIND && op->move.kind == TRANSFER;
 
 	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU &&
-	    op->outcome != OVER_RETURNED)
+	    op->outcome != OVER_RETURNED && op->outcome != WRONG_KIND)
 		return;
 	json_open_array(w, "lines");
-	for (size_t i = 0; i < op->lines_count; i++)
+	if (ends)
+		ends_write(w, op);
+	for (size_t i = 0; !ends && i < op->lines_count; i++)
 		if (op->lines[i].fault) {
 			json_open_object(w, NULL);
 			fault_write(w, op, &op->lines[i]);
@@ -245,12 +264,17 @@ static void sku_write(struct json_writer *w, void *arg)
 	sum_write(w, &sum);
 	json_open_array(w, "locations");
 	for (size_t i = 0; i < a->count; i++) {
+		const struct location *location = a->totals[i].location;
+
 		json_open_object(w, NULL);
-		json_put_string(w, "location", a->totals[i].location->code);
-		json_put_string(w, "kind", location_kind_name(location_kind(a->totals[i].location)));
+		json_put_string(w, "location", location->code);
+		json_put_string(w, "kind", location_kind_name(location_kind(location)));
 		json_put_int(w, "available", a->totals[i].available);
 		json_put_int(w, "reserved", a->totals[i].reserved);
-		json_put_int(w, "on_hand", a->totals[i].available + a->totals[i].reserved);
+		json_put_int(w, "on_hand",
+		             location_in_house(location) ? a->totals[i].available + a->totals[i].reserved : 0);
+		if (location->expected_at > 0)
+			json_put_time(w, "expected_at", location->expected_at);
 		json_close_object(w);
 	}
 	json_close_array(w);

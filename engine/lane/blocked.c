@@ -22,7 +22,7 @@ enum { STUCK = 1 << 12, CUSTOMER = 1 << 16 /* beyond every slot */ };
 struct stuck {
 	uint32_t sku_id, location_id; /* of a customer's row a hash of the customer .. */
 	uint32_t slot, mark;          /* .. and CUSTOMER */
-	int64_t  seen_ms; /* clock_ms; 0: free place */
+	int64_t  seen_ms;             /* clock_ms; 0: free place */
 };
 
 struct blocked {

@@ -1,6 +1,7 @@
 /* decide.c - see decide.h. One function per kind, in the order of outcome.def: facts first, then refusals, then the
  * units that move. */
 #include "engine/lane/decide.h"
+#include "engine/lane/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,33 +41,6 @@ static enum outcome unknown_skus(struct op *op)
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
 		op->choices[i].fault = !op->lines[op->choices[i].line[0]].sku;
-	return out;
-}
-
-/* Units are neither reserved nor acquired anew where they are not for sale, not even from one place of several. */
-static bool is_for_sale(const struct line *line)
-{
-	return !line->location || location_sells(line->location);
-}
-
-static enum outcome places_decide(struct op *op)
-{
-	enum outcome out = OUTCOME_OK;
-
-	for (size_t i = 0; i < op->lines_count; i++) {
-		op->lines[i].fault = op->lines[i].qty > 0 && !is_for_sale(&op->lines[i]);
-		if (op->lines[i].fault)
-			out = NOT_FOR_SALE;
-	}
-	for (size_t i = 0; i < op->choices_count; i++) {
-		struct choice *choice = &op->choices[i];
-
-		choice->fault = false;
-		for (size_t k = 0; k < choice->places; k++)
-			choice->fault |= !is_for_sale(&op->lines[choice->line[k]]);
-		if (choice->fault)
-			out = NOT_FOR_SALE;
-	}
 	return out;
 }
 
@@ -377,6 +351,8 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 	out = origin_decide(op);
 	if (out == OUTCOME_OK)
 		out = unknown_skus(op);
+	if (out == OUTCOME_OK)
+		out = moved_places_decide(op);
 	if (out == OUTCOME_OK && op->other_id)
 		out = returned_decide(op);
 	if (out != OUTCOME_OK)
@@ -419,7 +395,7 @@ static enum outcome reacquire_decide(struct batch *b, struct op *op)
 	if (f->state == HELD)
 		return quotas_judge_again(&b->quotas, f);
 	for (size_t i = 0; i < f->lines_count; i++) {
-		f->lines[i].fault = !is_for_sale(&f->lines[i]);
+		f->lines[i].fault = !line_is_for_sale(&f->lines[i]);
 		if (f->lines[i].fault)
 			out = NOT_FOR_SALE;
 	}
@@ -568,7 +544,7 @@ bool op_is_beyond(const struct op *op)
 
 bool op_is_refused(const struct op *op)
 {
-	if (op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE || op->outcome == SHORT || op_is_beyond(op))
+	if (op->outcome == UNKNOWN_SKU || op->outcome == SHORT || op_is_of_kinds(op) || op_is_beyond(op))
 		return true;
 	return op->kind == OP_RESERVE && op->outcome == OUTCOME_OK && op_has_faults(op); /* a partial grant */
 }
@@ -616,7 +592,7 @@ bool op_is_certain(const struct op *op, const struct batch *b)
 
 	if (op->lookup_seq == 0 || (op->other && op->other->changed != op->other_before))
 		return false;
-	if (op->outcome == NOT_FOR_SALE)
+	if (op_is_of_kinds(op))
 		return b->kinds_read;
 	quotas_at_fault(&b->quotas, op, quota_is_certain, &quotas);
 	if (!quotas.all || op_is_beyond(op))

@@ -78,8 +78,8 @@ enum outcome movement_outcome(const struct op *op);
 bool op_is_certain(const struct op *op, const struct batch *b);
 /* True: refused for its customer: CUSTOMER_REQUIRED or LIMIT_REACHED. */
 bool op_is_beyond(const struct op *op);
-/* True: the outcome is SHORT, UNKNOWN_SKU, NOT_FOR_SALE, CUSTOMER_REQUIRED, LIMIT_REACHED or a partial grant. All
- * of them need op_is_certain to be told. */
+/* True: the outcome is SHORT, UNKNOWN_SKU, one of kinds or of the customer, or a partial grant. All of them need
+ * op_is_certain to be told. */
 bool op_is_refused(const struct op *op);
 
 /* The stored reservation whose lines need balances, or NULL: what ends a promise (a release, a settlement, a split that

@@ -20,6 +20,7 @@
 #include "engine/lane/blocked.h"
 #include "engine/lane/codes.h"
 #include "engine/lane/fence.h"
+#include "engine/lane/kinds.h"
 #include "engine/lane/reclaim.h"
 #include "engine/limits.h"
 #include "engine/past.h"
@@ -93,6 +94,31 @@ static enum db_result limits_keep(struct lane *l)
 	return limits_read(l->db, l->catalogue);
 }
 
+/* A movement that is not exclusive yet and changes what is promised. */
+static bool changes_promises(const struct op *op, const struct batch *b)
+{
+	(void)b;
+	for (size_t i = 0; op->kind == OP_MOVE && !op->exclusive && i < op->lines_count; i++)
+		if (op->lines[i].location && !location_in_house(op->lines[i].location))
+			return true;
+	return false;
+}
+
+/* A movement that changes a sum of promises is decided under the lock of that sum: by itself, in another batch. */
+static void promises_part(struct lane *l)
+{
+	struct op *parted[BATCH_OPS];
+	size_t     count = 0;
+
+	for (size_t i = 0; i < l->batch.count; i++)
+		if (changes_promises(l->batch.ops[i], &l->batch))
+			parted[count++] = l->batch.ops[i];
+	if (count > 0)
+		batch_postpone(l, changes_promises);
+	for (size_t i = 0; i < count; i++)
+		parted[i]->exclusive = true;
+}
+
 static enum db_result batch_prepare(struct lane *l)
 {
 	enum db_result result;
@@ -110,6 +136,8 @@ static enum db_result batch_prepare(struct lane *l)
 	batch_trim(l);
 	if (result == DB_OK && l->batch.has[OP_MOVE])
 		result = codes_make(l);
+	if (l->batch.has[OP_MOVE])
+		promises_part(l);
 	balances_find(l);
 	return result == DB_OK ? balances_load(l, WANTED) : result;
 }
@@ -165,7 +193,7 @@ static enum db_result kinds_make_sure(struct lane *l)
 	enum db_result result = DB_OK;
 
 	for (size_t i = 0; result == DB_OK && !l->batch.kinds_read && i < l->batch.count; i++)
-		if (l->batch.ops[i]->outcome == NOT_FOR_SALE) {
+		if (op_is_of_kinds(l->batch.ops[i])) {
 			outbox_send(&l->outbox);
 			result = past_locations(l->db, l->catalogue);
 			l->batch.kinds_read = result == DB_OK;

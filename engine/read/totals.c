@@ -20,7 +20,7 @@ struct totals_reader {
 	struct catalogue *catalogue;
 	struct total_row *list;
 	size_t            count, max;
-	bool              lacks; /* a row names a location that the catalogue lacks, or knows as of another kind */
+	bool lacks; /* a row names a location that the catalogue lacks, or of which it knows something else */
 };
 
 static void total_read(void *arg, const struct db_row *row)
@@ -28,7 +28,8 @@ static void total_read(void *arg, const struct db_row *row)
 	struct totals_reader  *in = arg;
 	const struct location *location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
 
-	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4);
+	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4) ||
+	             location->expected_at != time_parse(row->col[5]);
 	if (!location)
 		return;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
@@ -194,7 +195,7 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	code[len] = '\0';
 	op->lines_count = 0;
 	result = db_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
-	                 listed_read, &in);
+	                listed_read, &in);
 	if (result == DB_OK)
 		result = totals_read(db, c, past, &ids);
 	values_fini(&ids);

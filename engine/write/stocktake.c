@@ -17,6 +17,7 @@ struct slot_row {
 	uint16_t slot;
 	int64_t  available, reserved;
 	int64_t  change; /* change of available */
+	int64_t  booked; /* of a sum of promises, which stands among the slots: units that are booked */
 };
 
 struct slot_rows {
@@ -38,23 +39,56 @@ static void slot_read(void *arg, const struct db_row *row)
 	};
 }
 
+static void promise_read(void *arg, const struct db_row *row)
+{
+	struct slot_rows *s = arg;
+
+	s->list = mem_reach(s->list, s->count, &s->max, sizeof(*s->list));
+	s->list[s->count++] = (struct slot_row){
+		.sku_id = (uint32_t)db_int(row, 0), .location_id = (uint32_t)db_int(row, 1), .booked = db_int(row, 2)};
+}
+
+/* Locks the sums of promises that the lines change. */
+static void promises_lock(struct lane *l, const struct op *op, struct slot_rows *s)
+{
+	struct values sums = {0};
+
+	values_reset(&l->rows);
+	for (size_t k = 0; k < op->lines_count; k++) {
+		const struct line *line = &op->lines[k];
+
+		if (!line->location || location_in_house(line->location))
+			continue;
+		values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id), V_INT(0), V_INT(1));
+		values_row(&sums, V_INT(sku_id(line->sku)), V_INT(line->location->location_id));
+	}
+	if (sums.count > 0) {
+		txn_run(&l->txn, PROMISE_ENTER, &(struct fill){.rows = &l->rows});
+		txn_read(&l->txn, PROMISE_READ, &(struct fill){.rows = &sums}, promise_read, s);
+	}
+	values_fini(&sums);
+}
+
 static bool row_is_of(const struct slot_row *r, const struct line *line)
 {
 	return r->sku_id == sku_id(line->sku) && line->location && r->location_id == line->location->location_id;
 }
 
-/* The change that a line makes, now that its slots are locked. */
+/* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
-	int64_t on_hand;
+	int64_t on_hand, booked = 0;
 
 	line->available = line->reserved = 0;
 	for (size_t i = 0; i < s->count; i++)
 		if (row_is_of(&s->list[i], line)) {
 			line->available += s->list[i].available;
 			line->reserved += s->list[i].reserved;
+			booked += s->list[i].booked;
 		}
 	on_hand = line->available + line->reserved;
+	if (line->available > on_hand - booked)
+		line->available = on_hand - booked;
 	line->granted = op->move.kind == STOCKTAKE ? line->qty - on_hand : line->qty;
 	line->fault = true;
 	if (op->move.kind == STOCKTAKE && line->expected >= 0 && line->expected != on_hand)
@@ -176,6 +210,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	struct slot_rows s = {0};
 
 	lane_begin(l, REPEATABLE_READ, false);
+	promises_lock(l, op, &s);
 	reservations_lock(l);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)

@@ -22,7 +22,8 @@ struct csv {
 	int64_t             units[2];   /* of the line under way */
 	char                after_code[SKU_MAX + 1];
 	int64_t             after_id;
-	size_t              seen; /* things of the page so far */
+	size_t              seen;     /* things of the page so far */
+	bool                promised; /* the units of the line under way are not in the house: their sum is 0 */
 };
 
 /* What can be exported. */
@@ -73,7 +74,7 @@ static void line_end(struct csv *x)
 		for (unsigned i = 0; i < x->table->units; i++)
 			printf(",%lld", (long long)x->units[i]);
 		if (x->table->sums)
-			printf(",%lld", (long long)(x->units[0] + x->units[1]));
+			printf(",%lld", x->promised ? 0 : (long long)(x->units[0] + x->units[1]));
 		fwrite(x->line.data + head, 1, x->tail, stdout);
 		putchar('\n');
 	}
@@ -152,6 +153,7 @@ static void row_read(void *arg, const struct db_row *row)
 		line_end(x);
 		text_bytes(&x->line, x->next.data, x->next.len);
 		x->tail = tail;
+		x->promised = x->table->sums && db_int(row, 2) == PLACE_INCOMING;
 	}
 	for (unsigned i = 0; i < x->table->units; i++)
 		x->units[i] += db_int(row, first + i);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct stock_row {
-	int64_t skus, locations, slots, slot_rows, available, reserved, aside;
+	int64_t skus, locations, slots, slot_rows, available, reserved, aside, incoming, incoming_reserved;
 };
 
 /* Rows whose time was given by a clock that was ahead; a reaper brings them back. */
@@ -43,6 +43,8 @@ static void stats_print(const struct stock_row *stock, const struct census *coun
 	number_print(&w, json, "reserved", stock->reserved);
 	number_print(&w, json, "aside", stock->aside);
 	number_print(&w, json, "on_hand", stock->available + stock->reserved + stock->aside);
+	number_print(&w, json, "incoming", stock->incoming);
+	number_print(&w, json, "incoming_reserved", stock->incoming_reserved);
 	for (int s = HELD; s < STATES; s++) {
 		number_print(&w, json, reservation_state_name((enum reservation_state)s), counts->by_state[s]);
 		snprintf(name, sizeof(name), "%s_claimed", reservation_state_name((enum reservation_state)s));

@@ -38,7 +38,8 @@ SELECT sku_id, location_id, SUM(available) <= 0 FROM stock_slot FORCE INDEX (PRI
 -- name: units_look
 -- The units of the skus {list}: available and reserved over all locations whose units are for sale, on hand over all
 -- that are in the house.
-SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reserved, 0)), SUM(s.available + s.reserved)
+SELECT s.sku_id, SUM(IF({for_sale}, s.available, 0)), SUM(IF({for_sale}, s.reserved, 0)),
+       SUM(IF({in_house}, s.available + s.reserved, 0))
   FROM stock_slot s FORCE INDEX (PRIMARY) LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
  WHERE s.sku_id IN ({list}) GROUP BY s.sku_id;
 

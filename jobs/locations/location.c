@@ -1,5 +1,6 @@
 /* location.c - see location.h. */
 #include "jobs/locations/location.h"
+#include "engine/base/clock.h"
 #include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/complete.h"
@@ -21,7 +22,9 @@ static void location_read(void *arg, const struct db_row *row)
 	if (in->count == in->max || row->len[1] > LOCATION_MAX)
 		return; /* longer by damage alone */
 	to = &in->list[in->count++];
-	*to = (struct location){.location_id = (uint32_t)db_int(row, 0), .kind = (uint8_t)db_int(row, 2)};
+	*to = (struct location){.location_id = (uint32_t)db_int(row, 0),
+	                        .kind = (uint8_t)db_int(row, 2),
+	                        .expected_at = time_parse(row->col[3])};
 	memcpy(to->code, row->col[1], row->len[1]);
 }
 
@@ -106,21 +109,43 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 	return result;
 }
 
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, enum location_kind kind,
+/* Kind and time of a location that is there. */
+static enum db_result location_change(struct db *db, struct catalogue *c, const struct location_wish *wish,
+                                      const struct location *l, enum outcome *outcome)
+{
+	enum location_kind kind = wish->kind ? wish->kind : location_kind(l);
+	enum db_result     result = DB_OK;
+
+	if (wish->expected_at > 0 && kind != PLACE_INCOMING) {
+		*outcome = WRONG_KIND;
+		return DB_OK;
+	}
+	if (kind != location_kind(l))
+		result = location_turn(db, c, l, kind, outcome);
+	if (result == DB_OK && *outcome == OUTCOME_OK && wish->expected_at >= 0)
+		result = db_ask(db, LOCATION_EXPECT,
+		                &(struct fill){.location = l->location_id, .until_at = wish->expected_at}, NULL, NULL);
+	return result;
+}
+
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
                             struct location *out, bool *made, enum outcome *outcome)
 {
 	enum db_result result = location_find(db, code, out, outcome);
 
+	if (result == DB_OK && *outcome == NO_LOCATION && wish->expected_at > 0 && wish->kind != PLACE_INCOMING) {
+		*outcome = WRONG_KIND;
+		return DB_OK;
+	}
 	if (result == DB_OK && *outcome == NO_LOCATION) {
-		result = location_make(db, code, kind, made, outcome);
+		result = location_make(db, code, wish->kind, made, outcome);
 		if (result != DB_OK || *outcome != OUTCOME_OK)
 			return result;
 		result = location_find(db, code, out, outcome); /* somebody else may have made it just now */
 	}
-	if (result == DB_OK && *outcome == OUTCOME_OK && kind && location_kind(out) != kind) {
-		result = location_turn(db, c, out, kind, outcome);
-		if (result == DB_OK && *outcome == OUTCOME_OK)
-			result = location_find(db, code, out, outcome);
-	}
+	if (result == DB_OK && *outcome == OUTCOME_OK)
+		result = location_change(db, c, wish, out, outcome);
+	if (result == DB_OK && *outcome == OUTCOME_OK)
+		result = location_find(db, code, out, outcome);
 	return result == DB_OK ? past_locations(db, c) : result;
 }

@@ -14,10 +14,15 @@ enum db_result location_find(struct db *db, const char *code, struct location *o
 /* Up to `max` locations whose codes stand behind `after`, by code. */
 enum db_result location_list(struct db *db, const char *after, struct location *list, size_t max,
                              size_t *count) MUST_CHECK;
-/* Makes the location, or gives it another kind; kind 0: stock where it is new, otherwise as it is. *outcome:
- * OUTCOME_OK, and `out` has the location; IN_USE: something lies there, also after holds past their time were swept;
- * LIMIT: there are LOCATIONS_MAX. *made: it is new. */
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, enum location_kind kind,
+/* What is wished of a location. */
+struct location_wish {
+	enum location_kind kind;        /* 0: stock where it is new, otherwise as it is */
+	int64_t            expected_at; /* ms; 0: none, -1: as it is */
+};
+/* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location; IN_USE: something lies there,
+ * also after holds past their time were swept; WRONG_KIND: nothing is expected at a location of its kind; LIMIT: there
+ * are LOCATIONS_MAX. *made: it is new. */
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
                             struct location *out, bool *made, enum outcome *outcome) MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 -- Locations: read one by one or page by page, made, and given another kind. engine/stock.sql has those of lanes.
 
 -- piece: location_columns
-location_id, code, kind
+location_id, code, kind, expected_at
 
 -- name: location_find
 SELECT {location_columns} FROM location FORCE INDEX (code) WHERE code = {code};
@@ -16,6 +16,13 @@ SELECT COUNT(*) FROM location FORCE INDEX (code);
 -- name: location_put
 -- A new location, or the row that is there: nothing changes then.
 INSERT IGNORE INTO location (code, kind) VALUES ({code}, {kind});
+
+-- name: location_expect
+-- When what is promised there is expected, {until_at}; 0: nobody said. Nothing is decided by it, so no writer is shut
+-- out. A location that got another kind meanwhile stays as it is.
+UPDATE location FORCE INDEX (PRIMARY)
+   SET expected_at = IF({until_at} > TIMESTAMP'1970-01-01 00:00:00', {until_at}, NULL)
+ WHERE location_id = {location} AND (kind = {incoming} OR expected_at IS NOT NULL);
 
 -- piece: lies_there
 -- Units or promises lie at {location}. There is no index by location, which every order would pay for: this walks all
@@ -43,7 +50,7 @@ BEGIN NOT ATOMIC
   IF lies THEN
     ROLLBACK;
   ELSE
-    UPDATE location FORCE INDEX (PRIMARY) SET kind = {kind} WHERE location_id = {location};
+    UPDATE location FORCE INDEX (PRIMARY) SET kind = {kind}, expected_at = NULL WHERE location_id = {location};
     COMMIT;
   END IF;
   SELECT lies;

@@ -1,0 +1,78 @@
+/* kinds.c - see kinds.h. */
+#include "engine/lane/kinds.h"
+
+#include <string.h>
+
+/* Units are neither reserved nor acquired anew where they are not for sale, not even from one place of several. */
+bool line_is_for_sale(const struct line *line)
+{
+	return !line->location || location_sells(line->location);
+}
+
+enum outcome places_decide(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		op->lines[i].fault = op->lines[i].qty > 0 && !line_is_for_sale(&op->lines[i]);
+		if (op->lines[i].fault)
+			out = NOT_FOR_SALE;
+	}
+	for (size_t i = 0; i < op->choices_count; i++) {
+		struct choice *choice = &op->choices[i];
+
+		choice->fault = false;
+		for (size_t k = 0; k < choice->places; k++)
+			choice->fault |= !line_is_for_sale(&op->lines[choice->line[k]]);
+		if (choice->fault)
+			out = NOT_FOR_SALE;
+	}
+	return out;
+}
+
+static const struct location *place_of(const struct op *op, const char *code)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].location && strcmp(op->lines[i].location_code, code) == 0)
+			return op->lines[i].location;
+	return NULL;
+}
+
+/* Units go from house to house, or from promise to promise. */
+static enum outcome ends_decide(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (unsigned i = 0; i < op->move.parts_count; i++) {
+		struct transfer       *t = &op->move.transfers[i];
+		const struct location *from = place_of(op, t->from_code), *to = place_of(op, t->to_code);
+
+		t->fault = from && to && location_in_house(from) != location_in_house(to);
+		if (t->fault)
+			out = WRONG_KIND;
+	}
+	return out;
+}
+
+/* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
+enum outcome moved_places_decide(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	if (op->move.kind == TRANSFER)
+		return ends_decide(op);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		struct line *line = &op->lines[i];
+
+		line->fault = (op->move.kind == RETURN || op->move.kind == STOCKTAKE) && line->location &&
+		              !location_in_house(line->location);
+		if (line->fault)
+			out = WRONG_KIND;
+	}
+	return out;
+}
+
+bool op_is_of_kinds(const struct op *op)
+{
+	return op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND;
+}

@@ -1,0 +1,16 @@
+/* kinds.h - what the kinds of places allow an operation. Pure. Kinds are as memory knows them: a refusal needs a look
+ * (op_is_certain), and what is written is undone where a kind has changed. */
+#ifndef KINDS_H
+#define KINDS_H
+
+#include "engine/op.h"
+
+bool line_is_for_sale(const struct line *line);
+/* A reservation: NOT_FOR_SALE, with its lines and choices at fault, or OUTCOME_OK. */
+enum outcome places_decide(struct op *op);
+/* A movement: WRONG_KIND, with its lines or transfers at fault, or OUTCOME_OK. */
+enum outcome moved_places_decide(struct op *op);
+/* True: refused because of the kind of a place. */
+bool op_is_of_kinds(const struct op *op);
+
+#endif
