@@ -79,6 +79,8 @@ static const struct contender neighbours[] = {
 	{"reservations, 100,000 customers", 256, &way_http, &load_customers},
 	{"reservations, no customer", 64, &way_http, &load_reserve},
 	{"reservations, one customer", 64, &way_http, &load_customer},
+	{"reservations, one place", 256, &way_http, &load_reserve},
+	{"reservations, the last of three places", 256, &way_http, &load_places},
 };
 
 enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, NEIGHBOURS_SECTION, SECTIONS };

@@ -29,7 +29,7 @@ static void order_json(struct visit *v, uint64_t number)
 		text_add(&v->body, code);
 		text_add(&v->body, "\",\"qty\":");
 		text_int(&v->body, lines[i].qty);
-		text_char(&v->body, '}');
+		text_add(&v->body, v->load->places ? ",\"locations\":[\"annex\",\"barn\",\"main\"]}" : "}");
 		v->load->ledger->asked[lines[i].sku] += lines[i].qty;
 	}
 	text_char(&v->body, ']');
@@ -433,25 +433,42 @@ const struct http_load load_customers = {
 	.plan = &reserve, .ledger = &ledger_limited, .lines = lines_one, .customers = 100000};
 const struct http_load load_customer = {
 	.plan = &reserve, .ledger = &ledger_limited, .lines = lines_one, .customers = 1};
+const struct http_load load_places = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .places = true};
 const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
 const struct http_load load_mix = {.plan = &mix, .ledger = &ledger_shop, .lines = lines_basket};
+
+static bool put(struct bench *b, const char *path, struct text *body)
+{
+	struct text answer = {0};
+	int         status = load_once(b->port, "PUT", path, body, &answer);
+
+	if (status != 200 && status != 201)
+		bench_wrong("PUT %s was answered %d %.300s", path, status, answer.data ? answer.data : "");
+	text_fini(body);
+	text_fini(&answer);
+	return status == 200 || status == 201;
+}
 
 /* The sku gets a limit per customer that nobody reaches: all that there is of it. */
 static bool limit_set(struct bench *b, const struct ledger *l)
 {
-	struct text body = {0}, answer = {0};
+	struct text body = {0};
 	char        code[CODE_SIZE], path[CODE_SIZE + 16];
-	int         status;
 
 	ledger_code(l, 0, code);
 	snprintf(path, sizeof(path), "/v1/skus/%s", code);
 	text_format(&body, "{\"per_customer\":%d}", HOT_QTY);
-	status = load_once(b->port, "PUT", path, &body, &answer);
-	if (status != 200)
-		bench_wrong("the limit of %s was answered %d %.300s", code, status, answer.data ? answer.data : "");
-	text_fini(&body);
-	text_fini(&answer);
-	return status == 200;
+	return put(b, path, &body);
+}
+
+/* Places that a line names before the one that has its units. */
+static bool places_make(struct bench *b)
+{
+	struct text annex = {0}, barn = {0};
+
+	text_add(&annex, "{}");
+	text_add(&barn, "{}");
+	return put(b, "/v1/locations/annex", &annex) & put(b, "/v1/locations/barn", &barn);
 }
 
 static bool http_open(struct bench *b, const struct contender *c)
@@ -461,7 +478,7 @@ static bool http_open(struct bench *b, const struct contender *c)
 	if (load->sells_out)
 		load->ledger->received = b->buyers / 10;
 	return service_start(b) && ledger_receive(b, load->ledger) &&
-	       (load->customers == 0 || limit_set(b, load->ledger));
+	       (load->customers == 0 || limit_set(b, load->ledger)) && (!load->places || places_make(b));
 }
 
 void visit_run(struct bench *b, const struct http_load *load, int connections, int64_t orders, struct round *out)

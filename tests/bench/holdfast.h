@@ -13,6 +13,7 @@ struct http_load {
 	int (*lines)(const struct ledger *l, uint64_t number, struct line *to);
 	int  per_call;            /* orders of a batch call */
 	int  customers;           /* each order is of one of them, and its sku has a limit; 0: orders name none */
+	bool places;              /* a line names three, of which the last has its units */
 	bool confirmed;           /* reservations are confirmed in the same step */
 	bool sells_out;           /* b->buyers orders for a tenth as many units */
 	enum pace_of {            /* orders begin at even distances, at half of .. */
