@@ -121,15 +121,30 @@ Test(jobs, once_leaves_nothing_that_was_given_back)
 
 /* ---- signals */
 
+static int lines_in(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int   count = 0;
+
+	for (int c; file && (c = fgetc(file)) != EOF;)
+		count += c == '\n';
+	if (file)
+		fclose(file);
+	return count;
+}
+
 /* Two workers have begun a batch each when the signal comes; they end it, and claim no other. */
 static void ends_after_the_batch(const char *signal, int last_task)
 {
-	char gate[300];
+	char gate[300], begun[320];
 
 	snprintf(gate, sizeof(gate), "%s/%s.%s", scratch_dir(), flow_scratch()->name, signal);
-	flow_step(EACH_FORMAT(GATE " sleep 0.1; echo $id done"), gate);
+	snprintf(begun, sizeof(begun), "%s.begun", gate);
+	flow_step(EACH_FORMAT("echo >> %s.begun; " GATE " sleep 0.1; echo $id done"), gate, gate);
 	flow_step("start W work settle --batch 5 --workers 2");
 	flow_step("wait task %d -> open", last_task);
+	for (int tries = 0; lines_in(begun) < 2 && tries < 500; tries++)
+		usleep(20000);
 	flow_step("signal W %s", signal);
 	trap_gate(gate);
 	flow_step("end W -> 0");
