@@ -3,6 +3,8 @@
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/read/census.h"
 
 #include <string.h>
 
@@ -89,12 +91,26 @@ static const struct census *census_within(int64_t age_ms)
 	return young ? &last.census : NULL;
 }
 
-static void metrics_answer_request(struct request *r)
+static void census_take(const struct op *op, enum outcome outcome)
 {
 	last.under_way = false;
-	if (request_outcome(r, 0) == OUTCOME_OK)
-		last.census = *r->ops[0]->census;
+	if (outcome == OUTCOME_OK)
+		last.census = *op->census;
+}
+
+static void metrics_answer_request(struct request *r)
+{
+	census_take(r->ops[0], request_outcome(r, 0));
 	reply_metrics(r, census_within(CENSUS_OLD_MS));
+}
+
+static struct op *census_op(int64_t age_max_ms)
+{
+	struct op *op = op_new(OP_COUNTS, 0, 0);
+
+	op->census->age_max_ms = age_max_ms;
+	last.under_way = true;
+	return op;
 }
 
 void get_metrics(struct request *r)
@@ -103,10 +119,94 @@ void get_metrics(struct request *r)
 
 	if (!query_end(r))
 		return;
-	if (census || !engine_ready(r->all->engine)) { /* a database that does not answer is not waited for */
+	if (census || !engine_ready(r->all->engine)) /* a database that does not answer is not waited for */
 		reply_metrics(r, census);
+	else
+		request_start(r, census_op(CENSUS_AGE_MS), metrics_answer_request);
+}
+
+/* ---- stats */
+
+static void figure_write(void *arg, const char *name, int64_t n)
+{
+	json_put_int(arg, name, n);
+}
+
+static void stats_write(struct json_writer *w, void *arg)
+{
+	const struct census *census = arg;
+
+	census_tell(census, figure_write, w);
+	json_put_time(w, "counted_at", census->counted_at);
+}
+
+static void stats_answer_request(struct request *r)
+{
+	enum outcome outcome = request_outcome(r, 0);
+
+	census_take(r->ops[0], outcome);
+	if (outcome == OUTCOME_OK)
+		reply_object(r, 200, stats_write, r->ops[0]->census);
+	else
+		reply_refused(r, outcome, NULL, NULL);
+}
+
+void get_stats(struct request *r)
+{
+	if (query_end(r))
+		request_start(r, census_op(0), stats_answer_request);
+}
+
+const struct census *health_census(void)
+{
+	return &last.census;
+}
+
+static void health_count_done(void *arg, struct op *op)
+{
+	(void)arg;
+	census_take(op, op->outcome);
+	op_free(op);
+}
+
+void health_count(struct requests *all)
+{
+	struct op *op;
+
+	if (last.under_way || census_within(CENSUS_OLD_MS) || !engine_ready(all->engine))
+		return;
+	op = census_op(0);
+	if (engine_start(all->engine, op, all->loop, health_count_done, NULL)) {
+		engine_wake(all->engine);
 		return;
 	}
-	last.under_way = true;
-	request_start(r, op_new(OP_COUNTS, 0, 0), metrics_answer_request);
+	last.under_way = false;
+	op_free(op);
+}
+
+/* ---- key */
+
+static void key_write(struct json_writer *w, void *arg)
+{
+	const struct key *key = arg;
+	struct text       roles = {0};
+	char             *rest;
+
+	roles_write(&roles, key ? key->line.roles : ROLE_ADMIN);
+	if (key)
+		json_put_string(w, "name", key->name);
+	json_open_array(w, "roles");
+	rest = roles.data;
+	for (char *role; (role = strsep(&rest, ","));)
+		json_put_string(w, NULL, role);
+	json_close_array(w);
+	json_put_string(w, "service", "holdfast " HOLDFAST_VERSION);
+	json_put_string(w, "instance", process_mark());
+	text_fini(&roles);
+}
+
+void get_key(struct request *r)
+{
+	if (query_end(r))
+		reply_object(r, 200, key_write, r->key);
 }

@@ -35,6 +35,16 @@ const char *route_label(enum route route)
 
 /* ---- counting */
 
+/* Two bits behind the first one of the time say which quarter of its doubling it is. */
+static size_t orders_step(int64_t took_us)
+{
+	uint64_t us = took_us < 64 ? 64 : (uint64_t)took_us;
+	unsigned bit = 63 - (unsigned)__builtin_clzll(us);
+	size_t   step = (bit - 6) * 4 + (us >> (bit - 2) & 3);
+
+	return step < ORDERS_STEPS ? step : ORDERS_STEPS - 1;
+}
+
 void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us)
 {
 	struct route_metrics *r = &m->routes[route];
@@ -46,6 +56,17 @@ void metrics_answered(struct metrics *m, enum route route, int status, int64_t t
 	r->by_status[status - STATUS_MIN]++;
 	r->latency[bucket]++;
 	r->latency_us += took_us;
+	if (route == ROUTE_post_reservation || route == ROUTE_post_reservations_batch) {
+		m->orders_us[orders_step(took_us)]++;
+		m->orders_refused[INVALID] += status == 400;
+	}
+}
+
+void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome)
+{
+	if (op->kind == OP_RESERVE && outcome != OUTCOME_REPLAYED)
+		(*(outcome == OUTCOME_OK ? &m->granted : &m->orders_refused[outcome]))++;
+	m->settled += outcome == OUTCOME_OK && op->becomes == SETTLED;
 }
 
 void metrics_refused(struct metrics *m, enum outcome outcome)

@@ -24,15 +24,22 @@ struct route_metrics {
 	int64_t latency[LATENCY_BUCKETS + 1]; /* the last one: slower than all bounds */
 	int64_t latency_us;
 };
+/* ORDERS_STEPS: four for each doubling of the time, from 64 us to 4 s. */
+enum { ORDERS_STEPS = 64 };
 struct metrics {
 	struct route_metrics routes[ROUTES];
 	int64_t              refusals[OUTCOMES];
+	/* ---- of orders alone, each of a batch by itself; activity.h makes seconds of them */
+	int64_t granted, settled, orders_refused[OUTCOMES];
+	int64_t orders_us[ORDERS_STEPS]; /* calls that make reservations, by the time that they took */
 };
 
 /* Counts a request that was answered. */
 void metrics_answered(struct metrics *m, enum route route, int status, int64_t took_us);
 /* Counts the outcome of an operation or a request, if it is a refusal. */
 void metrics_refused(struct metrics *m, enum outcome outcome);
+/* Counts the outcome of an operation that a call has started, if it made, refused or settled an order. */
+void metrics_ended(struct metrics *m, const struct op *op, enum outcome outcome);
 /* Adds the text of /metrics. `census` NULL: the database did not answer, and its metrics are left out. */
 void metrics_write(struct text *to, const struct metrics *m, struct engine *e, const struct connections *connections,
                    const struct census *census);

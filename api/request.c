@@ -239,8 +239,10 @@ enum outcome request_outcome(struct request *r, size_t i)
 static void request_answer(struct request *r)
 {
 	for (size_t i = 0; i < r->ops_count; i++)
-		if (r->ops[i] && request_outcome(r, i) != OUTCOME_OK && op_traits[r->ops[i]->kind].by == BY_LANE)
+		if (r->ops[i] && op_traits[r->ops[i]->kind].by == BY_LANE) {
 			metrics_refused(&r->all->metrics, request_outcome(r, i));
+			metrics_ended(&r->all->metrics, r->ops[i], request_outcome(r, i));
+		}
 	r->answer(r);
 }
 
@@ -297,7 +299,7 @@ static void request_busy(struct request *r, struct op *first, bool fit)
 {
 	ops_busy(r, first, fit);
 	for (struct op *op = first; op; op = op->next)
-		metrics_refused(&r->all->metrics, BUSY);
+		metrics_refused(&r->all->metrics, BUSY), metrics_ended(&r->all->metrics, op, BUSY);
 	reply_refused(r, BUSY, NULL, NULL);
 }
 

@@ -16,6 +16,7 @@
 #include "engine/op.h"
 
 struct access_note;
+struct activity;
 struct event;
 struct limit;
 struct webhook_options;
@@ -38,6 +39,7 @@ struct requests {
 	struct connections *connections;
 	struct keys        *keys;         /* NULL: every call is let in */
 	struct limit       *limit;        /* NULL: without keys */
+	struct activity    *activity;
 	const char         *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;

@@ -1,5 +1,6 @@
 /* route.c - see route.h. The key is checked before anything else of the request. */
 #include "api/route.h"
+#include "api/activity.h"
 #include "api/calls/availability.h"
 #include "api/calls/events.h"
 #include "api/calls/locations.h"

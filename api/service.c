@@ -3,6 +3,7 @@
  * limit before they are cut off, so that a client with a longer one is told so with its X-Request-Id. */
 #include "api/service.h"
 #include "api/access.h"
+#include "api/activity.h"
 #include "api/http/listen.h"
 #include "api/http/tls.h"
 #include "api/limit.h"
@@ -108,6 +109,7 @@ static void ticked(evutil_socket_t fd, short what, void *arg)
 	access_tick(s->options.access);
 	connections_tick(s->requests.connections);
 	requests_tick(&s->requests);
+	activity_tick(&s->requests);
 	limit_tick(s->requests.limit);
 	notify_alive();
 	if (draining && s->requests.waiting_count == 0 && connections_moving(s->requests.connections) == 0)
@@ -225,6 +227,8 @@ struct service *service_open(const struct service_options *options, struct engin
 	access_watch(options->access, &s->requests);
 	s->requests.connections = connections_new(s);
 	requests_tick(&s->requests);
+	s->requests.activity = activity_new();
+	activity_tick(&s->requests);
 	events_watch(s);
 	if (options->keys)
 		s->requests.limit = limit_open(options->keys, e, s->requests.loop);
@@ -258,5 +262,6 @@ void service_free(struct service *s)
 	loop_free(s->requests.loop);
 	limit_free(s->requests.limit);
 	requests_fini(&s->requests);
+	free(s->requests.activity);
 	free(s);
 }

@@ -103,6 +103,10 @@ struct query { /* OP_TOTALS and the lists; the query owns its findings */
 enum { WEBHOOKS_TOLD = 200 };
 /* The number of reservations, and the age of the oldest due one, counted at one moment. */
 struct census { /* OP_COUNTS */
+	int64_t age_max_ms; /* asked: the last count will do where it is younger; 0: see census.c */
+	struct { /* as STOCK_STATS has them */
+		int64_t skus, locations, slots, slot_rows, available, reserved, aside, incoming, incoming_reserved;
+	} stock;
 	int64_t by_state[STATES], claimed[STATES];
 	int64_t ready[STATES];           /* held and confirmed ones that are due and not claimed */
 	int64_t oldest_ready_ms[STATES]; /* age of the oldest due one; 0 when there is none */
@@ -114,7 +118,10 @@ struct census { /* OP_COUNTS */
 	size_t  webhooks_count;
 	int64_t event_rows, event_bytes, oldest_event_ms; /* the log of events; 0 ms when it is empty */
 	int64_t levels_behind_ms;                         /* how long ago nothing was left to look at */
-	int64_t counted_ms;                               /* clock_boot_ms */
+	int64_t orders_ahead, leases_ahead; /* rows whose time a clock gave that was ahead; a reaper brings them back */
+	int64_t counted_ms;                 /* clock_boot_ms when the count began .. */
+	int64_t counted_at;                 /* .. and ms since 1970 by the database's clock */
+	int64_t took_ms;
 };
 
 /* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any

@@ -221,10 +221,9 @@ static enum db_result nothing_write(struct db *db, struct task *task)
 	return result == DB_OK ? task_read(db, task->task_id, task) : result;
 }
 
-static void expired_count(const struct task *task, int64_t orders)
+static void ended_count(const struct task *task, int64_t orders)
 {
-	if (task->kind == TASK_EXPIRE)
-		counter_add(COUNT_EXPIRED, orders);
+	counter_add(task->kind == TASK_EXPIRE ? COUNT_EXPIRED : COUNT_SETTLED, orders);
 }
 
 /* True: ALONE_MAX orders were refused in a row, and none was done between them. */
@@ -407,7 +406,7 @@ static enum db_result complete_named(struct db *db, struct catalogue *c, uint64_
 	if (result == DB_OK && a->lease_lost)
 		a->completed = 0;
 	counter_add(COUNT_FENCED, a->lease_lost ? 1 : a->lost - a->refused - a->given_back);
-	expired_count(&a->task, a->completed);
+	ended_count(&a->task, a->completed);
 	return result;
 }
 
@@ -429,7 +428,7 @@ enum db_result task_complete_claimed(struct db *db, struct catalogue *c, const s
 	result = list_complete(&parts, orders, count);
 	gone_add(&parts);
 	if (result == DB_OK) {
-		expired_count(task, a->completed);
+		ended_count(task, a->completed);
 		return DB_OK;
 	}
 	refused = a->refused;

@@ -169,27 +169,14 @@ static enum db_result ahead_change(struct db *db, enum statement find, enum stat
 	return result == DB_LOCKED || result == DB_RETRY ? DB_OK : result;
 }
 
-enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases)
-{
-	struct values  found = {0};
-	enum db_result result = ahead_page(db, TASK_LEASES_AHEAD, &found);
-
-	*leases = (int64_t)found.rows;
-	if (result == DB_OK)
-		result = ahead_page(db, TASK_ORDERS_AHEAD, &found);
-	*orders = (int64_t)found.rows;
-	values_fini(&found);
-	return result;
-}
-
 /* Brings back times given by a clock that was ahead; rows would wait until these times come again. */
 static enum db_result ahead_bring_back(struct db *db)
 {
 	int64_t        leases = 0, orders = 0;
-	enum db_result result = ahead_change(db, TASK_LEASES_AHEAD, TASK_LEASE_CUT, &leases);
+	enum db_result result = ahead_change(db, LEASES_AHEAD, TASK_LEASE_CUT, &leases);
 
 	if (result == DB_OK)
-		result = ahead_change(db, TASK_ORDERS_AHEAD, TASK_ORDERS_HASTEN, &orders);
+		result = ahead_change(db, ORDERS_AHEAD, TASK_ORDERS_HASTEN, &orders);
 	if (leases + orders > 0)
 		log_event(LOG_WARN, "clock_was_ahead", "leases=%lld orders=%lld", (long long)leases, (long long)orders);
 	return result;

@@ -26,8 +26,4 @@ struct reaper {
 enum db_result task_reap(struct db *db, struct catalogue *c, struct reaper *reaper,
                          void (*each)(void *arg, const struct task *task, int64_t orders), void *arg) MUST_CHECK;
 
-/* The number of leases and orders with a time beyond any that the present clock gives: a clock was ahead, and a reaper
- * brings them back. Counted up to some thousand. */
-enum db_result task_ahead(struct db *db, int64_t *orders, int64_t *leases) MUST_CHECK;
-
 #endif

@@ -197,20 +197,6 @@ UPDATE (
   STRAIGHT_JOIN job_task t FORCE INDEX (PRIMARY) ON t.task_id = unlocked.task_id
    SET t.lease_until = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND;
 
--- piece: soon
--- A time no later than this may be given by the present clock: the minute is for clocks that are set right bit by bit.
-UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
-
--- piece: latest_lease
--- The end of the longest lease, an hour, and that minute.
-UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND
-
--- name: task_leases_ahead
--- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
-SELECT task_id FROM job_task FORCE INDEX (open_lease)
- WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
- LIMIT {limit};
-
 -- name: task_lease_cut
 -- Shortens a lease. A lease made ahead of now is as long as it was, from now on. A lease renewed ahead of now lasts a
 -- minute: nobody knows its length. A lease that ends before it was made has been renewed by the present clock.
@@ -223,19 +209,6 @@ UPDATE job_task FORCE INDEX (PRIMARY)
          ELSE lease_until END,
        created_at = LEAST(created_at, UTC_TIMESTAMP(3))
  WHERE task_id IN ({list}) AND state = {open} AND (created_at > {soon} OR lease_until > {latest_lease});
-
--- name: task_orders_ahead
--- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives. The
--- farthest of each, {limit} at most: an order as near as a pause may be is due soon.
-SELECT reservation_id, changed, attempts FROM (
-  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = {confirmed} AND {is_free} AND due_at > {soon}
-    ORDER BY due_at DESC LIMIT {limit})
-  UNION ALL
-  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
-    WHERE state = {held} AND {is_put_aside} AND due_at > {soon}
-    ORDER BY due_at DESC LIMIT {limit})) late
- WHERE due_at > {latest_due};
 
 -- name: task_orders_hasten
 -- Makes these orders due now, or when they may be shipped.

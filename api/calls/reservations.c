@@ -408,6 +408,7 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 	malformed = r->more;
 	malformed[i] = *m;
 	metrics_refused(&r->all->metrics, INVALID);
+	r->all->metrics.orders_refused[INVALID]++;
 }
 
 /* Fills r->ops[i], unless the item is malformed. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -24,11 +25,19 @@ int64_t random_number(void)
 }
 
 static uint64_t       hash_seed;
+static char           mark[17];
 static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
 
 static void hash_start(void)
 {
 	random_bytes(&hash_seed, sizeof(hash_seed));
+	snprintf(mark, sizeof(mark), "%016llx", (unsigned long long)random_number());
+}
+
+const char *process_mark(void)
+{
+	pthread_once(&hash_once, hash_start);
+	return mark;
 }
 
 uint64_t hash_bytes(const void *data, size_t len)

@@ -9,5 +9,7 @@ uint32_t hash_stable(const void *data, size_t len); /* without a seed: for what 
 /* Random bytes from the kernel. */
 void    random_bytes(void *data, size_t len);
 int64_t random_number(void); /* above 0 */
+/* The mark of this process, drawn by chance: 16 letters and digits. */
+const char *process_mark(void);
 
 #endif

@@ -4,7 +4,12 @@
 #include "engine/base/counters.h"
 #include "engine/db/db.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* YOUNG_MS: no count is made anew sooner. CENSUS_SHARE: nor before so many times what the last one took. AHEAD_PAGE:
+ * rows of a clock that was ahead are counted up to here. */
+enum { YOUNG_MS = 1000, CENSUS_SHARE = 20, AHEAD_PAGE = 1000 };
 
 static void count_read(void *arg, const struct db_row *row)
 {
@@ -32,15 +37,68 @@ static void webhooks_read(void *arg, const struct db_row *row)
 	to->undelivered_ms = db_int(row, 1);
 }
 
+/* How many rows `find` finds, up to a page of them. */
+static enum db_result ahead_count(struct db *db, enum statement find, int64_t *count)
+{
+	struct values  found = {0};
+	enum db_result result = db_ask(db, find, &(struct fill){.limit = AHEAD_PAGE}, db_numbers, &found);
+
+	*count = (int64_t)found.rows;
+	values_fini(&found);
+	return result;
+}
+
 /* Figures of one row stand in struct census as the row has them. */
 bool census_read(struct db *db, struct census *out)
 {
-	*out = (struct census){.counted_ms = clock_boot_ms()};
-	return db_ask(db, RESERVATION_COUNTS, NULL, count_read, out) == DB_OK &&
-	       db_ask(db, TASK_FIGURES, NULL, db_ints, &out->tasks_open) == DB_OK &&
-	       db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) == DB_OK &&
-	       db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) == DB_OK &&
-	       db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) == DB_OK;
+	int64_t began_ms = clock_boot_ms();
+
+	*out = (struct census){.counted_ms = began_ms};
+	if (db_ask(db, CENSUS_CLOCK, NULL, db_time, &out->counted_at) != DB_OK ||
+	    db_ask(db, STOCK_STATS, NULL, db_ints, &out->stock) != DB_OK ||
+	    db_ask(db, RESERVATION_COUNTS, NULL, count_read, out) != DB_OK ||
+	    db_ask(db, TASK_FIGURES, NULL, db_ints, &out->tasks_open) != DB_OK ||
+	    db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) != DB_OK ||
+	    db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
+	    db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
+	    ahead_count(db, LEASES_AHEAD, &out->leases_ahead) != DB_OK ||
+	    ahead_count(db, ORDERS_AHEAD, &out->orders_ahead) != DB_OK)
+		return false;
+	out->took_ms = clock_boot_ms() - began_ms;
+	return true;
+}
+
+void census_tell(const struct census *c, void (*tell)(void *arg, const char *name, int64_t n), void *arg)
+{
+	char name[48];
+
+	tell(arg, "skus", c->stock.skus);
+	tell(arg, "locations", c->stock.locations);
+	tell(arg, "slots", c->stock.slots);
+	tell(arg, "slot_rows", c->stock.slot_rows);
+	tell(arg, "available", c->stock.available);
+	tell(arg, "reserved", c->stock.reserved);
+	tell(arg, "aside", c->stock.aside);
+	tell(arg, "on_hand", c->stock.available + c->stock.reserved + c->stock.aside);
+	tell(arg, "incoming", c->stock.incoming);
+	tell(arg, "incoming_reserved", c->stock.incoming_reserved);
+	for (enum reservation_state s = HELD; s < STATES; s++) {
+		tell(arg, reservation_state_name(s), c->by_state[s]);
+		snprintf(name, sizeof(name), "%s_claimed", reservation_state_name(s));
+		if (s == HELD || s == CONFIRMED)
+			tell(arg, name, c->claimed[s]);
+	}
+	tell(arg, "oldest_expired_ms", c->oldest_ready_ms[HELD]);
+	tell(arg, "oldest_confirmed_ms", c->oldest_ready_ms[CONFIRMED]);
+	tell(arg, "ready", c->ready[CONFIRMED]);
+	tell(arg, "ready_to_expire", c->ready[HELD]);
+	tell(arg, "tasks_open", c->tasks_open);
+	tell(arg, "oldest_lease_ms", c->oldest_lease_ms);
+	tell(arg, "event_rows", c->event_rows);
+	tell(arg, "event_bytes", c->event_bytes);
+	tell(arg, "oldest_event_ms", c->oldest_event_ms);
+	tell(arg, "orders_ahead", c->orders_ahead);
+	tell(arg, "leases_ahead", c->leases_ahead);
 }
 
 /* ---- counters of processes without /metrics */
@@ -88,15 +146,31 @@ static void counters_take_over(struct db *db)
 
 /* ---- the answer */
 
-enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count)
+/* The last count is the answer while it is younger than CENSUS_SHARE times what it took, and a second at least: those
+ * who ask meanwhile, or wait for it, get that one. */
+static bool is_young(const struct census *last, int64_t age_max_ms)
 {
+	int64_t age_ms = clock_boot_ms() - last->counted_ms, young_ms = CENSUS_SHARE * last->took_ms;
+
+	if (young_ms < YOUNG_MS)
+		young_ms = YOUNG_MS;
+	return last->counted_ms && age_ms < (age_max_ms && age_max_ms < young_ms ? age_max_ms : young_ms);
+}
+
+enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op)
+{
+	static struct census last; /* the census thread's; of a process there is one */
+
 	(void)c;
-	if (!census_read(db, ops[0]->census))
-		return DB_AWAY;
-	counters_take_over(db);
-	for (size_t i = 0; i < count; i++) {
-		*ops[i]->census = *ops[0]->census;
-		ops[i]->outcome = OUTCOME_OK;
+	if (!is_young(&last, op->census->age_max_ms)) {
+		last.counted_ms = 0;
+		if (!census_read(db, &last)) {
+			last.counted_ms = 0;
+			return DB_AWAY;
+		}
+		counters_take_over(db);
 	}
+	*op->census = last;
+	op->outcome = OUTCOME_OK;
 	return DB_OK;
 }

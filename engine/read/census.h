@@ -6,15 +6,18 @@
 
 #include "engine/op.h"
 
-/* Counts by one walk over the claim index. false: the database did not answer. */
+/* Counts by one walk over the claim index and one over the slots. false: the database did not answer. */
 bool census_read(struct db *db, struct census *out) MUST_CHECK;
+/* Names what `stats` says, one figure after the other. */
+void census_tell(const struct census *c, void (*tell)(void *arg, const char *name, int64_t n), void *arg);
 
 /* Leaves the counters of this process in the database, where one service takes them over: every event is among the
  * figures of one process, and their sum over all services is right. Counters that could not be written stay for the
  * next time; the last events before a kill -9 are lost. Does nothing where nothing was counted. */
 void census_leave(struct db *db);
 
-/* Answers OP_COUNTS: one count for all of `ops`. Takes over the counters that others left. */
-enum db_result census_answer(struct db *db, struct catalogue *c, struct op **ops, size_t count) MUST_CHECK;
+/* Answers OP_COUNTS, by a count that is young, or anew: one at a time, as a process has one such thread. Takes over the
+ * counters that others left. */
+enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op) MUST_CHECK;
 
 #endif

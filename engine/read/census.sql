@@ -43,3 +43,33 @@ DELETE FROM counter WHERE name > '' RETURNING name, total;
 -- name: levels_behind
 -- How long ago the watcher last knew that nothing was left, in ms.
 SELECT GREATEST(0, TIMESTAMPDIFF(MICROSECOND, looked_at, UTC_TIMESTAMP(3)) DIV 1000) FROM level_watch WHERE one = 1;
+
+-- name: census_clock
+SELECT UTC_TIMESTAMP(3);
+
+-- piece: soon
+-- A time no later than this may be given by the present clock: the minute is for clocks that are set right bit by bit.
+UTC_TIMESTAMP(3) + INTERVAL 60 SECOND
+
+-- piece: latest_lease
+-- The end of the longest lease, an hour, and that minute.
+UTC_TIMESTAMP(3) + INTERVAL 3660 SECOND
+
+-- name: leases_ahead
+-- Open tasks that were made, or whose lease was renewed, by a clock that was ahead.
+SELECT task_id FROM job_task FORCE INDEX (open_lease)
+ WHERE state = {open} AND lease_until > {soon} AND (created_at > {soon} OR lease_until > {latest_lease})
+ LIMIT {limit};
+
+-- name: orders_ahead
+-- Confirmed orders, and holds that failed to expire, that wait for a time beyond any that the present clock gives. The
+-- farthest of each, {limit} at most: an order as near as a pause may be is due soon.
+SELECT reservation_id, changed, attempts FROM (
+  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
+    WHERE state = {confirmed} AND {is_free} AND due_at > {soon}
+    ORDER BY due_at DESC LIMIT {limit})
+  UNION ALL
+  (SELECT reservation_id, changed, attempts, due_at FROM reservation FORCE INDEX (claim)
+    WHERE state = {held} AND {is_put_aside} AND due_at > {soon}
+    ORDER BY due_at DESC LIMIT {limit})) late
+ WHERE due_at > {latest_due};

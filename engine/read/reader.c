@@ -52,7 +52,7 @@ static const struct {
 	{OP_LIST_SKUS, NULL, totals_page},
 	{OP_LIST_MOVEMENTS, NULL, list_movements},
 	{OP_LIST_RESERVATIONS, NULL, list_reservations},
-	{OP_COUNTS, census_answer, NULL},
+	{OP_COUNTS, NULL, census_answer},
 	{OP_TALLY, NULL, job_run},
 	{OP_RUN, NULL, job_run},
 };

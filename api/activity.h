@@ -1,0 +1,14 @@
+/* activity.h - what this process has done, second by second, for ten minutes: GET /v1/activity. Every figure is a
+ * difference of counters that are there anyway, taken by the tick of the loop. The loop's thread. */
+#ifndef ACTIVITY_H
+#define ACTIVITY_H
+
+struct activity;
+struct request;
+struct requests;
+
+struct activity *activity_new(void); /* for free */
+void             activity_tick(struct requests *all);
+void             get_activity(struct request *r);
+
+#endif
