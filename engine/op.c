@@ -78,7 +78,7 @@ void op_free(struct op *op)
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
-		if (op->move.kind != TRANSFER)
+		if (op->move.kind == RETURN)
 			free(op->move.parts);
 	}
 	if ((op->kind == OP_RUN || op->kind == OP_TALLY) && op->job.run_free)
@@ -115,14 +115,20 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
 	return line;
 }
 
-void op_transfers(struct op *op, size_t max)
+static void *op_room(struct op *op, size_t size)
 {
-	size_t size = max * sizeof(struct transfer);
+	void *room = op->text;
 
-	assert(size <= op->text_left && op->move.kind == TRANSFER);
-	op->move.transfers = (struct transfer *)(void *)op->text;
+	assert(size <= op->text_left);
 	op->text += size;
 	op->text_left -= size;
+	return room;
+}
+
+void op_transfers(struct op *op, size_t max)
+{
+	assert(op->move.kind == TRANSFER);
+	op->move.transfers = op_room(op, max * sizeof(struct transfer));
 }
 
 void op_transfer(struct op *op, const struct transfer *transfer)
@@ -138,14 +144,27 @@ void op_transfer(struct op *op, const struct transfer *transfer)
 	*added = (struct transfer){from->sku_code, from->location_code, to->location_code, .qty = transfer->qty};
 }
 
+void op_counts(struct op *op, size_t max)
+{
+	assert(op->move.kind == STOCKTAKE);
+	op->move.counted = op_room(op, max * sizeof(struct counted));
+}
+
+void op_counted(struct op *op, int64_t as_of)
+{
+	const struct line *line = &op->lines[op->lines_count - 1];
+
+	op->move.counted[op->move.parts_count++] = (struct counted){
+		.sku_code = line->sku_code,
+		.location_code = line->location_code,
+		.as_of = as_of,
+		.sent = op->lines_count - 1,
+	};
+}
+
 void op_choices(struct op *op, size_t max)
 {
-	size_t size = max * sizeof(struct choice);
-
-	assert(size <= op->text_left);
-	op->choices = (struct choice *)(void *)op->text;
-	op->text += size;
-	op->text_left -= size;
+	op->choices = op_room(op, max * sizeof(struct choice));
 }
 
 struct choice *op_choice(struct op *op, const char *sku, size_t sku_len, int64_t qty, bool may_split)
@@ -243,6 +262,14 @@ static void transfers_seal(struct op *op)
 	op->move.parts_count = kept;
 }
 
+static int counted_order(const void *a, const void *b)
+{
+	const struct counted *x = a, *y = b;
+	int                   order = strcmp(x->sku_code, y->sku_code);
+
+	return order ? order : strcmp(x->location_code, y->location_code);
+}
+
 static void choices_seal(struct op *op)
 {
 	qsort(op->choices, op->choices_count, sizeof(op->choices[0]), choice_order);
@@ -318,6 +345,12 @@ static void lines_hash(struct op *op)
 		print_other(&print, "to", op->move.transfers[i].to_code);
 		text_int(&print, op->move.transfers[i].qty);
 	}
+	for (size_t i = 0; op->kind == OP_MOVE && op->move.kind == STOCKTAKE && i < op->move.parts_count; i++)
+		if (op->move.counted[i].as_of) {
+			print_other(&print, "as of", op->move.counted[i].sku_code);
+			print_string(&print, op->move.counted[i].location_code);
+			text_int(&print, op->move.counted[i].as_of);
+		}
 	if (op->other_id && (op->kind == OP_RESERVE || op->kind == OP_MOVE))
 		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
@@ -353,6 +386,8 @@ void op_seal(struct op *op, size_t *twins)
 		choices_seal(op);
 	if (op->kind == OP_MOVE && op->move.kind == TRANSFER)
 		transfers_seal(op);
+	if (op->kind == OP_MOVE && op->move.kind == STOCKTAKE && op->move.parts_count > 1)
+		qsort(op->move.counted, op->move.parts_count, sizeof(struct counted), counted_order);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
 }

@@ -48,10 +48,20 @@ struct reserve { /* OP_RESERVE */
 	int64_t           ship_after; /* no claim takes it before; 0: at once */
 };
 
+/* When a line of a count was counted; behind op_seal it has the place of its line. */
+struct counted {
+	const char *sku_code, *location_code;
+	int64_t     as_of;      /* ms; 0: now */
+	unsigned    sent;       /* the place of the line in the request */
+	bool        ahead;      /* the lane's: as_of is a time that may not be */
+	int64_t     since;      /* the lane's: units that movements behind as_of have added on balance */
+	int64_t     counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
+};
+
 enum { PARTS_MAX = 100 };
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	enum movement_kind kind;
-	unsigned           parts_count;        /* of parts, or of transfers */
+	unsigned           parts_count;        /* of parts, transfers or counted */
 	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
 	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	const char        *reason, *reference; /* text of the op; NULL: none */
@@ -61,6 +71,7 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
 		                               PARTS_MAX of them at most; owned */
 		struct transfer *transfers; /* of a transfer; each adds to two lines, whose `expected` is what leaves */
+		struct counted  *counted;   /* of a count, one for each line */
 	};
 };
 
@@ -197,11 +208,11 @@ struct op {
 	bool         more_follow; /* true: the op behind this one was started together with it */
 	bool         ended;       /* the starter's: the op came back */
 	/* ---- its lane's */
-	bool                lookup_due; /* the id is to be looked up before the batch is decided */
-	bool                may_exist;  /* the id may exist: the look-up comes before anything is sent */
-	bool                exclusive;  /* a batch of its own, decided under locks */
-	bool                writes;     /* decided: something is written for it */
-	bool                row_locked; /* blocked.c: somebody outside has a row of it; slots: struct balance */
+	bool                lookup_due;    /* the id is to be looked up before the batch is decided */
+	bool                may_exist;     /* the id may exist: the look-up comes before anything is sent */
+	bool                exclusive;     /* a batch of its own, decided under locks */
+	bool                writes;        /* decided: something is written for it */
+	bool                row_locked;    /* blocked.c: somebody outside has a row of it; slots: struct balance */
 	bool                suspects_lock; /* the op's batch waited in vain for a lock that no look finds */
 	bool                tried_alone;   /* the op itself waited in vain for that lock: it is a batch of its own */
 	uint16_t            guard_misses;  /* of the rounds that failed (tries): because a slot had too little */
@@ -240,6 +251,9 @@ struct line *op_line(struct op *op, const char *sku, size_t sku_len, const char 
  * two of lines_max. */
 void op_transfers(struct op *op, size_t max);
 void op_transfer(struct op *op, const struct transfer *transfer);
+/* The same of a count: room for sizeof(struct counted) each, and when the line that was added last was counted. */
+void op_counts(struct op *op, size_t max);
+void op_counted(struct op *op, int64_t as_of);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
 void op_choices(struct op *op, size_t max);
 /* Adds a choice and, with op_place, its places, each of which takes one of lines_max. */

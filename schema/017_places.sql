@@ -37,3 +37,13 @@ CREATE TABLE IF NOT EXISTS location_kinds (
 ) ENGINE=InnoDB;
 
 INSERT IGNORE INTO location_kinds (one, n, entered) VALUES (1, 0, 0);
+
+-- The last count of a sku at a location. counts grows with each count, so that two of them always write one row.
+-- counted_at: the time for which the latest one stands.
+CREATE TABLE IF NOT EXISTS stock_counted (
+  sku_id      INT UNSIGNED NOT NULL,
+  location_id INT UNSIGNED NOT NULL,
+  counts      BIGINT UNSIGNED NOT NULL,
+  counted_at  DATETIME(3) NOT NULL,
+  PRIMARY KEY (sku_id, location_id)
+) ENGINE=InnoDB;

@@ -12,7 +12,7 @@
  *   receipt|adjust|return [ID] SKU +N .. [reason=R] [order=ID]
  *                                                      a movement, of SKU or SKU@LOCATION; ID may be left out
  *   transfer [ID] SKU@FROM>TO=N ..                     units of a SKU go from a location to another
- *   count [ID] LINE [expected=N] ..                    the same with `counted`
+ *   count [ID] LINE [expected=N] [as_of=-S] ..         the same with `counted`; S seconds ago
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S]
  *   batch RESERVATION | RESERVATION ..                 several in one call

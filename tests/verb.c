@@ -212,7 +212,22 @@ static bool write_movement(const struct step *s, struct call *to)
 	return good;
 }
 
-/* count [ID] LINE [expected=N] .. [reason=R] [reference=R] */
+/* NAME=+S or NAME=-S: S seconds from now, or ago. */
+static bool time_option(struct text *to, const char *word, const char *name)
+{
+	size_t          len = strlen(name);
+	struct timespec now;
+
+	if (strncmp(word, name, len) != 0 || word[len] != '=')
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_format(to, ",\"%s\":\"", name);
+	time_write(to, ((int64_t)now.tv_sec + atoi(word + len + 1)) * 1000 + now.tv_nsec / 1000000);
+	text_add(to, "\"");
+	return true;
+}
+
+/* count [ID] LINE [expected=N] [as_of=-S] .. [reason=R] [reference=R] */
 static bool write_count(const struct step *s, struct call *to)
 {
 	size_t      i = 1, lines = 0;
@@ -230,7 +245,8 @@ static bool write_count(const struct step *s, struct call *to)
 		text_add(&to->body, lines++ ? ",{" : "{");
 		json_place(&to->body, s->word[i], (size_t)(equals - s->word[i]));
 		text_format(&to->body, ",\"counted\":%s", equals + 1);
-		if (i + 1 < s->words && json_option(&to->body, s->word[i + 1], "expected", "expected", true))
+		while (i + 1 < s->words && (json_option(&to->body, s->word[i + 1], "expected", "expected", true) ||
+		                            time_option(&to->body, s->word[i + 1], "as_of")))
 			i++;
 		text_add(&to->body, "}");
 	}
@@ -240,21 +256,6 @@ static bool write_count(const struct step *s, struct call *to)
 }
 
 /* ---- reservations */
-
-/* ship_after=+S: S seconds from now. */
-static bool ship_after_option(struct text *to, const char *word)
-{
-	static const char is[] = "ship_after=";
-	struct timespec   now;
-
-	if (strncmp(word, is, strlen(is)) != 0)
-		return false;
-	clock_gettime(CLOCK_REALTIME, &now);
-	text_add(to, ",\"ship_after\":\"");
-	time_write(to, ((int64_t)now.tv_sec + atoi(word + strlen(is))) * 1000 + now.tv_nsec / 1000000);
-	text_add(to, "\"");
-	return true;
-}
 
 static bool reservation_write(struct text *to, char *const *word, size_t words)
 {
@@ -274,8 +275,8 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		    json_option(&tail, word[i], "mode", "mode", false) ||
 		    json_option(&tail, word[i], "confirm", "confirm", true) ||
 		    json_option(&tail, word[i], "replaces", "replaces", false) ||
-		    json_option(&tail, word[i], "customer", "customer", false) || ship_after_option(&tail, word[i]) ||
-		    json_option(&tail, word[i], "then", "then", false) ||
+		    json_option(&tail, word[i], "customer", "customer", false) ||
+		    time_option(&tail, word[i], "ship_after") || json_option(&tail, word[i], "then", "then", false) ||
 		    json_option(&tail, word[i], "force", "force", true) ||
 		    json_option(&tail, word[i], "reference", "reference", false))
 			continue;

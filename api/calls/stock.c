@@ -3,6 +3,7 @@
 #include "api/calls/availability.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/limits.h"
 #include "engine/rows_json.h"
@@ -15,6 +16,23 @@ enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
 
+/* Why a line was not counted. */
+static void count_write(struct json_writer *w, const struct op *op, const struct line *line,
+                        const struct counted *counted)
+{
+	if (op->outcome == COUNT_MISMATCH && counted->counted_at) {
+		json_put_time(w, "counted_at", counted->counted_at);
+	} else if (op->outcome == COUNT_MISMATCH) {
+		json_put_int(w, "expected", line->expected);
+		json_put_int(w, "on_hand", line->available + line->reserved - counted->since);
+	} else {
+		json_put_int(w, "counted", line->qty);
+		if (counted->as_of)
+			json_put_int(w, "since", counted->since);
+		json_put_int(w, "reserved", line->reserved);
+	}
+}
+
 /* Writes the facts of a line for which a movement was refused. */
 static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
@@ -26,12 +44,8 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 		return;
 	}
 	json_put_string(w, "location", line->location_code);
-	if (op->outcome == COUNT_MISMATCH) {
-		json_put_int(w, "expected", line->expected);
-		json_put_int(w, "on_hand", line->available + line->reserved);
-	} else if (op->outcome == SHORT && op->move.kind == STOCKTAKE) {
-		json_put_int(w, "counted", line->qty);
-		json_put_int(w, "reserved", line->reserved);
+	if (op->move.kind == STOCKTAKE && op->outcome != UNKNOWN_SKU) {
+		count_write(w, op, line, &op->move.counted[line - op->lines]);
 	} else if (op->outcome == SHORT) {
 		json_put_int(w, "requested", line_takes(op, line));
 		json_put_int(w, "available", line->available);
@@ -85,6 +99,18 @@ static void moved_write(struct json_writer *w, void *arg)
 	movement_json(w, ((struct op *)arg)->move.movement);
 }
 
+/* A count of a time that may not be. */
+static void reply_ahead(struct request *r, const struct op *op)
+{
+	const struct counted *counted = op->move.counted;
+	char                  field[32];
+
+	while (!counted->ahead)
+		counted++;
+	snprintf(field, sizeof(field), "lines[%u].as_of", counted->sent);
+	reply_invalid(r, field, "must be at most 35 days back, and not ahead of the database's clock");
+}
+
 static void movement_answer_request(struct request *r)
 {
 	enum outcome outcome = request_outcome(r, 0);
@@ -96,6 +122,8 @@ static void movement_answer_request(struct request *r)
 		reply_location(r, "movements/", op->id);
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
 		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
+	else if (outcome == INVALID)
+		reply_ahead(r, op);
 	else
 		reply_problem(r, outcome_status(outcome), outcome_code(outcome),
 		              outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
@@ -111,7 +139,7 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 {
 	const char  *sku = "", *location = NULL;
 	size_t       sku_len = 0, location_len = 0;
-	int64_t      qty = 0, expected = -1;
+	int64_t      qty = 0, expected = -1, as_of = TIME_NONE;
 	struct line *added;
 
 	json_code(line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
@@ -119,6 +147,7 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 	if (kind == STOCKTAKE) {
 		json_int(line, "counted", JSON_REQUIRED, 0, QTY_MAX, &qty);
 		json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
+		json_time(line, "as_of", JSON_OPTIONAL, &as_of);
 	} else {
 		json_int(line, "qty", JSON_REQUIRED, kind == ADJUSTMENT ? -LINE_UNITS_MAX : 1, LINE_UNITS_MAX, &qty);
 		if (kind == ADJUSTMENT && qty == 0)
@@ -128,6 +157,8 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 		return;
 	added = op_line(op, sku, sku_len, location, location_len, qty);
 	added->expected = expected;
+	if (kind == STOCKTAKE)
+		op_counted(op, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
 }
 
 /* A line of a transfer, of which the operation makes two. */
@@ -156,13 +187,16 @@ static void read_transfer(struct json_reader *line, struct op *op)
 /* An operation of this kind with room for `count` lines, and for `more` bytes of text. */
 static struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 {
-	size_t lines = kind == TRANSFER ? 2 * count : count,
-	       text = lines * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + more;
-	struct op *op = op_new(OP_MOVE, lines, text + (kind == TRANSFER ? count * sizeof(struct transfer) : 0));
+	size_t     lines = kind == TRANSFER ? 2 * count : count;
+	size_t     row = kind == TRANSFER ? sizeof(struct transfer) : kind == STOCKTAKE ? sizeof(struct counted) : 0;
+	struct op *op =
+		op_new(OP_MOVE, lines, lines * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + more + count * row);
 
 	op->move.kind = kind;
 	if (kind == TRANSFER)
 		op_transfers(op, count);
+	if (kind == STOCKTAKE)
+		op_counts(op, count);
 	return op;
 }
 

@@ -16,3 +16,8 @@ uint64_t id_make(struct ids *ids)
 	}
 	return (uint64_t)ids->tick << 19 | (ids->owner & 1023) << 9 | ids->count;
 }
+
+uint64_t id_first(int64_t ms)
+{
+	return (uint64_t)ms * 4 << 19;
+}

@@ -15,5 +15,7 @@ struct ids {
 	unsigned count;
 };
 uint64_t id_make(struct ids *ids);
+/* No id that is made from this time on, in ms since 1970 by the database's clock, is less. */
+uint64_t id_first(int64_t ms);
 
 #endif

@@ -1,6 +1,11 @@
 /* stocktake.c - see stocktake.h. A stocktake must see every slot of its skus at one time, and so must an addition
- * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes. */
+ * that comes near the limit of a total. The transaction locks the slots, C decides, and the transaction writes.
+ *
+ * A count of yesterday adds what movements have added since. Movements are only appended, so all but those of the last
+ * minute are summed before anything is locked. The rest is the first plain read behind the locks: it has whatever the
+ * slots have. */
 #include "engine/write/stocktake.h"
+#include "engine/base/clock.h"
 #include "engine/base/memory.h"
 #include "engine/lane/fence.h"
 #include "engine/write/changes.h"
@@ -11,6 +16,10 @@
 #include "engine/write/stock.h"
 
 #include <stdlib.h>
+
+/* SETTLED_MS: no transaction takes longer, and no clock is known worse. BACK_MAX_MS: how far back a count may be. */
+enum { SETTLED_MS = 60000 };
+#define BACK_MAX_MS (INT64_C(35) * 86400 * 1000)
 
 struct slot_row {
 	uint32_t sku_id, location_id;
@@ -69,15 +78,114 @@ static void promises_lock(struct lane *l, const struct op *op, struct slot_rows 
 	values_fini(&sums);
 }
 
+/* ---- counts, and what has moved since */
+
+static bool is_count(const struct op *op)
+{
+	return op->move.kind == STOCKTAKE;
+}
+
+static bool counted_is_of(const struct op *op, size_t k, const struct db_row *row)
+{
+	return sku_id(op->lines[k].sku) == (uint32_t)db_int(row, 0) &&
+	       op->lines[k].location->location_id == (uint32_t)db_int(row, 1);
+}
+
+static void last_read(void *arg, const struct db_row *row)
+{
+	struct op *op = arg;
+	int64_t    counted_at = time_parse(row->col[2]);
+
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (counted_is_of(op, k, row) && op->move.counted[k].as_of && counted_at > op->move.counted[k].as_of)
+			op->move.counted[k].counted_at = counted_at;
+}
+
+/* Every count writes the row of its sku and place, so no two of them pass each other, on whatever nodes they are. */
+static void counts_enter(struct lane *l, struct op *op)
+{
+	values_reset(&l->rows);
+	for (size_t k = 0; k < op->lines_count; k++)
+		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)), V_INT(op->lines[k].location->location_id),
+		           V_INT(op->move.counted[k].as_of));
+	txn_read(&l->txn, COUNTED_ENTER, &(struct fill){.rows = &l->rows}, last_read, op);
+}
+
+struct since {
+	struct op *op;
+	int64_t    as_of;
+};
+
+static void since_read(void *arg, const struct db_row *row)
+{
+	struct since *in = arg;
+
+	for (size_t k = 0; k < in->op->lines_count; k++)
+		if (in->op->move.counted[k].as_of == in->as_of && counted_is_of(in->op, k, row))
+			in->op->move.counted[k].since += db_int(row, 2);
+}
+
+/* The skus of the lines that were counted then. False: an earlier line was, and theirs were named with it. */
+static bool skus_counted(const struct op *op, size_t first, struct values *skus)
+{
+	const struct counted *counted = op->move.counted;
+
+	values_reset(skus);
+	for (size_t k = 0; k < op->lines_count; k++) {
+		if (counted[k].as_of == counted[first].as_of && k < first)
+			return false;
+		if (counted[k].as_of == counted[first].as_of)
+			values_row(skus, V_INT(sku_id(op->lines[k].sku)));
+	}
+	return true;
+}
+
+/* Adds what was moved behind the time of each line, up to `until`; locked: what was moved later. */
+static enum db_result since_add(struct lane *l, struct op *op, int64_t until, bool locked)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t k = 0; is_count(op) && result == DB_OK && k < op->lines_count; k++) {
+		int64_t      as_of = op->move.counted[k].as_of, after = locked && as_of < until ? until : as_of;
+		struct since in = {op, as_of};
+		struct fill  fill = {.rows = &l->rows,
+		                     .after_at = after,
+		                     .until_at = locked ? TIME_LAST : until,
+		                     .after_id = (int64_t)id_first(after - SETTLED_MS)};
+
+		if (!as_of || (!locked && as_of >= until) || !skus_counted(op, k, &l->rows))
+			continue;
+		if (locked)
+			txn_read(&l->txn, MOVED_SINCE, &fill, since_read, &in);
+		else
+			result = lane_ask(l, MOVED_SINCE, &fill, since_read, &in);
+	}
+	return result;
+}
+
+/* ---- decisions */
+
 static bool row_is_of(const struct slot_row *r, const struct line *line)
 {
 	return r->sku_id == sku_id(line->sku) && line->location && r->location_id == line->location->location_id;
 }
 
+/* A count at its own time: on_hand becomes what was counted and what was moved since. */
+static enum outcome count_decide(const struct counted *counted, struct line *line)
+{
+	int64_t on_hand = line->available + line->reserved - counted->since;
+
+	line->granted = line->qty - on_hand;
+	if (counted->counted_at || (line->expected >= 0 && line->expected != on_hand))
+		return COUNT_MISMATCH;
+	return line->available + line->granted < 0 ? SHORT : OUTCOME_OK;
+}
+
 /* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
-	int64_t on_hand, booked = 0;
+	enum outcome out = OUTCOME_OK;
+	int64_t      unbooked, booked = 0;
 
 	line->available = line->reserved = 0;
 	for (size_t i = 0; i < s->count; i++)
@@ -86,17 +194,16 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 			line->reserved += s->list[i].reserved;
 			booked += s->list[i].booked;
 		}
-	on_hand = line->available + line->reserved;
-	if (line->available > on_hand - booked)
-		line->available = on_hand - booked;
-	line->granted = op->move.kind == STOCKTAKE ? line->qty - on_hand : line->qty;
-	line->fault = true;
-	if (op->move.kind == STOCKTAKE && line->expected >= 0 && line->expected != on_hand)
-		return COUNT_MISMATCH;
-	if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
-		return SHORT;
-	line->fault = false;
-	return OUTCOME_OK;
+	unbooked = line->available + line->reserved - booked;
+	if (line->available > unbooked)
+		line->available = unbooked;
+	line->granted = line->qty;
+	if (is_count(op))
+		out = count_decide(&op->move.counted[line - op->lines], line);
+	else if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
+		out = SHORT;
+	line->fault = out != OUTCOME_OK;
+	return out;
 }
 
 static bool passes_limit(const struct op *op, const struct slot_rows *s)
@@ -116,10 +223,27 @@ static bool passes_limit(const struct op *op, const struct slot_rows *s)
 	return false;
 }
 
+/* A malformed line is told before all others. */
+static bool counts_ahead(struct op *op, int64_t now)
+{
+	bool ahead = false;
+
+	for (size_t k = 0; is_count(op) && k < op->lines_count; k++) {
+		struct counted *counted = &op->move.counted[k];
+
+		counted->ahead = counted->as_of && (counted->as_of > now || counted->as_of < now - BACK_MAX_MS);
+		ahead |= counted->ahead;
+	}
+	return ahead;
+}
+
 /* The outcome that stands first in outcome.def; the lines keep their fault only where it is theirs. */
-static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s)
+static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, int64_t now)
 {
 	enum outcome out = OUTCOME_OK;
+
+	if (counts_ahead(op, now))
+		return INVALID;
 
 	for (size_t k = 0; k < op->lines_count; k++) {
 		enum outcome of_line = counted_decide(op, &op->lines[k], s);
@@ -205,20 +329,49 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 		op->outcome = movement_outcome(op);
 }
 
+/* What a count was told of before does not count any more. */
+static enum db_result counts_begin(struct lane *l, struct op *op, int64_t until)
+{
+	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
+		op->move.counted[k].since = op->move.counted[k].counted_at = 0;
+	return since_add(l, op, until, false);
+}
+
+/* A refused count leaves nothing behind, its own row among it. */
+static enum db_result stocktake_end(struct lane *l, const struct op *op, enum txn_verdict *verdict, int64_t *now)
+{
+	bool           refused = txn_goes_on(&l->txn) && is_count(op) && !op->writes;
+	enum db_result result;
+
+	if (refused)
+		txn_refuse(&l->txn, TXN_MOVED);
+	result = lane_commit(l, verdict, now);
+	if (refused && result == DB_OK)
+		*verdict = TXN_DONE;
+	return result;
+}
+
 enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *verdict, int64_t *now)
 {
 	struct slot_rows s = {0};
+	int64_t          until = clock_ms() + atomic_load(&l->shared->clock_offset_ms) - SETTLED_MS;
+	enum db_result   result = counts_begin(l, op, until);
 
+	if (result != DB_OK)
+		return result == DB_UNKNOWN ? DB_AWAY : result;
 	lane_begin(l, REPEATABLE_READ, false);
 	promises_lock(l, op, &s);
 	reservations_lock(l);
+	if (is_count(op))
+		counts_enter(l, op);
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
+	txn_fail(&l->txn, since_add(l, op, until, true));
 	op->writes = false;
 	if (txn_goes_on(&l->txn)) {
-		op->outcome = stocktake_decide(op, &s);
+		op->outcome = stocktake_decide(op, &s, l->txn.now);
 		op->writes = op->outcome == OUTCOME_OK;
 		if (op->writes)
 			stocktake_write(l, op, &s); /* the batch is this operation alone */
@@ -226,5 +379,5 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 			stocktake_look_again(l, op);
 	}
 	free(s.list);
-	return lane_commit(l, verdict, now);
+	return stocktake_end(l, op, verdict, now);
 }
