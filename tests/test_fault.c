@@ -57,6 +57,7 @@ static void drill(const char *name)
 	}
 
 DRILL(cells, "cells")
+DRILL(replica, "replica")
 DRILL(checker, "checker")
 DRILL(kill_database, "kill-database")
 DRILL(kill_service, "kill-service")

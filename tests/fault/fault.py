@@ -28,6 +28,7 @@ import drills_kill      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
 import drills_races     # noqa: E402
+import drills_replica   # noqa: E402
 import drills_soak      # noqa: E402
 from stage import Skipped, Trouble  # noqa: E402
 
@@ -44,6 +45,7 @@ DRILLS = {
     'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
     'races':            (drills_races.races,              10_000,       0,                  20,       0),
     'cells':            (drills_cells.cells,                 200,       0,                   9,       0),
+    'replica':          (drills_replica.replica,              30,       0,                   1,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
     'half-open':        (drills_network.half_open,             3,      40,                   1,       1),

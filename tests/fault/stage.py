@@ -88,7 +88,7 @@ class Database:
     """A MariaDB server whose life is ours. `template` is an empty data directory, made when it is not there."""
 
     def __init__(self, folder, template, redo=REDO, clock=None):
-        self.folder, self.redo, self.clock, self.process = folder, redo, clock, None
+        self.folder, self.redo, self.clock, self.process, self.options = folder, redo, clock, None, []
         self.socket = f'{folder}/db.sock'
         if not os.path.isdir(template):
             self.install(template)
@@ -112,7 +112,7 @@ class Database:
                  f'--pid-file={self.folder}/db.pid', f'--tmpdir={self.folder}', '--skip-networking',
                  '--skip-name-resolve', '--skip-log-bin', self.redo, '--innodb-buffer-pool-size=256M',
                  '--innodb-flush-log-at-trx-commit=1', '--innodb-use-native-aio=OFF', '--max-connections=300',
-                 '--performance-schema=OFF', *as_root()],
+                 '--performance-schema=OFF', *self.options, *as_root()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_us,
                 env=self.clock and self.clock.environment())
         if self.clock:
@@ -246,13 +246,13 @@ class Service(Program):
 class Stage:
     """One drill's database, programs, clients and journal. `run` is what was asked on the command line."""
 
-    def __init__(self, run, folder=None, redo=REDO, clock=None):
+    def __init__(self, run, folder=None, redo=REDO, clock=None, database=None):
         self.run, self.program = run, run.holdfast
         self.folder = folder or run.folder
         self.things = [clock] if clock else []
         self.services, self.said = [], []
         self.unknown_outcomes = 0
-        self.database = Database(self.folder, run.template, redo, clock)
+        self.database = database or Database(self.folder, run.template, redo, clock)
         self.url = f'mariadb://root@localhost/holdfast?socket={self.database.socket}'
         self.journal = clients.Journal(f'{run.folder}/journal.jsonl')
 
