@@ -7,8 +7,10 @@
 #include "jobs/commands/import.h"
 #include "jobs/commands/key_command.h"
 #include "jobs/commands/serve.h"
+#include "jobs/commands/show.h"
 #include "jobs/commands/stats.h"
 #include "jobs/commands/tune.h"
+#include "jobs/nearest.h"
 #include "jobs/options.h"
 
 #include <stdio.h>
@@ -48,6 +50,12 @@ const struct command commands[] = {
          "  holdfast stats\n"
          "  holdfast stats --json\n",
          stats_run},
+	{"show", SHOW, "sku SKU | order ORDER_ID | task ID", 2, "one of them, for people",
+         "  holdfast show sku MUG\n"
+         "  holdfast show order R1\n"
+         "  holdfast show order R1 --json\n"
+         "Exits with 1 where there is none.\n",
+         show_run},
 	{"events", EVENTS, "", 0, "what happened, a line of JSON each; the cursor to go on from on stderr at the end",
          "  holdfast events > events.jsonl 2> cursor\n"
          "  holdfast events --after \"$(tail -n 1 cursor)\" --types reservation.settled,stock.out --follow\n"
@@ -131,8 +139,17 @@ static int overview(FILE *to, int status)
 	return status;
 }
 
+static const char *command_name(size_t i)
+{
+	return commands[i].name;
+}
+
 static int no_command(const char *name)
 {
+	const char *meant = nearest(name, strlen(name), LENGTH(commands) - 1, command_name);
+
+	if (meant)
+		return say_status(EXIT_USAGE, "there is no command %s; did you mean %s?", name, meant);
 	say("there is no command %s", name);
 	return overview(stderr, EXIT_USAGE);
 }

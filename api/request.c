@@ -204,7 +204,8 @@ static void waiting_join(struct request *r)
 {
 	struct waiting *all = &r->all->waiting[r->wait_s];
 
-	event_active(r->all->wake, 0, 0);
+	if (r->all->wake)
+		event_active(r->all->wake, 0, 0);
 	r->all->waiting_count++;
 	r->asked = NULL; /* its bytes are gone */
 	r->previous = all->newest;
@@ -520,7 +521,10 @@ void reply_as(struct request *r, int status, const char *content_type, const voi
 	parts[0] = (struct iovec){r->all->head.data, r->all->head.len};
 	parts[1] = (struct iovec){(void *)body, r->is_head ? 0 : len};
 	answer_note(r, status, parts[1].iov_len);
-	connection_answer(r->from, parts, LENGTH(parts), r->last);
+	if (r->all->taken)
+		r->all->taken(r->all->taken_arg, status, body, len);
+	else
+		connection_answer(r->from, parts, LENGTH(parts), r->last);
 	if (r->ops_left == 0)
 		request_free(r);
 }

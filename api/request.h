@@ -35,7 +35,8 @@ struct told {
 struct requests {
 	struct engine      *engine;
 	struct loop        *loop; /* the loop of their operations */
-	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes */
+	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
+	                             the owner begins them */
 	struct connections *connections;
 	struct keys        *keys;         /* NULL: every call is let in */
 	struct limit       *limit;        /* NULL: without keys */
@@ -51,6 +52,9 @@ struct requests {
 	/* Told of answers that have a line somewhere (access.h), before they are sent; NULL: nobody is. */
 	void (*told)(void *arg, const struct request *r, const struct told *told);
 	void *told_arg;
+	/* Takes answers instead of a connection, with their bodies; NULL: nobody does. */
+	void (*taken)(void *arg, int status, const void *body, size_t len);
+	void *taken_arg;
 	/* ---- private to request.c */
 	struct waiting {
 		struct request *oldest, *newest;

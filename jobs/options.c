@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/log/keeping.h"
 #include "jobs/claim.h"
+#include "jobs/nearest.h"
 #include "jobs/settings.h"
 
 #include <ctype.h>
@@ -123,6 +124,31 @@ static int option_find(const char *name, size_t len, int mask)
 	return -1;
 }
 
+/* ---- what was mistyped */
+
+static int names_mask; /* of the command whose options option_nth names */
+
+static const char *option_nth(size_t i)
+{
+	return table[i].commands & names_mask ? table[i].name : NULL;
+}
+
+/* "; did you mean --jobs?", or nothing; in a file the name stands without dashes. */
+static const char *meant_write(char meant[80], const char *name, size_t len, int mask, bool flag)
+{
+	const char *near;
+	char        as[64];
+
+	names_mask = mask;
+	near = nearest(name, len, OPTIONS, option_nth);
+	*meant = '\0';
+	if (!near)
+		return meant;
+	flag_name(as, sizeof(as), near);
+	snprintf(meant, 80, "; did you mean %s?", flag ? as : as + 2);
+	return meant;
+}
+
 /* A flag has a value in the environment and in a file, and may be off there. */
 static bool is_off(int option, const char *value)
 {
@@ -149,12 +175,14 @@ static bool value_fits(int option, const char *name, const char *value, char rul
 static int argument_read(const struct command *command, char **argv, int left, int *used)
 {
 	const char *arg = argv[0], *equals = strchr(arg, '='), *value = "";
-	char        rule[RULE_SIZE], flag[64];
-	int         option = option_find(arg + 2, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2), command->mask);
+	char        rule[RULE_SIZE], flag[64], meant[80];
+	size_t      len = equals ? (size_t)(equals - arg - 2) : strlen(arg + 2);
+	int         option = option_find(arg + 2, len, command->mask);
 
 	*used = 1;
 	if (option < 0)
-		return usage(command, "unknown flag", arg);
+		return say_status(EXIT_USAGE, "unknown flag %s%s; try `holdfast %s --help`", arg,
+		                  meant_write(meant, arg + 2, len, command->mask, true), command->name);
 	if (table[option].type == IS_FLAG && equals)
 		return usage(command, "no value belongs to", arg);
 	if (equals)
@@ -266,7 +294,7 @@ static void config_take(int option, const char *value, int mask)
 
 static int config_line(const char *file, int number, char *line, int mask)
 {
-	char *equals, *name, *value, rule[RULE_SIZE];
+	char *equals, *name, *value, rule[RULE_SIZE], meant[80];
 	int   option;
 
 	comment_cut(line);
@@ -279,7 +307,8 @@ static int config_line(const char *file, int number, char *line, int mask)
 	value = equals ? unquoted(trimmed(equals + 1)) : "";
 	option = option_find(name, strlen(name), ALL);
 	if (option < 0)
-		return say_status(EXIT_CONFIG, "%s, line %d: there is no option %s", file, number, name);
+		return say_status(EXIT_CONFIG, "%s, line %d: there is no option %s%s", file, number, name,
+		                  meant_write(meant, name, strlen(name), ALL, false));
 	if (!value_fits(option, name, value, rule))
 		return say_status(EXIT_CONFIG, "%s, line %d: %s", file, number, rule);
 	config_take(option, value, mask);

@@ -24,11 +24,12 @@ enum {
 	KEY = 1024,
 	EVENTS = 2048,
 	EXPORT = 4096,
+	SHOW = 8192,
 	COMMANDS_END, /* stands behind the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
 	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
-	PRINTS = AUDIT | STATS | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
+	PRINTS = AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
 	SERVE_WORK = SERVE | WORK
 };

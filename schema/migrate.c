@@ -16,6 +16,13 @@ static const struct {
 #include "schema.h"
 };
 
+static void (*progress)(int64_t done); /* NULL: nobody is told */
+
+void schema_watch(void (*told)(int64_t done))
+{
+	progress = told;
+}
+
 int schema_latest(void)
 {
 	return atoi(steps[LENGTH(steps) - 1].name);
@@ -111,8 +118,13 @@ static bool steps_run(struct db *db)
 			continue;
 		if (!step_note(db, step, false) || !step_run(db, steps[i].text) || !step_note(db, step, true))
 			return false;
-		log_event(LOG_INFO, "migrated", "version=%d step=%s", step, steps[i].name);
+		if (version > 0)
+			log_event(LOG_INFO, "migrated", "version=%d step=%s", step, steps[i].name);
+		if (progress)
+			progress(step - version);
 	}
+	if (version == 0)
+		log_event(LOG_INFO, "migrated", "version=%d hint=\"the database is new\"", schema_latest());
 	return true;
 }
 

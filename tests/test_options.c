@@ -210,6 +210,7 @@ Test(options, results_without_events)
 	snprintf(line, sizeof(line), "import %s", csv);
 	said(line, &t);
 	cr_expect(strstr(t.data, "event=migrated") && strstr(t.data, "1 rows, 5 units"), "%s", t.data);
+	cr_expect(!strstr(strstr(t.data, "event=migrated") + 1, "event=migrated"), "one line of a new database");
 	said(line, &t);
 	cr_expect(!strstr(t.data, "event=") && strstr(t.data, "all received before"), "%s", t.data);
 	for (size_t i = 0; i < LENGTH(commands); i++) {
@@ -298,6 +299,26 @@ Test(options, help)
 	           "alone help serve now -> 64 '~unexpected argument now'",
 	           "alone version 2      -> 64",
 	           "alone help --json    -> 64 '~unknown flag --json'");
+	flow_end();
+}
+
+/* ---- slips of the pen */
+
+Test(options, a_typo_is_answered_with_the_nearest)
+{
+	flow_begin();
+	flow_steps("alone stat               -> 64 '~there is no command stat; did you mean stats?'",
+	           "alone sreve              -> 64 '~did you mean serve?'",
+	           "alone help migrat        -> 64 '~did you mean migrate?'",
+	           "alone kcik R1            -> 64 '~did you mean kick?' '!~holdfast serve'",
+	           "alone nonsense           -> 64 '~there is no command nonsense' '!~did you mean'",
+	           "alone serve --jbos       -> 64 '~unknown flag --jbos; did you mean --jobs?'",
+	           "alone serve --tls_cret=x -> 64 '~did you mean --tls-cert?'",
+	           "alone serve --skip-bda   -> 64 '~unknown flag --skip-bda' '!~did you mean'",
+	           "alone stats --x          -> 64 '~unknown flag --x' '!~did you mean'",
+	           "alone stats --           -> 64 '!~did you mean'");
+	with_config("batch-size = 7\n", "work settle --once", "78 '~there is no option batch-size' '!~did you mean'");
+	with_config("log-levle = info\n", "work settle --once", "78 '~did you mean log-level?'");
 	flow_end();
 }
 

@@ -415,6 +415,57 @@ bool json_leave(struct json_reader *object, struct json_reader *parent)
 	return !parent->failed;
 }
 
+/* ---- walking */
+
+const void *json_root(const struct json_doc *doc)
+{
+	return doc->root;
+}
+
+const void *json_first(const void *node)
+{
+	return ((const struct cJSON *)node)->child;
+}
+
+const void *json_next(const void *node)
+{
+	return ((const struct cJSON *)node)->next;
+}
+
+const char *json_name(const void *node)
+{
+	return ((const struct cJSON *)node)->string;
+}
+
+bool json_is_array(const void *node)
+{
+	return cJSON_IsArray(node);
+}
+
+bool json_is_object(const void *node)
+{
+	return cJSON_IsObject(node);
+}
+
+bool json_is_number(const void *node)
+{
+	return cJSON_IsNumber(node);
+}
+
+void json_text(struct text *to, const void *node)
+{
+	const struct cJSON *value = node;
+
+	if (cJSON_IsString(value))
+		text_add(to, value->valuestring);
+	else if (cJSON_IsNumber(value))
+		text_format(to, "%.0f", value->valuedouble);
+	else if (cJSON_IsBool(value))
+		text_add(to, cJSON_IsTrue(value) ? "true" : "false");
+	else
+		text_add(to, "");
+}
+
 /* ---- writing */
 
 static void write_key(struct json_writer *w, const char *key)

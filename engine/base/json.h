@@ -98,6 +98,16 @@ bool json_end(struct json_reader *in) MUST_CHECK;
 /* json_end for an object got by json_array_object: carries the fault up to `parent`. */
 bool json_leave(struct json_reader *object, struct json_reader *parent);
 
+/* ---- walking, for whoever prints what it does not know. A node is a value of the doc. */
+const void *json_root(const struct json_doc *doc);
+const void *json_first(const void *node); /* the first member or element; NULL: there is none, or it is no such thing */
+const void *json_next(const void *node);
+const char *json_name(const void *node); /* of a member; NULL: an element */
+bool        json_is_array(const void *node);
+bool        json_is_object(const void *node);
+bool        json_is_number(const void *node);
+void        json_text(struct text *to, const void *node); /* adds a string, number, bool or null as it reads */
+
 /* ---- writing. `comma` is set where a value stands before. Keys are the program's own words and not escaped; NULL
  * inside arrays. Strings are UTF-8; only ", \ and control characters are escaped. */
 struct json_writer {

@@ -17,6 +17,7 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "jobs/commands/audit_events.h"
+#include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"
 
@@ -24,19 +25,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SHOWN_MAX = 20, BLOCKS_MAX = 40, RANGE_MS = 250, KEYS_FIRST = 500, KEYS_MAX = 100000, SUSPECTS_MAX = 100000 };
 
 /* Key columns of tables that invariants walk in ranges. */
 static const struct walk {
-	const char         *word;
+	const char         *word; /* also the table, where it has a page */
 	enum statement_flag of;   /* the flag of its invariants */
 	enum statement      page; /* the end of a range; none for what is done at once */
 } walks[] = {
 	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},
 	{"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
-	{.word = "once", .of = STATEMENT_AT_ONCE},
+	{.word = "sums", .of = STATEMENT_AT_ONCE},
 	{"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
 	{"task", STATEMENT_BY_TASK, AUDIT_PAGE_TASK},
 };
@@ -57,7 +57,7 @@ struct audit {
 	struct block blocks[BLOCKS_MAX];
 	size_t       count;
 	int64_t      sku_id; /* the sku to check; 0: all */
-	bool         json, tty;
+	bool         json;
 };
 
 /* Invariants are the statements that a walk has. */
@@ -212,12 +212,6 @@ struct page {
 	int64_t last, keys;
 };
 
-static void progress(const struct audit *a, const struct walk *walk, int64_t keys)
-{
-	if (a->tty)
-		fprintf(stderr, "\r%-12s %-12lld", walk->word, (long long)keys);
-}
-
 /* The last range has no end, so that lines whose parent is gone are looked at, too. */
 static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 {
@@ -235,7 +229,7 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 			result = range_check(a, walk, low + 1, more ? page.last : INT64_MAX);
 		took_ms = clock_ms() - since;
 		seen += page.keys;
-		progress(a, walk, seen);
+		bar_set(seen);
 		if (took_ms < RANGE_MS / 2 && count < KEYS_MAX)
 			count *= 2;
 		else if (took_ms > RANGE_MS && count > 1)
@@ -246,11 +240,13 @@ static enum db_result walk_ranges(struct audit *a, const struct walk *walk)
 
 static enum db_result walk_run(struct audit *a, const struct walk *walk)
 {
-	progress(a, walk, 0);
-	if (walk->of == STATEMENT_AT_ONCE)
+	if (walk->of == STATEMENT_AT_ONCE) {
+		bar_begin(walk->word, 0);
 		return range_check(a, walk, 0, INT64_MAX);
+	}
 	if (a->sku_id && walk->of == STATEMENT_BY_SKU)
 		return range_check(a, walk, a->sku_id, a->sku_id);
+	bar_of_table(a->db, walk->word, walk->word);
 	return walk_ranges(a, walk);
 }
 
@@ -286,8 +282,7 @@ static enum db_result events_check(struct audit *a)
 		return DB_OK;
 	a->count++;
 	*b = (struct block){.name = "events_add_up", .w.to = &b->shown};
-	if (a->tty)
-		fprintf(stderr, "\r%-25s", "events");
+	bar_begin("events", 0);
 	return audit_events(a->db, AUDIT_SUBJECTS, event_print, &f);
 }
 
@@ -369,8 +364,7 @@ static int audit_act(struct db *db, void *arg)
 		result = walk_run(a, &walks[i]);
 	if (result == DB_OK)
 		result = events_check(a);
-	if (a->tty)
-		fprintf(stderr, "\r%25s\r", "");
+	bar_end();
 	if (result != DB_OK)
 		return EXIT_UNAVAILABLE;
 	for (size_t i = 0; i < a->count; i++)
@@ -381,7 +375,7 @@ static int audit_act(struct db *db, void *arg)
 
 int audit_run(void)
 {
-	struct audit audit = {.json = option_given(OPTION_json), .tty = isatty(STDERR_FILENO)};
+	struct audit audit = {.json = option_given(OPTION_json)};
 	int          status = database_run(EMBEDDED_FIND, false, audit_act, &audit);
 
 	for (size_t i = 0; i < audit.count; i++)

@@ -10,6 +10,7 @@
 #include "engine/log/keeping.h"
 #include "engine/past.h"
 #include "jobs/claim.h"
+#include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/exec.h"
 #include "jobs/options.h"
@@ -251,6 +252,7 @@ int kick_run(void)
 /* One `purge`: a walk over the reservations, then one over the tasks. */
 struct purge {
 	int64_t       days, last, seen, removed;
+	int64_t       passed; /* rows of the walk so far */
 	struct values ids; /* rows of a page that may go */
 };
 
@@ -311,6 +313,7 @@ static enum db_result purge_events(struct db *db, struct purge *p)
 	do {
 		before = p->removed;
 		result = keeping_pass(db, BUDGET_MS, &p->removed);
+		bar_set(p->removed);
 	} while (result == DB_OK && p->removed > before);
 	return result == DB_OK ? db_ask(db, WRITER_PURGE, NULL, NULL, NULL) : result;
 }
@@ -333,7 +336,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 {
 	enum db_result result;
 
-	p->last = p->removed = 0;
+	p->last = p->removed = p->passed = 0;
 	do {
 		p->seen = 0;
 		values_reset(&p->ids);
@@ -342,6 +345,7 @@ static enum db_result purge_walk(struct db *db, struct purge *p, enum statement 
 		                purge_read, p);
 		if (result == DB_OK && p->ids.count > 0)
 			result = purge_batch(db, p, batch);
+		bar_set(p->passed += p->seen);
 	} while (result == DB_OK && p->seen == PURGE_BATCH);
 	return result;
 }
@@ -372,15 +376,19 @@ static int purge_act(struct db *db, void *arg)
 
 	if (status != EXIT_DONE)
 		return status;
+	bar_of_table(db, "reservations", "reservation");
 	result = purge_walk(db, p, PURGE_PAGE, purge_reservations);
 	reservations = p->removed;
 	p->removed = 0;
+	bar_of_table(db, "tasks", "task");
 	if (result == DB_OK)
 		result = purge_walk(db, p, PURGE_TASKS_PAGE, purge_tasks);
 	tasks = p->removed;
 	p->removed = 0;
+	bar_begin("events", 0);
 	if (result == DB_OK)
 		result = purge_batch(db, p, purge_events);
+	bar_end();
 	printf(option_given(OPTION_json) ? "{\"reservations\":%lld,\"tasks\":%lld,\"event_rows\":%lld}\n"
 	                                 : "%lld reservations and %lld tasks removed, %lld rows of events\n",
 	       (long long)reservations, (long long)tasks, (long long)p->removed);

@@ -6,12 +6,14 @@
 #include "engine/base/log.h"
 #include "engine/locations.h"
 #include "engine/rows.h"
+#include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PAGE = 500 };
 
@@ -24,11 +26,12 @@ struct csv {
 	int64_t             after_id;
 	size_t              seen;     /* things of the page so far */
 	bool                promised; /* the units of the line under way are not in the house: their sum is 0 */
+	int64_t             done;     /* things of the pages before it */
 };
 
 /* What can be exported. */
 struct table {
-	const char    *word, *head;
+	const char    *word, *of, *head; /* as it is called; the table of its things; the first line */
 	enum statement page;
 	unsigned       units;   /* columns of units at the end of a row */
 	bool           sums;    /* the sum of the units is told, too */
@@ -119,10 +122,10 @@ static size_t reservation_put(struct text *to, const struct db_row *row)
 }
 
 static const struct table tables[] = {
-	{"stock", "sku,location,kind,available,reserved,on_hand", EXPORT_STOCK, 2, true, true, stock_put},
-	{"movements", "movement_id,kind,created_at,reason,reference,sku,location,qty,from,to", EXPORT_MOVEMENTS, 1,
-         false, false, movement_put},
-	{"reservations", "order_id,state,created_at,expires_at,reference,customer,sku,location,qty",
+	{"stock", "sku", "sku,location,kind,available,reserved,on_hand", EXPORT_STOCK, 2, true, true, stock_put},
+	{"movements", "movement", "movement_id,kind,created_at,reason,reference,sku,location,qty,from,to",
+         EXPORT_MOVEMENTS, 1, false, false, movement_put},
+	{"reservations", "reservation", "order_id,state,created_at,expires_at,reference,customer,sku,location,qty",
          EXPORT_RESERVATIONS, 1, false, false, reservation_put},
 };
 
@@ -164,13 +167,17 @@ static int export_act(struct db *db, void *arg)
 	struct csv    *x = arg;
 	enum db_result result;
 
+	if (!isatty(STDOUT_FILENO)) /* otherwise the lines themselves show how far it is */
+		bar_of_table(db, x->table->word, x->table->of);
 	printf("%s\n", x->table->head);
 	do {
 		x->seen = 0;
 		result = db_ask(db, x->table->page,
 		                &(struct fill){.after_code = x->after_code, .after_id = x->after_id, .limit = PAGE},
 		                row_read, x);
+		bar_set(x->done += (int64_t)x->seen);
 	} while (result == DB_OK && x->seen == PAGE && !ferror(stdout));
+	bar_end();
 	line_end(x);
 	if (result != DB_OK)
 		return EXIT_UNAVAILABLE;

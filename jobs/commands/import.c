@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
+#include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/commands/delivery.h"
 #include "jobs/options.h"
@@ -16,13 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PART_LINES = 1000, FLYING_MAX = 16, NAME_MAX_BYTES = 40 };
 
 struct import {
 	const char    *file;
-	bool           skip_bad, json, tty;
+	bool           skip_bad, json;
 	char           name[48]; /* the first part of every movement_id */
 	struct engine *engine;   /* NULL on the first pass */
 	struct loop   *loop;
@@ -46,8 +46,7 @@ static void part_done(void *arg, struct op *op)
 	else if (op->outcome != OUTCOME_OK)
 		im->status = say_status(EXIT_TROUBLE, "part %s was refused: %s", op->id, outcome_detail(op->outcome));
 	im->lines_sent += (int64_t)op->lines_count;
-	if (im->tty)
-		fprintf(stderr, "\r%lld of %lld rows ", (long long)im->lines_sent, (long long)im->rows);
+	bar_set(im->lines_sent);
 	op_free(op);
 }
 
@@ -129,8 +128,6 @@ static void import_report(const struct import *im)
 	struct text        out = {0};
 	struct json_writer w = {.to = &out};
 
-	if (im->tty)
-		fprintf(stderr, "\r");
 	if (!im->json) {
 		printf("%lld rows, %lld units in %lld movements%s; %lld bad rows left out\n", (long long)im->rows,
 		       (long long)im->units, (long long)im->parts,
@@ -160,11 +157,13 @@ static int import_load(struct import *im)
 	im->bad = 0;
 	im->loop = loop_new();
 	im->engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
+	bar_begin("rows", im->rows);
 	if (!delivery_read(im->file, NULL, row_came, im))
 		im->status = EXIT_TROUBLE;
 	if (im->status == EXIT_DONE)
 		part_send(im);
 	parts_wait(im, 0);
+	bar_end();
 	op_free(im->part);
 	engine_close(im->engine);
 	loop_free(im->loop);
@@ -186,7 +185,6 @@ int import_run(void)
 		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
 	im.skip_bad = option_given(OPTION_skip_bad);
 	im.json = option_given(OPTION_json);
-	im.tty = isatty(STDERR_FILENO);
 	if (!file_check(&im))
 		return EXIT_TROUBLE;
 	return import_load(&im);

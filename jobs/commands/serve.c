@@ -12,6 +12,7 @@
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
+#include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
@@ -74,31 +75,33 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* The examples name the first address. */
+/* Four lines for a newcomer; the examples go to the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
 	const char *bearer = s->keys ? " -H 'Authorization: Bearer KEY'" : "";
-	char        url[200];
+	bool        by_path = strncmp(at, "unix:", 5) == 0;
+	struct text url = {0};
 
-	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n");
-	for (size_t i = 1; i < s->listen.count; i++)
-		printf("  listening  %s\n", s->listen.at[i].address);
-	if (strncmp(at, "unix:", 5) == 0) {
-		printf("  listening  %s   (curl --unix-socket %s %s://localhost/..)\n", at, at + 5, scheme);
-		fflush(stdout);
-		return;
-	}
-	snprintf(url, sizeof(url), "%s://%s", scheme, at);
-	printf("  listening  %s   database  %s   expiry  %s   stop with Ctrl-C\n\n"
-	       "  curl -s %s/v1/movements%s -H 'Content-Type: application/json' \\\n"
-	       "    -d '{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
-	       "  curl -s %s/v1/reservations%s -H 'Content-Type: application/json' \\\n"
-	       "    -d '{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n"
-	       "  curl -s %s/v1/skus/MUG%s\n\n",
-	       url, s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url, bearer, url,
-	       bearer, url, bearer);
+	if (option_given(OPTION_access_log) && strcmp(option_text(OPTION_access_log), "-") == 0)
+		return; /* stdout is for its lines alone */
+	if (by_path)
+		text_format(&url, "--unix-socket %s ", at + 5);
+	text_format(&url, "%s://%s", scheme, by_path ? "localhost" : at);
+	printf("Holdfast reserves stock, never twice: units come in, orders hold them, confirm or release them.\n"
+	       "  listening  ");
+	for (size_t i = 0; i < s->listen.count; i++)
+		printf("%s%s%s", i ? ", " : "", by_path || i ? "" : url.data,
+		       by_path || i ? s->listen.at[i].address : "");
+	printf("   database  %s   expiry  %s   stop with Ctrl-C\n"
+	       "  receive    curl -s %s/v1/movements%s --json "
+	       "'{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
+	       "  reserve    curl -s %s/v1/reservations%s --json "
+	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
+	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
+	       url.data, bearer);
 	fflush(stdout);
+	text_fini(&url);
 }
 
 /* A signal that comes while the database and the lanes are being opened waits until it can be answered by a drain. */
@@ -144,8 +147,7 @@ static int doors_open(struct serve *s)
 		log_event(LOG_WARN, "no_expiry",
 		          "hint=\"expired holds keep their units until an order needs them: serve --jobs=expire "
 		          "somewhere\"");
-	if (!option_given(OPTION_access_log) || strcmp(option_text(OPTION_access_log), "-") != 0)
-		banner(s);
+	banner(s);
 	notify_ready();
 	signals_block(false);
 	status = service_run(s->service, &s->drained_by_ms);
@@ -345,8 +347,13 @@ static int migrate_act(struct db *db, void *arg)
 		say("the schema has version %lld, this program's is %d", (long long)version, schema_latest());
 		return version == schema_latest() ? EXIT_DONE : version < schema_latest() ? EXIT_TROUBLE : EXIT_CONFIG;
 	}
-	if (schema_migrate(db, why, sizeof(why)))
+	bar_begin("steps", schema_latest() - version);
+	schema_watch(bar_set);
+	if (schema_migrate(db, why, sizeof(why))) {
+		bar_end();
 		return EXIT_DONE;
+	}
+	bar_end();
 	return say_status(EXIT_TROUBLE, "%s", why);
 }
 

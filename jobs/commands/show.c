@@ -1,0 +1,206 @@
+/* show.c - the command `show`. The call of the API answers; its JSON is printed as it came, or as lines and tables for
+ * people, whatever members it has. */
+#include "jobs/commands/show.h"
+#include "api/http/uri.h"
+#include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "jobs/commands/ask.h"
+#include "jobs/commands/terminal.h"
+#include "jobs/options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COLUMNS_MAX = 16, GAP = 2 };
+
+static const struct {
+	const char *word, *call;
+} kinds[] = {{"sku", "/v1/skus/"}, {"order", "/v1/reservations/"}, {"task", "/v1/tasks/"}, {"buried", "/v1/buried"}};
+
+/* ---- printing */
+
+static void spaces(struct text *to, size_t n)
+{
+	while (n-- > 0)
+		text_char(to, ' ');
+}
+
+static void heading(struct text *to, const char *word)
+{
+	bool paints = terminal_paints(STDOUT_FILENO);
+
+	text_format(to, "%s%s%s", paints ? "\033[1m" : "", word, paints ? "\033[0m" : "");
+}
+
+/* A value on one line: of an array of values all, with commas between; of an object NAME VALUE. Returns its columns. */
+static size_t value_put(struct text *to, const void *node)
+{
+	struct text plain = {0};
+	size_t      columns = 0;
+
+	text_add(&plain, "");
+	if (json_is_array(node) || json_is_object(node)) {
+		for (const void *n = json_first(node); n; n = json_next(n)) {
+			if (json_name(n))
+				text_format(&plain, "%s ", json_name(n));
+			json_text(&plain, n);
+			text_add(&plain, json_next(n) ? ", " : "");
+		}
+	} else {
+		json_text(&plain, node);
+	}
+	columns = terminal_text(to, plain.data);
+	text_fini(&plain);
+	return columns;
+}
+
+static const void *member(const void *object, const char *name)
+{
+	const void *n = json_first(object);
+
+	while (n && strcmp(json_name(n), name) != 0)
+		n = json_next(n);
+	return n;
+}
+
+/* The columns of a table: members of its objects, in the order of their first sight. */
+struct column {
+	const char *name;
+	size_t      width;
+	bool        numbers;
+};
+
+static size_t columns_find(const void *table, struct column columns[COLUMNS_MAX])
+{
+	struct text scratch = {0};
+	size_t      count = 0, i, width;
+
+	for (const void *row = json_first(table); row; row = json_next(row))
+		for (const void *n = json_first(row); n; n = json_next(n)) {
+			for (i = 0; i < count && strcmp(columns[i].name, json_name(n)) != 0;)
+				i++;
+			if (i == count && count == COLUMNS_MAX)
+				continue;
+			if (i == count)
+				columns[count++] =
+					(struct column){json_name(n), strlen(json_name(n)), json_is_number(n)};
+			width = value_put(&scratch, n);
+			columns[i].width = width > columns[i].width ? width : columns[i].width;
+		}
+	text_fini(&scratch);
+	return count;
+}
+
+static void cell_put(struct text *to, const struct column *c, const struct text *cell, size_t width, bool last)
+{
+	if (c->numbers)
+		spaces(to, c->width - width);
+	text_bytes(to, cell->data ? cell->data : "", cell->len);
+	if (!c->numbers && !last)
+		spaces(to, c->width - width);
+	text_add(to, last ? "\n" : "  ");
+}
+
+static void table_put(struct text *to, const void *table)
+{
+	struct column columns[COLUMNS_MAX];
+	struct text   cell = {0};
+	size_t        count = columns_find(table, columns);
+
+	spaces(to, count > 0 ? GAP : 0);
+	for (size_t i = 0; i < count; i++) {
+		text_reset(&cell);
+		heading(&cell, columns[i].name);
+		cell_put(to, &columns[i], &cell, strlen(columns[i].name), i + 1 == count);
+	}
+	for (const void *row = json_first(table); row; row = json_next(row)) {
+		spaces(to, GAP);
+		for (size_t i = 0; i < count; i++) {
+			const void *n = member(row, columns[i].name);
+			size_t      width;
+
+			text_reset(&cell);
+			width = n ? value_put(&cell, n) : 0;
+			cell_put(to, &columns[i], &cell, width, i + 1 == count);
+		}
+	}
+	text_fini(&cell);
+}
+
+/* Lines NAME VALUE, then the tables, each below its name. */
+static void object_put(struct text *to, const void *object)
+{
+	size_t width = 0;
+
+	for (const void *n = json_first(object); n; n = json_next(n))
+		width = strlen(json_name(n)) > width ? strlen(json_name(n)) : width;
+	for (int tables = 0; tables < 2; tables++)
+		for (const void *n = json_first(object); n; n = json_next(n)) {
+			bool table = json_is_array(n) && (!json_first(n) || json_is_object(json_first(n)));
+
+			if (table != tables)
+				continue;
+			heading(to, json_name(n));
+			if (table) {
+				text_char(to, '\n');
+				table_put(to, n);
+				continue;
+			}
+			spaces(to, width - strlen(json_name(n)) + GAP);
+			value_put(to, n);
+			text_char(to, '\n');
+		}
+}
+
+static void answer_print(const struct text *body)
+{
+	struct json_fault fault = {0};
+	struct json_doc  *doc = option_given(OPTION_json) ? NULL : json_parse(body->data, body->len, &fault);
+	struct text       out = {0};
+
+	if (doc)
+		object_put(&out, json_root(doc));
+	else
+		text_format(&out, "%.*s\n", (int)body->len, body->data);
+	fwrite(out.data, 1, out.len, stdout);
+	json_free(doc);
+	text_fini(&out);
+}
+
+/* ---- the command */
+
+static int show_act(struct asker *a, void *arg)
+{
+	const char *target = arg;
+	struct text body = {0};
+	int         status = ask_get(a, target, &body);
+
+	if (status == 200)
+		answer_print(&body);
+	status = status == 200 ? EXIT_DONE : ask_refused(status, &body);
+	text_fini(&body);
+	return status;
+}
+
+int show_run(void)
+{
+	const char *word = operand(0), *id = operand(1);
+	struct text target = {0};
+	size_t      i = 0;
+	int         status;
+
+	while (word && i < LENGTH(kinds) && strcmp(word, kinds[i].word) != 0)
+		i++;
+	if (!word || i == LENGTH(kinds) || (strcmp(word, "buried") == 0) == (id != NULL))
+		return say_status(EXIT_USAGE,
+		                  "show sku SKU, order ORDER_ID, task ID or buried; try `holdfast show --help`");
+	if (id && (!*id || strlen(id) > 1000))
+		return say_status(EXIT_TROUBLE, "there is no such %s", word);
+	text_add(&target, kinds[i].call);
+	if (id)
+		percent_encode(&target, id);
+	status = ask_run(show_act, target.data);
+	text_fini(&target);
+	return status;
+}

@@ -1,0 +1,189 @@
+/* test_terminal.c - commands on a terminal, and in a pipe: bars, colours, and how the terminal is left. */
+#include "engine/base/clock.h"
+#include "tests/flow.h"
+#include "tests/program.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utmp.h>
+
+enum { END_MS = 30000, KEEPS_MS = 20 };
+
+/* A command on a terminal of its own, and what it has written there. */
+struct terminal {
+	int            master, slave;
+	pid_t          pid;
+	struct termios before;
+	struct text    said;
+};
+
+/* `holdfast COMMAND --db URL REST` by a shell, with a terminal of 60 columns as its input and outputs. */
+static void terminal_begin(struct terminal *t, const char *environment, const char *command, const char *rest)
+{
+	const char    *bin = getenv(PROGRAM_BIN);
+	struct winsize size = {.ws_row = 20, .ws_col = 60};
+	char           line[1200];
+
+	*t = (struct terminal){.pid = 0};
+	text_add(&t->said, "");
+	cr_assert(openpty(&t->master, &t->slave, NULL, NULL, &size) == 0 && tcgetattr(t->slave, &t->before) == 0);
+	snprintf(line, sizeof(line), "%s exec %s %s --db '%s' %s", environment, bin ? bin : "build/holdfast", command,
+	         flow_scratch()->url, rest);
+	t->pid = fork();
+	if (t->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(t->master);
+		login_tty(t->slave);
+		setenv("TERM", "xterm", 1);
+		unsetenv("NO_COLOR");
+		execl("/bin/sh", "sh", "-c", line, NULL);
+		_exit(127);
+	}
+	cr_assert(t->pid > 0 && fcntl(t->master, F_SETFL, O_NONBLOCK) == 0);
+}
+
+static void terminal_read(struct terminal *t)
+{
+	char    bytes[4096];
+	ssize_t n;
+
+	while ((n = read(t->master, bytes, sizeof(bytes))) > 0)
+		text_bytes(&t->said, bytes, (size_t)n);
+}
+
+/* The command ends by itself; returns its exit status. The terminal has to be as it was. */
+static int terminal_end(struct terminal *t)
+{
+	int64_t        until_ms = clock_ms() + END_MS;
+	struct termios after;
+	int            status;
+
+	while (waitpid(t->pid, &status, WNOHANG) == 0 && clock_ms() < until_ms) {
+		terminal_read(t);
+		usleep(KEEPS_MS * 1000);
+	}
+	terminal_read(t);
+	cr_expect(clock_ms() < until_ms, "it does not end: %s", t->said.data);
+	cr_expect(tcgetattr(t->slave, &after) == 0 && after.c_lflag == t->before.c_lflag &&
+	          after.c_iflag == t->before.c_iflag && after.c_oflag == t->before.c_oflag);
+	if (clock_ms() >= until_ms)
+		kill(t->pid, SIGKILL);
+	close(t->master);
+	close(t->slave);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool shows(const struct terminal *t, const char *what)
+{
+	return strstr(t->said.data, what) != NULL;
+}
+
+static void csv_make(char *path, size_t size)
+{
+	FILE *out;
+
+	snprintf(path, size, "%s/%s.csv", scratch_dir(), flow_scratch()->name);
+	out = fopen(path, "w");
+	cr_assert(out);
+	fprintf(out, "sku,qty\n");
+	for (int i = 0; i < 3000; i++)
+		fprintf(out, "S%d,2\n", i);
+	fclose(out);
+}
+
+/* Runs the command on a terminal, with and without colours, and in a pipe. */
+static void bar_check(const char *command, const char *rest, const char *bar)
+{
+	struct terminal t;
+	char            step[500];
+
+	terminal_begin(&t, "", command, rest);
+	cr_expect(terminal_end(&t) == 0, "%s: %s", command, t.said.data);
+	cr_expect(shows(&t, bar) && shows(&t, "\r\033[K"), "%s: %s", command, t.said.data);
+	text_fini(&t.said);
+	terminal_begin(&t, "NO_COLOR=1", command, rest);
+	cr_expect(terminal_end(&t) == 0);
+	cr_expect(shows(&t, bar) && !shows(&t, "\033[3"), "%s: %s", command, t.said.data);
+	text_fini(&t.said);
+	terminal_begin(&t, "TERM=dumb", command, rest);
+	cr_expect(terminal_end(&t) == 0);
+	cr_expect(!shows(&t, "\033"), "%s: %s", command, t.said.data);
+	text_fini(&t.said);
+	snprintf(step, sizeof(step), "run %s -> 0 '!~\033' '!~\r'", command);
+	flow_step("%s", step);
+}
+
+Test(terminal, bars)
+{
+	char csv[300], command[400];
+
+	flow_begin();
+	csv_make(csv, sizeof(csv));
+	snprintf(command, sizeof(command), "import %s", csv);
+	bar_check(command, "", "\033[Krows [");
+	bar_check("audit", "", "\033[Ksku");
+	bar_check("purge --keep 1", "", "\033[Kreservations");
+	bar_check("export stock", "> /dev/null", "\033[Kstock");
+	flow_end();
+}
+
+/* The lines of an export would go through the bar. */
+Test(terminal, no_bar_between_lines)
+{
+	struct terminal t;
+
+	flow_begin();
+	flow_step("receipt A +1 -> 201");
+	terminal_begin(&t, "", "export stock", "");
+	cr_expect(terminal_end(&t) == 0);
+	cr_expect_str_eq(t.said.data, "sku,location,kind,available,reserved,on_hand\r\nA,main,stock,1,0,1\r\n");
+	text_fini(&t.said);
+	flow_end();
+}
+
+Test(terminal, show_has_colours_there_alone)
+{
+	struct terminal t;
+
+	flow_begin();
+	flow_step("receipt A +1 -> 201");
+	terminal_begin(&t, "", "show sku A", "");
+	cr_expect(terminal_end(&t) == 0);
+	cr_expect(shows(&t, "\033[1msku\033[0m        A"), "%s", t.said.data);
+	text_fini(&t.said);
+	terminal_begin(&t, "NO_COLOR=1", "show sku A", "");
+	cr_expect(terminal_end(&t) == 0);
+	cr_expect(shows(&t, "sku        A") && !shows(&t, "\033"), "%s", t.said.data);
+	text_fini(&t.said);
+	flow_steps("run show sku A -> 0 '!~\033' '~sku        A'");
+	flow_end();
+}
+
+/* Four lines, and one of the schema. */
+Test(terminal, a_service_begins_with_four_lines)
+{
+	struct text said = {0};
+	const char *first, *at;
+	int         lines = 0;
+
+	flow_begin();
+	flow_step("raw GET /livez -> 200");
+	flow_said(&said);
+	first = strstr(said.data, "Holdfast reserves stock");
+	cr_assert(first, "%s", said.data);
+	for (at = first; (at = strchr(at, '\n')); at++)
+		lines += strncmp(at + 1, "  ", 2) == 0;
+	cr_expect_eq(lines, 3, "%s", first);
+	cr_expect(strstr(first, "listening  http://127.0.0.1:") && strstr(first, "/v1/movements --json '{") &&
+	          strstr(first, "/v1/reservations --json '{"));
+	text_fini(&said);
+	flow_end();
+}
