@@ -2,6 +2,7 @@
 #include "api/route.h"
 #include "api/activity.h"
 #include "api/calls/availability.h"
+#include "api/calls/buried.h"
 #include "api/calls/events.h"
 #include "api/calls/locations.h"
 #include "api/calls/reservation_list.h"

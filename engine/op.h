@@ -104,6 +104,7 @@ struct page {
 
 struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	struct page          page;
+	const char          *error; /* text of the op: orders with this last error; NULL: whatever it is */
 	struct reservation **reservations;
 	struct movement    **movements;
 	size_t               items;     /* number of found items */

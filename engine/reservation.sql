@@ -348,11 +348,15 @@ UNION
       ON l.reservation_id = r.reservation_id AND l.sku_id IN ({list})
   WHERE r.state = {held} AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {limit});
 
+-- piece: has_error
+-- The last error is {error}, whatever it is where that is NULL.
+({error} IS NULL OR r.last_error <=> {error})
+
 -- piece: is_of_the_list
 -- A held row belongs to the holds past their time ({lapsed} 1) or to the others (0); a row in another state always
 -- belongs. Of a list of who holds {sku}, a row belongs that has a line of it, at {location} (0: anywhere): one look by
--- primary key for each row that is walked over.
-({state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
+-- primary key for each row that is walked over. With {error} only rows with that last error.
+{has_error} AND ({state} <> {held} OR (r.expires_at <= UTC_TIMESTAMP(3)) = {lapsed})
 AND ({sku} = 0 OR EXISTS (SELECT 1 FROM reservation_line l FORCE INDEX (PRIMARY)
                            WHERE l.reservation_id = r.reservation_id AND l.sku_id = {sku}
                              AND ({location} = 0 OR l.location_id = {location})))

@@ -243,6 +243,21 @@ SELECT r.task_id, k.kind, k.worker, k.state, k.lease_until, k.claimed, k.complet
    AND k.kind = {kind}
  GROUP BY r.task_id ORDER BY r.task_id LIMIT {limit};
 
+-- name: buried_groups
+-- {limit} buried orders behind a place of the claim index, by their last error; the last place of each group, in a form
+-- that sorts.
+SELECT last_error, COUNT(*), MIN(due_at), MAX(CONCAT(due_at, ' ', LPAD(reservation_id, 20, '0')))
+  FROM (SELECT r.last_error, r.due_at, r.reservation_id FROM reservation r FORCE INDEX (claim)
+         WHERE state = {buried} AND {is_free} AND {stands_behind}
+         ORDER BY r.due_at, r.reservation_id LIMIT {limit}) page
+ GROUP BY last_error;
+
+-- name: buried_walked
+-- A walk over {limit} buried orders behind a place, and which of them have the error.
+SELECT r.reservation_id, r.due_at, {has_error} FROM reservation r FORCE INDEX (claim)
+ WHERE state = {buried} AND {is_free} AND {stands_behind}
+ ORDER BY r.due_at, r.reservation_id LIMIT {limit};
+
 -- name: buried_page
 SELECT reservation_id FROM reservation FORCE INDEX (claim)
  WHERE state = {buried} AND task_id IS NULL LIMIT {limit};

@@ -92,3 +92,61 @@ Test(kick, by_the_command)
 	           STATES "3,1199 4,1");
 	flow_end();
 }
+
+/* Groups of the last errors, most first; a list and a kick of one of them. */
+Test(kick, by_error)
+{
+	flow(THREE,
+	     "claim    settle w                     -> 201",
+	     "fail     1 R1=bury:down R2=bury:torn R3=bury:down -> buried=3",
+	     "raw GET /v1/buried                    -> 200 items=2 items[0].error=down items[0].orders=2"
+	     " items[0].oldest=* items[1].error=torn items[1].orders=1 other=0 counted=3 end",
+	     "raw GET /v1/buried?limit=1            -> 200 items=1 items[0].error=down other=1 counted=3 end",
+	     "raw GET /v1/reservations?state=buried&error=down -> 200 items=R1,R3 end",
+	     "raw GET /v1/reservations?state=buried&error=down&limit=1 -> 200 items=R1 more",
+	     "raw GET /v1/reservations?state=buried&error=gone -> 200 items=0 end",
+	     "raw GET /v1/reservations?error=down   -> 400 field=error",
+	     "raw GET /v1/reservations?state=held&error=down -> 400 field=error",
+	     "raw POST /v1/kicks {'error':'gone'}   -> 200 kicked=0 more=false !cursor",
+	     "raw POST /v1/kicks {'error':'down'}   -> 200 kicked=2 more=false",
+	     "get      R1                           -> confirmed attempts=0",
+	     "get      R2                           -> buried",
+	     "raw POST /v1/kicks {'error':'down'}   -> 200 kicked=0",
+	     "raw POST /v1/kicks                    -> 200 kicked=1",
+	     "raw GET /v1/buried                    -> 200 items=0 counted=0",
+	     "events types=reservation.kicked       -> items=reservation.kicked,reservation.kicked,reservation.kicked",
+	     "raw POST /v1/kicks {'x':1}            -> 400 field=x",
+	     "raw POST /v1/kicks {'cursor':'x'}     -> 400 field=cursor",
+	     "raw GET /v1/buried?cursor=x           -> 400 field=cursor");
+}
+
+Test(kick, roles)
+{
+	flow("keys shop order | desk worker | eye read | boss admin",
+	     "restart",
+	     "key eye",
+	     "raw GET /v1/buried                    -> 200",
+	     "raw POST /v1/kicks                    -> 403 forbidden",
+	     "kick     GHOST                        -> 403 forbidden",
+	     "key desk",
+	     "raw POST /v1/kicks                    -> 200 kicked=0",
+	     "kick     GHOST                        -> 404",
+	     "key shop",
+	     "raw POST /v1/kicks                    -> 200 kicked=0");
+}
+
+/* A call looks at 10,000 orders at most. */
+Test(kick, page_by_page)
+{
+	flow_begin();
+	flow_orders("R", 10001);
+	flow_steps("sql UPDATE reservation SET state = 6, last_error = CONCAT('e', reservation_id % 150) -> ",
+	           "raw GET /v1/buried             -> 200 items=100 counted=10000 more",
+	           "raw GET /v1/reservations?state=buried&error=none -> 200 items=0 more",
+	           "raw POST /v1/kicks {'error':'none'} -> 200 kicked=0 more=true cursor=*",
+	           "raw POST /v1/kicks             -> 200 kicked=10000 more=true cursor=*",
+	           "raw POST /v1/kicks             -> 200 kicked=1 more=false",
+	           BY_HAND,
+	           STATES "2,10001");
+	flow_end();
+}

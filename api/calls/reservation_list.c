@@ -75,13 +75,29 @@ static bool query_holding(struct request *r, struct op *op)
 	return true;
 }
 
+static bool query_error(struct request *r, struct query *q, struct op *op)
+{
+	const char *error = query_text(r, "error");
+
+	if (!error)
+		return true;
+	if (q->page.state != BURIED || strlen(error) > NOTE_MAX) {
+		reply_invalid(r, "error",
+		              q->page.state == BURIED ? "may have at most 500 bytes"
+		                                      : "is asked for with state=buried only");
+		return false;
+	}
+	q->error = op_text(op, error, strlen(error));
+	return true;
+}
+
 void get_reservations(struct request *r)
 {
 	struct op *op = page_op(r, OP_LIST_RESERVATIONS);
 
 	if (!op)
 		return;
-	if (query_state(r, &op->query->page.state) && query_holding(r, op))
+	if (query_state(r, &op->query->page.state) && query_holding(r, op) && query_error(r, op->query, op))
 		request_ask(r, op, items_write);
 	else
 		op_free(op);

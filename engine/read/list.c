@@ -2,6 +2,7 @@
  * the rows. */
 #include "engine/read/list.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/past.h"
@@ -80,7 +81,8 @@ enum db_result list_movements(struct db *db, struct catalogue *c, struct op *op)
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
 	result = movements_ask(db, MOVEMENT_LIST,
-	                 &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1}, &in);
+	                       &(struct fill){.sku = sku_id(sku), .before_id = low, .limit = op->query->page.limit + 1},
+	                       &in);
 	op->query->movements = in.list;
 	op->query->items = in.count;
 	if (result != DB_OK)
@@ -105,6 +107,7 @@ struct list_key {
 };
 
 struct list_keys {
+	const char      *error;         /* that the orders have; NULL: any */
 	uint32_t         sku, location; /* the walk looks for reservations that hold this sku here; 0: any */
 	struct list_key *list;
 	size_t           count, max, part;
@@ -141,6 +144,7 @@ static enum db_result rows_walk(struct db *db, const struct part *part, const st
 {
 	enum statement name = RESERVATION_LIST;
 	struct fill    fill = {.sku = keys->sku,
+	                       .error = keys->error,
 	                       .location = keys->location,
 	                       .after_at = after->due_ms,
 	                       .after_task = after->task,
@@ -182,11 +186,14 @@ static bool state_belongs(const struct op *op, const struct list_keys *keys, enu
 	return op->query->page.state ? reads == op->query->page.state : !keys->sku || reservation_is_live(reads);
 }
 
-/* The filter of the list, for its cursors. Two locations whose numbers differ by 2^28 count as one. */
+/* The filter of the list, for its cursors. Two locations whose numbers differ by 2^28 count as one, and so may two
+ * errors. */
 static int64_t filter_of(const struct op *op, const struct list_keys *keys)
 {
 	_Static_assert(STATES <= 8, "a state takes three bits");
-	return (int64_t)keys->sku << 31 | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
+	int64_t error = keys->error ? (int64_t)hash_stable(keys->error, strlen(keys->error)) << 31 : 0;
+
+	return (error ^ (int64_t)keys->sku << 31) | (int64_t)(keys->location & 0xfffffff) << 3 | op->query->page.state;
 }
 
 /* The keys of a page: of all reservations, or from the parts of the states that belong to the list. */
@@ -221,6 +228,9 @@ static enum db_result keys_read(struct db *db, struct op *op, struct list_keys *
 static bool row_belongs(const struct op *op, const struct list_keys *keys, const struct reservation *r)
 {
 	bool holds = keys->sku == 0;
+
+	if (keys->error && !texts_equal(r->last_error, keys->error))
+		return false;
 
 	for (size_t i = 0; !holds && i < r->lines_count; i++)
 		holds = sku_id(r->lines[i].sku) == keys->sku &&
@@ -283,7 +293,7 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct list_keys keys = {.max = op->query->page.limit + 1};
+	struct list_keys keys = {.max = op->query->page.limit + 1, .error = op->query->error};
 	bool             nowhere = false;
 	enum db_result   result = DB_OK;
 

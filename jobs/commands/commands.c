@@ -6,13 +6,13 @@
 #include "engine/db/checks.h"
 #include "engine/db/retry.h"
 #include "engine/db/txn.h"
-#include "engine/log/event.h"
 #include "engine/log/keeping.h"
 #include "engine/past.h"
 #include "jobs/claim.h"
 #include "jobs/commands/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/exec.h"
+#include "jobs/kick.h"
 #include "jobs/options.h"
 #include "jobs/webhooks/deliver.h"
 #include "jobs/work.h"
@@ -143,55 +143,6 @@ int reap_run(void)
 
 /* ---- kick */
 
-/* Kicks those of the reservations that are buried. DB_RETRY: somebody came between. */
-static enum db_result kick(struct db *db, const struct reservation_reader *in, int64_t *kicked)
-{
-	const struct event_head head = {.type = EVENT_KICKED};
-	struct reservation    **buried = mem_alloc((in->count + 1) * sizeof(*buried));
-	struct values           rows = {0};
-	struct text             changes = {0};
-	struct txn              t = {0};
-	size_t                  count = 0;
-	enum db_result          result = DB_OK;
-
-	for (size_t i = 0; i < in->count; i++)
-		if (in->list[i]->state == BURIED) {
-			event_entered(&changes, &head, in->list[i], CONFIRMED);
-			buried[count++] = in->list[i];
-		}
-	if (count > 0) {
-		txn_begin(&t, db);
-		txn_enter(&t, reservations_as_read(&rows, buried, count), true);
-		txn_run(&t, RESERVATION_KICK, &(struct fill){.rows = &rows});
-		txn_expect(&t, count, TXN_MOVED);
-		txn_log(&t, &changes);
-		result = task_commit(&t);
-	}
-	*kicked = result == DB_OK ? (int64_t)count : 0;
-	free(buried);
-	values_fini(&rows);
-	text_fini(&changes);
-	return result;
-}
-
-/* Reads the reservations, and kicks them; again where somebody came between. `list`: of ids or of order_ids, as `find`
- * wants it. The reader is the caller's. */
-static enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find, const struct values *list,
-                                struct reservation_reader *in, int64_t *kicked)
-{
-	struct retry   retry = {.results = RETRY_CONFLICTS, .tries_max = RETRY_TRIES};
-	enum db_result result;
-
-	do {
-		reservations_free(in->list, in->count);
-		*in = (struct reservation_reader){.catalogue = c};
-		result = reservations_ask(db, find, &(struct fill){.rows = list, .limit = INT64_MAX}, in);
-		if (result == DB_OK)
-			result = kick(db, in, kicked);
-	} while (retry_again(&retry, result));
-	return result;
-}
-
 /* Kicks the reservation of that order_id, or page by page all that are buried. */
 static enum db_result kick_pages(struct db *db, const char *order_id, struct reservation_reader *in, int64_t *kicked)
 {
@@ -209,7 +160,8 @@ static enum db_result kick_pages(struct db *db, const char *order_id, struct res
 		else
 			result = db_ask(db, BURIED_PAGE, &(struct fill){.limit = KICK_BATCH}, db_numbers, &ids);
 		if (result == DB_OK && ids.rows > 0)
-			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, in, &of_page);
+			result = kick_list(db, c, order_id ? RESERVATION_FIND : RESERVATION_BY_ID, &ids, 0, in,
+			                   &of_page);
 		*kicked += of_page;
 	} while (!order_id && result == DB_OK && ids.rows > 0);
 	values_fini(&ids);

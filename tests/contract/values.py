@@ -63,7 +63,8 @@ class Maker:
         known = self.pool(name) if self.chance.random() < .9 else None
         if known is not None and not self.document.errors(schema, known):
             return known
-        return getattr(self, 'valid_' + schema['type'])(schema, name)
+        kind = schema['type'] if isinstance(schema['type'], str) else self.chance.choice(schema['type'])
+        return getattr(self, 'valid_' + kind)(schema, name)
 
     def valid_null(self, schema, name):
         return None
