@@ -64,13 +64,16 @@ class Pair(Stage):
         wait_until(self.replica.answers, COPIED_S, 'the replica answers')
         self.database.run("CREATE USER replica@'127.0.0.1' IDENTIFIED BY 'secret';"
                           " GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'")
-        self.replica.run('SET GLOBAL read_only = 1; ' + FOLLOW.format(port=self.database.port))
-        wait_until(self.replica.follows, COPIED_S, 'the replica follows')
         if self.semi:
             self.database.run('SET GLOBAL rpl_semi_sync_master_enabled = 1')
-            wait_until(lambda: 'ON' in self.database.run("SHOW STATUS LIKE 'Rpl_semi_sync_master_status'"), COPIED_S,
-                       'commits wait for the replica')
+        self.replica.run('SET GLOBAL read_only = 1; ' + FOLLOW.format(port=self.database.port))
+        wait_until(self.followed, COPIED_S, 'the replica follows')
         return self
+
+    def followed(self):
+        """By a replica that commits wait for, where they are to."""
+        state = self.database.run("SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'")
+        return self.replica.follows() and (not self.semi or 'Value: 1' in state)
 
     def promote(self):
         wait_until(self.replica.has_read_all, COPIED_S, 'the replica has applied what came')
