@@ -46,9 +46,10 @@ const struct command commands[] = {
          "  holdfast audit\n"
          "  holdfast audit --sku 85123A --json\n",
          audit_run},
-	{"stats", STATS, "", 0, "stock, reservations by state, tasks, oldest waiting, slots",
+	{"stats", STATS, "", 1, "stock, reservations by state, tasks, oldest waiting, slots",
          "  holdfast stats\n"
-         "  holdfast stats --json\n",
+         "  holdfast stats --json\n"
+         "  holdfast stats --watch 5\n",
          stats_run},
 	{"show", SHOW, "sku SKU | order ORDER_ID | task ID", 2, "one of them, for people",
          "  holdfast show sku MUG\n"

@@ -187,3 +187,138 @@ Test(terminal, a_service_begins_with_four_lines)
 	text_fini(&said);
 	flow_end();
 }
+
+/* ---- stats --watch */
+
+#define SCREEN "\033[?1049h\033[?25l"
+#define BACK   "\033[?25h\033[?1049l"
+
+/* Waits until it has written this. */
+static void terminal_wait_for(struct terminal *t, const char *what)
+{
+	for (int tries = 0; tries < 1000 && !shows(t, what); tries++) {
+		usleep(10000);
+		terminal_read(t);
+	}
+	cr_expect(shows(t, what), "it never shows %s: %s", what, t->said.data);
+}
+
+static void watch_begin(struct terminal *t)
+{
+	terminal_begin(t, "", "stats --watch 1", "");
+	terminal_wait_for(t, "incoming_reserved");
+	cr_expect(strncmp(t->said.data, SCREEN, strlen(SCREEN)) == 0, "%s", t->said.data);
+}
+
+/* The last thing is that the terminal is put back. */
+static void watch_ends(struct terminal *t, int status)
+{
+	int    ended = terminal_end(t);
+	size_t len = strlen(BACK);
+
+	cr_expect_eq(ended, status, "%d and not %d", ended, status);
+	cr_expect(t->said.len > len && strcmp(t->said.data + t->said.len - len, BACK) == 0, "%s",
+	          t->said.data + (t->said.len > 200 ? t->said.len - 200 : 0));
+	text_fini(&t->said);
+}
+
+Test(terminal, watch_ends_with_a_key)
+{
+	struct terminal t;
+
+	flow_begin();
+	flow_steps("receipt A +10  -> 201",
+	           "reserve R1 A=3 -> 201");
+	watch_begin(&t);
+	cr_expect(shows(&t, "available                          7") && shows(&t, "\033[1mreservations\033[0m"), "%s",
+	          t.said.data);
+	flow_step("reserve R2 A=1 -> 201");
+	terminal_wait_for(&t, "held                               2      +");
+	cr_expect(write(t.master, "xq", 2) == 2);
+	watch_ends(&t, 0);
+	watch_begin(&t);
+	cr_expect(write(t.master, "\003", 1) == 1); /* Ctrl-C */
+	watch_ends(&t, 0);
+	flow_end();
+}
+
+Test(terminal, watch_puts_the_terminal_back_after_every_signal)
+{
+	static const struct {
+		int sig, status;
+	} ends[] = {{SIGTERM, 0},
+	            {SIGHUP, 0},
+	            {SIGQUIT, 0},
+	            {SIGABRT, 128 + SIGABRT},
+	            {SIGSEGV, 128 + SIGSEGV},
+	            {SIGBUS, 128 + SIGBUS},
+	            {SIGFPE, 128 + SIGFPE}};
+	struct terminal t;
+
+	flow_begin();
+	for (size_t i = 0; i < LENGTH(ends); i++) {
+		watch_begin(&t);
+		kill(t.pid, ends[i].sig);
+		watch_ends(&t, ends[i].status);
+	}
+	flow_end();
+}
+
+/* Ctrl-Z gives the terminal back to the shell, and fg takes it again. */
+Test(terminal, watch_may_be_stopped)
+{
+	struct terminal t;
+	struct termios  now;
+
+	flow_begin();
+	watch_begin(&t);
+	kill(t.pid, SIGTSTP);
+	terminal_wait_for(&t, BACK);
+	cr_expect(tcgetattr(t.slave, &now) == 0 && now.c_lflag == t.before.c_lflag);
+	text_reset(&t.said);
+	text_add(&t.said, "");
+	kill(t.pid, SIGCONT);
+	terminal_wait_for(&t, SCREEN);
+	terminal_wait_for(&t, "incoming_reserved");
+	cr_expect(tcgetattr(t.slave, &now) == 0 && !(now.c_lflag & (ICANON | ECHO)));
+	kill(t.pid, SIGTERM);
+	watch_ends(&t, 0);
+	flow_end();
+}
+
+/* A database that is away is said to be, and waited for. */
+Test(terminal, watch_waits_for_the_database)
+{
+	struct terminal t;
+
+	flow_begin();
+	watch_begin(&t);
+	flow_steps("away",
+	           "cut");
+	terminal_wait_for(&t, "the database does not answer; q ends");
+	flow_step("back");
+	text_reset(&t.said);
+	text_add(&t.said, "");
+	terminal_wait_for(&t, "incoming_reserved");
+	cr_expect(write(t.master, "q", 1) == 1);
+	watch_ends(&t, 0);
+	flow_end();
+}
+
+/* In a pipe: blocks without escapes; with --json a line each. */
+Test(terminal, watch_in_a_pipe)
+{
+	flow("receipt A +10               -> 201",
+	     "start W stats --watch=1",
+	     "start J stats --watch 1 --json",
+	     "wait sql SELECT 1           -> 1",
+	     "raw GET /v1/events?after=now&wait_s=3 -> 200",
+	     "signal W TERM",
+	     "signal J INT",
+	     "end W -> 0 '~holdfast stats  20' '~  available                         10' '!~\033' '~stock' '~clocks'",
+	     "end J -> 0 available=10 '!~\033'",
+	     "run stats --watch 0         -> 64 '~--watch must be an integer from 1 to 3600'",
+	     "run stats --watch soon      -> 64 '~--watch must be an integer'",
+	     "run stats --watch=1 2       -> 64 '~unexpected argument 2'",
+	     "run stats 2                 -> 64 '~unexpected argument 2'");
+}

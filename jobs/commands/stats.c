@@ -1,12 +1,17 @@
 /* stats.c - the command `stats`: stock, reservations by state, slots, oldest waiting, tasks. */
 #include "jobs/commands/stats.h"
+#include "engine/base/codes.h"
 #include "engine/base/json.h"
+#include "engine/base/log.h"
 #include "engine/db/db.h"
 #include "engine/read/census.h"
 #include "jobs/commands/database.h"
+#include "jobs/commands/stats_watch.h"
 #include "jobs/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void figure_json(void *arg, const char *name, int64_t n)
 {
@@ -33,9 +38,11 @@ static void stats_json(const struct census *counts)
 
 static int stats_act(struct db *db, void *arg)
 {
-	struct census counts;
+	struct census  counts;
+	const int64_t *watch_s = arg; /* 0: one look */
 
-	(void)arg;
+	if (*watch_s)
+		return stats_watch(db, *watch_s, option_given(OPTION_json) ? stats_json : NULL);
 	if (!census_read(db, &counts))
 		return EXIT_UNAVAILABLE;
 	if (option_given(OPTION_json))
@@ -47,5 +54,13 @@ static int stats_act(struct db *db, void *arg)
 
 int stats_run(void)
 {
-	return database_run(EMBEDDED_FIND, false, stats_act, NULL);
+	const char *watch = option_text(OPTION_watch), *s = operand(0) ? operand(0) : watch && *watch ? watch : "2";
+	bool        digits = strlen(s) <= 4 && strspn(s, "0123456789") == strlen(s);
+	int64_t     watch_s = watch && digits ? strtoll(s, NULL, 10) : 0;
+
+	if (operand(0) && (!watch || *watch))
+		return say_status(EXIT_USAGE, "unexpected argument %s; try `holdfast stats --help`", operand(0));
+	if (watch && (watch_s < 1 || watch_s > 3600))
+		return say_status(EXIT_USAGE, "--watch " INTEGER_RULE, 1LL, 3600LL);
+	return database_run(EMBEDDED_FIND, false, stats_act, &watch_s);
 }

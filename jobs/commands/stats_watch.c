@@ -1,0 +1,201 @@
+/* stats_watch.c - see stats_watch.h. A database that is away is waited for. */
+#include "jobs/commands/stats_watch.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/read/census.h"
+#include "jobs/commands/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIGURES_MAX = 64, LINES_MAX = 40, LINE_SIZE = 52, TWO_COLUMNS = 2 * LINE_SIZE };
+
+/* Groups, each from a figure on; the right column of a wide terminal begins with the third. */
+static const struct {
+	const char *first, *title;
+} groups[] = {{"skus", "stock"},
+              {"held", "reservations"},
+              {"oldest_expired_ms", "jobs"},
+              {"event_rows", "events"},
+              {"orders_ahead", "clocks"}};
+enum { RIGHT_FROM = 2 };
+
+struct figure {
+	char    name[32];
+	int64_t n;
+};
+
+/* One look, and the one before it. */
+struct look {
+	struct figure figures[FIGURES_MAX];
+	size_t        count;
+	int64_t       at_ms; /* clock_ms; 0: there was none */
+};
+
+/* Lines of a picture, by column. */
+struct lines {
+	char   text[2][LINES_MAX][LINE_SIZE];
+	size_t count[2];
+};
+
+static void figure_take(void *arg, const char *name, int64_t n)
+{
+	struct look *l = arg;
+
+	assert(l->count < FIGURES_MAX);
+	snprintf(l->figures[l->count].name, sizeof(l->figures[0].name), "%s", name);
+	l->figures[l->count++].n = n;
+}
+
+static PRINTF(3, 4) void line_add(struct lines *to, int column, const char *format, ...)
+{
+	va_list ap;
+
+	if (to->count[column] == LINES_MAX)
+		return;
+	va_start(ap, format);
+	vsnprintf(to->text[column][to->count[column]++], LINE_SIZE, format, ap);
+	va_end(ap);
+}
+
+/* What a figure has grown or fallen by in a second since the look before; an age has none. */
+static void rate_write(char rate[16], const char *name, int64_t n, int64_t before, int64_t passed_ms)
+{
+	size_t len = strlen(name);
+	bool   age = len > 3 && strcmp(name + len - 3, "_ms") == 0;
+
+	*rate = '\0';
+	if (!age && n != before && passed_ms > 0)
+		snprintf(rate, 16, "%+.1f/s", (double)(n - before) * 1e3 / (double)passed_ms);
+}
+
+static void figure_line(struct lines *to, int column, const char *name, int64_t n, int64_t before, int64_t passed_ms)
+{
+	char rate[16];
+
+	rate_write(rate, name, n, before, passed_ms);
+	line_add(to, column, *rate ? "  %-19s %16lld %11s" : "  %-19s %16lld", name, (long long)n, rate);
+}
+
+/* All reservations, whatever their state: the figures of the group that count no claims. */
+static int64_t reservations(const struct look *l, size_t from)
+{
+	int64_t sum = 0;
+
+	for (size_t i = from; i < l->count && strcmp(l->figures[i].name, groups[RIGHT_FROM].first) != 0; i++)
+		if (!strstr(l->figures[i].name, "_claimed"))
+			sum += l->figures[i].n;
+	return sum;
+}
+
+static void lines_make(struct lines *to, const struct look *l, const struct look *before)
+{
+	int64_t passed_ms = before->at_ms && before->count == l->count ? l->at_ms - before->at_ms : 0;
+	int     column = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		for (size_t g = 0; g < LENGTH(groups); g++)
+			if (strcmp(groups[g].first, l->figures[i].name) == 0) {
+				column = g >= RIGHT_FROM;
+				line_add(to, column, "%s", groups[g].title);
+				if (g == 1)
+					figure_line(to, 0, "all", reservations(l, i), reservations(before, i),
+					            passed_ms);
+			}
+		figure_line(to, column, l->figures[i].name, l->figures[i].n, before->figures[i].n, passed_ms);
+	}
+}
+
+/* A line of the picture or of the block. Titles, which begin at the edge, are bold where there are colours. */
+static void line_put(const char *left, const char *right, bool screen)
+{
+	bool title = *left && *left != ' ' && screen && terminal_paints(STDOUT_FILENO);
+
+	printf("%s%s%s", title ? "\033[1m" : "", left, title ? "\033[0m" : "");
+	title = right && *right && *right != ' ' && screen && terminal_paints(STDOUT_FILENO);
+	if (right && *right)
+		printf("%*s%s%s%s", (int)(LINE_SIZE - strlen(left)), "", title ? "\033[1m" : "", right,
+		       title ? "\033[0m" : "");
+	printf("%s\n", screen ? "\033[K" : "");
+}
+
+/* On a screen as much as fits, from its first line on; the line at the bottom stays empty. */
+static void picture_put(const struct lines *lines, const char *title, bool screen)
+{
+	unsigned rows = 0, width = screen ? terminal_width(STDOUT_FILENO, &rows) : 0;
+	bool     wide = width >= TWO_COLUMNS;
+	size_t   all = lines->count[0] + lines->count[1],
+	       most = wide && lines->count[0] > lines->count[1] ? lines->count[0] : lines->count[1];
+
+	if (!wide)
+		most = all;
+	printf("%s", screen ? "\033[H" : "");
+	line_put(title, NULL, screen);
+	for (size_t i = 0; i < most && (!screen || i + 3 < rows); i++) {
+		const char *left = i < lines->count[0] ? lines->text[0][i]
+		                   : !wide             ? lines->text[1][i - lines->count[0]]
+		                                       : "";
+
+		line_put(left, wide && i < lines->count[1] ? lines->text[1][i] : NULL, screen);
+	}
+	printf("%s", screen ? "\033[J" : "\n");
+	fflush(stdout);
+}
+
+/* One look. The figures stay those of the look before where the database does not answer. */
+static bool look_take(struct db *db, struct look *l, struct census *counts)
+{
+	if ((!db_connected(db) && !db_connect(db)) || !census_read(db, counts))
+		return false;
+	l->count = 0;
+	census_tell(counts, figure_take, l);
+	l->at_ms = clock_ms();
+	return true;
+}
+
+static void title_write(char title[LINE_SIZE], int64_t every_s)
+{
+	time_t    now = time(NULL);
+	struct tm utc;
+
+	gmtime_r(&now, &utc);
+	strftime(title, LINE_SIZE, "holdfast stats  %Y-%m-%dT%H:%M:%SZ", &utc);
+	snprintf(title + strlen(title), LINE_SIZE - strlen(title), "  every %lld s", (long long)every_s);
+}
+
+int stats_watch(struct db *db, int64_t every_s, void (*print)(const struct census *counts))
+{
+	bool          screen = !print && terminal_is(STDOUT_FILENO) && isatty(STDIN_FILENO), away = false;
+	struct look   looks[2] = {{.count = 0}, {.count = 0}};
+	struct census counts;
+	char          title[LINE_SIZE];
+
+	terminal_enter(screen);
+	for (unsigned n = 0;;) {
+		struct look *now = &looks[n % 2];
+		struct lines lines = {.count = {0}};
+
+		if (look_take(db, now, &counts)) {
+			away = false;
+			title_write(title, every_s);
+			lines_make(&lines, now, &looks[++n % 2]);
+			if (print)
+				print(&counts);
+			else
+				picture_put(&lines, title, screen);
+		} else if (db_other_schema(db)) {
+			break;
+		} else if (screen) {
+			picture_put(&lines, "the database does not answer; q ends", true);
+		} else if (!away) {
+			say("the database does not answer: %s", db_error(db));
+			away = true;
+		}
+		if (fflush(stdout) != 0 || terminal_wait(every_s * 1000))
+			break;
+	}
+	terminal_leave();
+	return db_other_schema(db) ? EXIT_UNAVAILABLE : EXIT_DONE;
+}
