@@ -77,6 +77,17 @@ Test(places, in_use)
 	     "raw PUT /v1/locations/x {'kind':'aside'}          -> 200 kind=aside");
 }
 
+/* The lane is shut out by the change of kind, and its transfer begins anew. */
+Test(places, a_transfer_right_behind_a_change_of_kind)
+{
+	flow("serve   --lanes 1",
+	     "receipt A +5 A@qc +1                              -> 201",
+	     "adjust  A@qc -1                                   -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}         -> 200",
+	     "transfer A@main>qc=2                              -> 201",
+	     "sku     A                                         -> available=3 aside=2");
+}
+
 /* A service that knows an older kind neither sells nor refuses by it. */
 Test(places, every_service_goes_by_the_kind_of_the_moment)
 {

@@ -155,7 +155,7 @@ static void (*const tells[OP_KINDS])(struct text *to, const struct op *op) = {
 void changes_write(struct lane *l)
 {
 	text_reset(&l->changes);
-	for (size_t i = 0; i < l->batch.count; i++)
+	for (size_t i = 0; txn_goes_on(&l->txn) && i < l->batch.count; i++) /* else what it tells of was not made */
 		if (l->batch.ops[i]->writes)
 			tells[l->batch.ops[i]->kind](&l->changes, l->batch.ops[i]);
 }
