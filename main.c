@@ -51,10 +51,12 @@ const struct command commands[] = {
          "  holdfast stats --json\n"
          "  holdfast stats --watch 5\n",
          stats_run},
-	{"show", SHOW, "sku SKU | order ORDER_ID | task ID", 2, "one of them, for people",
+	{"show", SHOW, "sku SKU | order ORDER_ID | task ID | buried", 2, "one of them, for people",
          "  holdfast show sku MUG\n"
          "  holdfast show order R1\n"
          "  holdfast show order R1 --json\n"
+         "  holdfast show buried\n"
+         "  holdfast show buried --error 'carrier down'\n"
          "Exits with 1 where there is none.\n",
          show_run},
 	{"events", EVENTS, "", 0, "what happened, a line of JSON each; the cursor to go on from on stderr at the end",

@@ -43,3 +43,36 @@ Test(show, control_characters_stand_as_escapes)
 	     "run show order R1              -> 0 '~last_error    red \\u001b[31m \\u202e \\u009b ü'",
 	     "get R1                         -> buried '~last_error:red \\u001b[31m'");
 }
+
+Test(show, buried)
+{
+	flow("run show buried                -> 1 '~no order is buried'",
+	     "receipt  A +100                -> 201",
+	     "batch    R1 A=1 confirm=true | R2 A=2 confirm=true | R3 A=3 confirm=true -> 201 | ...",
+	     "claim    settle w              -> 201",
+	     "raw POST /v1/tasks/1/fail {'orders':[{'order_id':'R1','error':'carrier down','retry':false},"
+	     "{'order_id':'R2','error':'carrier down','retry':false},"
+	     "{'order_id':'R3','error':'no label','retry':false}]} -> 200",
+	     "run show buried                -> 0 '~counted  3' '~  error         orders  oldest'"
+	     " '~  carrier down       2  20' '~  no label           1  20' '!~cursor'",
+	     "run show buried --json         -> 0 counted=3 items=2 end",
+	     "run show buried --error 'no label' -> 0 '~  R3        buried' '~A main 3' !~R1",
+	     "run show buried --error 'carrier down' --json -> 0 items=2",
+	     "run show buried --error 'carrier' -> 1 '~no order is buried with this error'",
+	     "run show buried R1             -> 64",
+	     "run show order R1 --error x    -> 64");
+}
+
+/* All pages are printed, one behind the other. */
+Test(show, many_buried)
+{
+	flow_begin();
+	flow_orders("R", 1100);
+	flow_steps("exec n=0; while read -r l; do echo \"R$n bury late\"; n=$((n+1)); done",
+	           "work settle --batch 5000           -> 0",
+	           "exec",
+	           "run show buried                    -> 0 '~counted  1100'",
+	           "run show buried --error late       -> 0 '~  R0 ' '~  R1099 '",
+	           "run show buried --error late --json -> 0 items=1000 ~order_id:R0, ~order_id:R1099,");
+	flow_end();
+}

@@ -33,24 +33,29 @@ static void heading(struct text *to, const char *word)
 	text_format(to, "%s%s%s", paints ? "\033[1m" : "", word, paints ? "\033[0m" : "");
 }
 
-/* A value on one line: of an array of values all, with commas between; of an object NAME VALUE. Returns its columns. */
+/* A value on one line: elements with commas between, members as NAME VALUE; of an element only the values. */
+static void plain_put(struct text *to, const void *node, bool element)
+{
+	if (!json_is_array(node) && !json_is_object(node))
+		json_text(to, node);
+	for (const void *n = json_first(node); n; n = json_next(n)) {
+		if (json_name(n) && !element)
+			text_format(to, "%s ", json_name(n));
+		plain_put(to, n, json_is_array(node));
+		if (json_next(n))
+			text_add(to, json_is_object(node) && element ? " " : ", ");
+	}
+}
+
+/* Returns its columns. */
 static size_t value_put(struct text *to, const void *node)
 {
 	struct text plain = {0};
-	size_t      columns = 0;
+	size_t      columns;
 
 	text_add(&plain, "");
-	if (json_is_array(node) || json_is_object(node)) {
-		for (const void *n = json_first(node); n; n = json_next(n)) {
-			if (json_name(n))
-				text_format(&plain, "%s ", json_name(n));
-			json_text(&plain, n);
-			text_add(&plain, json_next(n) ? ", " : "");
-		}
-	} else {
-		json_text(&plain, node);
-	}
-	columns = terminal_text(to, plain.data);
+	plain_put(&plain, node, false);
+	columns = terminal_text(to, plain.len > 0 ? plain.data : "-");
 	text_fini(&plain);
 	return columns;
 }
@@ -128,18 +133,19 @@ static void table_put(struct text *to, const void *table)
 	text_fini(&cell);
 }
 
-/* Lines NAME VALUE, then the tables, each below its name. */
+/* Lines NAME VALUE, then the tables, each below its name. A cursor is nothing to read. */
 static void object_put(struct text *to, const void *object)
 {
 	size_t width = 0;
 
 	for (const void *n = json_first(object); n; n = json_next(n))
-		width = strlen(json_name(n)) > width ? strlen(json_name(n)) : width;
+		if (strcmp(json_name(n), "next_cursor") != 0)
+			width = strlen(json_name(n)) > width ? strlen(json_name(n)) : width;
 	for (int tables = 0; tables < 2; tables++)
 		for (const void *n = json_first(object); n; n = json_next(n)) {
 			bool table = json_is_array(n) && (!json_first(n) || json_is_object(json_first(n)));
 
-			if (table != tables)
+			if (table != tables || strcmp(json_name(n), "next_cursor") == 0)
 				continue;
 			heading(to, json_name(n));
 			if (table) {
@@ -153,53 +159,89 @@ static void object_put(struct text *to, const void *object)
 		}
 }
 
-static void answer_print(const struct text *body)
+static void answer_print(const struct text *body, const void *root)
 {
-	struct json_fault fault = {0};
-	struct json_doc  *doc = option_given(OPTION_json) ? NULL : json_parse(body->data, body->len, &fault);
-	struct text       out = {0};
+	struct text out = {0};
 
-	if (doc)
-		object_put(&out, json_root(doc));
-	else
+	if (option_given(OPTION_json))
 		text_format(&out, "%.*s\n", (int)body->len, body->data);
+	else
+		object_put(&out, root);
 	fwrite(out.data, 1, out.len, stdout);
-	json_free(doc);
 	text_fini(&out);
 }
 
 /* ---- the command */
 
+/* Prints the answer, for people not a page without items. Returns whether there was anything; `cursor` is that of the
+ * next page, or empty. */
+static bool answer_take(const struct text *body, struct text *cursor)
+{
+	struct json_fault fault = {0};
+	struct json_doc  *doc = json_parse(body->data, body->len, &fault);
+	const void       *items, *next;
+	bool              any;
+
+	assert(doc);
+	items = member(json_root(doc), "items");
+	next = member(json_root(doc), "next_cursor");
+	any = !items || json_first(items);
+	if (any || option_given(OPTION_json))
+		answer_print(body, json_root(doc));
+	text_reset(cursor);
+	if (next)
+		json_text(cursor, next);
+	json_free(doc);
+	return any;
+}
+
 static int show_act(struct asker *a, void *arg)
 {
-	const char *target = arg;
-	struct text body = {0};
-	int         status = ask_get(a, target, &body);
+	const char *first = arg;
+	struct text target = {0}, body = {0}, cursor = {0};
+	bool        any = false;
+	int         status;
 
-	if (status == 200)
-		answer_print(&body);
-	status = status == 200 ? EXIT_DONE : ask_refused(status, &body);
+	do {
+		text_reset(&target);
+		text_add(&target, first);
+		if (cursor.len > 0)
+			text_format(&target, "%ccursor=%s", strchr(first, '?') ? '&' : '?', cursor.data);
+		status = ask_get(a, target.data, &body);
+		if (status == 200)
+			any |= answer_take(&body, &cursor);
+	} while (status == 200 && cursor.len > 0);
+	if (status != 200)
+		status = ask_refused(status, &body);
+	else
+		status = any ? EXIT_DONE
+		             : say_status(EXIT_TROUBLE, "no order is buried%s",
+		                          strchr(first, '?') ? " with this error" : "");
+	text_fini(&target);
 	text_fini(&body);
+	text_fini(&cursor);
 	return status;
 }
 
 int show_run(void)
 {
-	const char *word = operand(0), *id = operand(1);
+	const char *word = operand(0), *id = operand(1), *error = option_text(OPTION_error);
 	struct text target = {0};
 	size_t      i = 0;
+	bool        buried;
 	int         status;
 
 	while (word && i < LENGTH(kinds) && strcmp(word, kinds[i].word) != 0)
 		i++;
-	if (!word || i == LENGTH(kinds) || (strcmp(word, "buried") == 0) == (id != NULL))
+	buried = word && strcmp(word, "buried") == 0;
+	if (!word || i == LENGTH(kinds) || buried == (id != NULL) || (error && !buried))
 		return say_status(EXIT_USAGE,
 		                  "show sku SKU, order ORDER_ID, task ID or buried; try `holdfast show --help`");
 	if (id && (!*id || strlen(id) > 1000))
 		return say_status(EXIT_TROUBLE, "there is no such %s", word);
-	text_add(&target, kinds[i].call);
-	if (id)
-		percent_encode(&target, id);
+	text_add(&target, error ? "/v1/reservations?state=buried&limit=1000&error=" : kinds[i].call);
+	if (id || error)
+		percent_encode(&target, id ? id : error);
 	status = ask_run(show_act, target.data);
 	text_fini(&target);
 	return status;
