@@ -43,16 +43,15 @@ static bool file_open(struct access *a)
 
 void access_tick(struct access *a)
 {
-	const char *at = a->kept.data, *end = at + a->kept.len;
-	ssize_t     n = 0;
+	size_t  done = 0, len = a->kept.len;
+	ssize_t n = 0;
 
-	if (a->kept.len == 0)
-		return;
-	while (at < end && ((n = write(a->fd, at, (size_t)(end - at))) > 0 || errno == EINTR))
-		at += n > 0 ? n : 0;
-	if (at < end && !a->failed)
+	while (done < len && ((n = write(a->fd, a->kept.data + done, len - done)) > 0 || errno == EINTR))
+		done += n > 0 ? (size_t)n : 0;
+	if (done < len && !a->failed)
 		log_event(LOG_ERROR, "access_log", "file=%s why=\"%s\"", a->options.file, strerror(errno));
-	a->failed = at < end;
+	if (len > 0)
+		a->failed = done < len;
 	text_reset(&a->kept);
 }
 

@@ -233,3 +233,18 @@ Test(access, metrics_of_the_process)
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=2.5} 1'"
 	     " '~holdfast_request_seconds_bucket{route=GET /livez,le=10} 1'");
 }
+
+/* A disk that takes no more costs lines of the access log, which the log says once, and no call. */
+Test(access, a_file_that_takes_no_more)
+{
+	flow_begin();
+	flow_steps("serve --lanes 1 --access-log /dev/full",
+	           "raw GET /livez      -> 200",
+	           "receipt A +10       -> 201",
+	           "events after=now wait_s=1 -> items=",
+	           "reserve R1 A=1      -> 201",
+	           "events after=now wait_s=1 -> items=",
+	           "raw GET /readyz     -> 200");
+	cr_expect_eq(said_count("event=access_log file=/dev/full why=\"No space left on device\""), 1);
+	flow_end();
+}
