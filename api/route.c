@@ -9,6 +9,7 @@
 #include "api/calls/reservations.h"
 #include "api/calls/stock.h"
 #include "api/calls/tasks.h"
+#include "api/calls/waiting.h"
 #include "api/calls/webhooks.h"
 #include "api/health.h"
 #include "api/http/uri.h"

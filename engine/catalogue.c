@@ -18,9 +18,9 @@ struct sku {
 		struct total  only; /* the totals of the only location: nearly every sku has one */
 		struct total *more; /* the totals of several locations, owned by the entry */
 	} total;
-	int64_t  read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
-	uint32_t totals;  /* number of locations */
-	uint32_t hash;
+	int64_t          read_ms; /* clock_boot_ms when the totals were read; NEVER before that */
+	uint32_t         totals;  /* number of locations */
+	uint32_t         hash;
 	_Atomic uint32_t per_customer; /* written under the lock; 0: no limit */
 	char             code[];
 };
@@ -39,18 +39,18 @@ struct block {
 };
 
 struct catalogue {
-	pthread_rwlock_t  lock;
-	uint32_t         *buckets; /* numbers of skus, 0: none */
-	size_t            buckets_count;
-	struct numbered   skus;
-	struct locations  locations;
-	uint32_t          newest_sku; /* the largest number; 0: none */
-	int64_t           limits_number; /* of the last change of a limit that is known; 0: none */
-	_Atomic int64_t   limits_ms;     /* clock_ms by which all changes of limits are known */
-	_Atomic size_t    limits_count;  /* skus with a limit */
-	_Atomic int64_t   locations_asked; /* numbers of looks that were given */
-	_Atomic unsigned  past;
-	struct block     *blocks; /* blocks of all entries, forgotten ones too */
+	pthread_rwlock_t lock;
+	uint32_t        *buckets; /* numbers of skus, 0: none */
+	size_t           buckets_count;
+	struct numbered  skus;
+	struct locations locations;
+	uint32_t         newest_sku;      /* the largest number; 0: none */
+	int64_t          limits_number;   /* of the last change of a limit that is known; 0: none */
+	_Atomic int64_t  limits_ms;       /* clock_ms by which all changes of limits are known */
+	_Atomic size_t   limits_count;    /* skus with a limit */
+	_Atomic int64_t  locations_asked; /* numbers of looks that were given */
+	_Atomic unsigned past;
+	struct block    *blocks; /* blocks of all entries, forgotten ones too */
 };
 
 uint32_t sku_id(const struct sku *s)

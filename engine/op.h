@@ -37,15 +37,16 @@ extern const struct op_trait op_traits[OP_KINDS];
 
 enum reserve_mode { ALL_OR_NOTHING, BEST_EFFORT };
 struct reserve { /* OP_RESERVE */
-	enum reserve_mode mode;
+	enum reserve_mode mode : 8;
 	bool              limited; /* the key has a limit of units .. */
-	const char       *by;      /* the name of the key that asks, which outlives the op; NULL: none */
-	int64_t           ttl_s;
-	int64_t           room;       /* .. and may hold so many more; 0 or more */
-	int64_t           held_units; /* units that count against the key's limit until the answer; 0: none */
-	const char       *reference;  /* text of the op; NULL: none */
-	const char       *customer;   /* text of the op; NULL: none */
-	int64_t           ship_after; /* no claim takes it before; 0: at once */
+	uint32_t          ttl_s;
+	const char       *by;          /* the name of the key that asks, which outlives the op; NULL: none */
+	int64_t           room;        /* .. and may hold so many more; 0 or more */
+	int64_t           held_units;  /* units that count against the key's limit until the answer; 0: none */
+	const char       *reference;   /* text of the op; NULL: none */
+	const char       *customer;    /* text of the op; NULL: none */
+	int64_t           ship_after;  /* no claim takes it before; 0: at once */
+	int64_t           waits_since; /* the place in the line that is told; 0: none */
 };
 
 /* When a line of a count was counted; behind op_seal it has the place of its line. */
@@ -180,7 +181,7 @@ struct op {
 	/* ---- the question and the answer */
 	char                   id[ID_MAX + 1]; /* order_id, movement_id or, of OP_GET_CUSTOMER, a customer */
 	uint8_t                lines_hash[16]; /* op_seal makes it */
-	uint16_t               queued_ms; /* from arrived_ms to op_begun, and 1; 0: not yet; there was room here */
+	uint16_t               queued_ms;      /* from arrived_ms to op_begun, and 1; 0: not yet; there was room here */
 	uint32_t               key_id;         /* the key that asks; 0: none */
 	enum outcome           outcome;
 	enum reservation_state becomes;     /* the state that its order is to have; 0: see op_state */

@@ -11,7 +11,7 @@
 
 -- piece: line_columns
 -- As line_read has them.
-l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty
+l.sku_id, k.code, l.location_id, o.code, l.slot, l.qty, o.kind
 
 -- piece: reservation_lines
 -- A reservation without notes costs no look for them, and one without a key none for its name.

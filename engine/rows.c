@@ -167,7 +167,7 @@ static const char *code_of(const struct db_row *row, unsigned column)
 	return row->col[column] ? row->col[column] : "";
 }
 
-/* Reads the columns sku_id, code, location_id, code, slot, qty from `first` on. */
+/* Reads the columns sku_id, code, location_id, code, slot, qty, kind from `first` on. */
 static void line_read(struct catalogue *c, struct line *line, const struct db_row *row, unsigned first, bool *lacks)
 {
 	static const struct location nowhere;
@@ -181,7 +181,8 @@ static void line_read(struct catalogue *c, struct line *line, const struct db_ro
 		catalogue_forget(c);
 		line->location = NULL;
 	}
-	*lacks |= !line->location;
+	*lacks |= !line->location ||
+	          (row->col[first + 6] && location_kind(line->location) != (enum location_kind)db_int(row, first + 6));
 	if (!line->location)
 		line->location = &nowhere;
 	line->sku_code = sku_code(line->sku);
@@ -201,6 +202,19 @@ int line_order(const void *a, const void *b)
 void lines_sort(struct line *lines, size_t count)
 {
 	qsort(lines, count, sizeof(lines[0]), line_order);
+}
+
+bool line_waits(const struct line *line)
+{
+	return !location_in_house(line->location);
+}
+
+bool lines_wait(const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (line_waits(&lines[i]))
+			return true;
+	return false;
 }
 
 int64_t lines_units(const struct line *lines, size_t count)
@@ -283,7 +297,7 @@ struct reading {
 	void              **list;
 	size_t              count, max;
 	size_t              lines_max; /* room of the record that is being read */
-	bool                lacks;     /* a row named a location that the catalogue lacks */
+	bool                lacks;     /* a row named a location that the catalogue lacks, or has as of another kind */
 };
 
 static void *record_begin(struct reading *in, const struct db_row *row)

@@ -53,6 +53,9 @@ struct line {
 int     line_order(const void *a, const void *b); /* for qsort: by sku code, then location code */
 void    lines_sort(struct line *lines, size_t count);
 int64_t lines_units(const struct line *lines, size_t count); /* the sum of qty */
+/* True: the units are not in the house yet, so a promise of them waits. */
+bool line_waits(const struct line *line);
+bool lines_wait(const struct line *lines, size_t count); /* true: one of them does */
 /* A column of units; what a damaged row has beyond QTY_MAX is cut. */
 int64_t qty_read(const struct db_row *row, unsigned column);
 

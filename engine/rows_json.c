@@ -19,6 +19,35 @@ void lines_json(struct json_writer *w, const struct line *lines, size_t count)
 	json_close_array(w);
 }
 
+/* A line that waits says so, and when its units are expected, while the promise of them lives. */
+static void promised_json(struct json_writer *w, const struct line *line, bool lives)
+{
+	json_open_object(w, NULL);
+	json_put_string(w, "sku", line->sku_code);
+	json_put_string(w, "location", line->location_code);
+	json_put_int(w, "qty", line->qty);
+	if (lives && line->location && line_waits(line)) {
+		json_put_bool(w, "waiting", true);
+		if (line->location->expected_at > 0)
+			json_put_time(w, "expected_at", line->location->expected_at);
+	}
+	json_close_object(w);
+}
+
+static void reservation_lines_json(struct json_writer *w, const struct reservation *r, size_t count, bool lives)
+{
+	bool waits = false;
+
+	json_open_array(w, "lines");
+	for (size_t i = 0; i < count; i++) {
+		promised_json(w, &r->lines[i], lives);
+		waits |= r->lines[i].location && line_waits(&r->lines[i]);
+	}
+	json_close_array(w);
+	if (lives && waits && r->waits_since > 0)
+		json_put_time(w, "waits_since", r->waits_since);
+}
+
 /* What came back, by sku. */
 static void returned_json(struct json_writer *w, const struct line *lines, size_t count)
 {
@@ -50,7 +79,7 @@ void reservation_json_part(struct json_writer *w, const struct reservation *r, c
 {
 	json_put_string(w, "order_id", r->order_id);
 	json_put_string(w, "state", reservation_state_name(reservation_reads(r)));
-	lines_json(w, r->lines, lines);
+	reservation_lines_json(w, r, lines, reservation_is_live(reservation_reads(r)));
 	json_put_time(w, "created_at", r->created_at);
 	json_put_time(w, "expires_at", r->expires_at);
 	json_put_int(w, "attempts", r->attempts);

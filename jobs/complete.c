@@ -12,6 +12,7 @@
 #include "engine/db/retry.h"
 #include "engine/log/event.h"
 #include "engine/shares.h"
+#include "engine/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,7 @@ static void effect_run(struct txn *t, struct parts *p, struct reservation **list
 		stock_settle(t, list, count, &settlement);
 	} else {
 		stock_give_back(t, list, count);
+		waiting_end(t, list, count);
 	}
 	if (t->logs) {
 		for (size_t i = 0; i < count; i++)

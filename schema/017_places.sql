@@ -17,6 +17,25 @@ CREATE TABLE IF NOT EXISTS promise (
   PRIMARY KEY (sku_id, location_id)
 ) ENGINE=InnoDB;
 
+-- The lines of live reservations at incoming locations, which wait for their units, and nobody else's: one row a line.
+-- Each stands in the line of its sku and location by key `line`. held: 1 held, 0 confirmed or buried. waits_since: the
+-- time of the first confirmation, of a held one of its making, unless somebody told another (told). first_id: the
+-- reservation from which the line came by splits and replacements, whose place it has.
+CREATE TABLE IF NOT EXISTS waiting_line (
+  reservation_id BIGINT UNSIGNED NOT NULL,
+  sku_id         INT UNSIGNED NOT NULL,
+  location_id    INT UNSIGNED NOT NULL,
+  held           TINYINT UNSIGNED NOT NULL,
+  waits_since    DATETIME(3) NOT NULL,
+  first_id       BIGINT UNSIGNED NOT NULL,
+  told           TINYINT UNSIGNED NOT NULL,
+  PRIMARY KEY (reservation_id, sku_id, location_id),
+  KEY line (sku_id, location_id, held, waits_since, first_id, reservation_id)
+) ENGINE=InnoDB;
+
+-- waits_since: the place in the line that was told for this reservation; NULL: none.
+ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS waits_since DATETIME(3) NULL, ALGORITHM=INSTANT;
+
 -- Both ends of a transfer: its lines, summed by sku and location, do not tell them.
 CREATE TABLE IF NOT EXISTS movement_transfer (
   movement_no BIGINT UNSIGNED NOT NULL,

@@ -168,7 +168,7 @@ SELECT t.task_id, t.worker, t.created_at, t.lease_until FROM job_task t FORCE IN
 -- name: claim_has_task (by_reservation)
 -- A claimed reservation has been charged an attempt and names a task that was made for its kind and is open; the orders
 -- of a reaped task are free again soon after. A reservation that waits to be settled or kicked names no task, or nobody
--- would find it, unless it is put aside until it may be shipped.
+-- would find it, unless it is put aside until it may be shipped, or until its goods come.
 SELECT r.order_id,
        IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state,
        r.task_id, r.attempts, ELT(t.kind, 'settle', 'expire') AS kind,
@@ -178,8 +178,42 @@ SELECT r.order_id,
          AND (t.task_id IS NULL OR r.attempts = 0 OR t.kind <> IF(r.state = {confirmed}, {settle}, {expire})
               OR t.state IN ({done}, {returned})
               OR (t.state = {reaped} AND t.ended_at < UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE)))
-     OR (r.state = {confirmed} AND r.task_id = 0 AND IFNULL(r.due_at <> r.ship_after, TRUE))
+     OR (r.state = {confirmed} AND r.task_id = 0 AND IFNULL(r.due_at <> r.ship_after, TRUE) AND NOT {waits_for_goods})
      OR (r.state = {buried} AND r.task_id IS NOT NULL))
+       AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
+
+-- name: waiting_is_promised (by_reservation)
+-- Exactly the lines of live reservations at incoming locations wait, each among those of its kind: held, or confirmed
+-- and buried.
+SELECT r.order_id, k.code AS sku, o.code AS location,
+       IFNULL(ELT(r.state, 'held', 'confirmed', 'settled', 'released', 'expired', 'buried'), r.state) AS state, d.qty,
+       d.held, d.reservation_id
+  FROM (SELECT l.reservation_id, l.sku_id, l.location_id, l.qty, w.held
+          FROM reservation_line l FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id AND o.kind = {incoming}
+          STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY)
+             ON r.reservation_id = l.reservation_id AND r.state IN ({held}, {confirmed}, {buried})
+          LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
+            ON w.reservation_id = l.reservation_id AND w.sku_id = l.sku_id AND w.location_id = l.location_id
+         WHERE l.reservation_id BETWEEN {from_id} AND {until_id} AND IFNULL(w.held <> (r.state = {held}), TRUE)
+        UNION ALL
+        SELECT w.reservation_id, w.sku_id, w.location_id, l.qty, w.held
+          FROM waiting_line w FORCE INDEX (PRIMARY)
+          LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = w.location_id AND o.kind = {incoming}
+          LEFT JOIN reservation r FORCE INDEX (PRIMARY)
+            ON r.reservation_id = w.reservation_id AND r.state IN ({held}, {confirmed}, {buried})
+          LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
+            ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+         WHERE w.reservation_id BETWEEN {from_id} AND {until_id}
+           AND (o.kind IS NULL OR r.state IS NULL OR l.qty IS NULL)) d
+  LEFT JOIN reservation r FORCE INDEX (PRIMARY) USING (reservation_id)
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o ON o.location_id = d.location_id
+ WHERE ({sku} = 0 OR d.sku_id = {sku});
+
+-- name: waiting_is_aside (by_reservation)
+-- No claim takes a confirmed reservation that waits.
+SELECT r.order_id, r.task_id, r.due_at FROM reservation r FORCE INDEX (PRIMARY)
+ WHERE r.state = {confirmed} AND {waits_for_goods} AND IFNULL(r.task_id <> 0 OR NOT {is_at_the_end}, TRUE)
        AND r.reservation_id BETWEEN {from_id} AND {until_id} AND {is_of_sku};
 
 -- name: hold_of_key (by_reservation)

@@ -96,5 +96,6 @@ struct reservation reservation_of(unsigned has)
 		.last_error = has & 32 ? "away \"\x01" : NULL,
 		.reference = has & 64 ? "" : NULL,
 		.replaced_by = has & 128 ? "R2" : NULL,
+		.waits_since = has & 64 ? AT - 7 : 0,
 	};
 }

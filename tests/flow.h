@@ -14,7 +14,7 @@
  *   transfer [ID] SKU@FROM>TO=N ..                     units of a SKU go from a location to another
  *   count [ID] LINE [expected=N] [as_of=-S] ..         the same with `counted`; S seconds ago
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
- *                                                      [customer=ID] [ship_after=+S]
+ *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
  *   batch RESERVATION | RESERVATION ..                 several in one call
  *   split FIRST ID LINE .. [then=confirm|release|settle]
  *   confirmations ID .. [reacquire]    releases ID ..  several in one call, expected like a batch

@@ -33,13 +33,18 @@ static bool object_adds_up(const cJSON *object)
 	const cJSON *on_hand = cJSON_GetObjectItemCaseSensitive(object, "on_hand");
 	const cJSON *aside = cJSON_GetObjectItemCaseSensitive(object, "aside");
 	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
-	double       left;
+	const cJSON *incoming = cJSON_GetObjectItemCaseSensitive(object, "incoming");
+	double       left, promised = 0;
 
 	if (!cJSON_IsNumber(available) || !cJSON_IsNumber(reserved) || !cJSON_IsNumber(on_hand))
 		return true;
 	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "incoming") == 0)
 		return on_hand->valuedouble == 0;
 	left = on_hand->valuedouble - available->valuedouble - reserved->valuedouble;
+	if (incoming && left < 0) /* of places that the caller named */
+		promised = cJSON_GetObjectItemCaseSensitive(incoming, "available")->valuedouble +
+		           cJSON_GetObjectItemCaseSensitive(incoming, "reserved")->valuedouble;
+	left += promised;
 	return available->valuedouble >= 0 && reserved->valuedouble >= 0 &&
 	       (aside ? left == aside->valuedouble : left == 0 || (left > 0 && !object->string));
 }

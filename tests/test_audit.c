@@ -117,6 +117,21 @@ static const struct damage {
 	{"lease_within_an_hour", "task_id=3 worker=w created_at=2", false,
          "UPDATE job_task SET lease_until = lease_until + INTERVAL 3700 SECOND WHERE task_id = 3",
          "UPDATE job_task SET lease_until = lease_until - INTERVAL 3700 SECOND WHERE task_id = 3"},
+	{"waiting_is_promised", "order_id=WAITS sku=C location=po state=confirmed qty=2 held=-", false,
+         "UPDATE waiting_line SET location_id = location_id + 1000",
+         "UPDATE waiting_line SET location_id = location_id - 1000"},
+	{"waiting_is_promised", "order_id=WAITS sku=C location=po state=confirmed qty=2 held=1", false,
+         "UPDATE waiting_line SET held = 1", "UPDATE waiting_line SET held = 0"},
+	{"waiting_is_promised", "order_id=- sku=C location=po", false, /* a line that its order does not have */
+         "INSERT INTO waiting_line SELECT reservation_id + 1, sku_id, location_id, 0, waits_since, first_id, 0"
+         " FROM waiting_line",
+         "DELETE FROM waiting_line WHERE reservation_id > first_id"},
+	{"waiting_is_aside", "order_id=WAITS task_id=-", false, /* a claim would take it */
+         "UPDATE reservation SET task_id = NULL WHERE order_id = 'WAITS'",
+         "UPDATE reservation SET task_id = 0 WHERE order_id = 'WAITS'"},
+	{"waiting_is_aside", "order_id=WAITS task_id=0 due_at=2", false,
+         "UPDATE reservation SET due_at = confirmed_at WHERE order_id = 'WAITS'",
+         "UPDATE reservation SET due_at = '9999-12-31 23:59:59.999' WHERE order_id = 'WAITS'"},
 	{"claim_has_task", "order_id=CLAIMED state=confirmed task_id=99 attempts=1 kind=- task=-", false,
          /* a task that nobody made */
          "UPDATE reservation SET task_id = 99 WHERE order_id = 'CLAIMED'",
@@ -178,7 +193,7 @@ static const struct damage {
 	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=1 released=0 lost=1", false,
          "INSERT INTO task_lost VALUES (3, 'LOST')", "DELETE FROM task_lost"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
-         "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL, NULL)", "DELETE FROM reservation_note"},
+         "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL, NULL, NULL)", "DELETE FROM reservation_note"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1, 0)", "DELETE FROM reservation_short"},
 	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
@@ -210,7 +225,8 @@ static const struct damage {
          "DELETE FROM reservation_returned WHERE reservation_id = 7"},
 	{"replaced_is_released", "order_id=HELD state=held replaced_by=NEXT", false,
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'HELD';"
-         "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT', NULL FROM reservation WHERE order_id = "
+         "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT', NULL, NULL FROM reservation WHERE "
+         "order_id = "
          "'HELD';"
          " END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'; DELETE FROM reservation_note; "
@@ -277,6 +293,9 @@ static void database_begin(void)
 	           "claim    settle w            -> 201 task_id=3",
 	           "sql SELECT sku_id, available, reserved FROM stock_slot WHERE location_id = 1 AND slot = 0"
 	           " -> 1,7,2 3,4,1",
+	           "raw PUT /v1/locations/po {'kind':'incoming'} -> 201",
+	           "receipt  C@po +5             -> 201",
+	           "reserve  WAITS C@po=2 confirm=true -> 201",
 	           "run      audit               -> 0 '~all hold'");
 }
 

@@ -37,6 +37,7 @@ static void reservation_compare(const struct feed_event *e, const struct reserva
 	cr_expect(found->settled_at == told(r->settled_at));
 	cr_expect(same(found->last_error, r->last_error) && same(found->reference, r->reference));
 	cr_expect(same(found->replaced_by, r->replaced_by) && !found->by);
+	cr_expect(r->waits_since > 0 ? found->waits_since == told(r->waits_since) : found->waits_since <= 0);
 }
 
 static void head_compare(const struct feed_event *e, const struct event_head *head, uint32_t place)
@@ -271,9 +272,12 @@ Test(event, what_is_not_wanted_is_passed_over)
 		const char *types;
 		unsigned    places; /* bits */
 	} lists[] = {
-		{"reservation.split", 1},         {"reservation.settled", 2},
-		{"movement.settlement", 4},       {"stock.low", 8},
-		{"stock.changed", 16},            {"reservation.held", 0},
+		{"reservation.split", 1},
+		{"reservation.settled", 2},
+		{"movement.settlement", 4},
+		{"stock.low", 8},
+		{"stock.changed", 16},
+		{"reservation.held", 0},
 		{"reservation.split,stock.changed", 17},
 	};
 	struct events       log = events_new();

@@ -276,7 +276,8 @@ static bool reservation_write(struct text *to, char *const *word, size_t words)
 		    json_option(&tail, word[i], "confirm", "confirm", true) ||
 		    json_option(&tail, word[i], "replaces", "replaces", false) ||
 		    json_option(&tail, word[i], "customer", "customer", false) ||
-		    time_option(&tail, word[i], "ship_after") || json_option(&tail, word[i], "then", "then", false) ||
+		    time_option(&tail, word[i], "ship_after") || time_option(&tail, word[i], "waits_since") ||
+		    json_option(&tail, word[i], "then", "then", false) ||
 		    json_option(&tail, word[i], "force", "force", true) ||
 		    json_option(&tail, word[i], "reference", "reference", false))
 			continue;

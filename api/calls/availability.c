@@ -55,6 +55,11 @@ struct sum sum_within(const struct total *totals, size_t count, const struct wit
 		} else if (!location_in_house(totals[i].location)) {
 			sum.incoming += totals[i].available;
 			sum.incoming_reserved += totals[i].reserved;
+			if (!within || within->count == 0)
+				continue;
+			sum.available += totals[i].available;
+			sum.reserved += totals[i].reserved;
+			sum.promised += totals[i].available + totals[i].reserved;
 		} else {
 			sum.aside += totals[i].available + totals[i].reserved;
 		}
@@ -66,7 +71,7 @@ void sum_write(struct json_writer *w, const struct sum *sum)
 {
 	json_put_int(w, "available", sum->available);
 	json_put_int(w, "reserved", sum->reserved);
-	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside);
+	json_put_int(w, "on_hand", sum->available + sum->reserved + sum->aside - sum->promised);
 	if (sum->aside > 0)
 		json_put_int(w, "aside", sum->aside);
 	if (sum->incoming + sum->incoming_reserved == 0)

@@ -15,6 +15,8 @@ struct within {
 struct sum {
 	int64_t available, reserved, aside;
 	int64_t incoming, incoming_reserved;
+	int64_t promised; /* units of available and reserved that are incoming: a caller who names places has them, too
+	                   */
 };
 /* The units of a sku at these locations (NULL: at all). */
 struct sum sum_within(const struct total *totals, size_t count, const struct within *within);

@@ -57,8 +57,12 @@ static void list(struct request *r, const struct job_kind *kind)
 	int64_t          limit;
 	struct job_call *call;
 
-	if (!page_read(r, &limit, &cursor) || !query_end(r) || !(call = kind->noun->make(r)))
+	if (!page_read(r, &limit, &cursor) || !(call = kind->noun->make(r)))
 		return;
+	if (!query_end(r)) {
+		kind->noun->free(call);
+		return;
+	}
 	call->limit = (size_t)limit;
 	if (kind->begin(call, cursor)) {
 		start(r, kind, call);

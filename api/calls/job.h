@@ -10,7 +10,7 @@ struct json_writer;
 struct request;
 
 struct job_noun {
-	void *(*make)(struct request *r); /* a new call, from the path; NULL: already answered */
+	void *(*make)(struct request *r); /* a new call, from the path and the query; NULL: already answered */
 	void (*free)(void *call);
 };
 

@@ -3,6 +3,7 @@
 #include "api/request.h"
 #include "engine/read/cursor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { PAGE_STANDARD = 100, PAGE_MAX = 1000 };
@@ -16,6 +17,18 @@ bool page_read(struct request *r, int64_t *limit, const char **cursor)
 	if (!*cursor || (**cursor && strlen(*cursor) < CURSOR_SIZE))
 		return true;
 	reply_refused(r, BAD_CURSOR, NULL, NULL);
+	return false;
+}
+
+bool query_code(struct request *r, const char *name, size_t max, const char **code)
+{
+	char rule[100];
+
+	*code = query_text(r, name);
+	if (!*code || code_valid(*code, strlen(*code), max))
+		return true;
+	snprintf(rule, sizeof(rule), CODE_RULE, max);
+	reply_invalid(r, name, rule);
 	return false;
 }
 

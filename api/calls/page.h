@@ -10,6 +10,8 @@ struct request;
 /* Reads the query. *limit: as asked for, or the standard. *cursor: not empty and shorter than CURSOR_SIZE; NULL: from
  * the beginning. false: already answered. */
 bool page_read(struct request *r, int64_t *limit, const char **cursor) MUST_CHECK;
+/* A code of the query, of `max` bytes at most; *code NULL: it is not there. false: already answered. */
+bool query_code(struct request *r, const char *name, size_t max, const char **code) MUST_CHECK;
 /* The operation of a list of the engine's, with its page and room for one line: for request_start, or else op_free.
  * NULL: already answered. */
 struct op *page_op(struct request *r, enum op_kind kind);

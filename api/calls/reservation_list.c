@@ -39,19 +39,6 @@ static bool query_state(struct request *r, enum reservation_state *state)
 	return false;
 }
 
-/* *code NULL: absent. */
-static bool query_code(struct request *r, const char *name, size_t max, const char **code)
-{
-	char rule[100];
-
-	*code = query_text(r, name);
-	if (!*code || code_valid(*code, strlen(*code), max))
-		return true;
-	snprintf(rule, sizeof(rule), CODE_RULE, max);
-	reply_invalid(r, name, rule);
-	return false;
-}
-
 /* Reads whose holders the list is to show; the sku becomes the op's line. */
 static bool query_holding(struct request *r, struct op *op)
 {

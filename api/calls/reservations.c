@@ -16,7 +16,7 @@ enum { LINES_MAX = 1000, BATCH_MAX = 1000, TTL_S = 900, TTL_MAX_S = 31 * 86400 }
 
 static void units_write(struct json_writer *w, int64_t qty, int64_t available, bool limited, enum outcome why)
 {
-	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE || why == CUSTOMER_REQUIRED)
+	if (why == UNKNOWN_SKU || why == NOT_FOR_SALE || why == CUSTOMER_REQUIRED || why == IS_WAITING)
 		return;
 	json_put_int(w, "requested", qty);
 	json_put_int(w, why == NOT_IN_ORDER ? "in_order" : "available", available);
@@ -36,10 +36,10 @@ static void choice_write(struct json_writer *w, const struct choice *choice, enu
 	json_close_object(w);
 }
 
-/* The lines that an answer is about: those of the op or, of a confirmation, of its order. */
+/* The lines that an answer is about: those of the op or, of a confirmation or settlement, of its order. */
 static size_t lines_told(const struct op *op, const struct line **lines)
 {
-	bool stored = op->kind == OP_CONFIRM;
+	bool stored = op->kind == OP_CONFIRM || op->kind == OP_SETTLE;
 
 	*lines = stored ? op->reservation->lines : op->lines;
 	return stored ? op->reservation->lines_count : op->lines_count;
@@ -112,7 +112,7 @@ static void refused_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	if (op->outcome == SHORT || op->outcome == UNKNOWN_SKU || op->outcome == NOT_FOR_SALE ||
-	    op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED)
+	    op->outcome == NOT_IN_ORDER || op->outcome == CUSTOMER_REQUIRED || op->outcome == IS_WAITING)
 		faults_write(w, "lines", op, op->outcome);
 	if (op->outcome == LIMIT_REACHED)
 		limits_write(w, op);
@@ -297,12 +297,29 @@ static int64_t read_ship_after(struct json_reader *in)
 	return ms;
 }
 
+/* A place in the line that other systems gave: the clock of this machine judges that it has passed. */
+static int64_t read_waits_since(struct json_reader *in)
+{
+	int64_t ms = 0;
+
+	if (json_has(in, "waits_since") && json_time(in, "waits_since", JSON_REQUIRED, &ms) &&
+	    (ms > (int64_t)time(NULL) * 1000 + 1000 || ms <= 0))
+		json_refuse(in, "waits_since", "must have passed");
+	return ms;
+}
+
+/* Who may tell a place in the line. */
+static bool may_tell(const struct request *r)
+{
+	return !r->key || r->key->line.roles & ADMINS;
+}
+
 /* The object of one reservation. NULL after a fault. */
 static struct op *read_reservation(struct json_reader *in)
 {
 	const char *order_id = "", *other = NULL, *reference, *customer = NULL;
 	size_t      id_len = 0, other_len = 0, reference_len = 0, customer_len = 0;
-	int64_t     ttl_s = TTL_S, ship_after;
+	int64_t     ttl_s = TTL_S, ship_after, waits_since;
 	bool        confirm = false;
 	int         mode = ALL_OR_NOTHING;
 	struct op  *op;
@@ -315,6 +332,7 @@ static struct op *read_reservation(struct json_reader *in)
 	reference = json_note(in, "reference", &reference_len);
 	json_code(in, "customer", JSON_OPTIONAL, ID_MAX, &customer, &customer_len);
 	ship_after = read_ship_after(in);
+	waits_since = read_waits_since(in);
 	if (other && other_len == id_len && memcmp(other, order_id, id_len) == 0)
 		json_refuse(in, "replaces", "must be another order");
 	op = read_lines(in, OP_RESERVE,
@@ -329,22 +347,42 @@ static struct op *read_reservation(struct json_reader *in)
 	op->reserve.reference = reference ? op_text(op, reference, reference_len) : NULL;
 	op->reserve.customer = customer ? op_text(op, customer, customer_len) : NULL;
 	op->reserve.ship_after = ship_after;
-	op->reserve.ttl_s = ttl_s;
+	op->reserve.waits_since = waits_since;
+	op->reserve.ttl_s = (uint32_t)ttl_s;
 	op->reserve.mode = (enum reserve_mode)mode;
 	op->becomes = confirm ? CONFIRMED : HELD;
 	op_seal(op, NULL);
 	return op;
 }
 
+#define NOT_TOLD "a place in the line is told by a key of role admin"
+
 void post_reservation(struct request *r)
 {
-	request_read_and_start(r, read_reservation, reservation_answer_request);
+	struct json_reader in;
+	struct json_fault  fault;
+	struct op         *op;
+
+	if (!read_body(r, &in, &fault))
+		return;
+	op = read_reservation(&in);
+	if (!op) {
+		reply_invalid(r, fault.field, fault.detail);
+	} else if (op->reserve.waits_since && !may_tell(r)) {
+		op_free(op);
+		metrics_refused(&r->all->metrics, FORBIDDEN);
+		reply_problem(r, outcome_status(FORBIDDEN), outcome_code(FORBIDDEN), "waits_since", NOT_TOLD, NULL,
+		              NULL);
+	} else {
+		request_start(r, op, reservation_answer_request);
+	}
 }
 
 /* ---- many at once */
 
-/* A malformed item: it has no operation. */
+/* A malformed item, or one that its key may not send: it has no operation. */
 struct malformed {
+	enum outcome      why;
 	struct json_fault fault;
 	char              order_id[ID_MAX + 1];
 };
@@ -353,7 +391,7 @@ static void malformed_write(struct json_writer *w, const struct malformed *m)
 {
 	if (m->order_id[0])
 		json_put_string(w, "order_id", m->order_id);
-	problem_write(w, 400, outcome_code(INVALID), m->fault.field, m->fault.detail);
+	problem_write(w, outcome_status(m->why), outcome_code(m->why), m->fault.field, m->fault.detail);
 }
 
 static void result_write(struct json_writer *w, struct request *r, size_t i)
@@ -407,14 +445,14 @@ static void malformed_keep(struct request *r, size_t i, const struct malformed *
 		r->more = mem_alloc(r->ops_count * sizeof(*malformed));
 	malformed = r->more;
 	malformed[i] = *m;
-	metrics_refused(&r->all->metrics, INVALID);
-	r->all->metrics.orders_refused[INVALID]++;
+	metrics_refused(&r->all->metrics, m->why);
+	r->all->metrics.orders_refused[m->why]++;
 }
 
 /* Fills r->ops[i], unless the item is malformed. */
 static void read_item(struct request *r, struct json_reader *items, size_t i)
 {
-	struct malformed   m = {0};
+	struct malformed   m = {.why = INVALID};
 	struct json_reader in;
 	const char        *order_id;
 
@@ -423,6 +461,12 @@ static void read_item(struct request *r, struct json_reader *items, size_t i)
 	if (order_id)
 		snprintf(m.order_id, sizeof(m.order_id), "%s", order_id);
 	r->ops[i] = read_reservation(&in);
+	if (r->ops[i] && r->ops[i]->reserve.waits_since && !may_tell(r)) {
+		m = (struct malformed){.why = FORBIDDEN, .fault = {.field = "waits_since", .detail = NOT_TOLD}};
+		strcpy(m.order_id, r->ops[i]->id);
+		op_free(r->ops[i]);
+		r->ops[i] = NULL;
+	}
 	if (!r->ops[i])
 		malformed_keep(r, i, &m);
 }
@@ -587,7 +631,7 @@ void post_split(struct request *r)
 /* Fills r->ops[i], unless the id is malformed. */
 static void read_order_id(struct request *r, struct json_reader *items, size_t i, enum op_kind kind)
 {
-	struct malformed m = {0};
+	struct malformed m = {.why = INVALID};
 	const char      *order_id = "";
 	size_t           len = 0;
 

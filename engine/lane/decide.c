@@ -282,6 +282,8 @@ static enum outcome split_decide(struct batch *b, struct op *op)
 		line->slot = of->slot;
 		line->granted = line->qty;
 	}
+	if (out == OUTCOME_OK && op->becomes == SETTLED)
+		out = waits_decide(op->lines, op->lines_count);
 	if (out == OUTCOME_OK && lines_units(op->lines, op->lines_count) == lines_units(f->lines, f->lines_count))
 		return NOTHING_LEFT;
 	return out;
@@ -481,12 +483,15 @@ static enum outcome kick_decide(struct batch *b, struct op *op)
 
 static enum outcome settle_decide(struct batch *b, struct op *op)
 {
+	enum outcome out;
+
 	(void)b;
 	if (!op->found)
 		return NO_ORDER;
 	if (op->found->state == SETTLED)
 		return OUTCOME_REPLAYED;
-	return settled_decide(op, reservation_reads(op->found));
+	out = settled_decide(op, reservation_reads(op->found));
+	return out == OUTCOME_OK ? waits_decide(op->found->lines, op->found->lines_count) : out;
 }
 
 static enum outcome (*const decisions[OP_KINDS])(struct batch *b, struct op *op) = {

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Units are neither reserved nor acquired anew where they are not for sale, not even from one place of several. */
+/* Units are neither reserved nor acquired anew where they lie aside, not even from one place of several. */
 bool line_is_for_sale(const struct line *line)
 {
-	return !line->location || location_sells(line->location);
+	return !line->location || location_sells(line->location) || !location_in_house(line->location);
 }
 
 enum outcome places_decide(struct op *op)
@@ -72,7 +72,19 @@ enum outcome moved_places_decide(struct op *op)
 	return out;
 }
 
+enum outcome waits_decide(struct line *lines, size_t count)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t i = 0; i < count; i++) {
+		lines[i].fault = line_waits(&lines[i]);
+		if (lines[i].fault)
+			out = IS_WAITING;
+	}
+	return out;
+}
+
 bool op_is_of_kinds(const struct op *op)
 {
-	return op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND;
+	return op->outcome == NOT_FOR_SALE || op->outcome == WRONG_KIND || op->outcome == IS_WAITING;
 }

@@ -5,11 +5,14 @@
 
 #include "engine/op.h"
 
+/* In the house or as a promise. */
 bool line_is_for_sale(const struct line *line);
 /* A reservation: NOT_FOR_SALE, with its lines and choices at fault, or OUTCOME_OK. */
 enum outcome places_decide(struct op *op);
 /* A movement: WRONG_KIND, with its lines or transfers at fault, or OUTCOME_OK. */
 enum outcome moved_places_decide(struct op *op);
+/* What is to leave the stock: IS_WAITING, with the lines at fault that are not in the house, or OUTCOME_OK. */
+enum outcome waits_decide(struct line *lines, size_t count);
 /* True: refused because of the kind of a place. */
 bool op_is_of_kinds(const struct op *op);
 

@@ -32,6 +32,7 @@
 #include "engine/write/split.h"
 #include "engine/write/stock.h"
 #include "engine/write/stocktake.h"
+#include "engine/write/waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +300,7 @@ static enum db_result batch_write(struct lane *l, enum txn_verdict *verdict, int
 		movements_insert(l);
 	if (b->has[OP_SETTLE] || b->has[OP_SPLIT])
 		settlements_insert(l);
+	waits_write(l);
 	if (l->writer->logs)
 		changes_write(l);
 	lane_log(l);

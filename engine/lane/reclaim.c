@@ -10,6 +10,7 @@
 #include "engine/lane/blocked.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
+#include "engine/waiting.h"
 #include "engine/write/changes.h"
 
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static enum db_result expire_write(struct lane *l, struct reservation **list, si
 	txn_run(&t, RESERVATION_EXPIRE, &fill);
 	txn_expect(&t, count, TXN_MOVED);
 	stock_give_back(&t, list, count);
+	waiting_end(&t, list, count);
 	changes_expire(&l->changes, list, count);
 	txn_log(&t, &l->changes);
 	result = txn_commit(&t, verdict);

@@ -23,6 +23,7 @@ enum {
 	R_CUT = R_KEY << 8,
 	R_CUSTOMER = R_KEY << 9,
 	R_SHIP_AFTER = R_KEY << 10,
+	R_WAITS_SINCE = R_KEY << 11,
 };
 enum { M_KEY = 1, M_REASON = 2, M_REFERENCE = 4, M_CUT = 8, M_ORDER = 16, M_TRANSFERS = 32 };
 enum { NO_CAUSE, TASK_CAUSE }; /* more: a text of so many bytes less 1 */
@@ -126,7 +127,8 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	                (r->released_at != TIME_NONE ? R_RELEASED : 0) | (r->settled_at != TIME_NONE ? R_SETTLED : 0) |
 	                (r->last_error ? R_ERROR : 0) | (r->reference ? R_REFERENCE : 0) |
 	                (r->replaced_by ? R_REPLACED : 0) | (told > EVENT_LINES_MAX ? R_CUT : 0) |
-	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0));
+	                (r->customer ? R_CUSTOMER : 0) | (r->ship_after > 0 ? R_SHIP_AFTER : 0) |
+	                (r->waits_since > 0 ? R_WAITS_SINCE : 0));
 	put_time(to, r->created_at);
 	put_time(to, r->expires_at);
 	if (r->key_id)
@@ -142,6 +144,8 @@ void event_reservation(struct text *to, const struct event_head *head, const str
 	put_string_if(to, r->customer);
 	if (r->ship_after > 0)
 		put_time(to, r->ship_after);
+	if (r->waits_since > 0)
+		put_time(to, r->waits_since);
 	put_lines(to, lines, count, told, granted ? GRANTED : ASKED);
 }
 
@@ -367,6 +371,7 @@ static void get_reservation(struct in *in, struct reservation *r, uint32_t *made
 	r->replaced_by = get_text(in, has & R_REPLACED, ID_MAX);
 	r->customer = get_text(in, has & R_CUSTOMER, ID_MAX);
 	r->ship_after = get_time(in, has & R_SHIP_AFTER);
+	r->waits_since = get_time(in, has & R_WAITS_SINCE);
 	*cut = has & R_CUT;
 }
 

@@ -1,6 +1,7 @@
 /* note.c - see note.h. */
 #include "engine/write/note.h"
 #include "engine/lane/fence.h"
+#include "engine/write/waits.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ unsigned op_notes(const struct op *op)
 
 	if (!op->writes)
 		return 0;
-	return ((reserves && op->reserve.reference) || op_customer(op) ? NOTED_TEXTS : 0) |
+	return ((reserves && op->reserve.reference) || op_customer(op) || op_told(op) > 0 ? NOTED_TEXTS : 0) |
 	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0);
 }
 

@@ -380,8 +380,9 @@ void reservation_held(struct reservation *r, const struct op *op, int64_t now)
 	r->state = HELD;
 	r->key_id = op->key_id;
 	r->created_at = r->read_at = now;
-	r->expires_at = now + op->reserve.ttl_s * 1000;
+	r->expires_at = now + (int64_t)op->reserve.ttl_s * 1000;
 	r->ship_after = op->reserve.ship_after;
+	r->waits_since = op->reserve.waits_since;
 	r->confirmed_at = r->released_at = r->settled_at = TIME_NONE;
 }
 

@@ -152,6 +152,7 @@ void split_parted(struct reservation *r, const struct op *op, enum reservation_s
 	r->created_at = op->other->created_at;
 	r->expires_at = op->other->expires_at;
 	r->ship_after = op->other->ship_after;
+	r->waits_since = op->other->waits_since;
 	r->read_at = now;
 	r->confirmed_at = r->state == CONFIRMED && op->other->state == HELD ? now : op->other->confirmed_at;
 	r->released_at = r->state == RELEASED ? now : TIME_NONE;

@@ -1,0 +1,14 @@
+/* waiting.c - see waiting.h. */
+#include "engine/waiting.h"
+
+void waiting_end(struct txn *t, struct reservation *const *list, size_t count)
+{
+	struct values ids = {0};
+
+	for (size_t i = 0; i < count; i++)
+		if (lines_wait(list[i]->lines, list[i]->lines_count))
+			values_row(&ids, V_INT(list[i]->reservation_id));
+	if (ids.count > 0)
+		txn_run(t, WAITING_END, &(struct fill){.rows = &ids});
+	values_fini(&ids);
+}

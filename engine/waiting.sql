@@ -1,0 +1,77 @@
+-- Lines that wait for units which are not in the house: rows of waiting_line. Only orders with such a line send any of
+-- these. Whoever writes a row has locked its reservation, so two never meet here, and the order of locks does not name
+-- these rows.
+
+-- piece: end_of_time
+-- The due_at of a confirmed reservation that waits, under task 0: no claim takes it, and nobody hastens it.
+TIMESTAMP'9999-12-31 23:59:59.999'
+
+-- piece: is_at_the_end
+-- What is due at the end of time, or nearly then: times may have been set right by hand.
+r.due_at > TIMESTAMP'9999-01-01 00:00:00'
+
+-- piece: waits_for_goods
+-- A line of reservation r waits.
+EXISTS (SELECT 1 FROM waiting_line w FORCE INDEX (PRIMARY) WHERE w.reservation_id = r.reservation_id)
+
+-- name: waiting_add (never_waits)
+-- New lines. What was split off, or replaces another, takes the place of the line it comes from, unless it is confirmed
+-- by this and that one is not: the first confirmation counts. Rows: (reservation_id, sku, location, held, told ms since
+-- 1970 or 0, reservation it comes from or 0).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
+  WITH want(id, sku_id, location_id, held, told_ms, old_id) AS (VALUES {rows})
+  SELECT n.id, n.sku_id, n.location_id, n.held,
+         CASE WHEN n.told_ms > 0 THEN TIMESTAMP'1970-01-01 00:00:00' + INTERVAL n.told_ms * 1000 MICROSECOND
+              WHEN w.told = 1 OR w.held = n.held THEN w.waits_since
+              ELSE @t END,
+         COALESCE(w.first_id, n.id), n.told_ms > 0 OR COALESCE(w.told, 0)
+    FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
+      ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
+
+-- name: waiting_confirm
+-- The lines of holds of {list} that were confirmed just now.
+UPDATE waiting_line w FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id AND r.state = {confirmed}
+   SET w.held = 0, w.waits_since = IF(w.told = 1, w.waits_since, @t)
+ WHERE w.reservation_id IN ({list}) AND w.held = 1;
+
+-- name: waiting_end
+-- Removes the lines that are none any more: their reservation has ended, or they have left it. Rows: (reservation_id).
+DELETE w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) touched
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY) ON w.reservation_id = touched.id
+ WHERE NOT EXISTS (
+   SELECT 1 FROM reservation r FORCE INDEX (PRIMARY)
+     STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+        ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+    WHERE r.reservation_id = w.reservation_id AND r.state IN ({held}, {confirmed}, {buried}));
+
+-- name: reservation_wait
+-- Confirmed reservations of {list} whose lines wait are put aside to the end of time; those that waited and do so no
+-- more are due. The same transaction has left its stamp in them.
+UPDATE reservation r FORCE INDEX (PRIMARY)
+   SET r.task_id = IF({waits_for_goods}, 0, IF({is_at_the_end}, {put_aside_until}, r.task_id)),
+       r.due_at = IF({waits_for_goods}, {end_of_time},
+                     IF({is_at_the_end}, GREATEST(@t, {ships_at}), r.due_at))
+ WHERE r.reservation_id IN (0, {list}) AND r.state = {confirmed};
+
+-- name: waits_since_add (never_waits)
+-- The place in the line that was told for a reservation. Rows: (reservation_id, ms since 1970).
+INSERT INTO reservation_note (reservation_id, waits_since)
+  WITH told(id, ms) AS (VALUES {rows})
+  SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM told
+    ON DUPLICATE KEY UPDATE waits_since = VALUES(waits_since);
+
+-- name: waiting_list
+-- A page of the line for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. A hold
+-- past its time waits no more.
+SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id, l.qty, r.state, o.code
+  FROM waiting_line w FORCE INDEX (line)
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+     ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
+  STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = w.location_id
+ WHERE w.sku_id = {sku} AND w.location_id BETWEEN {from_id} AND {until_id} AND NOT ({is_past_its_time})
+   AND (w.location_id > {from_id} OR w.held > {after_held} OR (w.held = {after_held} AND
+        (w.waits_since > {after_at} OR (w.waits_since = {after_at} AND
+         (w.first_id > {after_first} OR (w.first_id = {after_first} AND w.reservation_id > {after_id}))))))
+ ORDER BY w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id LIMIT {limit};

@@ -1,0 +1,96 @@
+/* waits.c - see waits.h. The rows of the lines follow the reservations: one pass behind all other writes, whatever the
+ * operation was. */
+#include "engine/write/waits.h"
+
+/* A line of the new order waits. */
+static bool op_waits(const struct op *op)
+{
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].granted > 0 && op->lines[i].location && line_waits(&op->lines[i]))
+			return true;
+	return false;
+}
+
+int64_t op_told(const struct op *op)
+{
+	int64_t told = op->kind == OP_RESERVE ? op->reserve.waits_since
+	               : op->kind == OP_SPLIT ? op->other->waits_since
+	                                      : 0;
+
+	return told > 0 && op_waits(op) ? told : 0;
+}
+
+/* Lists the waiting ones of these lines, of reservation `id`; they come from `old` (0: from none). */
+static void lines_list(struct values *rows, const struct line *lines, size_t count, uint64_t id, bool held,
+                       int64_t told, uint64_t old)
+{
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].granted > 0 && line_waits(&lines[i]))
+			values_row(rows, V_INT(id), V_INT(sku_id(lines[i].sku)), V_INT(lines[i].location->location_id),
+			           V_INT(held), V_INT(told > 0 ? told : 0), V_INT(old));
+}
+
+/* An order that comes by a reservation, or off another one by a split. */
+static void made_list(struct lane *l, const struct op *op, struct values *ids)
+{
+	enum reservation_state state = op_state(op);
+
+	if ((state != HELD && state != CONFIRMED) || !op_waits(op))
+		return;
+	lines_list(&l->rows, op->lines, op->lines_count, op->new_id, state == HELD,
+	           op->kind == OP_RESERVE ? op->reserve.waits_since : 0, op->other ? op->other->reservation_id : 0);
+	values_row(ids, V_INT(op->new_id));
+}
+
+/* An order that was there. */
+static void changed_list(struct lane *l, const struct op *op, struct values *ids)
+{
+	const struct reservation *of = op_changes(op);
+
+	if (!of || op->kind == OP_EXTEND || !lines_wait(of->lines, of->lines_count))
+		return;
+	values_row(ids, V_INT(of->reservation_id));
+	if (op->kind == OP_CONFIRM && of->state == EXPIRED) /* its lines were removed when it was swept */
+		lines_list(&l->rows, of->lines, of->lines_count, of->reservation_id, false, of->waits_since, 0);
+}
+
+/* Places in the line that were told, for what says so when it is read. */
+static void told_write(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (op->writes && op_told(op) > 0)
+			values_row(&l->rows, V_INT(op->new_id), V_INT(op_told(op)));
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, WAITS_SINCE_ADD, &(struct fill){.rows = &l->rows});
+}
+
+void waits_write(struct lane *l)
+{
+	struct values ids = {0};
+
+	if (!txn_goes_on(&l->txn))
+		return;
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.count; i++) {
+		const struct op *op = l->batch.ops[i];
+
+		if (!op->writes || op->kind == OP_MOVE)
+			continue;
+		changed_list(l, op, &ids);
+		if (op_traits[op->kind].makes)
+			made_list(l, op, &ids);
+	}
+	if (l->rows.count > 0)
+		txn_run(&l->txn, WAITING_ADD, &(struct fill){.rows = &l->rows});
+	if (ids.count > 0) {
+		txn_run(&l->txn, WAITING_CONFIRM, &(struct fill){.rows = &ids});
+		txn_run(&l->txn, WAITING_END, &(struct fill){.rows = &ids});
+		txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &ids});
+		told_write(l);
+	}
+	values_fini(&ids);
+}

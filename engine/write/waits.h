@@ -1,0 +1,14 @@
+/* waits.h - lines of a batch that wait. */
+#ifndef WAITS_H
+#define WAITS_H
+
+#include "engine/lane/state.h"
+
+/* The place in the line that is told for the new order, ms: of a part that of the first; 0: none, or no line of it
+ * waits. */
+int64_t op_told(const struct op *op);
+/* Behind everything that makes or changes reservations and their lines: brings the waiting lines of the batch's orders
+ * into their places, and puts confirmed orders that wait aside. Nothing is sent where no line waits. */
+void waits_write(struct lane *l);
+
+#endif
