@@ -5,6 +5,7 @@
 #include "jobs/commands/events.h"
 #include "jobs/commands/export.h"
 #include "jobs/commands/import.h"
+#include "jobs/commands/jobs_command.h"
 #include "jobs/commands/key_command.h"
 #include "jobs/commands/serve.h"
 #include "jobs/commands/show.h"
@@ -74,6 +75,11 @@ const struct command commands[] = {
          "  holdfast work deliver --webhooks-allow 10.0.0.0/8\n"
          "--once ends when nothing is ready: with 0, or with 1 if the database refused to complete an order.\n",
          work_run},
+	{"jobs", JOBS, "[pause|resume settle|expire|deliver]", 2, "lists the jobs, pauses and resumes them",
+         "  holdfast jobs\n"
+         "  holdfast jobs pause settle --reason 'the carrier is down'\n"
+         "  holdfast jobs resume settle\n",
+         jobs_run},
 	{"reap", REAP, "", 0, "frees the orders of workers that went silent",
          "  holdfast reap --dry-run --json\n"
          "  holdfast reap --every 10\n",

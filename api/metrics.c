@@ -4,6 +4,7 @@
 #include "api/process.h"
 #include "engine/base/counters.h"
 #include "engine/busy.h"
+#include "jobs/pause.h"
 
 #include <string.h>
 
@@ -230,6 +231,12 @@ COUNTED(tasks_open, ONE("%lld", (long long)p->census->tasks_open))
 COUNTED(oldest_lease, ONE("%.3f", (double)p->census->oldest_lease_ms / 1e3))
 COUNTED(oldest_event, ONE("%.3f", (double)p->census->oldest_event_ms / 1e3))
 COUNTED(levels_behind, ONE("%.3f", (double)p->census->levels_behind_ms / 1e3))
+
+static void write_job_paused(struct scrape *p)
+{
+	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
+		text_format(p->to, "%s{job=\"%s\"," OF_DATABASE "} %d\n", p->name, job_word(j), pause_known(j, NULL));
+}
 
 static void write_undelivered_age(struct scrape *p)
 {

@@ -4,6 +4,7 @@
 #include "api/calls/availability.h"
 #include "api/calls/buried.h"
 #include "api/calls/events.h"
+#include "api/calls/jobs.h"
 #include "api/calls/locations.h"
 #include "api/calls/reservation_list.h"
 #include "api/calls/reservations.h"

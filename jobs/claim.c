@@ -21,6 +21,7 @@ static void claim_read(void *arg, const struct db_row *row)
 	task->claimed = db_int(row, 1);
 	task->lease_until = time_parse(row->col[2]);
 	task->met_lock = row->columns > 3 && db_int(row, 3) != 0;
+	task->paused = row->columns > 4 && db_int(row, 4) != 0;
 }
 
 /* The task of a claim with this mark, whose answer was lost; task_id 0: that claim was not committed. */
@@ -74,7 +75,7 @@ static enum db_result claim_walk(struct db *db, struct claimer *claimer, struct 
 		claimer->full_at_ms = clock_ms() + FULL_WALK_MS;
 	}
 	result = claim_run(db, claimer, task, limit, lease_s);
-	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0) {
+	if (result == DB_OK && task->task_id == 0 && claimer->low_ms > 0 && !task->paused) {
 		claimer->low_ms = 0;
 		result = claim_run(db, claimer, task, limit, lease_s);
 	}

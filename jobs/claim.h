@@ -15,8 +15,8 @@ struct claimer {
 	int64_t locked_until_ms; /* clock_ms until which locked rows are passed over at once */
 };
 
-/* Claims up to `limit` due reservations, the oldest first; rows locked by somebody else are passed over. Nothing due:
- * task->task_id 0; otherwise there is an order at least. The list is the caller's.
+/* Claims up to `limit` due reservations, the oldest first; rows locked by somebody else are passed over. Nothing due,
+ * or task->paused: task->task_id 0; otherwise there is an order at least. The list is the caller's.
  *
  * The claim makes task->mark by chance. A caller that repeats a failed claim with the same mark gets the task of the
  * first one if that was committed after all: no task is left to its lease, and never do two claims of a mark stand. A

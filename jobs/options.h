@@ -25,11 +25,12 @@ enum {
 	EVENTS = 2048,
 	EXPORT = 4096,
 	SHOW = 8192,
+	JOBS = 16384,
 	COMMANDS_END, /* stands behind the last command */
 	ALL = 2 * (COMMANDS_END - 1) - 1,
 	HOUSED = ALL - KEY, /* every command that works on a database */
 	SERVE_KEY = SERVE | KEY,
-	PRINTS = AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
+	PRINTS = JOBS | AUDIT | STATS | SHOW | IMPORT | REAP | KICK | PURGE | TUNE | KEY,
 	WORK_REAP = WORK | REAP,
 	SERVE_WORK = SERVE | WORK
 };

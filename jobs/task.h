@@ -51,6 +51,7 @@ struct task {
 	int64_t         lease_until, created_at;    /* ms */
 	int64_t         claimed, completed, failed; /* number of orders */
 	int64_t         mark;                       /* a claim's mark: see task_claim; 0: none yet */
+	bool            paused;                     /* a claim got nothing because the job is paused */
 	bool            met_lock;                   /* a claim passed over rows locked by somebody else */
 };
 

@@ -24,7 +24,8 @@
  * rests REST times as long as it worked. */
 enum { LOAD_OPS = 2000, LOAD_MS = 500, REST = 3, REST_MS_MAX = 2000 };
 /* KEEPING_MS: so long a pass of the reaper removes old events. */
-enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 500 };
+/* PAUSED_MS: so often a worker whose job is paused asks again. */
+enum { FAILED_MS = 500, COUNTED_MS = 2000, KEEPING_MS = 500, PAUSED_MS = 5000 };
 
 struct worker {
 	struct work    work;
@@ -38,6 +39,7 @@ struct worker {
 	bool           load;              /* true: the lanes are busy */
 	int64_t        since_ms;          /* clock_ms when the database last answered well */
 	int64_t        left_ms;           /* clock_ms when the counters were last left in the database */
+	bool           paused;            /* true: the last claim found the job paused */
 	bool           refused;           /* true: the database refused to complete an order */
 	int            status;
 };
@@ -73,6 +75,15 @@ static enum db_result orders_complete(struct worker *w, const struct task *task,
 	return result;
 }
 
+/* A pause is said once. */
+static void paused_note(struct worker *w, bool paused)
+{
+	if (paused != w->paused)
+		log_event(LOG_INFO, paused ? "paused" : "resumed", "kind=%s worker=%s", task_kind_name(w->work.kind),
+		          w->name);
+	w->paused = paused;
+}
+
 /* Works one batch. *busy: there was something to do. */
 static enum db_result batch_work(struct worker *w, bool *busy)
 {
@@ -90,6 +101,8 @@ static enum db_result batch_work(struct worker *w, bool *busy)
 	else if (task.task_id > 0)
 		w->mark = 0;
 	*busy = result == DB_OK && count > 0;
+	if (result == DB_OK)
+		paused_note(w, task.paused);
 	if (*busy && stop_wait(w->work.stop, 0))
 		result = task_give_back(w->db, w->work.catalogue, &task);
 	else if (*busy)
@@ -178,7 +191,7 @@ static void worker_loop(struct worker *w)
 			result = w->work.kind == TASK_NO_KIND ? reap_pass(w) : batch_work(w, &busy);
 		worker_counts(w, !busy);
 		if (result == DB_OK) {
-			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->work.pause_ms;
+			pause_ms = busy ? rest_ms(w, clock_ms() - began_ms) : w->paused ? PAUSED_MS : w->work.pause_ms;
 			w->since_ms = clock_ms();
 			if (!busy && w->work.once)
 				break;

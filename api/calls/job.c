@@ -18,6 +18,8 @@ static void answer(struct request *r)
 	} else if (outcome != OUTCOME_OK) {
 		reply_refused(r, outcome, NULL, NULL);
 	} else if (call->empty) {
+		if (call->later)
+			reply_header(r, "Retry-After", "5");
 		reply_as(r, 204, "", NULL, 0);
 	} else {
 		if (call->made)

@@ -30,7 +30,8 @@ struct job_call {
 	const struct job_kind *kind;
 	/* ---- set by `run` */
 	enum outcome outcome;             /* OUTCOME_OK, OUTCOME_REPLAYED, or why the call is refused */
-	bool         empty;               /* the answer is 204 */
+	bool         empty;               /* the answer is 204 .. */
+	bool         later;               /* .. with Retry-After: 5 */
 	const char  *made;                /* the answer is 201 and this way, "tasks/", leads to .. ; NULL: 200 */
 	char         made_id[ID_MAX + 1]; /* .. what was made */
 	size_t       limit, count;        /* items of a page at most; items found, limit + 1 at most */

@@ -133,6 +133,7 @@ static enum db_result run_claim(struct db *db, struct catalogue *c, void *arg)
 	result = task_claim(db, c, &claimers[task->kind], task, call->claim_max, call->lease_s, &call->orders,
 	                    &call->orders_count);
 	call->job.empty = task->task_id == 0;
+	call->job.later = task->paused;
 	call->job.made = "tasks/";
 	snprintf(call->job.made_id, sizeof(call->job.made_id), "%llu", (unsigned long long)task->task_id);
 	return result;

@@ -17,6 +17,7 @@
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
 #include "jobs/options.h"
+#include "jobs/pause.h"
 #include "jobs/stop.h"
 #include "schema/migrate.h"
 
@@ -59,11 +60,18 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct serve      *s = arg;
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
+	char               name[20], reason[NOTE_MAX + 1], detail[NOTE_MAX + 20];
 
 	json_open_array(&w, NULL);
 	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
 	for (const char *line = NULL; (line = database_finding(&s->database, line));)
 		check_write(&w, "setting", false, line);
+	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
+		if (pause_known(j, reason)) {
+			snprintf(name, sizeof(name), "job %s", job_word(j));
+			snprintf(detail, sizeof(detail), "paused%s%s", *reason ? ": " : "", reason);
+			check_write(&w, name, true, detail);
+		}
 	json_close_array(&w);
 	return ready;
 }
@@ -301,7 +309,7 @@ static int serve_work(struct serve *s)
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
-	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch)}, 1);
+	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch), pause_chore()}, 2);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -9,6 +9,7 @@
 #include "engine/log/feed.h"
 #include "engine/read/census.h"
 #include "jobs/options.h"
+#include "jobs/pause.h"
 #include "jobs/webhooks/address.h"
 #include "jobs/webhooks/hook.h"
 #include "jobs/webhooks/webhook.h"
@@ -41,6 +42,7 @@ struct deliverer {
 	struct hook      **hooks;
 	size_t             count, max;
 	struct values      sealed;          /* secrets that do not open here, as they are kept; never none */
+	int64_t            paused;          /* 1: the job is; no attempt begins */
 	bool               claims;          /* the last claim has taken something */
 	int64_t            claims_max;      /* so many are taken the next time */
 	size_t             turn;            /* the hook that reads next */
@@ -248,6 +250,17 @@ static enum db_result rows_save(struct deliverer *d, bool at_once)
 	return result;
 }
 
+/* Whether the job is paused. */
+static enum db_result pause_watch(struct deliverer *d)
+{
+	int64_t        before = d->paused;
+	enum db_result result = db_ask(d->db, JOB_IS_PAUSED, &(struct fill){.kind = JOB_DELIVER}, db_ints, &d->paused);
+
+	if (d->paused != before)
+		log_event(LOG_INFO, d->paused ? "paused" : "resumed", "kind=deliver");
+	return result;
+}
+
 /* ---- the feed */
 
 static enum db_result feed_watch(struct deliverer *d)
@@ -349,8 +362,11 @@ static enum db_result turn_ask(struct deliverer *d, int64_t now_ms)
 		result = rows_renew(d);
 	if (result == DB_OK && clock_due(&d->claim_ms, CLAIM_MS))
 		result = rows_claim(d);
-	if (result == DB_OK && clock_due(&d->watch_ms, WATCH_MS))
-		result = rows_watch(d);
+	if (result == DB_OK && clock_due(&d->watch_ms, WATCH_MS)) {
+		result = pause_watch(d);
+		if (result == DB_OK)
+			result = rows_watch(d);
+	}
 	if (result == DB_OK && d->count > 0 && clock_due(&d->look_ms, LOOK_MS))
 		result = feed_watch(d);
 	if (result == DB_OK && d->count > 0)
@@ -399,7 +415,7 @@ static void turn_send(struct deliverer *d, enum db_result asked)
 {
 	int64_t now_ms = clock_ms(), due_ms = now_ms + LOOK_MS;
 
-	for (size_t i = 0; now_ms < d->leased_until_ms && i < d->count; i++)
+	for (size_t i = 0; !d->paused && now_ms < d->leased_until_ms && i < d->count; i++)
 		hook_send(d->hooks[i], d->sender, &d->body, now_ms, &due_ms);
 	if (asked == DB_OK) {
 		due_ms = soonest(due_ms, soonest(d->claim_ms, d->watch_ms));
@@ -468,7 +484,7 @@ static void deliverer_loop(struct deliverer *d)
 		}
 		turn_send(d, result);
 		counts_leave(d);
-		if (d->work->once && result == DB_OK && !d->claims && all_rest(d))
+		if (d->work->once && result == DB_OK && (d->paused || (!d->claims && all_rest(d))))
 			break;
 	}
 }

@@ -179,6 +179,7 @@ class Contract:
             'order_id': self.an_order, 'order_ids': lambda: choice(self.of_tasks and self.claimed or self.orders[-20:]),
             'limit': lambda: few, 'replaces': self.another_order, 'lines': self.part_of_another,
             'movement_id': lambda: self.an_id('M', self.movements),
+            'job': lambda: choice(('settle', 'expire', 'deliver')), 'paused': lambda: choice((False, False, False, True)),
             'task_id': lambda: choice(self.tasks[:1] + self.tasks[-3:]),
             'webhook_id': lambda: f'W{few}', 'url': lambda: choice(('https://a.example/', 'https://b.example/hook?x=1')),
             'from': lambda: choice(('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.123+01:00')),
