@@ -4,6 +4,7 @@ PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-
   libcurl4-openssl-dev ca-certificates curl
 test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
 check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
+cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server
 check contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
@@ -30,7 +31,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check fuzz contract bench scale demo fault soak tidy install install-packages generated clean help ALWAYS
+.PHONY: all run test check fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -40,6 +41,7 @@ help:
 	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
+	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
@@ -95,6 +97,10 @@ soak: override FAULT_FLAGS += --drill soak --seconds $(or $(SOAK_S),600)
 fault soak: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
 	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
+
+cluster: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	python3 tests/fault/fault.py --cluster $(CLUSTER:%=--hours %) --holdfast $(B)/holdfast $(FAULT_FLAGS)
 
 tidy:; tests/tidy.sh && tests/rooms.py
 

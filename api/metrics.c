@@ -17,6 +17,7 @@ struct scrape {
 	struct connection_metrics  connections;
 	const struct census       *census; /* NULL: the database did not answer */
 	struct process_figures     process;
+	struct node                node; /* of the database, name empty without a cluster */
 	const char                *name; /* the metric that is being written */
 };
 
@@ -123,6 +124,36 @@ static void write_build(struct scrape *p)
 {
 	text_format(p->to, "%s{version=\"" HOLDFAST_VERSION "\"} 1\n", p->name);
 }
+
+/* ---- the node of a cluster */
+
+static void write_node(struct scrape *p)
+{
+	if (*p->node.name)
+		text_format(p->to, "%s{node=\"%s\",state=\"%s\",status=\"%s\"} 1\n", p->name, p->node.name,
+		            p->node.state, p->node.status);
+}
+
+static void write_node_size(struct scrape *p)
+{
+	if (*p->node.name)
+		text_format(p->to, "%s %lld\n", p->name, (long long)p->node.size);
+}
+
+static void write_node_seconds(struct scrape *p)
+{
+	if (*p->node.name)
+		text_format(p->to, "%s{of=\"commit\"} %.6f\n%s{of=\"wait\"} %.6f\n", p->name,
+		            (double)p->node.commit_us / 1e6, p->name, (double)p->node.wait_us / 1e6);
+}
+
+static void write_node_paused(struct scrape *p)
+{
+	if (*p->node.name)
+		text_format(p->to, "%s %.3f\n", p->name, p->node.paused);
+}
+
+/* ---- calls */
 
 static void write_requests(struct scrape *p)
 {
@@ -276,6 +307,7 @@ void metrics_write(struct text *to, const struct metrics *m, struct engine *e, c
 		      *p = &scrape;
 
 	process_read(&scrape.process);
+	source_node(engine_source(e), &scrape.node);
 #define X(function, name, type, help) begin(p, name, type, help), write_##function(p);
 #include "api/metrics.def"
 #undef X

@@ -131,6 +131,8 @@ static enum db_result reap_pass(struct worker *w)
 	if (result == DB_OK && !work->dry)
 		result = keeping_writers(w->db);
 	if (result == DB_OK && !work->dry)
+		result = db_ask(w->db, PROCESS_SWEEP, NULL, NULL, NULL);
+	if (result == DB_OK && !work->dry)
 		result = db_clock_apart(w->db, &ahead_s);
 	if (result == DB_OK && !work->dry &&
 	    llabs(ahead_s) <= CLOCKS_APART_S) /* an event may be old by a wrong clock */

@@ -259,7 +259,7 @@ void scratch_checksum(struct scratch *s, struct text *out)
 	     "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('`', table_name, '`' ORDER BY table_name))"
 	     " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 	     " AND table_name NOT IN ('counter', 'event_log', 'log_writer', 'location', 'location_kinds', 'stock_slot',"
-	     " 'event', 'level', 'level_watch')",
+	     " 'event', 'level', 'level_watch', 'process')",
 	     list_add, &sql);
 	text_reset(out);
 	must(s->db, sql.item[0], row_write, out);

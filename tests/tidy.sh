@@ -32,7 +32,7 @@ ours=$(listed 'engine/*.[ch]' 'api/*.[ch]' 'jobs/*.[ch]' 'schema/*.[ch]' main.c 
 but() { grep -vxE "$1" <<< "$ours"; }
 only() { grep -E "^($1)/" <<< "$ours"; }
 forbid '#include [<"](mysql|errmsg)' "$(but 'engine/db/(db\.c|prepared\.[ch])')" 'mysql.h stands in db.c and prepared.h only'
-forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c|jobs/webhooks/(address|sender)\.c')" 'sockets stand in api/http, notify.c, address.c and sender.c only'
+forbid '#include <(event2/(http|buffer|bufferevent)|sys/socket|netinet)' "$(but 'api/http/(stream|tls|listen|connection)\.[ch]|api/notify\.c|jobs/webhooks/(address|sender)\.c|engine/db/source\.c')" 'sockets stand in api/http, notify.c, address.c, sender.c and source.c only'
 forbid '#include <curl' "$(but 'jobs/webhooks/sender\.c')" 'libcurl stands in sender.c only'
 forbid '#include <cjson' "$(but 'engine/base/json\.c')" 'cJSON stands in json.c only'
 forbid '#include <openssl/ssl' "$(but 'api/http/tls\.c')" 'TLS of connections stands in tls.c only'

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
-enum { PREPARED_MIN = 512, IDLE_S_MIN = 5 };
+enum { PREPARED_MIN = 512, IDLE_S_MIN = 5, CAUSAL_S_MAX = 5 };
 
 enum column {
 	VERSION,
@@ -83,6 +84,56 @@ static void exam_row(void *arg, const struct db_row *row)
 	            "is confirmed");
 }
 
+/* ---- a node of a cluster */
+
+struct cluster_settings {
+	bool   on;
+	int    autoinc;
+	double causal_s; /* repl.causal_read_timeout */
+};
+
+/* The seconds of PT1.5S or PT2M; 0: something else. */
+static double duration_s(const char *from)
+{
+	double n = 0;
+	char   unit = '\0';
+
+	if (sscanf(from, "PT%lf%c", &n, &unit) != 2)
+		return 0;
+	return unit == 'S' ? n : unit == 'M' ? n * 60 : 3600;
+}
+
+static void cluster_read(void *arg, const struct db_row *row)
+{
+	static const char        timeout[] = "repl.causal_read_timeout = ";
+	struct cluster_settings *in = arg;
+	const char              *found;
+
+	if (strcasecmp(row->col[0], "wsrep_on") == 0)
+		in->on = strcasecmp(row->col[1], "ON") == 0;
+	else if (strcasecmp(row->col[0], "innodb_autoinc_lock_mode") == 0)
+		in->autoinc = (int)db_int(row, 1);
+	else if ((found = strstr(row->col[1], timeout)) != NULL)
+		in->causal_s = duration_s(found + strlen(timeout));
+}
+
+static bool cluster_examine(struct db *db, struct exam *exam)
+{
+	struct cluster_settings in = {0};
+
+	if (db_text(db, statements[SERVER_CLUSTER].text, cluster_read, &in) != DB_OK)
+		return false;
+	if (!in.on)
+		return true;
+	exam_expect(exam, in.causal_s > 0 && in.causal_s <= CAUSAL_S_MAX,
+	            "repl.causal_read_timeout in wsrep_provider_options is %g s; it should be PT%dS, or calls end "
+	            "before a read gives up",
+	            in.causal_s, CAUSAL_S_MAX);
+	exam_expect(exam, in.autoinc == 2, "innodb_autoinc_lock_mode is %d; it should be 2 on a node of a cluster",
+	            in.autoinc);
+	return true;
+}
+
 /* ---- clocks */
 
 static int64_t wall_ms(void)
@@ -93,15 +144,21 @@ static int64_t wall_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
+enum db_result db_clock_ahead(struct db *db, int64_t *ahead_ms)
 {
 	int64_t        theirs_ms = 0, before_ms = wall_ms(), after_ms;
 	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, db_time, &theirs_ms);
 
 	after_ms = wall_ms();
-	*ahead_s = theirs_ms < before_ms  ? (theirs_ms - before_ms) / 1000
-	           : theirs_ms > after_ms ? (theirs_ms - after_ms) / 1000
-	                                  : 0;
+	*ahead_ms = theirs_ms < before_ms ? theirs_ms - before_ms : theirs_ms > after_ms ? theirs_ms - after_ms : 0;
+	return result;
+}
+
+enum db_result db_clock_apart(struct db *db, int64_t *ahead_s)
+{
+	enum db_result result = db_clock_ahead(db, ahead_s);
+
+	*ahead_s /= 1000;
 	return result;
 }
 
@@ -117,7 +174,7 @@ int db_doctor(struct db *db, struct text *findings)
 	struct exam exam = {findings, 0};
 	int64_t     ahead_s = 0;
 
-	if (db_text(db, statements[SERVER_SETTINGS].text, exam_row, &exam) != DB_OK ||
+	if (db_text(db, statements[SERVER_SETTINGS].text, exam_row, &exam) != DB_OK || !cluster_examine(db, &exam) ||
 	    db_clock_apart(db, &ahead_s) != DB_OK) {
 		exam_expect(&exam, false, "the server's settings could not be read: %s", db_error(db));
 		ahead_s = 0;

@@ -12,5 +12,7 @@ int db_doctor(struct db *db, struct text *findings);
  * not counted. A lead of more than CLOCKS_APART_S is worth a word. */
 enum { CLOCKS_APART_S = 300 };
 enum db_result db_clock_apart(struct db *db, int64_t *ahead_s) MUST_CHECK;
+/* The same in ms. */
+enum db_result db_clock_ahead(struct db *db, int64_t *ahead_ms) MUST_CHECK;
 
 #endif

@@ -24,10 +24,13 @@ struct db {
 	struct source   *source;
 	bool             owns_source;
 	MYSQL           *mysql; /* NULL: not connected */
+	int              kept;  /* of source_enter */
 	struct prepared  prepared;
 	unsigned         silence_s;
 	MYSQL_STMT      *sent[DB_AHEAD]; /* what was sent and not answered, the oldest first; NULL: plain text */
+	size_t           sent_rows[DB_AHEAD]; /* answers that come to each */
 	size_t           sent_count;
+	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
 	bool             running; /* a statement's rows are being read */
 	bool             streams; /* they are given as they arrive */
 	bool             manual;  /* the session commits nothing by itself */
@@ -109,6 +112,7 @@ struct db *db_new(struct source *source)
 
 	pthread_once(&once, library_start);
 	db->source = source;
+	db->kept = -1;
 	db->silence_s = STANDARD_S;
 	error_keep(db, CR_SERVER_GONE_ERROR, "not connected yet");
 	return db;
@@ -142,8 +146,10 @@ void db_close(struct db *db)
 	prepared_close(&db->prepared);
 	if (db->mysql)
 		mysql_close(db->mysql);
+	source_leave(db->source, db->kept);
+	db->kept = -1;
 	db->mysql = NULL;
-	db->sent_count = 0;
+	db->sent_count = db->causal = 0;
 	db->manual = db->begun = false;
 	db->writer.epoch = 0;
 }
@@ -168,11 +174,11 @@ void db_stream(struct db *db)
 	db->streams = true;
 }
 
-static void options_set(MYSQL *mysql, const struct db *db)
+static void options_set(MYSQL *mysql, const struct db *db, const struct db_target *t)
 {
-	const struct db_target *t = source_target(db->source);
+	unsigned connect_s = db->silence_s && db->silence_s < CONNECT_S ? db->silence_s : CONNECT_S;
 
-	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &(unsigned){CONNECT_S});
+	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
 	mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &db->silence_s);
 	mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, db->silence_s ? &db->silence_s : &(unsigned){STANDARD_S});
 	mysql_options(mysql, MYSQL_OPT_RECONNECT, &(my_bool){0});
@@ -211,6 +217,7 @@ static const char *socket_short(const char *path, char *to, size_t size, int *fo
 
 static bool db_open(struct db *db)
 {
+	unsigned                moves = source_moves(db->source);
 	const struct db_target *t = source_target(db->source);
 	char                    short_path[sizeof(t->socket) + 32];
 	const char             *path;
@@ -223,7 +230,7 @@ static bool db_open(struct db *db)
 		error_keep(db, CR_OUT_OF_MEMORY, "no memory for a connection");
 		return false;
 	}
-	options_set(db->mysql, db);
+	options_set(db->mysql, db, t);
 	path = socket_short(t->socket, short_path, sizeof(short_path), &folder);
 	connected = mysql_real_connect(db->mysql, *t->host ? t->host : NULL, t->user, t->password,
 	                               *t->database ? t->database : NULL, t->port, *t->host ? NULL : path,
@@ -242,7 +249,11 @@ static bool db_open(struct db *db)
 		return false;
 	}
 	fcntl(mysql_get_socket(db->mysql), F_SETFD, FD_CLOEXEC);
-	return true;
+	if (source_enter(db->source, moves, mysql_get_socket(db->mysql), &db->kept))
+		return true;
+	error_keep(db, CR_SERVER_LOST, "the process has moved to another host");
+	db_close(db);
+	return false;
 }
 
 /* ---- statements */
@@ -292,13 +303,21 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 	return false;
 }
 
+/* Text that waits, on a node of a cluster, until what the others have committed is here, and that waits for no row. */
+static bool is_causal(const char *sql)
+{
+	return strncmp(sql, "START", 5) == 0 || (strncmp(sql, "SELECT", 6) == 0 && !strstr(sql, "FOR UPDATE"));
+}
+
 /* The result of a statement that failed. An error after a whole result set came after a COMMIT, perhaps. */
-static enum db_result failed(struct db *db, unsigned code, const char *error, int sets)
+static enum db_result failed(struct db *db, unsigned code, const char *error, int sets, bool causal)
 {
 	enum db_result result;
 
 	error_keep(db, code, error);
 	result = sets ? DB_UNKNOWN : class_of(code);
+	if (result == DB_LOCKED && causal && source_is_cluster(db->source))
+		result = DB_AWAY; /* no row was waited for, but nodes that say nothing; and no transaction is open */
 	if (result == DB_RETRY)
 		counter_add(COUNT_DEADLOCKS, 1);
 	if (result == DB_UNKNOWN || result == DB_AWAY)
@@ -321,30 +340,53 @@ static enum db_result text_put(struct db *db, const char *sql)
 		return DB_AWAY;
 	if (mysql_send_query(db->mysql, sql, strlen(sql)) != 0)
 		return not_sent(db);
+	db->causal |= (unsigned)is_causal(sql) << db->sent_count;
+	db->sent_rows[db->sent_count] = 1;
 	db->sent[db->sent_count++] = NULL;
 	return DB_OK;
+}
+
+/* Reads all answers to a prepared statement. The first that is none tells why; those behind it are read, too. */
+static enum db_result prepared_answer(struct db *db, MYSQL_STMT *stmt, size_t rows)
+{
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < rows && db->mysql; i++) {
+		db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
+		if (!prepared_read(stmt)) {
+			enum db_result one =
+				failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), 0, false);
+
+			result = result == DB_OK ? one : result;
+			continue;
+		}
+		db->changed += (int64_t)mysql_stmt_affected_rows(stmt);
+		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
+	}
+	if (result != DB_OK)
+		db->changed = -1;
+	return result;
 }
 
 static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	MYSQL_STMT *stmt = db->sent[0];
+	size_t      rows = db->sent_rows[0];
 	int         sets = 0;
-	bool        ok;
+	bool        ok, causal = db->causal & 1;
 
+	db->causal >>= 1;
 	db->sent_count--;
 	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
-	db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
+	memmove(db->sent_rows, db->sent_rows + 1, db->sent_count * sizeof(*db->sent_rows));
+	db->changed = 0;
+	if (stmt)
+		return prepared_answer(db, stmt, rows);
+	db->mysql->net.last_errno = 0;
 	db->running = true;
-	ok = stmt ? prepared_read(stmt) : answer_read(db, &sets, each, arg);
+	ok = answer_read(db, &sets, each, arg);
 	db->running = false;
-	if (stmt) {
-		db->changed = (int64_t)mysql_stmt_affected_rows(stmt);
-		db->last_id = (int64_t)mysql_stmt_insert_id(stmt);
-	}
-	if (ok)
-		return DB_OK;
-	return stmt ? failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), sets)
-	            : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets);
+	return ok ? DB_OK : failed(db, mysql_errno(db->mysql), mysql_error(db->mysql), sets, causal);
 }
 
 /* The first transaction of a connection turns autocommit off and waits for the answer: an interrupt may hit that
@@ -378,20 +420,26 @@ enum db_result db_prepare(struct db *db, const char *sql)
 	if (prepared_find(&db->prepared, sql) ||
 	    prepared_make(&db->prepared, db->mysql, sql, &code, error, sizeof(error)))
 		return DB_OK;
-	return failed(db, code, error, 0);
+	return failed(db, code, error, 0, false);
 }
 
+/* Several rows go in one execution, but for a node of a cluster: there a batch of rows that another node's write has
+ * aborted is answered as if it had been done, and what follows it is committed without what came before it (9 of 203
+ * batches beside a writer on another node). A row by itself is answered with the error. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct values *values)
 {
 	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
+	size_t         each = source_is_cluster(db->source) ? 1 : values->rows;
 	enum db_result result = session_follow(db);
 
 	assert(!db->running && db->sent_count < DB_AHEAD);
 	if (result != DB_OK || !db->mysql)
 		return DB_AWAY;
-	assert(stmt);
-	if (!prepared_send(stmt, values))
-		return not_sent(db);
+	assert(stmt && values->rows > 0);
+	for (size_t first = 0; first < values->rows; first += each)
+		if (!prepared_send(stmt, values, first, each))
+			return not_sent(db);
+	db->sent_rows[db->sent_count] = values->rows / each;
 	db->sent[db->sent_count++] = stmt;
 	return DB_OK;
 }
@@ -571,6 +619,18 @@ bool db_refused(const struct db *db)
 {
 	static const unsigned codes[] = {ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
 	                                 ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED};
+
+	for (size_t i = 0; i < LENGTH(codes); i++)
+		if (db->code == codes[i])
+			return true;
+	return false;
+}
+
+bool db_not_serving(const struct db *db)
+{
+	static const unsigned codes[] = {CR_CONNECTION_ERROR,          CR_CONN_HOST_ERROR, CR_UNKNOWN_HOST,
+	                                 ER_UNKNOWN_COM_ERROR,         ER_SERVER_SHUTDOWN, ER_ERROR_DURING_COMMIT,
+	                                 ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE};
 
 	for (size_t i = 0; i < LENGTH(codes); i++)
 		if (db->code == codes[i])

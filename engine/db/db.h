@@ -63,7 +63,7 @@ struct db_row {
 int64_t     db_int(const struct db_row *row, unsigned column); /* NULL reads as 0 */
 void        db_ints(void *arg, const struct db_row *row);      /* an `each`: all columns, to int64_t's at `arg` */
 void        db_numbers(void *arg, const struct db_row *row);   /* an `each`: adds them to the struct values at `arg` */
-void        db_time(void *arg, const struct db_row *row);         /* an `each`: the first column, ms, to an int64_t */
+void        db_time(void *arg, const struct db_row *row);      /* an `each`: the first column, ms, to an int64_t */
 const char *db_column(const struct db_row *row, unsigned column); /* the column's name; lives as long as the columns */
 bool        db_is_number(const struct db_row *row, unsigned column);
 
@@ -106,6 +106,9 @@ void db_end_behind(struct db *db);
 /* True: in the last db_connect that failed the server refused this name, password or database. Another try is of no
  * use. */
 bool db_refused(const struct db *db);
+/* True: the last db_connect or statement failed because nobody listens there, or the server takes no writes for now: it
+ * ends, is read-only, or is not part of its cluster. */
+bool db_not_serving(const struct db *db);
 /* True: the last db_connect or db_check found another schema, or none; db_error names both versions and what to do. */
 bool db_misfits(const struct db *db);
 /* source_other_schema of its source. */

@@ -59,10 +59,10 @@ static char *columns_make(struct column *columns, size_t count, size_t rows)
 	return room;
 }
 
-static void column_fill(struct column *to, const struct values *v, size_t column, size_t rows)
+static void column_fill(struct column *to, const struct values *v, size_t column, size_t first, size_t rows)
 {
 	for (size_t i = 0; i < rows; i++) {
-		const struct value *value = &v->list[i * v->columns + column];
+		const struct value *value = &v->list[(first + i) * v->columns + column];
 
 		assert(value->type == v->list[column].type && value->type <= VALUE_BYTES);
 		to->number[i] = value->number;
@@ -83,16 +83,17 @@ static MYSQL_BIND bind_of(struct column *c, enum value_type type, bool many)
 	return bind;
 }
 
-bool prepared_send(MYSQL_STMT *stmt, const struct values *v)
+bool prepared_send(MYSQL_STMT *stmt, const struct values *v, size_t first, size_t rows)
 {
 	struct column columns[VALUES_COLUMNS_MAX];
 	MYSQL_BIND    binds[VALUES_COLUMNS_MAX];
-	unsigned      rows = (unsigned)v->rows, many = rows > 1 ? rows : 0;
+	unsigned      many = rows > 1 ? (unsigned)rows : 0;
 	char         *room = columns_make(columns, v->columns, rows);
 	bool          sent;
 
+	assert(first + rows <= v->rows);
 	for (size_t i = 0; i < v->columns; i++) {
-		column_fill(&columns[i], v, i, rows);
+		column_fill(&columns[i], v, i, first, rows);
 		binds[i] = bind_of(&columns[i], v->list[i].type, many > 0);
 	}
 	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){1});

@@ -25,8 +25,9 @@ bool        prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, uns
                           size_t error_size) MUST_CHECK;
 MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql); /* NULL: it was not made */
 void        prepared_close(struct prepared *p);
-/* The first half of an execution that gives no rows. Other statements may be sent before prepared_read, the second. */
-bool prepared_send(MYSQL_STMT *stmt, const struct values *v) MUST_CHECK;
+/* The first half of an execution that gives no rows, with `rows` of the values from row `first` on. Other statements
+ * may be sent before prepared_read, the second. */
+bool prepared_send(MYSQL_STMT *stmt, const struct values *v, size_t first, size_t rows) MUST_CHECK;
 bool prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
 
 #endif

@@ -39,6 +39,9 @@ BEGIN NOT ATOMIC
   IF @@secure_timestamp = 'NO' THEN SET timestamp = DEFAULT; END IF;
   EXECUTE IMMEDIATE 'SET SESSION optimizer_max_sel_args = 16000'; -- as optimizer_max_sel_arg_weight
   EXECUTE IMMEDIATE 'SET SESSION innodb_snapshot_isolation = 0'; -- a row that is newer than a snapshot is no conflict
+  EXECUTE IMMEDIATE 'SET SESSION wsrep_dirty_reads = 0'; -- it would undo the next line
+  -- On a node of a cluster a SELECT and a START TRANSACTION wait until what others have committed is here.
+  EXECUTE IMMEDIATE 'SET SESSION wsrep_sync_wait = IF(@@wsrep_on, 1, 0)';
 END;
 
 -- name: schema_read
@@ -53,6 +56,10 @@ SELECT @@version, @@innodb_flush_log_at_trx_commit, @@max_allowed_packet, @@log_
        @@global.read_only, @@innodb_deadlock_detect, @@max_prepared_stmt_count, @@global.wait_timeout,
        LENGTH(@@init_connect), @@innodb_use_native_aio AND @@version_compile_os LIKE '%linux%',
        SLEEP(0.002) * 0 + (SYSDATE(6) = UTC_TIMESTAMP(6));
+
+-- name: server_cluster
+-- Two columns, name and value, and no row on a server that knows no clusters.
+SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_provider_options', 'innodb_autoinc_lock_mode');
 
 -- name: server_clock
 SELECT UTC_TIMESTAMP(3);

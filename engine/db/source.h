@@ -11,7 +11,32 @@ struct source;
 struct source *source_new(const struct db_target *target); /* target is copied; any schema is fine */
 void           source_free(struct source *s);              /* after its last connection; NULL is fine */
 
-const struct db_target *source_target(const struct source *s); /* never changes */
+/* The host that the process uses now, of those that its target names. The struct stays until source_free. */
+const struct db_target *source_target(const struct source *s);
+
+/* ---- several hosts. Whoever moves is one thread. */
+size_t                  source_hosts(const struct source *s); /* at least 1 */
+const struct db_target *source_host(const struct source *s, size_t i);
+size_t                  source_at(const struct source *s);
+/* From now on all connections are made to host `i`, and those that are open are shut down. */
+void source_move(struct source *s, size_t i);
+/* A connection that is made asks for the count of moves first, and enters when it is open: false where the process has
+ * moved meanwhile. *kept is a descriptor of the socket that stays when the client library closes its own, -1 where
+ * there is one host; the connection hands it to source_leave at its end. For db.c alone. */
+unsigned source_moves(const struct source *s);
+bool     source_enter(struct source *s, unsigned moves, int fd, int *kept) MUST_CHECK;
+void     source_leave(struct source *s, int kept);
+
+/* The node behind the host, as it was seen last. */
+struct node {
+	char    name[64], state[32], status[32]; /* of Galera; name empty: the server is no node of a cluster */
+	int64_t size;                            /* of the cluster */
+	int64_t commit_us, wait_us;              /* a commit; the wait for the changes of others; 0: not measured */
+	double  paused;                          /* the share of the last minute that flow control took */
+};
+void source_node_set(struct source *s, const struct node *node);
+void source_node(struct source *s, struct node *node);
+bool source_is_cluster(const struct source *s); /* some node was seen */
 
 /* From now on a connection is refused unless the schema has this version; 0: any. Call it while no other thread has a
  * connection. */

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-static const char target_form[] = "the database should read mariadb://USER@HOST:PORT/DB or "
-				  "mariadb://USER@localhost/DB?socket=PATH";
+static const char target_form[] =
+	"the database should read mariadb://USER@HOST:PORT/DB or "
+	"mariadb://USER@localhost/DB?socket=PATH; HOST:PORT may be up to 9 with commas between";
 
 /* Percent-decodes a part of a URL. False: it is empty, too long, or not well encoded. */
 static bool part_decode(char *to, size_t size, const char *from, const char *end)
@@ -34,14 +36,14 @@ static bool part_decode(char *to, size_t size, const char *from, const char *end
 }
 
 /* HOST, HOST:PORT or [IPV6]:PORT */
-static bool host_parse(struct db_target *to, const char *from, const char *end)
+static bool host_parse(struct db_host *to, const char *from, const char *end)
 {
 	bool        brackets = *from == '[';
 	const char *stop = memchr(from, brackets ? ']' : ':', (size_t)(end - from));
 	const char *port = stop ? stop + brackets : end;
 	char       *rest;
 
-	if ((brackets && !stop) || !part_decode(to->host, sizeof(to->host), from + brackets, stop ? stop : end))
+	if ((brackets && !stop) || !part_decode(to->name, sizeof(to->name), from + brackets, stop ? stop : end))
 		return false;
 	to->port = 3306;
 	if (port == end)
@@ -50,6 +52,48 @@ static bool host_parse(struct db_target *to, const char *from, const char *end)
 		return false;
 	to->port = (unsigned)strtoul(port + 1, &rest, 10);
 	return rest == end && to->port >= 1 && to->port <= 65535;
+}
+
+static bool host_stands(const struct db_target *t, const struct db_host *host)
+{
+	for (size_t i = 0; i < t->hosts_count; i++)
+		if (t->hosts[i].port == host->port && strcasecmp(t->hosts[i].name, host->name) == 0)
+			return true;
+	return false;
+}
+
+static void host_use(struct db_target *to, const struct db_host *host)
+{
+	memcpy(to->host, host->name, sizeof(to->host));
+	to->port = host->port;
+}
+
+/* One host, or several with commas between. */
+static bool hosts_parse(struct db_target *to, const char *from, const char *end, char *why, size_t why_size)
+{
+	for (const char *comma; from <= end; from = comma + 1) {
+		struct db_host host = {0};
+
+		comma = memchr(from, ',', (size_t)(end - from));
+		comma = comma ? comma : end;
+		if (to->hosts_count == DB_HOSTS_MAX || !host_parse(&host, from, comma))
+			return why_write(why, why_size, "%s", target_form);
+		if (host_stands(to, &host))
+			return why_write(why, why_size, "the host %s:%u of the database stands twice", host.name,
+			                 host.port);
+		to->hosts[to->hosts_count++] = host;
+	}
+	host_use(to, &to->hosts[0]);
+	return true;
+}
+
+/* The number of the host to begin with. */
+static bool start_parse(struct db_target *to, const char *from, const char *end)
+{
+	if (end - from != 1 || *from < '1' || (size_t)(*from - '0') > to->hosts_count)
+		return false;
+	host_use(to, &to->hosts[*from - '1']);
+	return true;
 }
 
 static const char *const tls_words[] = {
@@ -73,6 +117,8 @@ static bool parameter_parse(struct db_target *to, const char *from, const char *
 
 	if (len == 6 && strncmp(from, "socket", len) == 0)
 		return part_decode(to->socket, sizeof(to->socket), value, end);
+	if (len == 5 && strncmp(from, "start", len) == 0)
+		return start_parse(to, value, end);
 	if (len == 6 && strncmp(from, "tls_ca", len) == 0)
 		return part_decode(to->tls_ca, sizeof(to->tls_ca), value, end);
 	return len == 3 && strncmp(from, "tls", len) == 0 && tls_parse(&to->tls, value, (size_t)(end - value));
@@ -84,11 +130,11 @@ static bool parameters_parse(struct db_target *to, const char *from, char *why, 
 		end = from + strcspn(from, "&");
 		if (!parameter_parse(to, from, end))
 			return why_write(why, why_size,
-			                 "the database's parameters are socket=PATH, tls=off, tls=required, and "
-			                 "tls=verify with tls_ca=FILE");
+			                 "the database's parameters are socket=PATH, tls=off, tls=required, "
+			                 "tls=verify with tls_ca=FILE, and start=N, the number of a host");
 	}
-	if (*to->socket && strcmp(to->host, "localhost") != 0)
-		return why_write(why, why_size, "a database with a socket is on localhost");
+	if (*to->socket && (to->hosts_count > 1 || strcmp(to->host, "localhost") != 0))
+		return why_write(why, why_size, "a database with a socket is on localhost, and there alone");
 	if (*to->socket && to->tls != DB_TLS_OFF)
 		return why_write(why, why_size, "a socket needs no TLS: nobody can listen there");
 	if ((to->tls == DB_TLS_VERIFY) != (*to->tls_ca != '\0'))
@@ -120,8 +166,13 @@ bool db_target_parse(struct db_target *to, const char *url, char *why, size_t wh
 		                 "a password does not belong in a URL, which everybody sees: "
 		                 "write it to a file and name that with --db-password-file");
 	end = slash + strcspn(slash, "?");
-	if (!part_decode(to->user, sizeof(to->user), user, at) || !host_parse(to, at + 1, slash) ||
+	if (!part_decode(to->user, sizeof(to->user), user, at) ||
 	    !part_decode(to->database, sizeof(to->database), slash + 1, end))
 		return why_write(why, why_size, "%s", target_form);
-	return *end == '\0' || parameters_parse(to, end + 1, why, why_size);
+	if (!hosts_parse(to, at + 1, slash, why, why_size) ||
+	    (*end != '\0' && !parameters_parse(to, end + 1, why, why_size)))
+		return false;
+	if (to->hosts_count == 1)
+		to->hosts_count = 0;
+	return true;
 }

@@ -13,6 +13,11 @@ enum db_tls {
 };
 
 /* The place of a database. Filled by db_target_parse or by embedded_open. */
+enum { DB_HOSTS_MAX = 9 };
+struct db_host {
+	char     name[256];
+	unsigned port;
+};
 struct db_target {
 	char        host[256]; /* empty: the socket is used */
 	unsigned    port;
@@ -22,9 +27,14 @@ struct db_target {
 	char        database[128];
 	enum db_tls tls;
 	char        tls_ca[512]; /* a file of certificates (PEM), used by DB_TLS_VERIFY */
+	/* Where several hosts have the database: all of them, in their order. host and port are those of the one to
+	 * begin with. */
+	struct db_host hosts[DB_HOSTS_MAX];
+	size_t         hosts_count; /* 0: there is one alone */
 };
 
-/* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets) or
+/* Reads mariadb://USER@HOST:PORT/DB (port 3306 if none, an IPv6 address in brackets; of a cluster up to DB_HOSTS_MAX of
+ * HOST:PORT with commas between, and ?start=N for the one to begin with, from 1) or
  * mariadb://USER@localhost/DB?socket=PATH; localhost without a socket is TCP. Over TCP, ?tls=off (the default),
  * ?tls=required or ?tls=verify&tls_ca=FILE. Names may be percent-encoded. A password is refused there: a URL is seen by
  * everybody. On false `why` says what is wrong. */

@@ -21,6 +21,7 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 {
 	struct db_writer *w = db_writer(db);
 	enum db_result    result = DB_OK;
+	int64_t           mark;
 
 	if (w->epoch)
 		return DB_OK;
@@ -29,8 +30,10 @@ enum db_result writer_enter(struct db *db, unsigned slot)
 		                w);
 	if (result != DB_OK || w->epoch)
 		return result;
-	w->mark = random_number();
-	result = db_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = w->mark}, writer_read, w);
+	mark = random_number();
+	result = db_ask(db, WRITER_TAKE, &(struct fill){.slot = slot, .mark = mark}, writer_read, w);
+	if (result == DB_OK)
+		w->mark = mark; /* not before it is committed: a mark that never was would look like another past */
 	assert(result != DB_OK || (w->writer_id > 0 && w->epoch > 0));
 	return result;
 }

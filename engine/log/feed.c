@@ -1,6 +1,7 @@
 /* feed.c - see feed.h. */
 #include "engine/log/feed.h"
 #include "engine/base/log.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed_merge.h"
@@ -26,6 +27,7 @@ struct feed_step {
 
 struct feed {
 	struct catalogue *catalogue;
+	int64_t           mark; /* of its row in table process */
 	unsigned          past; /* of the catalogue, in which the names were read */
 	struct feed_rows  kept; /* that were read and not given yet */
 	struct key_name {
@@ -67,6 +69,7 @@ struct feed *feed_new(struct catalogue *c)
 	struct feed *f = mem_alloc(sizeof(*f));
 
 	f->catalogue = c;
+	f->mark = random_number();
 	return f;
 }
 
@@ -309,7 +312,7 @@ static void page_keep(struct look *l)
 
 	l->result = db_ask(l->db, FEED_IS_DURABLE, NULL, db_ints, &durable);
 	if (l->result == DB_OK && !durable)
-		l->result = db_ask(l->db, FEED_FLUSH, NULL, NULL, NULL);
+		l->result = db_ask(l->db, FEED_FLUSH, &(struct fill){.mark = l->feed->mark}, NULL, NULL);
 }
 
 /* Reads the rows; the snapshot ends before names are looked for, which are in the database by then. */

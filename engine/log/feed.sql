@@ -41,8 +41,10 @@ SELECT MAX(IF(variable_name = 'INNODB_LSN_FLUSHED', variable_value + 0, 0))
  WHERE variable_name IN ('INNODB_LSN_FLUSHED', 'INNODB_LSN_CURRENT');
 
 -- name: feed_flush
--- A commit brings all redo log before its own to disk.
-UPDATE event_flush FORCE INDEX (PRIMARY) SET n = n + 1 WHERE one = 1;
+-- A commit brings all redo log before its own to disk. Each reader has a row of its own: one that several nodes of a
+-- cluster write is undone again and again.
+INSERT INTO process (mark, n, at) VALUES ({mark}, 1, UTC_TIMESTAMP(3))
+    ON DUPLICATE KEY UPDATE n = n + 1, at = VALUES(at);
 
 -- name: sku_names
 SELECT sku_id, code FROM sku FORCE INDEX (PRIMARY) WHERE sku_id IN ({list});

@@ -53,6 +53,7 @@ static int workers_run(struct work *work, unsigned count)
 	status = database_open(&database, EMBEDDED_FIND, false);
 	if (status != EXIT_DONE)
 		return status;
+	database_watch(&database);
 	work->source = database.source;
 	work->catalogue = catalogue_new();
 	past_watch(work->source, work->catalogue);

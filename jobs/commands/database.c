@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { START_WAIT_MS = 30000 };
+/* HOST_S: the silence of one host of several while it is asked for its settings. */
+enum { START_WAIT_MS = 30000, HOST_S = 3, NODES_APART_MS = 500 };
 
 static bool password_read(struct db_target *target, const char *file)
 {
@@ -80,6 +81,71 @@ static bool wait_for(struct db *db)
 	return true;
 }
 
+/* Of several hosts the first that serves; one alone is simply connected to. */
+static bool host_choose(struct database *database)
+{
+	struct text why = {0};
+	int64_t     until = clock_ms() + START_WAIT_MS;
+	bool        found;
+
+	if (source_hosts(database->source) == 1)
+		return true;
+	while (!(found = cluster_choose(database->source, &why)) && clock_ms() < until && !asked_to_end()) {
+		text_reset(&why);
+		usleep(200000);
+	}
+	if (!found)
+		say("no host of the database serves:\n%.*s", (int)why.len - 1, why.data);
+	text_fini(&why);
+	return found;
+}
+
+void database_watch(struct database *database)
+{
+	database->cluster = cluster_open(database->source);
+}
+
+/* Settings and clocks of every host. */
+static void hosts_examine(struct database *database, struct db *db)
+{
+	struct text *all = &database->findings;
+	int64_t      least_ms = INT64_MAX, most_ms = INT64_MIN;
+
+	if (source_hosts(database->source) == 1) {
+		db_doctor(db, all);
+		return;
+	}
+	for (size_t i = 0; i < source_hosts(database->source); i++) {
+		const struct db_target *t = source_host(database->source, i);
+		struct db              *one = db_new_alone(t);
+		struct text             found = {0};
+		int64_t                 ahead_ms = 0;
+
+		db_silence_set(one, HOST_S);
+		if (!db_connect(one)) {
+			text_format(all, "%s:%u could not be asked for its settings: %s\n", t->host, t->port,
+			            db_error(one));
+		} else {
+			db_doctor(one, &found);
+			for (char *line = found.data, *end; line && *line; line = end + 1) {
+				end = strchr(line, '\n');
+				text_format(all, "%s:%u: %.*s\n", t->host, t->port, (int)(end - line), line);
+			}
+			if (db_clock_ahead(one, &ahead_ms) == DB_OK) {
+				least_ms = ahead_ms < least_ms ? ahead_ms : least_ms;
+				most_ms = ahead_ms > most_ms ? ahead_ms : most_ms;
+			}
+		}
+		text_fini(&found);
+		db_free(one);
+	}
+	if (most_ms > least_ms && most_ms - least_ms > NODES_APART_MS)
+		text_format(all,
+		            "the clocks of the nodes are %lld ms apart; they should be within %d ms, for leases and "
+		            "holds are timed by them\n",
+		            (long long)(most_ms - least_ms), NODES_APART_MS);
+}
+
 static int schema_look(struct database *database, struct db *db)
 {
 	struct db *own;
@@ -91,9 +157,8 @@ static int schema_look(struct database *database, struct db *db)
 	source_schema_set(database->source, schema_latest());
 	own = db_new(database->source);
 	if (!wait_for(own))
-		status = db_misfits(own)
-		                 ? say_status(EXIT_CONFIG, "%s", db_error(own))
-		                 : say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(own));
+		status = db_misfits(own) ? say_status(EXIT_CONFIG, "%s", db_error(own))
+		                         : say_status(EXIT_UNAVAILABLE, "the database is not there: %s", db_error(own));
 	db_free(own);
 	return status;
 }
@@ -107,6 +172,8 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 	status = source_open(database, use);
 	if (status != EXIT_DONE)
 		return status;
+	if (!host_choose(database))
+		return database_close(database, EXIT_UNAVAILABLE);
 	db = db_new(database->source);
 	if (!wait_for(db)) {
 		status = say_status(EXIT_UNAVAILABLE, "%s: %s",
@@ -114,9 +181,11 @@ int database_open(struct database *database, enum embedded_use use, bool migrate
 		                                   : "the database is not there",
 		                    db_error(db));
 	} else {
-		db_doctor(db, &database->findings);
-		for (char *c = database->findings.data; c && (c = strchr(c, '\n'));)
-			*c = '\0';
+		cluster_look(database->source, db);
+		hosts_examine(database, db);
+		for (size_t i = 0; i < database->findings.len; i++)
+			if (database->findings.data[i] == '\n')
+				database->findings.data[i] = '\0';
 		status = migrates ? EXIT_DONE : schema_look(database, db);
 	}
 	db_free(db);
@@ -135,6 +204,7 @@ int database_close(struct database *database, int status)
 {
 	const char *other_schema = source_other_schema(database->source);
 
+	cluster_close(database->cluster);
 	if (other_schema && status != EXIT_DONE && status != EXIT_CONFIG)
 		status = say_status(EXIT_CONFIG, "%s", other_schema);
 	if (database->embedded)

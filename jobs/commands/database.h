@@ -4,10 +4,12 @@
 
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
+#include "jobs/cluster.h"
 
 struct database {
 	struct embedded *embedded; /* NULL with --db */
 	struct source   *source;
+	struct cluster  *cluster;  /* NULL: the process stays at the host that it has */
 	struct text      findings; /* warnings: wrong settings of the server, each ends in a NUL */
 };
 
@@ -16,6 +18,8 @@ struct database {
  * of this program. `migrates`: any schema is fine (the command `migrate`). EXIT_DONE, or the exit status after saying
  * why. */
 int database_open(struct database *database, enum embedded_use use, bool migrates) MUST_CHECK;
+/* From now on the process moves to another host of --db where its own does not commit: for those who stay and write. */
+void database_watch(struct database *database);
 /* The finding behind `before` (NULL: the first); NULL: none. */
 const char *database_finding(const struct database *database, const char *before);
 /* Returns the exit status of a command that ends with `status`. A command that failed, and has not said EXIT_CONFIG

@@ -214,6 +214,7 @@ static int events_open(struct events *e)
 
 	if (status != EXIT_DONE)
 		return status;
+	database_watch(&database);
 	e->catalogue = catalogue_new();
 	past_watch(database.source, e->catalogue);
 	e->feed = feed_new(e->catalogue);

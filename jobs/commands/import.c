@@ -154,6 +154,7 @@ static int import_load(struct import *im)
 		return status;
 	if (!option_given(OPTION_log_level))
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
+	database_watch(&database);
 	im->bad = 0;
 	im->loop = loop_new();
 	im->engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});

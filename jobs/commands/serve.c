@@ -26,6 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PAUSED_MAX 0.1 /* share of a minute that flow control may take */
+
 enum { LANES_WAIT_MS = 5000, CLOSE_MS = 1000 };
 
 struct serve {
@@ -61,9 +63,19 @@ static bool serve_ready(void *arg, struct text *checks)
 	struct json_writer w = {.to = checks};
 	bool               ready = engine_ready(s->engine);
 	char               name[20], reason[NOTE_MAX + 1], detail[NOTE_MAX + 20];
+	struct text        words = {0};
+	struct node        node;
 
+	source_node(s->database.source, &node);
+	if (s->database.cluster)
+		cluster_words(s->database.source, &words);
 	json_open_array(&w, NULL);
-	check_write(&w, "database", ready, ready ? NULL : "a lane has no connection");
+	check_write(&w, "database", ready, ready ? words.data : "a lane has no connection");
+	text_fini(&words);
+	if (*node.name)
+		check_write(&w, "flow_control", node.paused <= PAUSED_MAX,
+		            node.paused <= PAUSED_MAX ? NULL
+		                                      : "a node that is behind has stopped all writes too often");
 	for (const char *line = NULL; (line = database_finding(&s->database, line));)
 		check_write(&w, "setting", false, line);
 	for (enum job_name j = JOB_SETTLE; j < JOB_NAMES; j++)
@@ -302,6 +314,7 @@ static int serve_work(struct serve *s)
 	status = events_keep(&s->database);
 	if (status != EXIT_DONE)
 		return status;
+	database_watch(&s->database);
 	s->engine = engine_open(&options);
 	for (int64_t until = clock_ms() + LANES_WAIT_MS; !engine_ready(s->engine) && clock_ms() < until;)
 		usleep(2000);

@@ -24,31 +24,52 @@ static void figure_print(void *arg, const char *name, int64_t n)
 	printf("%-24s %lld\n", name, (long long)n);
 }
 
-static void stats_json(const struct census *counts)
+static void object_print(const struct census *counts, const struct node *node)
 {
 	struct text        out = {0};
 	struct json_writer w = {.to = &out};
 
 	json_open_object(&w, NULL);
 	census_tell(counts, figure_json, &w);
+	if (node && *node->name) {
+		json_put_string(&w, "node", node->name);
+		json_put_string(&w, "node_state", node->state);
+		json_put_string(&w, "cluster_status", node->status);
+		json_put_int(&w, "cluster_size", node->size);
+	}
 	json_close_object(&w);
 	puts(out.data);
 	text_fini(&out);
+}
+
+static void stats_json(const struct census *counts)
+{
+	object_print(counts, NULL);
+}
+
+static void stats_print(const struct census *counts, const struct node *node)
+{
+	census_tell(counts, figure_print, NULL);
+	if (*node->name)
+		printf("%-24s %s\n%-24s %s\n%-24s %s\n%-24s %lld\n", "node", node->name, "node_state", node->state,
+		       "cluster_status", node->status, "cluster_size", (long long)node->size);
 }
 
 static int stats_act(struct db *db, void *arg)
 {
 	struct census  counts;
 	const int64_t *watch_s = arg; /* 0: one look */
+	struct node    node; /* its name is empty without a cluster */
 
 	if (*watch_s)
 		return stats_watch(db, *watch_s, option_given(OPTION_json) ? stats_json : NULL);
 	if (!census_read(db, &counts))
 		return EXIT_UNAVAILABLE;
+	source_node(db_source(db), &node);
 	if (option_given(OPTION_json))
-		stats_json(&counts);
+		object_print(&counts, &node);
 	else
-		census_tell(&counts, figure_print, NULL);
+		stats_print(&counts, &node);
 	return EXIT_DONE;
 }
 

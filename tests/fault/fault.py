@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make fault, make soak: breaks what Holdfast rests on while clients use it, then compares journal and tables.
+"""make fault, make soak, make cluster: breaks what Holdfast rests on while clients use it, then compares journal and tables.
 
 Every drill starts a MariaDB and the program on a scratch folder, lets clients keep a journal of what they were told
 (clients.py), does its worst (drills_*.py), lets all heal, repeats the calls without an answer, and has check.py compare
@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import drills_cells     # noqa: E402  (beside this file)
 import drills_checker   # noqa: E402
 import drills_clocks    # noqa: E402
+import drills_cluster   # noqa: E402
 import drills_database  # noqa: E402
 import drills_events    # noqa: E402
 import drills_kill      # noqa: E402
@@ -59,6 +60,16 @@ DRILLS = {
     'rolling-restart':  (drills_process.rolling_restart,      20,       0,                   2,       0),
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
 }
+CLUSTER = {
+    'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   7,       0),
+    'cluster-kills':    (drills_cluster.kills,                56,       0,                   1,       0),
+    'cluster-slowly':   (drills_cluster.kills_slowly,          4,       0,                   1,       0),
+    'cluster-stops':    (drills_cluster.stops,                20,       0,                   1,       0),
+    'cluster-cuts':     (drills_cluster.cuts,                 20,       0,                   5,       0),
+    'cluster-all':      (drills_cluster.all_killed,            2,       0,                   1,       0),
+    'cluster-quorum':   (drills_cluster.quorum,                2,       0,                   1,       0),
+    'cluster-join':     (drills_cluster.join,                  3,       0,                   1,       0),
+}
 SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
 
@@ -72,7 +83,7 @@ def complaints(folder):
 
 def run_one(name, options):
     """True if it passed, None if it cannot be done here."""
-    drill, rounds, seconds, few, short = {**DRILLS, **SOAK}[name]
+    drill, rounds, seconds, few, short = {**DRILLS, **CLUSTER, **SOAK}[name]
     folder = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
     run = types.SimpleNamespace(
         holdfast=os.path.abspath(options.holdfast), tests=os.path.abspath(options.tests), folder=folder,
@@ -100,8 +111,10 @@ def run_one(name, options):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--drill', action='append', default=[], choices=[*DRILLS, *SOAK], metavar='NAME',
-                        help='only this one, may be repeated; ' + ', '.join([*DRILLS, *SOAK]))
+    parser.add_argument('--drill', action='append', default=[], choices=[*DRILLS, *CLUSTER, *SOAK], metavar='NAME',
+                        help='only this one, may be repeated; ' + ', '.join([*DRILLS, *CLUSTER, *SOAK]))
+    parser.add_argument('--cluster', action='store_true', help='those on three nodes of Galera')
+    parser.add_argument('--hours', type=float, default=0, metavar='H', help='goes on with other seeds for so long')
     parser.add_argument('--rounds', type=int, default=0, metavar='N', help='how often it breaks something')
     parser.add_argument('--seconds', type=int, default=0, metavar='S', help='how long a fault lasts, or the soak')
     parser.add_argument('--slice', action='store_true', help='a few seconds of each')
@@ -125,8 +138,11 @@ def main():
     options.scratch = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
     results = []
     try:
-        for name in options.drill or DRILLS:
-            results.append(run_one(name, options))
+        until = time.monotonic() + options.hours * 3600
+        while not results or time.monotonic() < until:
+            for name in options.drill or (CLUSTER if options.cluster else DRILLS):
+                results.append(run_one(name, options))
+            options.seed = secrets.token_hex(4)
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
         return 130
