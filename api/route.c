@@ -10,6 +10,7 @@
 #include "api/calls/reservations.h"
 #include "api/calls/stock.h"
 #include "api/calls/tasks.h"
+#include "api/calls/thresholds.h"
 #include "api/calls/waiting.h"
 #include "api/calls/webhooks.h"
 #include "api/health.h"
@@ -148,8 +149,7 @@ void route_dispatch(struct request *r)
 
 	_Static_assert(LENGTH(routes) == ROUTE_NONE, "the routes are numbered as they stand");
 	target_split(r->asked->target, &path, &query);
-	while (i < LENGTH(routes) &&
-	       !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, codes)))
+	while (i < LENGTH(routes) && !(method_fits(r, routes[i].method) && path_fits(routes[i].path, path, codes)))
 		i++;
 	r->route = (enum route)i;
 	if (!admit(r, r->route == ROUTE_NONE ? READERS : routes[i].callers))

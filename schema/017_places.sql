@@ -66,3 +66,12 @@ CREATE TABLE IF NOT EXISTS stock_counted (
   counted_at  DATETIME(3) NOT NULL,
   PRIMARY KEY (sku_id, location_id)
 ) ENGINE=InnoDB;
+
+-- Spots (014_levels.sql) whose threshold was set, until the watcher has looked at them. asked grows with each time, so
+-- that what is set anew during a look is looked at again.
+CREATE TABLE IF NOT EXISTS level_asked (
+  sku_id      INT UNSIGNED NOT NULL,
+  location_id INT UNSIGNED NOT NULL,
+  asked       BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (sku_id, location_id)
+) ENGINE=InnoDB;

@@ -74,9 +74,8 @@ Test(levels, low_where_there_is_a_threshold)
 {
 	flow(WATCHED,
 	     "receipt A +10                 -> 201",
-	     "sql INSERT INTO level (sku_id, location_id, level, low, stamp) SELECT sku_id, 1, 1, 3, 0 FROM sku",
-	     "restart",
-	     "wait sql SELECT fence > 1 AND task_id IS NOT NULL FROM level_watch -> 1",
+	     "raw PUT /v1/skus/A/threshold {'low':3,'location':'main'} -> 200 sku=A location=main low=3",
+	     "wait sql SELECT COUNT(*) FROM level_asked -> 0",
 	     "reserve R1 A=6                -> 201",
 	     "reserve R2 A=1                -> 201",
 	     "wait " TOLD "                 -> items=stock.low items[0].data.available=3 items[0].data.low=3",
@@ -87,6 +86,58 @@ Test(levels, low_where_there_is_a_threshold)
 	     "release R1                    -> 200",
 	     "wait " TOLD "                 -> items=stock.low,stock.out,stock.back,stock.back"
 	     "                                 items[3].data.available=7");
+}
+
+Test(levels, a_threshold_is_set)
+{
+	flow("receipt A +10 A@shop +2 A@qc +1 -> 201",
+	     "adjust  A@qc -1                 -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}                   -> 200",
+	     "mark",
+	     "raw PUT /v1/skus/GHOST/threshold {'low':3}                  -> 404 unknown_sku",
+	     "raw PUT /v1/skus/GHOST/threshold {'low':3,'location':'x'}   -> 404 unknown_sku",
+	     "raw PUT /v1/skus/A/threshold {'low':3,'location':'x'}       -> 404 unknown_location",
+	     "raw PUT /v1/skus/A/threshold {'low':3,'location':'qc'}      -> 422 wrong_kind",
+	     "raw PUT /v1/skus/A/threshold {'low':-1}                     -> 400 field=low",
+	     "raw PUT /v1/skus/A/threshold {'low':9000000000000001}       -> 400 field=low",
+	     "raw PUT /v1/skus/A/threshold {'location':'main'}            -> 400 field=low",
+	     "raw PUT /v1/skus/A/threshold {'low':1,'high':2}             -> 400 field=high",
+	     "unchanged",
+	     "raw PUT /v1/skus/A/threshold {'low':null}                   -> 200 sku=A !low !location",
+	     "raw PUT /v1/skus/A/threshold {'low':9000000000000000,'location':'shop'} -> 200 low=9000000000000000",
+	     "wait " TOLD "          -> items=stock.low items[0].data.location=shop items[0].data.available=2",
+	     "raw PUT /v1/skus/A/threshold {'low':1,'location':'shop'}    -> 200",
+	     "wait " TOLD "          -> items=stock.low,stock.back items[1].data.available=2",
+	     "raw PUT /v1/skus/A/threshold {'low':2,'location':'shop'}    -> 200",
+	     "wait " TOLD "          -> items=3 items[2].type=stock.low",
+	     "raw PUT /v1/skus/A/threshold {'low':null,'location':'shop'} -> 200",
+	     "wait " TOLD "          -> items=4 items[3].type=stock.back !items[3].data.low",
+	     "run audit              -> 0");
+}
+
+/* Over all places that sell there is a level where a threshold is; what goes from place to place is no change of it. */
+Test(levels, over_all_where_there_is_a_threshold)
+{
+	flow("receipt A +10 A@shop +2 A@qc +1 -> 201",
+	     "adjust  A@qc -1                 -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}  -> 200",
+	     "receipt A@qc +50                -> 201",
+	     "raw PUT /v1/skus/A/threshold {'low':8}     -> 200 low=8",
+	     "wait sql SELECT COUNT(*) FROM level_asked  -> 0",
+	     "transfer A@main>shop=4          -> 201",
+	     "reserve R1 A=3                  -> 201",
+	     "restart",
+	     "wait sql SELECT fence > 1 AND task_id IS NOT NULL FROM level_watch -> 1",
+	     "reserve R2 A@shop=1             -> 201",
+	     "wait " TOLD "                   -> items=stock.low items[0].data.available=8 items[0].data.low=8"
+	     "                                   !items[0].data.location",
+	     "reserve R3 A@shop=5             -> 201",
+	     "wait " TOLD "                   -> items=stock.low,stock.out items[1].data.location=shop",
+	     "reserve R4 A=3                  -> 201",
+	     "wait " TOLD "                   -> items=4 set=stock.low,stock.out,stock.out,stock.out",
+	     "transfer A@qc>main=20           -> 201",
+	     "wait " TOLD "                   -> items=6 items[5].type=stock.back",
+	     "run audit                       -> 0");
 }
 
 /* What reserves and settles moves nothing that could be sold. */

@@ -1,13 +1,18 @@
 -- Levels, and who watches them. schema/014_levels.sql has the tables.
 
 -- name: level_look
--- One look at the spots {rows}, (sku, location): their units over all slots, their levels as they were told, and
--- whether they have a level: the level of a location whose units are not for sale sleeps.
+-- One look at the spots {rows}, (sku, location; 0: over all that sell): their units over all slots, their levels as
+-- they were told, and whether they have a level: that of a location whose units are not for sale sleeps, and there is
+-- one over all only where a threshold is.
 WITH want(sku_id, location_id) AS (VALUES {rows})
 SELECT want.sku_id, want.location_id,
-       COALESCE((SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
-                  WHERE s.sku_id = want.sku_id AND s.location_id = want.location_id), 0),
-       l.level, COALESCE(l.low, -1), l.stamp, COALESCE({for_sale}, 1)
+       COALESCE(IF(want.location_id = 0,
+                   (SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
+                      STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = s.location_id
+                     WHERE s.sku_id = want.sku_id AND {for_sale}),
+                   (SELECT SUM(s.available) FROM stock_slot s FORCE INDEX (PRIMARY)
+                     WHERE s.sku_id = want.sku_id AND s.location_id = want.location_id)), 0),
+       l.level, COALESCE(l.low, -1), l.stamp, IF(want.location_id = 0, l.low IS NOT NULL, COALESCE({for_sale}, 1))
   FROM want LEFT JOIN level l FORCE INDEX (PRIMARY)
     ON l.sku_id = want.sku_id AND l.location_id = want.location_id
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = want.location_id;
@@ -34,6 +39,46 @@ SELECT sku_id, location_id, 1 FROM level FORCE INDEX (PRIMARY)
 SELECT sku_id, location_id, SUM(available) <= 0 FROM stock_slot FORCE INDEX (PRIMARY)
  WHERE sku_id > {sku} OR (sku_id = {sku} AND location_id > {location})
  GROUP BY sku_id, location_id ORDER BY sku_id, location_id LIMIT {limit};
+
+-- name: level_list_all
+-- A page of the skus behind {sku} with a threshold over all locations. The locations of a sku stand behind that.
+SELECT sku_id FROM level FORCE INDEX (PRIMARY)
+ WHERE sku_id > {sku} AND location_id = 0 AND low IS NOT NULL ORDER BY sku_id LIMIT {limit};
+
+-- name: level_asked
+-- Spots whose threshold was set, a page: the rest comes when these are done.
+SELECT sku_id, location_id, asked FROM level_asked FORCE INDEX (PRIMARY)
+ WHERE sku_id > 0 ORDER BY sku_id, location_id LIMIT {limit};
+
+-- name: level_answered
+-- What the watcher has looked at, unless it was set anew meanwhile, or somebody else watches by now. Rows: (sku,
+-- location, asked).
+DELETE FROM level_asked
+ WHERE (sku_id, location_id, asked) IN ({rows})
+   AND EXISTS (SELECT 1 FROM level_watch WHERE one = 1 AND task_id = {task} AND fence = {fence});
+
+-- name: threshold_put
+-- Sets the threshold of the sku {code} at a location, or over all, and asks for a look. What is told stays as it is.
+-- One row: whether there is such a sku, such a location, and its kind; nothing is set where one is missing or does not
+-- sell.
+BEGIN NOT ATOMIC
+  DECLARE of_sku INT UNSIGNED DEFAULT NULL;
+  DECLARE of_location INT UNSIGNED DEFAULT IF({at} IS NULL, 0, NULL);
+  DECLARE of_kind TINYINT UNSIGNED DEFAULT {stock};
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  ROLLBACK;
+  START TRANSACTION;
+  SELECT sku_id INTO of_sku FROM sku FORCE INDEX (code) WHERE code = {code};
+  SELECT location_id, kind INTO of_location, of_kind FROM location FORCE INDEX (code) WHERE code = {at};
+  IF of_sku IS NOT NULL AND of_location IS NOT NULL AND of_kind = {stock} THEN
+    INSERT INTO level (sku_id, location_id, level, low, stamp)
+      VALUES (of_sku, of_location, 1, IF({low} < 0, NULL, {low}), 0) ON DUPLICATE KEY UPDATE low = VALUES(low);
+    INSERT INTO level_asked (sku_id, location_id, asked) VALUES (of_sku, of_location, 1)
+      ON DUPLICATE KEY UPDATE asked = asked + 1;
+  END IF;
+  COMMIT;
+  SELECT of_sku IS NOT NULL, of_location IS NOT NULL, of_kind;
+END
 
 -- name: units_look
 -- The units of the skus {list}: available and reserved over all locations whose units are for sale, on hand over all

@@ -29,6 +29,7 @@ enum {
 	KEEP_MS = LEASE_S * 1000 / 3,
 	STOCK_MS = 1000,
 	STOCK_PAGE = 1000,
+	SKUS_PAGE = 1000,
 	TOUCHED_MAX = 200000,
 };
 
@@ -51,7 +52,9 @@ struct watch {
 	struct skus {
 		uint32_t *list;
 		size_t    count, max, sorted; /* the first so many are in order, each once */
-	} skus;                               /* touched since they were told */
+	} skus,                               /* touched since they were told */
+		over_all;                     /* with a threshold over all locations */
+	struct values asked;                  /* spots whose threshold was set: sku, location, asked */
 };
 
 /* ---- skus whose stock has changed */
@@ -103,6 +106,57 @@ static enum db_result stock_tell(struct watch *w)
 	return result;
 }
 
+/* ---- thresholds */
+
+static void over_all_read(void *arg, const struct db_row *row)
+{
+	sku_add(arg, (uint32_t)db_int(row, 0));
+}
+
+static enum db_result over_all_list(struct watch *w)
+{
+	struct skus   *s = &w->over_all;
+	enum db_result result;
+	size_t         before;
+
+	do {
+		before = s->count;
+		result = db_ask(w->db, LEVEL_LIST_ALL,
+		                &(struct fill){.sku = before ? s->list[before - 1] : 0, .limit = SKUS_PAGE},
+		                over_all_read, s);
+	} while (result == DB_OK && s->count - before == SKUS_PAGE);
+	s->sorted = s->count;
+	return result;
+}
+
+static void asked_read(void *arg, const struct db_row *row)
+{
+	struct watch *w = arg;
+
+	values_row(&w->asked, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)), V_INT(db_int(row, 2)));
+	spots_touch(&w->spots, (uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), INT64_MAX);
+	if (db_int(row, 1) == 0)
+		sku_add(&w->over_all, (uint32_t)db_int(row, 0));
+}
+
+/* A threshold that was set is a look like any other. */
+static enum db_result asked_look(struct watch *w)
+{
+	enum db_result result;
+
+	values_reset(&w->asked);
+	result = db_ask(w->db, LEVEL_ASKED, &(struct fill){.limit = SKUS_PAGE}, asked_read, w);
+	if (w->over_all.count > w->over_all.sorted)
+		skus_sort(&w->over_all);
+	return result;
+}
+
+static enum db_result asked_end(struct watch *w)
+{
+	return db_ask(w->db, LEVEL_ANSWERED,
+	              &(struct fill){.rows = &w->asked, .task = w->claim.task_id, .fence = w->claim.fence}, NULL, NULL);
+}
+
 /* ---- the claim */
 
 static void place_set(struct watch *w, char *place)
@@ -114,7 +168,7 @@ static void place_set(struct watch *w, char *place)
 static void claim_forget(struct watch *w)
 {
 	w->claim.fence = 0;
-	w->skus.count = w->skus.sorted = 0;
+	w->skus.count = w->skus.sorted = w->over_all.count = w->over_all.sorted = 0;
 	w->more = w->busy = w->late = w->unsaved = w->anew = false;
 	spots_fini(&w->spots);
 	place_set(w, NULL);
@@ -155,11 +209,14 @@ static enum db_result claim_try(struct watch *w)
 	result = db_ask(w->db, WATCH_READ, &fill, row_read, w);
 	if (result != DB_OK || w->claim.fence == 0)
 		return result;
+	result = over_all_list(w);
 	w->more = true;
 	w->keep_ms = 0;
 	w->stock_ms = clock_ms() + STOCK_MS;
 	log_event(LOG_INFO, "levels_watched", "fence=%lld", (long long)w->claim.fence);
-	return DB_OK;
+	if (result != DB_OK)
+		claim_forget(w); /* claimed anew in the next turn */
+	return result;
 }
 
 /* Renews the lease, keeps the place where nothing before it is left, and learns what is wanted. */
@@ -200,6 +257,9 @@ static void line_heard(void *arg, const struct event_touch *t)
 
 	if (t->taken != 0)
 		spots_touch(&w->spots, t->sku_id, t->location_id, t->taken);
+	if (t->taken != 0 && w->over_all.count > 0 &&
+	    bsearch(&t->sku_id, w->over_all.list, w->over_all.count, sizeof(t->sku_id), sku_order))
+		spots_touch(&w->spots, t->sku_id, 0, t->taken);
 	if (w->stock_heard)
 		sku_add(&w->skus, t->sku_id);
 }
@@ -253,8 +313,12 @@ static enum db_result look(struct watch *w, bool *rests)
 	if (w->anew && w->place)
 		result = levels_list(w->db, &w->claim, &w->spots);
 	w->anew &= !w->place || result != DB_OK;
+	if (result == DB_OK)
+		result = asked_look(w);
 	if (result == DB_OK && w->claim.fence && w->spots.pending > 0)
 		result = levels_look(w->db, &w->claim, &w->spots);
+	if (result == DB_OK && w->claim.fence && w->asked.rows > 0 && w->spots.pending == 0)
+		result = asked_end(w);
 	counter_add(COUNT_LEVELS, w->claim.told - told);
 	if (result == DB_OK && w->claim.fence && w->stock_wanted && w->skus.count > 0 &&
 	    clock_due(&w->stock_ms, STOCK_MS))
@@ -320,5 +384,7 @@ void watch_free(struct watch *w)
 	claim_forget(w);
 	feed_free(w->feed);
 	free(w->skus.list);
+	free(w->over_all.list);
+	values_fini(&w->asked);
 	free(w);
 }

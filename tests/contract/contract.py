@@ -174,7 +174,8 @@ class Contract:
             'sku': lambda: choice(('A', 'A', 'A', 'B', 'C D/1', '#1 50%?', self.a_limited())), 'skus': lambda: choice('AB'),
             'location': lambda: choice(('main', 'main', 'annex')), 'locations': lambda: choice(('main', 'annex', 'moon')),
             'qty': lambda: choice((few, few, -few)),
-            'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'as_of': lambda: time.strftime('%FT%TZ', time.gmtime(time.time() - few)),
+            'counted': lambda: choice((few * 10, 0)), 'expected': lambda: few * 10, 'low': lambda: few * 10,
+            'as_of': lambda: time.strftime('%FT%TZ', time.gmtime(time.time() - few)),
             'worker': lambda: 'w',
             'order_id': self.an_order, 'order_ids': lambda: choice(self.of_tasks and self.claimed or self.orders[-20:]),
             'limit': lambda: few, 'replaces': self.another_order, 'lines': self.part_of_another,
@@ -263,6 +264,8 @@ class Contract:
         self.makes_new = self.of_tasks = self.splits = False
         if value.get('skip'):
             value.pop('from', None)             # they do not go together
+        if operation.name == 'putThreshold' and 'location' in value and self.chance.random() < .3:
+            value['location'] = 'attic'         # of a kind that has no threshold
         value.pop('cursor', None)               # only one that an answer gave is right
         if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
             value['order_id'] = self.chance.choice(self.settled[-10:] or self.orders[-20:])
@@ -483,6 +486,7 @@ class Contract:
         """Stock for the first orders, and a task that was reaped: it stays the first of the tasks."""
         lines = [{'sku': sku, 'location': location, 'qty': 500} for sku in 'AB' for location in ('main', 'annex')]
         self.make('postMovement', {'movement_id': 'M0', 'kind': 'receipt', 'lines': lines}, 201)
+        self.make('putLocation', {'kind': 'aside'}, 201, {'location': 'attic'})
         self.make('postReservation', {'order_id': 'R0', 'lines': [{'sku': 'A', 'qty': 1}]}, 201)
         self.make('confirmReservation', {}, 200, {'order_id': 'R0'})
         task = self.make('claimTask', {'kind': 'settle', 'worker': 'w', 'lease_s': 1}, 201).json()['task_id']
