@@ -17,7 +17,7 @@
 #include "engine/catalogue.h"
 #include "engine/db/db.h"
 #include "jobs/commands/audit_events.h"
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"
 
@@ -34,10 +34,8 @@ static const struct walk {
 	enum statement_flag of;   /* the flag of its invariants */
 	enum statement      page; /* the end of a range; none for what is done at once */
 } walks[] = {
-	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},
-	{"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
-	{.word = "sums", .of = STATEMENT_AT_ONCE},
-	{"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
+	{"sku", STATEMENT_BY_SKU, AUDIT_PAGE_SKU},    {"movement", STATEMENT_BY_MOVEMENT, AUDIT_PAGE_MOVEMENT},
+	{.word = "sums", .of = STATEMENT_AT_ONCE},    {"reservation", STATEMENT_BY_RESERVATION, AUDIT_PAGE_RESERVATION},
 	{"task", STATEMENT_BY_TASK, AUDIT_PAGE_TASK},
 };
 

@@ -9,7 +9,7 @@
 #include "engine/log/keeping.h"
 #include "engine/past.h"
 #include "jobs/claim.h"
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/exec.h"
 #include "jobs/kick.h"
@@ -206,7 +206,7 @@ int kick_run(void)
 struct purge {
 	int64_t       days, last, seen, removed;
 	int64_t       passed; /* rows of the walk so far */
-	struct values ids; /* rows of a page that may go */
+	struct values ids;    /* rows of a page that may go */
 };
 
 static void purge_read(void *arg, const struct db_row *row)

@@ -6,7 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/locations.h"
 #include "engine/rows.h"
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"
 

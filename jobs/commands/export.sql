@@ -38,7 +38,3 @@ SELECT r.reservation_id, r.order_id, IF({is_past_its_time}, {expired}, r.state),
   LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = l.sku_id
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
  ORDER BY r.reservation_id, l.sku_id, l.location_id;
-
--- name: table_rows_about
--- How many rows a table of ours has, as InnoDB guesses: for a bar. Opens that table alone.
-SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ({rows});

@@ -8,7 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/commands/delivery.h"
 #include "jobs/options.h"

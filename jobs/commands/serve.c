@@ -12,7 +12,7 @@
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/log/keeping.h"
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"

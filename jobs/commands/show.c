@@ -5,7 +5,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "jobs/commands/ask.h"
-#include "jobs/commands/terminal.h"
+#include "jobs/terminal/terminal.h"
 #include "jobs/options.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* stats_watch.c - see stats_watch.h. A database that is away is waited for. */
-#include "jobs/commands/stats_watch.h"
+#include "jobs/terminal/stats_watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/read/census.h"
-#include "jobs/commands/terminal.h"
+#include "jobs/terminal/terminal.h"
 
 #include <stdio.h>
 #include <string.h>

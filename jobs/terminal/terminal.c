@@ -1,5 +1,5 @@
 /* terminal.c - see terminal.h. */
-#include "jobs/commands/terminal.h"
+#include "jobs/terminal/terminal.h"
 #include "engine/base/clock.h"
 #include "engine/base/escape.h"
 

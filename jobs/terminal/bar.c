@@ -1,9 +1,9 @@
 /* bar.c - see bar.h. A line of the log or a message wipes the bar away first, and it is drawn anew below. */
-#include "jobs/commands/bar.h"
+#include "jobs/terminal/bar.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/db/db.h"
-#include "jobs/commands/terminal.h"
+#include "jobs/terminal/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
