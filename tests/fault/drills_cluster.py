@@ -46,13 +46,35 @@ def load_of(stage):
     return load
 
 
+def all_run(stage):
+    """Starts nodes that have ended by themselves: one whose transfer of state is cut does (`Will never receive state`)."""
+    for node in stage.cluster.nodes:
+        if node.process.poll() is not None:
+            node.start()
+            stage.say(f'n{node.number + 1} had ended by itself, and was started again')
+    return all(node.synced() and node.status('wsrep_cluster_size') == str(NODES) for node in stage.cluster.nodes)
+
+
 def settled(stage, load, i):
-    """All nodes are well, and every service is ready."""
+    """All nodes are well, and every service is ready. That a node calls itself synced proves nothing: it commits, and
+    behind that commit it still is."""
+    wait_until(lambda: all_run(stage), SYNCED_S, f'{NODES} nodes are synced')
+    for node in stage.cluster.nodes:
+        node.wait_synced()
+        wait_until(node.commits, SYNCED_S, f'n{node.number + 1} commits')
     for node in stage.cluster.nodes:
         node.wait_synced()
     for service in stage.services:
         service.wait_ready()
     stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress after the fault')
+
+
+def rounds_of(stage, load):
+    """The numbers of the rounds; before each there is progress, behind it all is well again."""
+    for i in range(stage.run.rounds):
+        stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+        yield i
+        settled(stage, load, i)
 
 
 def faults(run, act, **how):
@@ -62,13 +84,11 @@ def faults(run, act, **how):
         stage.serve_all('--lanes', '2', JOBS)
         said, took = {}, []
         with load_of(stage) as load:
-            for i in range(run.rounds):
-                stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+            for i in rounds_of(stage, load):
                 node = stage.cluster.nodes[dice.randrange(NODES)]
                 word, again_s = act(stage, load, node, dice, i)
                 said[word] = said.get(word, 0) + 1
                 took += [again_s] if again_s is not None else []
-                settled(stage, load, i)
         stage.verify()
         stage.say(', '.join(f'{n} {word}' for word, n in said.items()))
         if took:
@@ -140,13 +160,11 @@ def all_killed(run):
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', JOBS)
         with load_of(stage) as load:
-            for i in range(run.rounds):
-                stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+            for _ in rounds_of(stage, load):
                 for node in stage.cluster.nodes:
                     node.kill()
                 stage.need(all(service.get('/livez')[0] == 200 for service in stage.services), 'a service died')
                 stage.say('positions: ' + ', '.join(f'{n} {at}' for n, at in stage.cluster.start_again().items()))
-                settled(stage, load, i)
         stage.verify()
         return stage.said
 
@@ -156,8 +174,7 @@ def quorum(run):
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', JOBS)
         with load_of(stage) as load:
-            for i in range(run.rounds):
-                stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+            for _ in rounds_of(stage, load):
                 for node in stage.cluster.nodes[1:]:
                     node.kill()
                 wait_until(lambda: all(service.get('/readyz')[0] == 503 for service in stage.services), AGAIN_S,
@@ -168,7 +185,6 @@ def quorum(run):
                 stage.need(stage.journal.counts['acknowledged'] == before, 'something was acknowledged without a quorum')
                 for node in stage.cluster.nodes[1:]:
                     node.start()
-                settled(stage, load, i)
         stage.verify()
         stage.say(f'{run.rounds} losses of the quorum')
         return stage.said
@@ -179,13 +195,11 @@ def join(run):
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', JOBS)
         with load_of(stage) as load:
-            for i in range(run.rounds):
-                stage.need(load.progress(CALLS, AGAIN_S), f'round {i}: no progress')
+            for i in rounds_of(stage, load):
                 node = stage.cluster.nodes[i % NODES]
                 node.kill()
                 node.wipe()
                 node.start()
-                settled(stage, load, i)
         stage.verify()
         stage.say(f'{run.rounds} transfers of the whole state, each within {SYNCED_S} s')
         return stage.said
