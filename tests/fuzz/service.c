@@ -1,4 +1,5 @@
 /* service.c - see service.h. */
+#include "api/access.h"
 #include "api/http/listen.h"
 #include "api/service.h"
 #include "engine/base/log.h"
@@ -34,6 +35,8 @@ static bool always_ready(void *arg, struct text *checks)
 
 static void *service_thread(void *where)
 {
+	static const struct access_options written = {
+		.file = "/dev/null"}; /* each input is a line of an access log, too */
 	static struct listenings listen;
 	struct service_options   options = {.listen = &listen,
 	                                    .body_max = BODY_MAX,
@@ -46,7 +49,8 @@ static void *service_thread(void *where)
 	char                     why[512];
 	struct service          *s = NULL;
 
-	if (listen_bind(&listen, where, false, why, sizeof(why)) == EXIT_DONE)
+	options.access = access_open(&written, why, sizeof(why));
+	if (options.access && listen_bind(&listen, where, false, why, sizeof(why)) == EXIT_DONE)
 		s = service_open(&options, engine, why, sizeof(why));
 	if (!s) {
 		say("%s", why);
