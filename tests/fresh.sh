@@ -29,10 +29,11 @@ alone() {
 	job=
 	return $status
 }
-# USER COMMAND: that in the new root. Of the environment only a proxy goes along.
+# USER COMMAND: that in the new root, which has terminals, as a machine has. Of the environment only a proxy goes along.
 within() {
 	alone --root="$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "${proxies[@]}" \
-		bash -c 'timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
+		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts || exit
+			timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
 		"$1" "$(declare -f newcomer); $2"
 }
 check() {    # NAME COMMAND ..: one check; the last lines of what failed are shown
