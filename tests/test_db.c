@@ -225,6 +225,36 @@ Test(db, prepared_statements)
 	values_fini(&v);
 }
 
+/* On a node of a cluster each row goes by itself: a batch of rows that another node aborts in its midst is told as
+ * done, and what follows it would be committed without it. */
+Test(db, rows_by_themselves_on_a_cluster)
+{
+	static const char insert[] = "INSERT INTO p VALUES (?)",
+			  sent[] = "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS"
+				   " WHERE VARIABLE_NAME = 'COM_STMT_EXECUTE'";
+	int64_t       before, after;
+	struct values v = {0};
+
+	cr_assert(db_text(one, "CREATE TABLE p (n BIGINT PRIMARY KEY) ENGINE=InnoDB", NULL, NULL) == DB_OK);
+	for (int cluster = 0; cluster < 2; cluster++) {
+		if (cluster)
+			source_node_set(db_source(one), &(struct node){.name = "n1"});
+		values_reset(&v);
+		for (int i = 0; i < 5; i++)
+			values_row(&v, V_INT(10 * cluster + i));
+		cr_assert(db_text(one, sent, number_keep, &before) == DB_OK);
+		cr_expect(execute(insert, &v) == DB_OK && db_changed(one) == 5, "%s", db_error(one));
+		cr_assert(db_text(one, sent, number_keep, &after) == DB_OK);
+		cr_expect(after == before + (cluster ? 5 : 1), "%lld executions", (long long)(after - before));
+		values_reset(&v);
+		values_row(&v, V_INT(10 * cluster + 5));
+		values_row(&v, V_INT(10 * cluster));
+		values_row(&v, V_INT(10 * cluster + 6));
+		cr_expect(execute(insert, &v) == DB_DUPLICATE && db_changed(one) == -1, "one of three is there");
+	}
+	values_fini(&v);
+}
+
 /* Sent one behind the other; one that fails does not stop those behind it. */
 Test(db, several_at_once)
 {

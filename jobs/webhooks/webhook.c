@@ -190,7 +190,14 @@ enum db_result webhook_make(struct db *db, struct catalogue *c, const struct vau
 
 enum db_result webhook_delete(struct db *db, const char *webhook_id)
 {
-	return db_ask(db, WEBHOOK_DELETE, &(struct fill){.webhook = webhook_id}, NULL, NULL);
+	struct webhook w = {0};
+	enum outcome   outcome;
+	enum db_result result = webhook_find(db, webhook_id, &w, &outcome); /* a DELETE waits for no other node */
+
+	webhook_fini(&w);
+	if (result == DB_OK && outcome == OUTCOME_OK)
+		result = db_ask(db, WEBHOOK_DELETE, &(struct fill){.webhook = webhook_id}, NULL, NULL);
+	return result;
 }
 
 /* ---- enabling, a new secret */
