@@ -24,7 +24,7 @@ override LDFLAGS += -pie -Wl,-z,relro,-z,now
 endif
 LDLIBS   = -levent_core -levent_openssl -lmariadb -lcjson -lcsv -lcurl -lssl -lcrypto -lpthread
 
-GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h)
+GEN      = $(addprefix $(B)/gen/,statements.h schema.h openapi.h console_files.h)
 PARTS    = $(sort $(wildcard engine/*.c engine/*/*.c api/*.c api/*/*.c jobs/*.c jobs/*/*.c schema/*.c))
 FUZZ     = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
@@ -152,6 +152,7 @@ $(B)/gen/statements.h: FROM = -v kind=statement -f engine/db/words.awk -f engine
                               $(sort $(wildcard engine/*.sql engine/*/*.sql jobs/*.sql jobs/*/*.sql)) schema/invariants.sql
 $(B)/gen/schema.h:     FROM = -f schema/embed.awk $(sort $(wildcard schema/[0-9]*.sql))
 $(B)/gen/openapi.h:    FROM = -f schema/embed.awk api/openapi.yaml
+$(B)/gen/console_files.h: FROM = -f schema/embed.awk $(sort $(wildcard console/*.*))
 generated: $(GEN)
 $(GEN): $(B)/gen/ready ALWAYS
 	@$(AWK) $(FROM) | cmp -s - $@ || $(AWK) $(FROM) > $@

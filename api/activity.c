@@ -76,7 +76,8 @@ static void sums_read(struct requests *all, int64_t sums[SUMS])
 	memset(sums, 0, SUMS * sizeof(*sums));
 	for (int route = 0; route < ROUTES; route++)
 		for (int i = 0; i <= LATENCY_BUCKETS; i++)
-			if (route != ROUTE_get_activity && route != ROUTE_get_livez && route != ROUTE_get_readyz)
+			if (route != ROUTE_get_activity && route != ROUTE_get_livez && route != ROUTE_get_readyz &&
+			    route != ROUTE_get_console)
 				sums[ANSWERED] += m->routes[route].latency[i];
 	for (enum busy_cause c = 0; c < BUSY_CAUSES; c++)
 		sums[BUSIES] += busy_counted(c);

@@ -425,6 +425,8 @@ static const char *status_reason(int status)
 	} reasons[] = {{200, "OK"},
 	               {201, "Created"},
 	               {204, "No Content"},
+	               {303, "See Other"},
+	               {304, "Not Modified"},
 	               {400, "Bad Request"},
 	               {401, "Unauthorized"},
 	               {403, "Forbidden"},
@@ -478,10 +480,12 @@ static void head_write(struct request *r, int status, const char *content_type, 
 	text_int(head, status);
 	text_char(head, ' ');
 	text_add(head, status_reason(status));
-	text_add(head, "\r\nCache-Control: no-store\r\nDate: ");
+	text_add(head, "\r\nCache-Control: ");
+	text_add(head, r->route == ROUTE_get_console && status < 400 ? "no-cache" : "no-store");
+	text_add(head, "\r\nDate: ");
 	text_add(head, r->all->date);
 	text_add(head, "\r\n");
-	if (status != 204) {
+	if (status != 204 && status != 304) {
 		header_write(head, "Content-Type", content_type);
 		text_add(head, "Content-Length: ");
 		text_int(head, (int64_t)len);

@@ -13,6 +13,7 @@
 #include "api/calls/thresholds.h"
 #include "api/calls/waiting.h"
 #include "api/calls/webhooks.h"
+#include "api/console.h"
 #include "api/health.h"
 #include "api/http/uri.h"
 #include "api/keys.h"

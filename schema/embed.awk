@@ -2,6 +2,7 @@
 function escaped(line) {
 	gsub(/\\/, "&&", line)
 	gsub(/"/, "\\\"", line)
+	gsub(/[?]/, "\\?", line)    # no trigraphs
 	return "\t\"" line "\\n\"\n"
 }
 FNR == 1 {

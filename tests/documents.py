@@ -43,7 +43,7 @@ BLOCK_S, STAY_S, END_S, PR_SET_PDEATHSIG = 90, 60, 40, 1
 ENDED = (0, 2, 130, -signal.SIGINT)     # by itself; make, a shell and a program after Ctrl-C
 SOCKET = '/run/mysqld/mysqld.sock'
 TIME = re.compile(r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?')
-SOURCE = r'\w+\.(?:c|sql|def|awk|yaml|service)'
+SOURCE = r'\w+\.(?:c|sql|def|awk|yaml|service|js|css|html)'
 REFUSED = re.compile(r'"status":[45]\d\d,.*"code":')
 
 

@@ -123,10 +123,17 @@ static bool problem_has_form(const struct answer *a, struct text *why)
 	return true;
 }
 
-/* The two paths that answer with something else than JSON. */
+/* The console's files, which a browser keeps. */
+static bool is_kept(const struct call *call, const struct answer *a)
+{
+	return strncmp(call->path.data, "/console/", 9) == 0 && a->status < 400;
+}
+
+/* The paths that answer with something else than JSON. */
 static bool is_text(const char *path)
 {
-	return strncmp(path, "/metrics", 8) == 0 || strncmp(path, "/openapi", 8) == 0;
+	return strncmp(path, "/metrics", 8) == 0 || strncmp(path, "/openapi", 8) == 0 ||
+	       strncmp(path, "/console", 8) == 0 || strcmp(path, "/") == 0;
 }
 
 bool expect_form(const struct call *call, const struct answer *a, struct text *why)
@@ -140,12 +147,13 @@ bool expect_form(const struct call *call, const struct answer *a, struct text *w
 		text_add(why, "X-Request-Id is missing");
 		return false;
 	}
-	if (!answer_header(a, "Cache-Control", value, sizeof(value)) || strcmp(value, "no-store") != 0) {
-		text_add(why, "Cache-Control is not no-store");
+	if (!answer_header(a, "Cache-Control", value, sizeof(value)) ||
+	    strcmp(value, is_kept(call, a) ? "no-cache" : "no-store") != 0) {
+		text_add(why, "Cache-Control is another one");
 		return false;
 	}
-	if ((a->status == 201) != answer_header(a, "Location", value, sizeof(value))) {
-		text_add(why, "Location is there without a 201, or the other way round");
+	if ((a->status == 201 || a->status == 303) != answer_header(a, "Location", value, sizeof(value))) {
+		text_add(why, "Location is there without a 201 or 303, or the other way round");
 		return false;
 	}
 	if (a->status == 204 || (a->status < 400 && is_text(call->path.data)))

@@ -21,7 +21,7 @@ struct call_of {
 	char     method[8], path[80];
 	unsigned roles;
 };
-enum { CALLS_MAX = 60 };
+enum { CALLS_MAX = 80 };
 
 static const struct call_of table[] = {
 #define X(method, path, handler, callers) {#method, path, callers},
@@ -53,8 +53,8 @@ static int document_read(const char *yaml, struct call_of *to)
 
 		if (strncmp(line, "components:", 11) == 0)
 			break;
-		if (sscanf(line, "  /%78[^:]%c", path + 1, &open) == 2 && line[2] == '/')
-			path[0] = '/';
+		if (strncmp(line, "  /", 3) == 0)
+			cr_assert_eq(sscanf(line, "  %79[^:]%c", path, &open), 2, "%s", line);
 		else if (strncmp(line, "    ", 4) == 0 && line[4] != ' ' && sscanf(line, "    %7[a-z]:", method) == 1)
 			for (c = 0; method[c]; c++)
 				method[c] = (char)(method[c] - 'a' + 'A');

@@ -52,6 +52,14 @@ while read -r code; do
 	[ -z "$code" ] || grep -qE "^\| (no|[0-9]).*\`$code\`" docs/shop.md || wrong "shop.md does not say whether to send again after $code"
 done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort -u)
 
+# The console: lines that can be read, 200 kB at most, no HTML made of texts, nothing from elsewhere.
+pages=$(listed 'console/*.js' 'console/*.css' 'console/*.html' | grep -v '/uplot\.')
+hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 140 { print FILENAME ":" FNR }' $pages)
+[ -z "$hits" ] || wrong "longer than 140 columns:"$'\n'"$hits"
+[ "$(cat console/* | wc -c)" -le 200000 ] || wrong 'the console is larger than 200 kB'
+forbid '(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function' "$pages" 'texts become text'
+forbid 'https?://' "$(grep -v '\.css$' <<< "$pages")" 'the console takes nothing from elsewhere'
+
 # Tests read as tables: one step a line, in calls and in macros of several steps.
 two=$(awk '
 	{ line = $0; gsub(/\\./, "", line); gsub(/"[^"]*"/, "S", line); gsub(/\/\*.*\*\//, "", line) }

@@ -38,6 +38,7 @@ enum http1_state {
 	X(CONTENT_TYPE, "Content-Type")           \
 	X(EXPECT, "Expect")                       \
 	X(HOST, "Host")                           \
+	X(IF_NONE_MATCH, "If-None-Match")         \
 	X(ORIGIN, "Origin")                       \
 	X(SEC_FETCH_SITE, "Sec-Fetch-Site")       \
 	X(TRACEPARENT, "traceparent")             \

@@ -186,6 +186,7 @@ class Contract:
             'from': lambda: choice(('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.123+01:00')),
             'after': lambda: choice(self.cursors[-5:] + ['now', '2026-01-01T00:00:00Z']),
             'wait_s': lambda: choice((0, 0, 1)), 'types': lambda: choice(('reservation.held', 'stock.out,movement.receipt')),
+            'file': lambda: choice(('index.html', 'console.css', 'main.js', 'uplot.LICENSE', 'none')),
             'ttl_s': lambda: choice((1, 900)), 'lease_s': lambda: choice((1, 30)),
         }
         return makers[name]() if name in makers else None
@@ -327,6 +328,9 @@ class Contract:
             if operation.method == 'GET':
                 self.call(operation, 'HEAD', request._replace(method='HEAD'), self.is_one_of(answer.status))
                 self.next_page(operation, request, answer)
+            if 'ETag' in answer.headers:
+                kept = request._replace(headers=[('If-None-Match', f'W/"0", {answer.headers["ETag"]}')])
+                self.call(operation, 'kept', kept, self.is_one_of(304))
 
     def work_on(self, task):
         """Every call about a task while it is open."""
@@ -470,7 +474,7 @@ class Contract:
 
     def no_such_path(self):
         problem = {'$ref': '#/components/schemas/Problem'}
-        for target in ('/', '/v1', '/v2/skus', '/v1/skus/', '/v1/skus//movements', '/V1/skus', '//livez', '/livez/',
+        for target in ('/console/a/b', '/v1', '/v2/skus', '/v1/skus/', '/v1/skus//movements', '/V1/skus', '//livez', '/livez/',
                        '/v1/reservations/R1/confirm/', '/v1/tasks/1/burn', '/livez%3Fverbose', '/%6Civez',
                        '/v1/skus/a/b'):
             request = Request('GET', target, [], None)

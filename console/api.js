@@ -1,0 +1,108 @@
+/* api.js - calls of the service. The key is kept for the tab and goes to the service's own calls only. */
+import {clockIs} from './dom.js'
+
+const BASE = new URL('../', import.meta.url)
+const KEY = 'holdfast-key'
+
+export const session = {
+  name: null, roles: [], service: '', instance: '',
+  listeners: [],
+  key: () => sessionStorage.getItem(KEY),
+  keep: key => sessionStorage.setItem(KEY, key),
+  forget: () => sessionStorage.removeItem(KEY),
+}
+export const may = (...roles) => session.roles.includes('admin') || roles.some(r => session.roles.includes(r))
+export const mayChangeStock = () => session.roles.includes('admin')
+
+/* path`reservations/${id}` with each value percent-encoded, once. */
+const encode = text => encodeURIComponent(text).replace(/[!'()*]/g, c => '%' + c.charCodeAt(0).toString(16).toUpperCase())
+export const path = (parts, ...values) => parts.reduce((all, part, i) => all + encode(values[i - 1]) + part)
+export function query(values) {
+  const all = Object.entries(values).filter(([, v]) => v != null && v !== '' && v !== false)
+  return all.length ? '?' + all.map(([n, v]) => n + '=' + encode(v)).join('&') : ''
+}
+
+/* What came of a call: {ok, status, data, code, replayed, lost}. It never throws, unless it was aborted.
+ * code is that of the problem; `no_answer` where none came. */
+export async function call(method, at, body, {signal, text, timeout_s = 40} = {}) {
+  const headers = {}, key = session.key()
+  if (key) headers.Authorization = 'Bearer ' + key
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  const late = AbortSignal.timeout(timeout_s * 1000)
+  try {
+    const answer = await fetch(new URL(at.startsWith('/') ? at.slice(1) : 'v1/' + at, BASE), {
+      method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store', credentials: 'omit',
+      redirect: 'error', signal: signal ? AbortSignal.any([signal, late]) : late,
+    })
+    clockIs(answer.headers.get('Date'))
+    if (answer.status === 401) session.listeners.forEach(f => f())
+    const read = answer.status === 204 ? '' : await answer.text()
+    if (text && answer.ok) return {ok: true, status: answer.status, data: read}
+    const data = read ? JSON.parse(read) : {}
+    return {ok: answer.ok, status: answer.status, data, code: answer.ok ? null : data.code ?? 'no_answer',
+      replayed: answer.headers.get('Idempotent-Replayed') === 'true'}
+  } catch (e) {
+    if (signal?.aborted) throw e
+    return {ok: false, status: 0, data: {}, code: 'no_answer'}
+  }
+}
+export const get = (at, options) => call('GET', at, undefined, options)
+
+/* An id by chance, made once for what it names: a call that is sent again has the same. crypto.randomUUID is not there
+ * on plain http. */
+export function newId(what) {
+  const bytes = crypto.getRandomValues(new Uint8Array(6))
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '')
+  return `${what}-${day}-${[...bytes].map(b => b.toString(16).padStart(2, '0')).join('')}`
+}
+
+/* ---- codes in words */
+
+const WORDS = {
+  no_answer: ['The service did not answer.', 'Whether the change was made is not known. Send the same call again: it has one effect.'],
+  busy: ['The service has too much to do; nothing was done.', 'Send the same call again.'],
+  unavailable: ['The database does not answer; nothing was done.', 'Send the same call again when it is back.'],
+  unknown_outcome: ['The database went away while it committed.', 'Send the same call again: it has one effect.'],
+  rate_limited: ['This key calls too often, or holds as much as it may.', 'Wait a moment, then send the same call again.'],
+  invalid_request: ['The service cannot read this.', 'Correct the field that is named.'],
+  unauthorized: ['The key is not known.', 'Enter another key.'],
+  forbidden: ['This key may not do that.', 'Somebody with another role has to.'],
+  short: ['There are not enough units.', 'Take fewer, or receive more first.'],
+  not_for_sale: ['Units at this location are not for sale.', 'Name another location.'],
+  wrong_kind: ['The location is of another kind.', 'Name another location.'],
+  in_use: ['Units or promises lie there.', 'Move them first.'],
+  limit: ['A total would become too large.', ''],
+  limit_reached: ['The customer would have more units than one may.', ''],
+  customer_required: ['This sku has a limit for each customer, so the order must name one.', ''],
+  count_mismatch: ['On hand is not what was expected any more.', 'Somebody moved units meanwhile: look again, and count again.'],
+  over_returned: ['More comes back than was settled.', ''],
+  unknown_sku: ['There is no such sku.', 'Receive it first.'],
+  unknown_order: ['There is no such order.', ''],
+  unknown_location: ['There is no such location.', ''],
+  unknown_movement: ['There is no such movement.', ''],
+  unknown_task: ['There is no such task.', ''],
+  unknown_webhook: ['There is no such webhook.', ''],
+  unknown_job: ['There is no such job.', ''],
+  not_found: ['There is nothing here.', ''],
+  order_id_reused: ['This order id belongs to an order with other content.', 'Choose another id.'],
+  movement_id_reused: ['This id belongs to a movement with other content.', 'Close this, and begin anew.'],
+  webhook_id_reused: ['This id belongs to another webhook.', 'Choose another id.'],
+  not_in_order: ['These units are not in the order.', 'Take what it has.'],
+  nothing_left: ['A split leaves at least one unit in the first order.', 'Take fewer units.'],
+  lease_lost: ['The task has lost its lease.', ''],
+  claimed: ['A worker has the order.', 'Wait until it is done, or take the order from it.'],
+  waiting: ['Units of this order are not in the house yet.', ''],
+  events_off: ['No events are kept (--events-keep 0).', ''],
+  cursor_expired: ['What follows is no longer kept.', 'Go on with the oldest events that are.'],
+  no_key_here: ['This service cannot open the secret of the webhook (--webhooks-key).', 'Ask one that can.'],
+  too_large: ['This is too large.', ''],
+  held: ['The order is held.', 'Confirm it first.'],
+  confirmed: ['The order is confirmed already.', ''],
+  settled: ['The order is settled: its units have left.', ''],
+  released: ['The order is released: its units went back.', ''],
+  expired: ['The order has expired: its units went back.', ''],
+  buried: ['The order is buried.', 'Kick it or release it.'],
+}
+export const words = c => WORDS[c] ?? ['The service refused this.', '']
+/* True: the very same call may be sent again, and it may have been done already. */
+export const bearsRepeating = result => result.status === 0 || result.status === 503 || result.status === 429

@@ -1,0 +1,141 @@
+/* dom.js - elements, tables, and how things are written. A text becomes a text node and never HTML: what stands in the
+ * database may be anything. */
+
+/* h('td', {class: 'number', onclick: f}, 'text', element, [more]) makes an element. null and false are left out. */
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value)
+    else if (value === true) element.setAttribute(name, '')
+    else if (value !== false && value != null) element.setAttribute(name, value)
+  }
+  add(element, children)
+  return element
+}
+
+export function add(to, ...children) {
+  for (const child of children.flat(Infinity)) if (child != null && child !== false) to.append(child)
+  return to
+}
+
+/* Text of the database: isolated, so that marks of direction in it do not move what stands beside it. */
+export const code = text => h('bdi', {class: 'code', translate: 'no'}, String(text))
+export const said = text => h('bdi', null, String(text))
+
+export function link(to, text) {
+  return h('a', {href: to}, text instanceof Node ? text : said(text))
+}
+export const toSku = sku => link('#/sku/' + encodeURIComponent(sku), code(sku))
+export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
+
+/* ---- numbers, times, states */
+
+const digits = new Intl.NumberFormat('en')
+export const number = n => n == null ? '–' : digits.format(n)
+export const units = n => number(n) + (n === 1 || n === -1 ? ' unit' : ' units')
+export const many = (n, one, more = one + 's') => `${number(n)} ${n === 1 ? one : more}`
+export const signed = n => (n > 0 ? '+' : '') + number(n)
+
+let ahead = 0     /* ms by which the service's clock is ahead of the browser's */
+export function clockIs(date) {
+  if (date) ahead = Date.parse(date) + 500 - Date.now()
+}
+export const now = () => Date.now() + ahead
+
+const two = n => String(n).padStart(2, '0')
+export function clockTime(at) {
+  const d = new Date(at)
+  return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
+}
+export function fullTime(at) {
+  const d = new Date(at)
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clockTime(at)}`
+}
+/* A time as the reader's clock has it; UTC stands in its title. */
+export const time = at => at ? h('time', {datetime: at, title: at}, fullTime(at)) : '–'
+
+const SPANS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]
+export function span(seconds) {
+  const s = Math.abs(Math.round(seconds))
+  const [size, word] = SPANS.find(([size]) => s >= size) ?? [1, 's']
+  return `${number(Math.floor(s / size))} ${word}`
+}
+export function ago(at) {
+  const s = (now() - Date.parse(at)) / 1000
+  return s >= 0 ? span(s) + ' ago' : 'in ' + span(s)
+}
+
+/* A state by its word and its colour. */
+export const state = word => h('span', {class: 'state ' + String(word).replace(/[^a-z_]/g, '')}, String(word))
+
+/* ---- tables */
+
+/* A table whose rows are kept by their key, so that a poll moves neither the focus nor what is marked.
+ * columns: [{head, cell(item) -> node or text, number?: true, wide?: true}]; key(item) -> string. */
+export class Table {
+  constructor(label, columns, key) {
+    this.columns = columns
+    this.key = key
+    this.rows = new Map()
+    this.body = h('tbody')
+    this.element = h('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': label},
+      h('table', null, h('caption', {class: 'hidden'}, label),
+        h('thead', null, h('tr', null, columns.map(c => h('th', {scope: 'col', class: kind(c)}, c.head)))), this.body))
+  }
+
+  #fill(row, item) {
+    const made = JSON.stringify(item)
+    if (row.made === made && !this.columns.some(c => c.live)) return
+    row.made = made
+    this.columns.forEach((c, i) => {
+      const cell = row.tr.children[i], next = add(h('td', {class: kind(c)}), c.cell(item) ?? '–')
+      if (!cell) row.tr.append(next)
+      else if (!cell.isEqualNode(next)) {
+        const held = cell.contains(document.activeElement)
+        cell.replaceWith(next)
+        if (held) next.querySelector('a, button')?.focus()
+      }
+    })
+  }
+
+  /* Shows these items, in their order. */
+  show(items) {
+    const before = this.rows
+    let at = this.body.firstChild
+    this.rows = new Map()
+    for (const item of items) {
+      const key = this.key(item), row = before.get(key) ?? {tr: h('tr')}
+      before.delete(key)
+      this.rows.set(key, row)
+      this.#fill(row, item)
+      if (row.tr === at) at = at.nextSibling
+      else this.body.insertBefore(row.tr, at)
+    }
+    for (const row of before.values()) row.tr.remove()
+  }
+}
+const kind = c => [c.number && 'number', c.wide && 'wide', c.act && 'act'].filter(Boolean).join(' ') || null
+
+/* Names and values beside each other: [[name, value], ..]; without a value no row. */
+export function facts(rows) {
+  return h('dl', {class: 'facts'},
+    rows.filter(([, value]) => value != null && value !== '').map(([name, value]) => [h('dt', null, name), h('dd', null, value)]))
+}
+
+/* Text that changes, in its place: the same node, touched only where it differs. */
+export function tell(element, text) {
+  if (element.textContent !== text) element.textContent = text
+}
+
+/* Replaces what an element shows, unless it is the same. */
+export function put(element, ...children) {
+  const next = add(h(element.tagName), children)
+  next.normalize()
+  if (next.childNodes.length === element.childNodes.length &&
+      [...next.childNodes].every((n, i) => n.isEqualNode(element.childNodes[i]))) return
+  element.replaceChildren(...next.childNodes)
+}
+
+export function button(text, onclick, attributes) {
+  return h('button', {type: 'button', ...attributes, onclick}, text)
+}

@@ -1,0 +1,177 @@
+"""A service of its own and a real Chromium in front of it: what the tests of the console and its pictures stand on."""
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+START_S, WAIT_S = 60, 15
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def missing():
+    """What is not installed here, or None."""
+    for program in ('chromium', 'chromedriver'):
+        if not shutil.which(program):
+            return program
+    try:
+        import selenium     # noqa: F401
+    except ImportError:
+        return 'python3-selenium'
+    return None
+
+
+class Service:
+    """The program on a folder of its own, always at the same port; `die` kills it as a fault would."""
+
+    def __init__(self, program, folder, *flags):
+        self.command = [program, 'serve', '--data', f'{folder}/data', '--jobs=expire,reap,deliver', *flags]
+        self.log, self.at, self.key = open(f'{folder}/log', 'ab'), '127.0.0.1:0', None
+        self.start()
+
+    def start(self):
+        from_here = self.log.tell()
+        self.process = subprocess.Popen([*self.command, '--listen', self.at], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=self.log)
+        until = time.monotonic() + START_S
+        while time.monotonic() < until and self.process.poll() is None:
+            text = pathlib.Path(self.log.name).read_bytes()[from_here:].decode(errors='replace')
+            told = re.search(r'event=listening address=(\S+)', text)
+            if told:
+                self.at = told[1]
+                return
+            time.sleep(.05)
+        raise RuntimeError(f'{self.command[0]} does not start: {pathlib.Path(self.log.name).read_text()[-800:]}')
+
+    def die(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(START_S)
+
+    def call(self, method, path, body=None):
+        """The status of the answer and what it says."""
+        headers = {'Content-Type': 'application/json', **({'Authorization': f'Bearer {self.key}'} if self.key else {})}
+        asked = urllib.request.Request(f'http://{self.at}/{path}', method=method, headers=headers,
+                                       data=None if body is None else json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                status, text = answer.status, answer.read()
+        except urllib.error.HTTPError as refused:
+            status, text = refused.code, refused.read()
+        return status, json.loads(text) if text else None
+
+
+class Page:
+    """Chromium, headless. What it logs and what the policy forbids is gathered."""
+
+    def __init__(self):
+        from selenium import webdriver
+        options = webdriver.ChromeOptions()
+        for flag in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--window-size=1280,900'):
+            options.add_argument(flag)
+        options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
+        self.driver = webdriver.Chrome(options=options)
+        self.command('Page.addScriptToEvaluateOnNewDocument', source='''window.violations = []
+            addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective + ' ' + e.blockedURI))''')
+
+    def command(self, name, **parts):
+        return self.driver.execute_cdp_cmd(name, parts)
+
+    def js(self, text, *values):
+        return self.driver.execute_script(text, *values)
+
+    def open(self, service, place):
+        self.driver.get('about:blank')
+        self.driver.get(f'http://{service.at}/console/#/{place}')
+
+    def go(self, place):
+        self.js('location.hash = arguments[0]', '#/' + place)
+
+    def text(self):
+        return self.js('return document.body.innerText')
+
+    def until(self, what, *values, within_s=WAIT_S):
+        """Waits until this JavaScript expression holds, and gives its value."""
+        until = time.monotonic() + within_s
+        while True:
+            found = self.js('return ' + what, *values)
+            if found:
+                return found
+            if time.monotonic() > until:
+                raise AssertionError(f'never so: {what} {values}\n{self.text()[:1500]}')
+            time.sleep(.03)
+
+    def says(self, text, within_s=WAIT_S):
+        return self.until('document.body.innerText.includes(arguments[0])', text, within_s=within_s)
+
+    def press(self, text):
+        """Clicks the visible button or link of this text; in a dialog, where one is open."""
+        find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
+            return [...room.querySelectorAll('button, a, summary')].find(e => e.innerText.trim() === arguments[0] && !e.disabled) })()'''
+        self.until(find, text).click()
+
+    def fill(self, label, text):
+        find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
+            const l = [...room.querySelectorAll('label')].find(l => l.innerText.trim() === arguments[0])
+            return l && document.getElementById(l.htmlFor) })()'''
+        field = self.until(find, label)
+        if field.tag_name == 'select':
+            self.js('''arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))
+                arguments[0].dispatchEvent(new Event('change', {bubbles: true}))''', field, text)
+            return
+        field.clear()
+        field.send_keys(text)
+
+    def width(self, width):
+        self.command('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+
+    def dark(self, dark):
+        self.command('Emulation.setEmulatedMedia',
+                     features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
+
+    def picture(self, file, width, height):
+        clip = {'x': 0, 'y': 0, 'width': width, 'height': height, 'scale': 1}
+        data = self.command('Page.captureScreenshot', format='png', captureBeyondViewport=True, clip=clip)['data']
+        pathlib.Path(file).write_bytes(base64.b64decode(data))
+
+    def complaints(self, service_dies=False):
+        """What the browser had to complain about: its log, the policy, requests to elsewhere."""
+        found = [f"{line['source']}: {line['message']}" for line in self.driver.get_log('browser')
+                 if line['source'] != 'network' or not service_dies]
+        found += [f'policy: {text}' for text in self.js('return window.violations ?? []')]
+        found += [f'elsewhere: {text}' for text in self.js(
+            'return performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.startsWith(location.origin) && !n.startsWith("data:"))')]
+        return found
+
+    def close(self):
+        with contextlib.suppress(Exception):
+            self.driver.quit()
+
+
+def in_group(main):
+    """Runs main in a process group of its own, which ends with this process, however that ends: a Chromium whose driver
+    was killed lives on otherwise."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os._exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(SystemExit(143)))
+    import ctypes
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, how)
+                time.sleep(.3)
