@@ -62,6 +62,8 @@ void op_forget(struct op *op)
 	free(q->movements);
 	free(q->totals);
 	free(q->totals_of);
+	free(q->lows);
+	free(q->lows_of);
 	*q = (struct query){.page = q->page};
 }
 

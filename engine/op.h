@@ -97,27 +97,39 @@ struct claim {
 
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
-	enum reservation_state state; /* a reservation list: the state to show; 0: all (list.h) */
+	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
+	const char            *error;    /* .. with this last error; here and below text of the op, NULL: any */
+	const char            *prefix;   /* a list of skus: the beginning of their codes .. */
+	const char            *location; /* .. where they were ever stocked .. */
+	bool                   low;      /* .. and are low or out */
 	unsigned               limit;
 	char cursor[256]; /* empty: from the beginning; in the answer: the cursor of the next page, empty if there is
 	                     none */
 };
 
+/* A sku that is low or out, at a location, or over all that sell (NULL). */
+struct low {
+	const struct location *location;
+	int64_t                low; /* the threshold; 0: none */
+	int64_t                available;
+};
+
 struct query { /* OP_TOTALS and the lists; the query owns its findings */
 	struct page          page;
-	const char          *error; /* text of the op: orders with this last error; NULL: whatever it is */
 	struct reservation **reservations;
 	struct movement    **movements;
 	size_t               items;     /* number of found items */
 	struct total        *totals;    /* totals of the lines' skus, line after line. OP_LIST_SKUS makes the lines */
 	size_t              *totals_of; /* number of totals of each line; 0 and no sku: unknown */
+	struct low          *lows;      /* of a list of what is low, line after line */
+	size_t              *lows_of;
 };
 
 enum { WEBHOOKS_TOLD = 200 };
 /* The number of reservations, and the age of the oldest due one, counted at one moment. */
-struct census { /* OP_COUNTS */
+struct census {             /* OP_COUNTS */
 	int64_t age_max_ms; /* asked: the last count will do where it is younger; 0: see census.c */
-	struct { /* as STOCK_STATS has them */
+	struct {            /* as STOCK_STATS has them */
 		int64_t skus, locations, slots, slot_rows, available, reserved, aside, incoming, incoming_reserved;
 	} stock;
 	int64_t by_state[STATES], claimed[STATES];

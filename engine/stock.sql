@@ -224,9 +224,14 @@ INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at, re
 INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows};
 
 -- name: sku_list
--- A page of skus by code.
+-- A page of skus by code; of those that begin with {prefix}, behind which no code has a byte 255.
 SELECT code, sku_id FROM sku FORCE INDEX (code)
- WHERE code > {after_code} ORDER BY code LIMIT {limit};
+ WHERE code > {after_code} AND code >= {prefix} AND code < CONCAT({prefix}, 0xFF) ORDER BY code LIMIT {limit};
+
+-- name: thresholds_of_skus
+-- The thresholds of the skus {list}, as level.sql has them.
+SELECT sku_id, location_id, low FROM level FORCE INDEX (PRIMARY)
+ WHERE sku_id IN ({list}) AND low IS NOT NULL ORDER BY sku_id, location_id;
 
 -- name: movement_list
 -- A page of the movements of a sku. The page is the newest ones; inside of it C puts them in order.

@@ -138,6 +138,108 @@ Test(list, bounded_pages)
 	     "list     state=expired      -> items= end");
 }
 
+/* ---- skus */
+
+#define LOW(text) "raw GET /v1/skus?low=true" text " -> 200 items=1 next_cursor=null items[0]."
+
+Test(list, skus_by_prefix_and_location)
+{
+	flow("receipt  A +1 AB +2 AB@paris +3 ABC@paris +4 B +5 'A B' +6 ~ +1 a +1 -> 201",
+	     "skus     prefix=A            -> 200 items=4 end AB available=5 on_hand=5",
+	     "skus     prefix=A%20         -> items=1 end",
+	     "skus     prefix=~            -> items=~ end",
+	     "skus     prefix=a            -> items=a end",
+	     "skus     prefix=AB limit=1   -> items=AB more",
+	     "skus     prefix=AB limit=1 next -> items=ABC end",
+	     "skus     location=paris      -> items=AB,ABC end AB available=5",
+	     "skus     location=paris limit=1 -> items=AB more",
+	     "skus     location=paris limit=1 next -> items=ABC end",
+	     "skus     location=paris prefix=ABC -> items=ABC end",
+	     "skus     location=rome       -> items= end",
+	     "skus     location=rome low=true -> items= end",
+	     "skus     prefix=Z            -> items= end",
+	     "adjust   ABC@paris -4        -> 201",
+	     "skus     location=paris      -> items=AB,ABC end ABC available=0");
+}
+
+Test(list, skus_refused)
+{
+	flow("receipt  A +1 B +1 B@paris +1 -> 201",
+	     "skus     prefix=             -> 400 invalid_request field=prefix",
+	     "skus     prefix=%C3%A9       -> 400 invalid_request field=prefix",
+	     "skus     prefix=%00          -> 400 invalid_request field=prefix",
+	     "skus     location=           -> 400 invalid_request field=location",
+	     "skus     location=%20x       -> 400 invalid_request field=location",
+	     "skus     low=false           -> 400 invalid_request field=low",
+	     "skus     low=                -> 400 invalid_request field=low",
+	     "skus     low=true low=true   -> 400 invalid_request field=low",
+	     "skus     limit=1             -> items=A more",
+	     "skus     prefix=A next       -> 400 invalid_request field=cursor",
+	     "skus     location=main next  -> 400 invalid_request field=cursor",
+	     "skus     location=rome next  -> 400 invalid_request field=cursor",
+	     "skus     low=true next       -> 400 invalid_request field=cursor",
+	     "skus     next                -> items=B end",
+	     "skus     location=main limit=1 -> items=A more",
+	     "skus     location=paris next -> 400 invalid_request field=cursor",
+	     "skus     next                -> 400 invalid_request field=cursor",
+	     "skus     prefix=A limit=1 location=main low=true next -> 400 invalid_request field=cursor",
+	     "skus     location=main next  -> items=B end");
+}
+
+/* At or below a threshold, or with nothing left: at a place that sells, and over all where a threshold over all is. */
+Test(list, skus_low)
+{
+	flow("receipt  A +5 A@paris +5 B +5 C@qc +1 D +5 D@paris +1 -> 201",
+	     "adjust   C@qc -1                                  -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}         -> 200",
+	     "raw PUT /v1/skus/N {}                             -> 201",
+	     "skus     low=true                                 -> items= end",
+	     "raw PUT /v1/skus/A/threshold {'low':5,'location':'paris'} -> 200",
+	     LOW("") "sku=A items[0].available=10 items[0].low[0].location=paris items[0].low[0].low=5"
+	             " items[0].low[0].available=5 items[0].low=1",
+	     "raw PUT /v1/skus/A/threshold {'low':10}           -> 200",
+	     LOW("") "low=2 !items[0].low[0].location items[0].low[0].low=10 items[0].low[0].available=10"
+	             " items[0].low[1].location=paris",
+	     "reserve  R1 A=5                                   -> 201",
+	     LOW("") "low=3 items[0].low[0].available=5 items[0].low[1].location=main items[0].low[1].low=0"
+	             " items[0].low[1].available=0 items[0].low[2].location=paris",
+	     LOW("&location=main") "low=1 items[0].low[0].location=main",
+	     "skus     low=true location=qc                     -> items= end",
+	     "skus     low=true prefix=B                        -> items= end",
+	     "raw PUT /v1/skus/A/threshold {'low':null}         -> 200",
+	     "raw PUT /v1/skus/A/threshold {'low':null,'location':'paris'} -> 200",
+	     "release  R1                                       -> 200",
+	     "skus     low=true                                 -> items= end",
+	     "raw PUT /v1/skus/B/threshold {'low':2,'location':'paris'} -> 200",
+	     LOW("") "sku=B items[0].low[0].location=paris items[0].low[0].low=2 items[0].low[0].available=0",
+	     "skus     low=true location=paris                  -> items= end",
+	     "reserve  R2 D@paris=1                             -> 201",
+	     "skus     low=true                                 -> items=B,D end",
+	     "skus     low=true limit=1                         -> items=B more",
+	     "skus     low=true limit=1 next                    -> items=D end",
+	     "raw PUT /v1/skus/N/threshold {'low':0}            -> 200",
+	     "skus     low=true prefix=N                        -> items=N end");
+}
+
+/* A page looks at 4,000 skus at most, however few of them belong to it. */
+Test(list, skus_bounded_pages)
+{
+	flow("receipt  A +1 Z +1 Z@paris +1 -> 201",
+	     "sql INSERT INTO sku (code, created_at) SELECT CONCAT('S', LPAD(seq, 5, '0')), UTC_TIMESTAMP(3)"
+	     " FROM seq_1_to_9000 -> ",
+	     "sql INSERT INTO stock_slot SELECT sku_id, location_id, 1, 1, 0 FROM sku JOIN location"
+	     " WHERE sku.code LIKE 'S%' AND location.code = 'main' -> ",
+	     "skus     location=paris      -> items= more",
+	     "skus     location=paris next -> items= more",
+	     "skus     location=paris next -> items=Z end",
+	     "skus     low=true            -> items= more",
+	     "skus     low=true next       -> items= more",
+	     "skus     low=true next       -> items= end",
+	     "skus     prefix=Z location=paris -> items=Z end",
+	     "skus     limit=1000          -> items=1000 more",
+	     "sql DELETE FROM stock_slot WHERE sku_id IN (SELECT sku_id FROM sku WHERE code LIKE 'S%') -> ");
+}
+
 /* ---- who holds a sku */
 
 /* All whose units are promised: held, then confirmed, then buried, each by the time at which it is next due. */

@@ -107,7 +107,7 @@ static bool list_begin(void *arg, const char *cursor)
 	struct location_call *call = arg;
 	char                  code[SKU_MAX + 1] = "";
 	size_t                len = 0;
-	bool                  good = !cursor || (cursor_read_code(cursor, code, &len) && len <= LOCATION_MAX);
+	bool                  good = !cursor || (cursor_read_code(cursor, 0, code, &len) && len <= LOCATION_MAX);
 
 	if (good)
 		memcpy(call->code, code, len);
@@ -132,7 +132,7 @@ static void list_write(struct json_writer *w, void *arg)
 	char                        cursor[CURSOR_SIZE] = "";
 
 	if (more)
-		cursor_write_code(cursor, call->list[count - 1].code);
+		cursor_write_code(cursor, 0, call->list[count - 1].code);
 	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);
 }
 

@@ -74,7 +74,7 @@ static bool query_error(struct request *r, struct query *q, struct op *op)
 		                                      : "is asked for with state=buried only");
 		return false;
 	}
-	q->error = op_text(op, error, strlen(error));
+	q->page.error = op_text(op, error, strlen(error));
 	return true;
 }
 

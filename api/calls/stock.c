@@ -369,10 +369,25 @@ void get_sku(struct request *r)
 
 /* ---- lists */
 
+static void lows_write(struct json_writer *w, const struct low *lows, size_t count)
+{
+	json_open_array(w, "low");
+	for (size_t i = 0; i < count; i++) {
+		json_open_object(w, NULL);
+		if (lows[i].location)
+			json_put_string(w, "location", lows[i].location->code);
+		json_put_int(w, "low", lows[i].low);
+		json_put_int(w, "available", lows[i].available);
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
 static void skus_write(struct json_writer *w, void *arg)
 {
 	const struct op    *op = arg;
 	const struct total *totals = op->query->totals;
+	const struct low   *lows = op->query->lows;
 
 	json_open_array(w, "items");
 	for (size_t i = 0; i < op->lines_count; totals += op->query->totals_of[i++]) {
@@ -381,18 +396,42 @@ static void skus_write(struct json_writer *w, void *arg)
 		json_open_object(w, NULL);
 		json_put_string(w, "sku", op->lines[i].sku_code);
 		sum_write(w, &sum);
+		if (op->query->page.low) {
+			lows_write(w, lows, op->query->lows_of[i]);
+			lows += op->query->lows_of[i];
+		}
 		json_close_object(w);
 	}
 	json_close_array(w);
 	page_end(w, op->query->page.cursor);
 }
 
+/* The beginning of a code may end in a space. */
+static bool prefix_valid(const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	for (size_t i = 0; i < len; i++)
+		if (prefix[i] < ' ' || prefix[i] > '~')
+			return false;
+	return len > 0 && len <= SKU_MAX;
+}
+
 void get_skus(struct request *r)
 {
-	struct op *op = page_op(r, OP_LIST_SKUS);
+	const char *prefix = query_text(r, "prefix"), *low = query_text(r, "low"), *location;
+	struct op  *op;
 
-	if (op)
+	if (prefix && !prefix_valid(prefix))
+		reply_invalid(r, "prefix", "must be 1 to 64 bytes of printable ASCII");
+	else if (low && strcmp(low, "true") != 0)
+		reply_invalid(r, "low", "must be true, or left out");
+	else if (query_code(r, "location", LOCATION_MAX, &location) && (op = page_op(r, OP_LIST_SKUS))) {
+		op->query->page.prefix = prefix ? op_text(op, prefix, strlen(prefix)) : NULL;
+		op->query->page.location = location ? op_text(op, location, strlen(location)) : NULL;
+		op->query->page.low = low != NULL;
 		request_ask(r, op, skus_write);
+	}
 }
 
 static void movement_write(struct json_writer *w, const void *item)

@@ -57,7 +57,7 @@ static bool list_begin(void *arg, const char *cursor)
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	if (!cursor)
 		return true;
-	if (!cursor_read_code(cursor, code, &len) || len != PLACE_LEN)
+	if (!cursor_read_code(cursor, 0, code, &len) || len != PLACE_LEN)
 		return false;
 	code[len] = '\0';
 	if (sscanf(code, "%8" SCNx32 "%1x%11" SCNx64 "%16" SCNx64 "%16" SCNx64, &call->after.location_id, &held, &since,
@@ -100,7 +100,7 @@ static void list_write(struct json_writer *w, void *arg)
 
 		snprintf(code, sizeof(code), PLACE_FORM, last->location_id, (unsigned)last->held,
 		         (uint64_t)last->waits_since, last->first_id, last->reservation_id);
-		cursor_write_code(cursor, code);
+		cursor_write_code(cursor, 0, code);
 	}
 	page_write(w, call->list, count, sizeof(*call->list), waiter_write, cursor);
 }

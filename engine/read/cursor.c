@@ -25,21 +25,21 @@ bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_
 	return strcmp(again, from) == 0;
 }
 
-static void code_write(char *to, const char *code, size_t len)
+static void code_write(char *to, uint32_t filter, const char *code, size_t len)
 {
 	struct text hex = {0};
 
 	text_hex(&hex, code, len);
-	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, hash_stable(hex.data, hex.len));
+	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, hash_stable(hex.data, hex.len) ^ filter);
 	text_fini(&hex);
 }
 
-void cursor_write_code(char *to, const char *code)
+void cursor_write_code(char *to, uint32_t filter, const char *code)
 {
-	code_write(to, code, strlen(code));
+	code_write(to, filter, code, strlen(code));
 }
 
-bool cursor_read_code(const char *from, char *code, size_t *len)
+bool cursor_read_code(const char *from, uint32_t filter, char *code, size_t *len)
 {
 	char     again[CURSOR_SIZE];
 	unsigned byte;
@@ -52,6 +52,6 @@ bool cursor_read_code(const char *from, char *code, size_t *len)
 		return false;
 	for (const char *at = from + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
 		code[(*len)++] = (char)byte;
-	code_write(again, code, *len);
+	code_write(again, filter, code, *len);
 	return strcmp(again, from) == 0;
 }

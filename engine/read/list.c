@@ -293,7 +293,7 @@ static enum db_result holding_find(struct db *db, struct catalogue *c, struct op
 
 enum db_result list_reservations(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct list_keys keys = {.max = op->query->page.limit + 1, .error = op->query->error};
+	struct list_keys keys = {.max = op->query->page.limit + 1, .error = op->query->page.error};
 	bool             nowhere = false;
 	enum db_result   result = DB_OK;
 

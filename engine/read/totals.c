@@ -1,6 +1,7 @@
 /* totals.c - see totals.h. */
 #include "engine/read/totals.h"
 #include "engine/base/clock.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/past.h"
@@ -89,6 +90,21 @@ enum db_result skus_find(struct db *db, struct catalogue *c, struct op **ops, si
 	return result;
 }
 
+/* What the catalogue has of a sku is added behind the `used` totals of a query, which has room for *max. Returns how
+ * many they are. */
+static size_t totals_append(struct catalogue *c, struct query *q, struct sku *sku, size_t used, size_t *max)
+{
+	size_t  count = 0;
+	int64_t age_ms;
+
+	while (sku && !(catalogue_totals_get(c, sku, INT64_MAX, q->totals + used, *max - used, &count, &age_ms) &&
+	                count <= *max - used)) {
+		*max = *max * 2 + count;
+		q->totals = mem_resize(q->totals, *max * sizeof(*q->totals));
+	}
+	return count;
+}
+
 /* Takes the totals of one operation's skus from the catalogue, into which they were just read. */
 static void totals_give(struct catalogue *c, struct op *op)
 {
@@ -97,20 +113,10 @@ static void totals_give(struct catalogue *c, struct op *op)
 	op->query->totals = mem_alloc(max * sizeof(*op->query->totals));
 	op->query->totals_of = mem_alloc(op->lines_count * sizeof(*op->query->totals_of));
 	for (size_t k = 0; k < op->lines_count; k++) {
-		struct line *line = &op->lines[k];
-		struct sku  *sku = catalogue_sku(c, line->sku_code);
-		size_t       count = 0;
-		int64_t      age_ms;
-
-		line->sku = sku;
-		while (sku && !(catalogue_totals_get(c, sku, INT64_MAX, op->query->totals + used, max - used, &count,
-		                                     &age_ms) &&
-		                count <= max - used)) {
-			max = max * 2 + count;
-			op->query->totals = mem_resize(op->query->totals, max * sizeof(*op->query->totals));
-		}
-		op->query->totals_of[k] = count;
-		used += count;
+		op->lines[k].sku = catalogue_sku(c, op->lines[k].sku_code);
+		op->query->totals_of[k] =
+			totals_append(c, op->query, catalogue_sku(c, op->lines[k].sku_code), used, &max);
+		used += op->query->totals_of[k];
 	}
 	op->outcome = OUTCOME_OK;
 }
@@ -162,53 +168,247 @@ enum db_result totals_answer(struct db *db, struct catalogue *c, struct op **ops
 
 /* ---- skus by code */
 
-struct page_reader {
-	struct catalogue *catalogue;
-	struct op        *op;
-	struct values    *ids;
+/* One page looks at so many skus at most, whatever the filters leave of them: the rest is for the next page. */
+enum { WALK_MAX = 4000 };
+
+struct threshold {
+	uint32_t sku_id, location_id; /* location 0: over all */
+	int64_t  low;
 };
 
-/* A line of the op for every sku of the page, the one beyond it too. */
+struct listing {
+	struct catalogue      *catalogue;
+	struct op             *op;
+	const struct location *location; /* the filter; NULL: any */
+	struct sku           **skus;     /* of this look, by code */
+	size_t                 skus_count, skus_max;
+	struct threshold      *thresholds; /* of this look, sorted */
+	size_t                 thresholds_count, thresholds_max;
+	size_t                 totals, totals_max, lows, lows_max; /* of the query */
+	char                   after[SKU_MAX + 1];                 /* the last code that was looked at */
+};
+
 static void listed_read(void *arg, const struct db_row *row)
 {
-	struct page_reader *in = arg;
-	struct op          *op = in->op;
+	struct listing *in = arg;
 
-	op->lines[op->lines_count++].sku =
+	in->skus = mem_reach(in->skus, in->skus_count, &in->skus_max, sizeof(struct sku *));
+	in->skus[in->skus_count++] =
 		catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
-	values_row(in->ids, V_INT(db_int(row, 1)));
+}
+
+static void threshold_read(void *arg, const struct db_row *row)
+{
+	struct listing *in = arg;
+
+	in->thresholds = mem_reach(in->thresholds, in->thresholds_count, &in->thresholds_max, sizeof(*in->thresholds));
+	in->thresholds[in->thresholds_count++] =
+		(struct threshold){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), db_int(row, 2)};
+}
+
+/* The thresholds of one sku are a range of those of all. */
+static const struct threshold *thresholds_of(const struct listing *in, uint32_t sku_id, size_t *count)
+{
+	size_t from = 0, to = in->thresholds_count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (in->thresholds[middle].sku_id < sku_id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	for (*count = 0; from + *count < in->thresholds_count && in->thresholds[from + *count].sku_id == sku_id;)
+		++*count;
+	return in->thresholds + from;
+}
+
+static void low_add(struct listing *in, const struct location *at, int64_t low, int64_t available)
+{
+	struct query *q = in->op->query;
+
+	if (available > low)
+		return;
+	q->lows = mem_reach(q->lows, in->lows, &in->lows_max, sizeof(*q->lows));
+	q->lows[in->lows++] = (struct low){at, low, available};
+}
+
+static int low_order(const void *a, const void *b)
+{
+	const struct low *x = a, *y = b;
+
+	return !x->location || !y->location ? !!x->location - !!y->location
+	                                    : strcmp(x->location->code, y->location->code);
+}
+
+/* Where a sku with these totals is low or out: at a location that sells, without a threshold at 0; also where it never
+ * was, if a threshold is there; and over all, if a threshold is. Returns at how many. */
+static size_t lows_find(struct listing *in, uint32_t sku_id, const struct total *totals, size_t count)
+{
+	size_t                  before = in->lows, of;
+	const struct threshold *t = thresholds_of(in, sku_id, &of);
+	int64_t                 all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t low = 0;
+
+		if (!location_sells(totals[i].location))
+			continue;
+		all += totals[i].available;
+		for (size_t k = 0; k < of; k++)
+			if (t[k].location_id == totals[i].location->location_id)
+				low = t[k].low;
+		if (!in->location || totals[i].location == in->location)
+			low_add(in, totals[i].location, low, totals[i].available);
+	}
+	for (size_t k = 0; k < of && !in->location; k++) {
+		const struct location *at = catalogue_location_by_id(in->catalogue, t[k].location_id);
+		bool                   was = false;
+
+		for (size_t i = 0; i < count; i++)
+			was |= totals[i].location == at;
+		if (t[k].location_id == 0)
+			low_add(in, NULL, t[k].low, all);
+		else if (at && !was && location_sells(at))
+			low_add(in, at, t[k].low, 0);
+	}
+	if (in->lows > before)
+		qsort(in->op->query->lows + before, in->lows - before, sizeof(struct low), low_order);
+	return in->lows - before;
+}
+
+/* Makes a line of the op of a sku that the filters leave, unless the page has all that it needs. */
+static void sku_list(struct listing *in, struct sku *sku)
+{
+	struct op    *op = in->op;
+	struct query *q = op->query;
+	size_t        count, lows = 0, k = op->lines_count;
+	bool          stays = !in->location;
+
+	if (op->lines_count > q->page.limit)
+		return;
+	count = totals_append(in->catalogue, q, sku, in->totals, &in->totals_max);
+	for (size_t i = 0; i < count; i++)
+		stays |= q->totals[in->totals + i].location == in->location;
+	if (stays && q->page.low)
+		stays = (lows = lows_find(in, sku_id(sku), q->totals + in->totals, count)) > 0;
+	if (!stays)
+		return;
+	op->lines[k].sku = sku;
+	op->lines[k].sku_code = sku_code(sku);
+	q->totals_of[k] = count;
+	q->lows_of[k] = lows;
+	in->totals += count;
+	op->lines_count++;
+}
+
+/* Looks at the next skus, `count` at most. */
+static enum db_result listing_look(struct db *db, struct listing *in, size_t count)
+{
+	struct page   *page = &in->op->query->page;
+	struct values  ids = {0};
+	unsigned       past = catalogue_past(in->catalogue);
+	enum db_result result;
+
+	in->skus_count = in->thresholds_count = 0;
+	result = db_ask(db, SKU_LIST,
+	                &(struct fill){.after_code = in->after,
+	                               .prefix = page->prefix ? page->prefix : "",
+	                               .limit = (int64_t)count},
+	                listed_read, in);
+	for (size_t i = 0; i < in->skus_count; i++)
+		values_row(&ids, V_INT(sku_id(in->skus[i])));
+	if (result == DB_OK)
+		result = totals_read(db, in->catalogue, past, &ids);
+	if (result == DB_OK && page->low && ids.count > 0)
+		result = db_ask(db, THRESHOLDS_OF_SKUS, &(struct fill){.rows = &ids}, threshold_read, in);
+	values_fini(&ids);
+	for (size_t i = 0; result == DB_OK && i < in->skus_count; i++) {
+		sku_list(in, in->skus[i]);
+		strcpy(in->after, sku_code(in->skus[i]));
+	}
+	return result;
+}
+
+/* Until the page and one more are found, the skus end, or the walk is long enough. As many as the page lacks come
+ * first, because nearly always all of them belong to it. */
+static enum db_result listing_walk(struct db *db, struct listing *in, bool *more)
+{
+	const struct op *op = in->op;
+	size_t           walked = 0, count = op->query->page.limit + 1;
+	enum db_result   result = DB_OK;
+
+	*more = true;
+	while (result == DB_OK && *more && op->lines_count <= op->query->page.limit && walked < WALK_MAX) {
+		count = count < WALK_MAX - walked ? count : WALK_MAX - walked;
+		result = listing_look(db, in, count);
+		walked += in->skus_count;
+		*more = in->skus_count == count;
+		count *= 4;
+	}
+	return result;
+}
+
+/* For cursors. 0: none, as cursors of lists without filters ever had it. */
+static uint32_t filter_of(const struct page *page)
+{
+	struct text filter = {0};
+	uint32_t    hash = 0;
+
+	text_format(&filter, "%s\n%s\n%d", page->prefix ? page->prefix : "", page->location ? page->location : "",
+	            page->low);
+	if (page->prefix || page->location || page->low)
+		hash = hash_stable(filter.data, filter.len);
+	text_fini(&filter);
+	return hash;
+}
+
+/* *nowhere: there is no such location. */
+static enum db_result listing_begin(struct db *db, struct listing *in, bool *nowhere)
+{
+	const struct page *page = &in->op->query->page;
+	enum db_result     result = DB_OK;
+
+	*nowhere = false;
+	if (!page->location)
+		return DB_OK;
+	if (!catalogue_location(in->catalogue, page->location))
+		result = past_locations(db, in->catalogue);
+	in->location = catalogue_location(in->catalogue, page->location);
+	*nowhere = !in->location;
+	return result;
 }
 
 enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 {
-	struct values      ids = {0};
-	struct page_reader in = {c, op, &ids};
-	char               code[SKU_MAX + 1];
-	size_t             len;
-	unsigned           past = catalogue_past(c);
-	enum db_result     result;
+	struct query  *q = op->query;
+	struct listing in = {.catalogue = c, .op = op};
+	uint32_t       filter = filter_of(&q->page);
+	size_t         len;
+	bool           nowhere, more;
+	enum db_result result;
 
-	if (!cursor_read_code(op->query->page.cursor, code, &len)) {
-		op->outcome = BAD_CURSOR;
-		return DB_OK;
-	}
-	code[len] = '\0';
 	op->lines_count = 0;
-	result = db_ask(db, SKU_LIST, &(struct fill){.after_code = code, .limit = op->query->page.limit + 1},
-	                listed_read, &in);
-	if (result == DB_OK)
-		result = totals_read(db, c, past, &ids);
-	values_fini(&ids);
+	op->outcome = cursor_read_code(q->page.cursor, filter, in.after, &len) ? OUTCOME_OK : BAD_CURSOR;
+	if (op->outcome != OUTCOME_OK)
+		return DB_OK;
+	in.after[len] = '\0';
+	result = listing_begin(db, &in, &nowhere);
+	if (result != DB_OK || nowhere)
+		return result;
+	q->totals_of = mem_alloc((q->page.limit + 1) * sizeof(*q->totals_of));
+	q->lows_of = mem_alloc((q->page.limit + 1) * sizeof(*q->lows_of));
+	result = listing_walk(db, &in, &more);
+	free(in.skus);
+	free(in.thresholds);
 	if (result != DB_OK)
 		return result;
-	op->query->page.cursor[0] = '\0';
-	if (op->lines_count > op->query->page.limit) {
-		op->lines_count = op->query->page.limit;
-		cursor_write_code(op->query->page.cursor, sku_code(op->lines[op->lines_count - 1].sku));
-	}
-	for (size_t i = 0; i < op->lines_count; i++)
-		op->lines[i].sku_code = sku_code(op->lines[i].sku);
-	totals_give(c, op);
+	q->page.cursor[0] = '\0';
+	if (op->lines_count > q->page.limit)
+		cursor_write_code(q->page.cursor, filter, op->lines[--op->lines_count - 1].sku_code);
+	else if (more)
+		cursor_write_code(q->page.cursor, filter, in.after);
 	return DB_OK;
 }
 

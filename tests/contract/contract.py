@@ -456,7 +456,8 @@ class Contract:
             bad += [schema['minimum'] - 1, schema['maximum'] + 1, 'x', '1.0', '1e1', '+1', '01', ' 1', '1 ', '0x1',
                     '9' * 30]
         elif 'pattern' in schema:
-            bad += [text for text in self.maker.bad_strings(schema, 'abc') if not isinstance(text, values.Raw)]
+            bad += [text for text in self.maker.bad_strings(schema, 'abc')
+                    if not isinstance(text, values.Raw) and self.document.errors(schema, text)]
         elif 'enum' in schema:
             bad += [schema['enum'][0].upper(), 'x', schema['enum'][0] + ' ']
         else:
