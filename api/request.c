@@ -387,6 +387,24 @@ void request_start_batch(struct request *r, void (*answer)(struct request *r))
 		request_busy(r, first, true);
 }
 
+void request_go_on(struct request *r, struct op *op, void (*answer)(struct request *r))
+{
+	bool fit;
+
+	assert(r->ops_count == 1 && r->ops_left == 0 && !r->answered);
+	r->all->ops_bytes -= r->ops_bytes;
+	r->ops[0] = op;
+	r->answer = answer;
+	(void)request_list(r);
+	fit = ops_fit(r);
+	if (fit && engine_start_batch(r->all->engine, op, 1, r->all->loop, request_op_done, r)) {
+		waiting_join(r);
+	} else {
+		ops_busy(r, op, fit);
+		answer(r);
+	}
+}
+
 void request_start_each(struct request *r, void (*answer)(struct request *r))
 {
 	struct op *first = request_list(r);

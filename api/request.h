@@ -33,15 +33,15 @@ struct told {
 
 /* All requests of a service, and what they stand on, which the service sets and owns. */
 struct requests {
-	struct engine      *engine;
-	struct loop        *loop; /* the loop of their operations */
-	struct event       *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
-	                             the owner begins them */
-	struct connections *connections;
-	struct keys        *keys;         /* NULL: every call is let in */
-	struct limit       *limit;        /* NULL: without keys */
-	struct activity    *activity;
-	const char         *public_hosts; /* see service.h */
+	struct engine *engine;
+	struct loop   *loop; /* the loop of their operations */
+	struct event  *wake; /* made active by a start: operations begin behind all sockets that have bytes; NULL:
+	                        the owner begins them */
+	struct connections           *connections;
+	struct keys                  *keys;  /* NULL: every call is let in */
+	struct limit                 *limit; /* NULL: without keys */
+	struct activity              *activity;
+	const char                   *public_hosts; /* see service.h */
 	const struct webhook_options *webhooks;
 	size_t                        body_max;
 	size_t                        ops_bytes_max;        /* of one request alone it may be more */
@@ -123,6 +123,9 @@ bool query_end(struct request *r) MUST_CHECK;
 /* ---- operations. The request owns `op` from here on; the engine has it until r->answer is called. A parameter of the
  * query that nobody asked for is answered 400 instead. */
 void request_start(struct request *r, struct op *op, void (*answer)(struct request *r));
+/* The one operation of the request has ended, and is the caller's from here on: another one follows it. Where there is
+ * no room for that, it is BUSY. */
+void request_go_on(struct request *r, struct op *op, void (*answer)(struct request *r));
 /* The same of an operation that is answered with 200 and the members that `write` puts of it, or with its refusal. */
 void request_ask(struct request *r, struct op *op, void (*write)(struct json_writer *w, void *op));
 /* Reads the body into an operation and starts it; answers what is wrong. `read` gives NULL after a fault. */

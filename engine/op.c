@@ -129,7 +129,7 @@ static void *op_room(struct op *op, size_t size)
 
 void op_transfers(struct op *op, size_t max)
 {
-	assert(op->move.kind == TRANSFER);
+	assert(movement_has_ends(op->move.kind));
 	op->move.transfers = op_room(op, max * sizeof(struct transfer));
 }
 
@@ -200,7 +200,7 @@ int64_t op_units(const struct op *op)
 
 int64_t line_takes(const struct op *op, const struct line *line)
 {
-	return op->move.kind == TRANSFER ? line->expected : -line->qty;
+	return movement_has_ends(op->move.kind) ? line->expected : -line->qty;
 }
 
 bool op_has_faults(const struct op *op)
@@ -341,7 +341,7 @@ static void lines_hash(struct op *op)
 	}
 	for (size_t i = 0; i < op->choices_count; i++)
 		print_choice(&print, &op->choices[i]);
-	for (size_t i = 0; op->kind == OP_MOVE && op->move.kind == TRANSFER && i < op->move.parts_count; i++) {
+	for (size_t i = 0; op->kind == OP_MOVE && movement_has_ends(op->move.kind) && i < op->move.parts_count; i++) {
 		print_string(&print, op->move.transfers[i].sku_code);
 		print_string(&print, op->move.transfers[i].from_code);
 		print_other(&print, "to", op->move.transfers[i].to_code);
@@ -363,16 +363,16 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
-/* An exclusive operation is a batch of its own. A stocktake has to see every slot. What a location gives in a transfer
- * has to be there before it gets any. A sum of many equal lines exceeds
- * the margin below the limit of totals. */
+/* An exclusive operation is a batch of its own. A stocktake has to see every slot, an arrival every promise. What a
+ * location gives in a transfer has to be there before it gets any. A sum of many equal lines exceeds the margin below
+ * the limit of totals. */
 static bool is_exclusive(const struct op *op)
 {
 	for (size_t i = 0; op->kind == OP_MOVE && i < op->lines_count; i++)
 		if (op->lines[i].qty > LINE_UNITS_MAX || (op->move.kind == TRANSFER && op->lines[i].expected > 0 &&
 		                                          op->lines[i].qty + op->lines[i].expected > 0))
 			return true;
-	return op->kind == OP_MOVE && op->move.kind == STOCKTAKE;
+	return op->kind == OP_MOVE && (op->move.kind == STOCKTAKE || op->move.kind == ARRIVAL);
 }
 
 void op_seal(struct op *op, size_t *twins)
@@ -386,7 +386,7 @@ void op_seal(struct op *op, size_t *twins)
 		*twins = summed;
 	if (op->choices_count > 0)
 		choices_seal(op);
-	if (op->kind == OP_MOVE && op->move.kind == TRANSFER)
+	if (op->kind == OP_MOVE && movement_has_ends(op->move.kind))
 		transfers_seal(op);
 	if (op->kind == OP_MOVE && op->move.kind == STOCKTAKE && op->move.parts_count > 1)
 		qsort(op->move.counted, op->move.parts_count, sizeof(struct counted), counted_order);

@@ -55,6 +55,7 @@ struct counted {
 	int64_t     as_of;      /* ms; 0: now */
 	unsigned    sent;       /* the place of the line in the request */
 	bool        ahead;      /* the lane's: as_of is a time that may not be */
+	int64_t     arriving;   /* the lane's: units that have arrived there and are not handed out yet */
 	int64_t     since;      /* the lane's: units that movements behind as_of have added on balance */
 	int64_t     counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
 };
@@ -69,10 +70,11 @@ struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;           /* the answer: as it is now; owned */
 	union {
-		char (*parts)[ID_MAX + 1];  /* a refused return: settled orders that were split off and have such units;
-		                               PARTS_MAX of them at most; owned */
-		struct transfer *transfers; /* of a transfer; each adds to two lines, whose `expected` is what leaves */
-		struct counted  *counted;   /* of a count, one for each line */
+		char (*parts)[ID_MAX + 1]; /* a refused return: settled orders that were split off and have such units;
+		                              PARTS_MAX of them at most; owned */
+		struct transfer
+			*transfers;      /* of what has ends; each adds to two lines, whose `expected` is what leaves */
+		struct counted *counted; /* of a count, one for each line */
 	};
 };
 

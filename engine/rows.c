@@ -30,6 +30,11 @@ const char *movement_kind_name(enum movement_kind k)
 	return k > 0 && k < KINDS ? names[k] : "unknown";
 }
 
+bool movement_has_ends(enum movement_kind k)
+{
+	return k == TRANSFER || k == ARRIVAL;
+}
+
 enum reservation_state reservation_reads(const struct reservation *r)
 {
 	return r->state == HELD && r->expires_at <= r->read_at ? EXPIRED : r->state;
@@ -482,6 +487,8 @@ static void transfer_read(void *arg, const struct db_row *row)
 	to->from_code = to->from->code;
 	to->to_code = to->to->code;
 	to->qty = qty_read(row, 5);
+	to->filled = qty_read(row, 6);
+	to->for_sale = qty_read(row, 7);
 }
 
 /* The list is in the order of numbers, the newest first. */
@@ -492,7 +499,7 @@ static enum db_result transfers_ask(struct db *db, int64_t sku_id, struct moveme
 	enum db_result          result = DB_OK;
 
 	for (size_t i = 0; i < in->count; i++)
-		if (in->list[i]->kind == TRANSFER)
+		if (movement_has_ends(in->list[i]->kind))
 			values_row(&numbers, V_INT(in->list[i]->movement_no));
 	if (numbers.count > 0)
 		result = db_ask(db, TRANSFERS_FIND, &(struct fill){.rows = &numbers, .sku = sku_id}, transfer_read, &t);

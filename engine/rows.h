@@ -26,6 +26,7 @@ enum movement_kind {
 	KINDS
 };
 const char *movement_kind_name(enum movement_kind k);
+bool        movement_has_ends(enum movement_kind k); /* true: its lines are struct transfers */
 
 /* One sku at one location, with a number of units. Lines of an operation are sorted by sku code and location code,
  * equal ones summed. */
@@ -82,13 +83,14 @@ int64_t reservations_as_read(struct values *rows, struct reservation *const *lis
 /* True: a task has one of these orders, as they were read. */
 bool reservations_claimed(struct reservation *const *list, size_t count);
 
-/* A line of a transfer: units of one sku that go from a location to another. */
+/* A line of a transfer or an arrival: units of one sku that go from a location to another. */
 struct transfer {
 	const char            *sku_code, *from_code, *to_code;
 	const struct sku      *sku; /* here and below NULL: not known yet */
 	const struct location *from, *to;
 	int64_t                qty;
-	bool                   fault; /* the kinds of its ends are why the operation was refused */
+	int64_t                filled, for_sale; /* of an arrival: units that were handed out so far */
+	bool                   fault;            /* the kinds of its ends are why the operation was refused */
 };
 int transfer_order(const void *a, const void *b); /* for qsort: by the codes of sku, from, to */
 
@@ -96,7 +98,7 @@ struct movement {
 #define X(declaration, member, read, column) declaration;
 #include "engine/movement.def"
 #undef X
-	struct transfer *transfers; /* of a transfer, whose lines are their sums; owned */
+	struct transfer *transfers; /* of what has ends, whose lines are sums of them; owned */
 	size_t           transfers_count;
 	size_t           lines_count;
 	struct line      lines[];

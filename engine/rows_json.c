@@ -102,13 +102,18 @@ void reservation_json(struct json_writer *w, const struct reservation *r)
 	reservation_json_part(w, r, r->by, r->lines_count);
 }
 
-void transfer_json(struct json_writer *w, const struct transfer *t)
+void transfer_json(struct json_writer *w, enum movement_kind kind, const struct transfer *t)
 {
 	json_open_object(w, NULL);
 	json_put_string(w, "sku", t->sku_code);
 	json_put_string(w, "from", t->from_code);
 	json_put_string(w, "to", t->to_code);
 	json_put_int(w, "qty", t->qty);
+	if (kind == ARRIVAL) {
+		json_put_int(w, "filled", t->filled);
+		json_put_int(w, "for_sale", t->for_sale);
+		json_put_int(w, "waiting", t->qty - t->filled - t->for_sale);
+	}
 	json_close_object(w);
 }
 
@@ -124,7 +129,7 @@ void movement_json_part(struct json_writer *w, const struct movement *m, const c
 	json_open_array(w, "lines");
 	for (size_t i = 0; i < lines; i++)
 		if (m->transfers)
-			transfer_json(w, &m->transfers[i]);
+			transfer_json(w, m->kind, &m->transfers[i]);
 		else
 			line_json(w, &m->lines[i], m->lines[i].granted);
 	json_close_array(w);

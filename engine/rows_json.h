@@ -8,7 +8,8 @@
 
 /* An object of an array: `qty` units of the line's sku at its location. */
 void line_json(struct json_writer *w, const struct line *line, int64_t qty);
-void transfer_json(struct json_writer *w, const struct transfer *t); /* an object of an array, too */
+void transfer_json(struct json_writer *w, enum movement_kind kind,
+                   const struct transfer *t); /* an object of an array, too */
 /* The member `lines`, each line with its `qty`. */
 void lines_json(struct json_writer *w, const struct line *lines, size_t count);
 

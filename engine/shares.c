@@ -2,6 +2,7 @@
 #include "engine/shares.h"
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
+#include "engine/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ void shares_write(struct txn *t, struct values *rows, const struct shares *s, en
 	txn_expect(t, 2 * s->count, verdict); /* an upsert counts 2 for each row updated */
 }
 
-static struct shares shares_of_all(struct reservation **list, size_t count,
+static struct shares shares_of_all(struct reservation *const *list, size_t count,
                                    void (*promise)(struct shares *s, const struct reservation *of,
                                                    const struct line *lines, size_t count))
 {
@@ -111,7 +112,7 @@ static struct shares shares_of_all(struct reservation **list, size_t count,
 	return s;
 }
 
-void stock_give_back(struct txn *t, struct reservation **list, size_t count)
+void stock_give_back(struct txn *t, struct reservation *const *list, size_t count)
 {
 	struct shares s = shares_of_all(list, count, promise_end);
 	struct values rows = {0};
@@ -121,6 +122,32 @@ void stock_give_back(struct txn *t, struct reservation **list, size_t count)
 	portions_write_lowered(t, &rows, &s.customers, CUSTOMER_LOWER);
 	values_fini(&rows);
 	shares_fini(&s);
+}
+
+enum db_result holds_expire(struct db *db, struct reservation *const *list, size_t count, struct text *changes,
+                            enum txn_verdict *verdict)
+{
+	struct values  rows = {0};
+	struct fill    fill = {.rows = &rows, .claimed = reservations_claimed(list, count)};
+	struct txn     t = {0};
+	enum db_result result;
+
+	txn_begin(&t, db);
+	t.whole = count == 1;
+	txn_enter(&t, reservations_as_read(&rows, list, count), true);
+	if (fill.claimed)
+		txn_run(&t, TASK_LOSE, &fill);
+	txn_run(&t, RESERVATION_EXPIRE, &fill);
+	txn_expect(&t, count, TXN_MOVED);
+	stock_give_back(&t, list, count);
+	waiting_end(&t, list, count);
+	text_reset(changes);
+	for (size_t i = 0; i < count; i++)
+		event_entered(changes, &(struct event_head){.type = EVENT_EXPIRED}, list[i], EXPIRED);
+	txn_log(&t, changes);
+	result = txn_commit(&t, verdict);
+	values_fini(&rows);
+	return result;
 }
 
 void settlement_of_task(struct settlement *settlement, uint64_t task_id, uint64_t reservation_id)

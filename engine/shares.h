@@ -41,7 +41,11 @@ void shares_write(struct txn *t, struct values *rows, const struct shares *s, en
 
 /* A step of a transaction: the units of these reservations return to `available`, in the slots that their lines name,
  * and their customers have them no longer. TXN_MISPLACED: a slot lacks the units. */
-void stock_give_back(struct txn *t, struct reservation **list, size_t count);
+void stock_give_back(struct txn *t, struct reservation *const *list, size_t count);
+/* Gives holds back that are past their time, in a transaction without a fence, in one trip, with an event for each.
+ * TXN_MOVED: one was changed since it was read. `changes`: scratch. */
+enum db_result holds_expire(struct db *db, struct reservation *const *list, size_t count, struct text *changes,
+                            enum txn_verdict *verdict) MUST_CHECK;
 
 /* One settlement movement: of a part of a task, named by the first of its reservations, or of a reservation alone. */
 struct settlement {

@@ -75,8 +75,12 @@ INSERT INTO stock_counted (sku_id, location_id, counts, counted_at)
 
 -- name: moved_since
 -- The units that movements of the skus {list} have added at each location behind a time, up to another one; counts are
--- no movements of goods. Ids are made in the order of time, so a place among them bounds the walk.
-SELECT l.sku_id, l.location_id, SUM(l.qty)
+-- no movements of goods. Ids are made in the order of time, so a place among them bounds the walk. An arrival has one
+-- line for each sku and location, which grows as it is handed out: its ends are what has come.
+SELECT l.sku_id, l.location_id,
+       SUM(IF(m.kind <> {arrival}, l.qty,
+              (SELECT COALESCE(SUM(t.qty), 0) FROM movement_transfer t FORCE INDEX (PRIMARY)
+                WHERE t.movement_no = l.movement_no AND t.sku_id = l.sku_id AND t.to_id = l.location_id)))
   FROM movement_line l FORCE INDEX (sku_history)
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = l.movement_no
  WHERE l.sku_id IN ({list}) AND l.movement_no > {after_id} AND m.created_at > {after_at}
@@ -123,6 +127,20 @@ INSERT INTO promise (sku_id, location_id, booked, n) VALUES {rows} ON DUPLICATE 
 SELECT sku_id, location_id, booked FROM promise FORCE INDEX (PRIMARY)
  WHERE (sku_id, location_id) IN ((0, 0), {rows}) FOR UPDATE;
 
+-- name: promise_book
+-- Units of these sums have arrived. Rows: (sku, location, units, 1).
+INSERT INTO promise (sku_id, location_id, booked, n) VALUES {rows}
+    ON DUPLICATE KEY UPDATE booked = booked + VALUES(booked), n = n + 1;
+
+-- name: arrival_open_add (never_waits)
+-- Rows: (movement_no, sku, from, to, units, 0, now).
+INSERT INTO arrival_open (movement_no, sku_id, from_id, to_id, units, writer_id, due_at) VALUES {rows};
+
+-- name: arriving
+-- Units of the skus {list} that have arrived at each location and are not handed out.
+SELECT sku_id, to_id, SUM(units) FROM arrival_open FORCE INDEX (of_sku)
+ WHERE sku_id IN ({list}) GROUP BY sku_id, to_id;
+
 -- name: stock_over_limit
 -- The number of totals of the skus {list} that pass {total_max}. The statement takes no lock: additions of other lanes
 -- meanwhile are bounded, see LIMIT_NEAR.
@@ -167,6 +185,15 @@ INSERT INTO stock_slot (sku_id, location_id, slot, available, reserved)
 -- Promised units leave the stock, from the slots that the lines name. Rows: (sku, location, slot, 0, units).
 {slot_rows} reserved = reserved - VALUES(reserved);
 
+-- name: stock_reserve
+-- Units are promised that were not in the slot before. Rows: (sku, location, slot, 0, units).
+{slot_rows} reserved = reserved + VALUES(reserved);
+
+-- name: stock_take
+-- Units leave `available` of slots that have them; a slot that has too little stays as it is, and the count tells: 2
+-- for each that has changed. Rows: (sku, location, slot, units, 0).
+{slot_rows} available = IF(available < VALUES(available), available, available - VALUES(available));
+
 -- name: stock_gather
 -- Moves the needed units, and a share of the rest, from the other slots into the own one, beginning with the slot after
 -- it. Every row is locked, so absolute values are right. Without an own row to receive them no units move. The CTE over
@@ -202,8 +229,8 @@ SELECT {movement_columns}, {line_columns}
  WHERE m.movement_id IN ({list});
 
 -- name: transfers_find
--- Both ends of transfers, the newest first; {sku} 0: of every sku.
-SELECT t.movement_no, t.sku_id, k.code, t.from_id, t.to_id, t.qty
+-- Both ends of transfers and arrivals, the newest first; {sku} 0: of every sku.
+SELECT t.movement_no, t.sku_id, k.code, t.from_id, t.to_id, t.qty, t.filled, t.for_sale
   FROM movement_transfer t FORCE INDEX (PRIMARY) LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = t.sku_id
  WHERE t.movement_no IN ({list}) AND ({sku} = 0 OR t.sku_id = {sku}) ORDER BY t.movement_no DESC;
 

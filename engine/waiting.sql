@@ -61,6 +61,32 @@ INSERT INTO reservation_note (reservation_id, waits_since)
   SELECT id, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ms * 1000 MICROSECOND FROM told
     ON DUPLICATE KEY UPDATE waits_since = VALUES(waits_since);
 
+-- name: waiting_front
+-- Who is first in the line for {sku} at {location}.
+SELECT reservation_id FROM waiting_line FORCE INDEX (line)
+ WHERE sku_id = {sku} AND location_id = {location}
+ ORDER BY held, waits_since, first_id, reservation_id LIMIT {limit};
+
+-- name: waiting_served
+-- Lines that got all of their units. Rows: (reservation_id, sku, location); the row of nobody as in as_read.
+DELETE FROM waiting_line WHERE (reservation_id, sku_id, location_id) IN ((0, 0, 0), {rows});
+
+-- name: reservation_serve
+-- Reservations that get units, and wait on, or are not for a claim: whoever is past his time gets none.
+UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, noted = noted | {places}
+ WHERE {as_read} AND (({is_kept}) OR state IN ({confirmed}, {buried}));
+
+-- name: reservation_serve_last
+-- Confirmed ones that get the last units they have waited for: they are due.
+UPDATE reservation FORCE INDEX (PRIMARY)
+   SET changed = @s, noted = noted | {places}, task_id = {put_aside_until}, due_at = GREATEST(@t, {ships_at})
+ WHERE {as_read} AND state = {confirmed};
+
+-- name: reservation_line_arrive
+-- Units of lines that are at another place from now on. Rows: (reservation_id, sku, location, slot, units).
+INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VALUES {rows}
+    ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
+
 -- name: waiting_list
 -- A page of the line for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. A hold
 -- past its time waits no more.

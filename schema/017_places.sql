@@ -36,14 +36,31 @@ CREATE TABLE IF NOT EXISTS waiting_line (
 -- waits_since: the place in the line that was told for this reservation; NULL: none.
 ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS waits_since DATETIME(3) NULL, ALGORITHM=INSTANT;
 
--- Both ends of a transfer: its lines, summed by sku and location, do not tell them.
+-- Both ends of a transfer or an arrival: its lines, summed by sku and location, do not tell them. filled, for_sale:
+-- units of an arrival that were handed out so far, to orders that waited, and to whoever comes.
 CREATE TABLE IF NOT EXISTS movement_transfer (
   movement_no BIGINT UNSIGNED NOT NULL,
   sku_id      INT UNSIGNED NOT NULL,
   from_id     INT UNSIGNED NOT NULL,
   to_id       INT UNSIGNED NOT NULL,
   qty         BIGINT NOT NULL,
+  filled      BIGINT NOT NULL DEFAULT 0,
+  for_sale    BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (movement_no, sku_id, from_id, to_id)
+) ENGINE=InnoDB;
+
+-- Arrivals that are not handed out whole: one row for each sku and pair of ends, until nothing is left. units: what is
+-- left; the sum of a sku at from_id is what is booked of its promise. Until due_at the writer hands it out alone.
+CREATE TABLE IF NOT EXISTS arrival_open (
+  movement_no BIGINT UNSIGNED NOT NULL,
+  sku_id      INT UNSIGNED NOT NULL,
+  from_id     INT UNSIGNED NOT NULL,
+  to_id       INT UNSIGNED NOT NULL,
+  units       BIGINT NOT NULL,
+  writer_id   INT UNSIGNED NOT NULL,
+  due_at      DATETIME(3) NOT NULL,
+  PRIMARY KEY (movement_no, sku_id, from_id, to_id),
+  KEY of_sku (sku_id, to_id)
 ) ENGINE=InnoDB;
 
 -- One row. n grows with each change of a kind, entered with each writer that is entered: whoever changes a kind and

@@ -69,28 +69,73 @@ SELECT k.code AS sku, m.sku_id, o.code AS location, m.location_id, m.slot, m.mov
 
 -- name: movement_has_lines (by_movement)
 -- A movement has lines, and their signs are those of its kind: receipts and returns add units, settlements take them.
-SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement', 'transfer') AS kind, m.qty, h.movement_id
+SELECT ELT(h.kind, 'receipt', 'adjustment', 'return', 'count', 'settlement', 'transfer', 'arrival') AS kind, m.qty,
+       h.movement_id
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m USING (movement_no)
- WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {transfer}
+ WHERE (m.qty IS NULL OR h.kind NOT BETWEEN {receipt} AND {arrival}
         OR (h.kind IN ({receipt}, {return}) AND m.qty < 1)
         OR (h.kind = {settlement} AND m.qty > -1))
        AND h.movement_no BETWEEN {from_id} AND {until_id};
 
+-- piece: has_moved
+-- Units that row t of movement m has moved.
+IF(m.kind = {arrival}, t.filled + t.for_sale, t.qty)
+
 -- name: transfer_has_both_ends (by_movement)
--- The lines of a transfer are the sums of what it took from one location and brought to another.
+-- The lines of a transfer are the sums of what it took from one location and brought to another; those of an arrival
+-- are of what was handed out so far.
 SELECT h.movement_id, k.code AS sku, o.code AS location, SUM(d.moved) AS moved, SUM(d.ends) AS ends
-  FROM (SELECT t.movement_no, t.sku_id, t.from_id AS location_id, 0 AS moved, -t.qty AS ends
-          FROM movement_transfer t FORCE INDEX (PRIMARY) WHERE t.movement_no BETWEEN {from_id} AND {until_id}
+  FROM (SELECT t.movement_no, t.sku_id, t.from_id AS location_id, 0 AS moved, -{has_moved} AS ends
+          FROM movement_transfer t FORCE INDEX (PRIMARY)
+          LEFT JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = t.movement_no
+         WHERE t.movement_no BETWEEN {from_id} AND {until_id}
         UNION ALL
-        SELECT t.movement_no, t.sku_id, t.to_id, 0, t.qty
-          FROM movement_transfer t FORCE INDEX (PRIMARY) WHERE t.movement_no BETWEEN {from_id} AND {until_id}
+        SELECT t.movement_no, t.sku_id, t.to_id, 0, {has_moved}
+          FROM movement_transfer t FORCE INDEX (PRIMARY)
+          LEFT JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = t.movement_no
+         WHERE t.movement_no BETWEEN {from_id} AND {until_id}
         UNION ALL
         SELECT l.movement_no, l.sku_id, l.location_id, l.qty, 0
           FROM movement m FORCE INDEX (PRIMARY)
           STRAIGHT_JOIN movement_line l FORCE INDEX (PRIMARY) ON l.movement_no = m.movement_no
-         WHERE m.kind = {transfer} AND m.movement_no BETWEEN {from_id} AND {until_id}) d
+         WHERE m.kind IN ({transfer}, {arrival}) AND m.movement_no BETWEEN {from_id} AND {until_id}) d
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
  GROUP BY d.movement_no, d.sku_id, d.location_id HAVING SUM(d.moved) <> SUM(d.ends);
+
+-- name: arrival_adds_up (by_movement)
+-- What an arrival has not handed out yet is open, and nothing else is.
+SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.filled, d.for_sale, d.open
+  FROM (SELECT t.movement_no, t.sku_id, t.from_id, t.to_id, t.qty, t.filled, t.for_sale, a.units AS open
+          FROM movement_transfer t FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = t.movement_no AND m.kind = {arrival}
+          LEFT JOIN arrival_open a FORCE INDEX (PRIMARY)
+            ON a.movement_no = t.movement_no AND a.sku_id = t.sku_id AND a.from_id = t.from_id AND a.to_id = t.to_id
+         WHERE t.movement_no BETWEEN {from_id} AND {until_id}
+           AND (t.qty <> t.filled + t.for_sale + COALESCE(a.units, 0) OR t.filled < 0 OR t.for_sale < 0 OR a.units < 1)
+        UNION ALL
+        SELECT a.movement_no, a.sku_id, a.from_id, a.to_id, NULL, NULL, NULL, a.units
+          FROM arrival_open a FORCE INDEX (PRIMARY)
+          LEFT JOIN movement_transfer t FORCE INDEX (PRIMARY)
+            ON t.movement_no = a.movement_no AND t.sku_id = a.sku_id AND t.from_id = a.from_id AND t.to_id = a.to_id
+         WHERE a.movement_no BETWEEN {from_id} AND {until_id} AND t.qty IS NULL) d
+  LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
+  LEFT JOIN location f ON f.location_id = d.from_id LEFT JOIN location o ON o.location_id = d.to_id;
+
+-- name: booked_is_promised (by_sku)
+-- Units that are booked of a promise are those of open arrivals, and the promise has them still.
+SELECT k.code AS sku, o.code AS location, SUM(d.booked) AS booked, SUM(d.open) AS open, SUM(d.lie) AS promised
+  FROM (SELECT p.sku_id, p.location_id, p.booked, 0 AS open, 0 AS lie
+          FROM promise p FORCE INDEX (PRIMARY) WHERE p.sku_id BETWEEN {from_id} AND {until_id}
+        UNION ALL
+        SELECT a.sku_id, a.from_id, 0, a.units, 0
+          FROM arrival_open a FORCE INDEX (of_sku) WHERE a.sku_id BETWEEN {from_id} AND {until_id}
+        UNION ALL
+        SELECT s.sku_id, s.location_id, 0, 0, s.available + s.reserved
+          FROM stock_slot s FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN location i FORCE INDEX (PRIMARY) ON i.location_id = s.location_id AND i.kind = {incoming}
+         WHERE s.sku_id BETWEEN {from_id} AND {until_id}) d
+  LEFT JOIN sku k USING (sku_id) LEFT JOIN location o USING (location_id)
+ GROUP BY d.sku_id, d.location_id HAVING SUM(d.booked) <> SUM(d.open) OR SUM(d.booked) > SUM(d.lie);
 
 -- name: reserved_is_promised (at_once)
 -- The units that a slot has in `reserved` are the sum of the lines of live reservations (held, confirmed, buried) in
@@ -257,7 +302,8 @@ SELECT r.order_id,
  WHERE e.replaced_by IS NOT NULL AND r.state <> {released} AND e.reservation_id BETWEEN {from_id} AND {until_id};
 
 -- name: split_conserves (by_reservation)
--- A reservation that was split has, of each sku at each location, what it had before less all that left it.
+-- A reservation that was split has, of each sku at each location, what it had before less all that left it. Of one
+-- whose lines have gone to other places since nobody knows where a split has found them.
 SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS units_before, SUM(s.qty) AS parted,
        MIN(s.units_before - s.qty) AS last, COALESCE(MAX(l.qty), 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
@@ -265,23 +311,37 @@ SELECT r.order_id, k.code AS sku, o.code AS location, MAX(s.units_before) AS uni
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.first_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
- WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
+ WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku}) AND NOT r.noted & {places}
  GROUP BY s.first_id, s.sku_id, s.location_id
 HAVING MAX(s.units_before) - SUM(s.qty) <> COALESCE(MAX(l.qty), 0)
     OR MIN(s.units_before - s.qty) <> COALESCE(MAX(l.qty), 0);
 
 -- name: part_has_its_units (by_reservation)
--- A part has, of each sku at each location, what came with the split less what left it by further ones.
+-- A part has, of each sku at each location, what came with the split less what left it by further ones; one whose lines
+-- have gone to other places since has it over all.
 SELECT p.order_id, k.code AS sku, o.code AS location, s.qty AS came, COALESCE(l.qty, 0) AS qty
   FROM reservation_part s FORCE INDEX (PRIMARY)
-  STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id
+  STRAIGHT_JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = s.part_id AND NOT p.noted & {places}
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY)
     ON l.reservation_id = s.part_id AND l.sku_id = s.sku_id AND l.location_id = s.location_id
   LEFT JOIN sku k ON k.sku_id = s.sku_id LEFT JOIN location o ON o.location_id = s.location_id
  WHERE s.qty <> COALESCE(l.qty, 0) + (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
                                        WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id
                                          AND f.location_id = s.location_id)
-       AND s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku});
+       AND s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
+UNION ALL
+SELECT p.order_id, k.code AS sku, NULL, d.came, d.qty
+  FROM (SELECT s.part_id, s.sku_id, SUM(s.qty) AS came,
+               (SELECT COALESCE(SUM(l.qty), 0) FROM reservation_line l FORCE INDEX (PRIMARY)
+                 WHERE l.reservation_id = s.part_id AND l.sku_id = s.sku_id) +
+               (SELECT COALESCE(SUM(f.qty), 0) FROM reservation_part f FORCE INDEX (PRIMARY)
+                 WHERE f.first_id = s.part_id AND f.sku_id = s.sku_id) AS qty
+          FROM reservation_part s FORCE INDEX (PRIMARY)
+          STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = s.part_id AND r.noted & {places}
+         WHERE s.first_id BETWEEN {from_id} AND {until_id} AND ({sku} = 0 OR s.sku_id = {sku})
+         GROUP BY s.part_id, s.sku_id) d
+  LEFT JOIN reservation p FORCE INDEX (PRIMARY) ON p.reservation_id = d.part_id LEFT JOIN sku k ON k.sku_id = d.sku_id
+ WHERE d.came <> d.qty;
 
 -- name: task_is_whole (by_task)
 -- A task has a kind and a state, claimed something, and has ended when it is not open.

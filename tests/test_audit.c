@@ -141,8 +141,28 @@ static const struct damage {
          "UPDATE reservation SET attempts = 1 WHERE order_id = 'CLAIMED'"},
 	/* and the other end likewise */
 	{"transfer_has_both_ends", "movement_id=made-0 sku=A location=main moved=0 ends=-5", false,
-         "INSERT INTO movement_transfer SELECT MIN(movement_no), 1, 1, 1000, 5 FROM movement",
+         "INSERT INTO movement_transfer SELECT MIN(movement_no), 1, 1, 1000, 5, 0, 0 FROM movement",
          "DELETE FROM movement_transfer"},
+	{"transfer_has_both_ends", "movement_id=made-0 sku=A location=main moved=10 ends=-2", false, /* an arrival */
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 7 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_transfer SELECT movement_no, 1, 1, 2, 5, 1, 1 FROM movement WHERE kind = 7; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_transfer; UPDATE movement SET kind = 1 WHERE kind = 7; END"},
+	{"arrival_adds_up", "movement_id=made-0 sku=A from=main to=paris qty=5 filled=1 for_sale=1 open=-", false,
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 7 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_transfer SELECT movement_no, 1, 1, 2, 5, 1, 1 FROM movement WHERE kind = 7; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_transfer; UPDATE movement SET kind = 1 WHERE kind = 7; END"},
+	{"arrival_adds_up", "movement_id=made-4 sku=A from=main to=paris qty=- filled=-", false,
+         /* of no arrival */
+         "INSERT INTO arrival_open SELECT MAX(movement_no), 1, 1, 2, 3, 0, UTC_TIMESTAMP(3) FROM movement",
+         "DELETE FROM arrival_open"},
+	{"booked_is_promised", "sku=A location=main booked=0 open=3", true,
+         "INSERT INTO arrival_open SELECT MAX(movement_no), 1, 1, 2, 3, 0, UTC_TIMESTAMP(3) FROM movement",
+         "DELETE FROM arrival_open"},
+	{"booked_is_promised", "sku=C location=po booked=9 open=9 promised=", false, /* more than there is */
+         "BEGIN NOT ATOMIC INSERT INTO arrival_open SELECT MAX(m.movement_no), w.sku_id, w.location_id, 1, 9, 0,"
+         "   UTC_TIMESTAMP(3) FROM movement m, waiting_line w;"
+         "  UPDATE promise p JOIN waiting_line w USING (sku_id, location_id) SET p.booked = 9; END",
+         "BEGIN NOT ATOMIC DELETE FROM arrival_open; UPDATE promise SET booked = 0; END"},
 	{"shipped_after", "order_id=CLAIMED", false,
          "UPDATE reservation SET ship_after = due_at + INTERVAL 1 SECOND WHERE order_id = 'CLAIMED'",
          "UPDATE reservation SET ship_after = NULL WHERE order_id = 'CLAIMED'"},

@@ -404,7 +404,8 @@ Test(event, what_no_version_knows_is_unknown)
 
 	for (size_t i = 0; i < LENGTH(unknown); i++) {
 		struct reservation r = reservation_of(0);
-		struct movement    m = {.movement_id = "M1", .kind = (enum movement_kind)unknown[i]};
+		struct movement    m = {.movement_id = "M1",
+		                        .kind = (enum movement_kind)(unknown[i] ? unknown[i] + 1 : 0)};
 
 		r.state = (enum reservation_state)unknown[i];
 		events_reset(&log);
@@ -504,11 +505,14 @@ Test(event, records_are_bounded)
 
 Test(event, types)
 {
+	const struct event_filter all = {.all = true};
+
 	for (unsigned t = 0; t < EVENT_TYPES + 2; t++) {
 		const char *name = event_trait((enum event_type)t)->word;
 
 		cr_expect_eq(!name, event_trait((enum event_type)t)->about == NOTHING);
-		cr_expect(!name || event_type_find(name, strlen(name)) == (enum event_type)t);
+		cr_expect(!name || !*name || event_type_find(name, strlen(name)) == (enum event_type)t);
+		cr_expect_eq(event_is_wanted(&all, (enum event_type)t), name && *name);
 	}
 	cr_expect(event_type_find("", 0) == 0 && event_type_find("reservation", 11) == 0);
 }

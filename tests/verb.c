@@ -158,7 +158,7 @@ static bool movement_option(struct text *to, const char *word)
 	       json_option(to, word, "reference", "reference", false);
 }
 
-/* transfer [ID] SKU@FROM>TO=N .. [reason=R] [reference=R] */
+/* transfer|arrival [ID] SKU@FROM>TO=N .. [reason=R] [reference=R] */
 static bool write_transfer(const struct step *s, struct call *to)
 {
 	size_t      i = 1, lines = 0;
@@ -568,6 +568,7 @@ static const struct verb {
 	{"return", "POST", "/v1/movements", write_movement},
 	{"count", "POST", "/v1/movements", write_count},
 	{"transfer", "POST", "/v1/movements", write_transfer},
+	{"arrival", "POST", "/v1/movements", write_transfer},
 	{"reserve", "POST", "/v1/reservations", write_reserve},
 	{"batch", "POST", "/v1/reservations/batch", write_batch},
 	{"confirmations", "POST", "/v1/confirmations", write_changes},

@@ -1,5 +1,6 @@
 /* stock.c - see stock.h. Each call is read, started, answered. */
 #include "api/calls/stock.h"
+#include "api/calls/arrivals.h"
 #include "api/calls/availability.h"
 #include "api/calls/page.h"
 #include "api/request.h"
@@ -24,7 +25,7 @@ static void count_write(struct json_writer *w, const struct op *op, const struct
 		json_put_time(w, "counted_at", counted->counted_at);
 	} else if (op->outcome == COUNT_MISMATCH) {
 		json_put_int(w, "expected", line->expected);
-		json_put_int(w, "on_hand", line->available + line->reserved - counted->since);
+		json_put_int(w, "on_hand", line->available + line->reserved + counted->arriving - counted->since);
 	} else {
 		json_put_int(w, "counted", line->qty);
 		if (counted->as_of)
@@ -71,7 +72,7 @@ static void ends_write(struct json_writer *w, const struct op *op)
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
-	bool             ends = op->outcome == WRONG_KIND && op->move.kind == TRANSFER;
+	bool             ends = op->outcome == WRONG_KIND && movement_has_ends(op->move.kind);
 
 	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU &&
 	    op->outcome != OVER_RETURNED && op->outcome != WRONG_KIND)
@@ -111,29 +112,37 @@ static void reply_ahead(struct request *r, const struct op *op)
 	reply_invalid(r, field, "must be at most 35 days back, and not ahead of the database's clock");
 }
 
-static void movement_answer_request(struct request *r)
+static void movement_reply(struct request *r, const struct op *op, enum outcome outcome)
 {
-	enum outcome outcome = request_outcome(r, 0);
-	struct op   *op = r->ops[0];
-
 	if (outcome == OUTCOME_REPLAYED)
 		reply_header(r, "Idempotent-Replayed", "true");
 	if (outcome == OUTCOME_OK)
 		reply_location(r, "movements/", op->id);
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
-		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, op);
+		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, (void *)op);
 	else if (outcome == INVALID)
 		reply_ahead(r, op);
 	else
 		reply_problem(r, outcome_status(outcome), outcome_code(outcome),
 		              outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
-		              op->ended ? refused_write : NULL, op);
+		              op->ended ? refused_write : NULL, (void *)op);
+}
+
+static void movement_answer_request(struct request *r)
+{
+	struct op   *op = r->ops[0];
+	enum outcome outcome = request_outcome(r, 0);
+
+	if (outcome == OUTCOME_OK && op->move.kind == ARRIVAL)
+		arrival_wait(r, movement_reply);
+	else
+		movement_reply(r, op, outcome);
 }
 
 /* ---- movements: reading */
 
-static const char *const        kinds[] = {"receipt", "adjustment", "return", "count", "transfer", NULL};
-static const enum movement_kind kind_of[] = {RECEIPT, ADJUSTMENT, RETURN, STOCKTAKE, TRANSFER};
+static const char *const        kinds[] = {"receipt", "adjustment", "return", "count", "transfer", "arrival", NULL};
+static const enum movement_kind kind_of[] = {RECEIPT, ADJUSTMENT, RETURN, STOCKTAKE, TRANSFER, ARRIVAL};
 
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {
@@ -187,13 +196,13 @@ static void read_transfer(struct json_reader *line, struct op *op)
 /* An operation of this kind with room for `count` lines, and for `more` bytes of text. */
 static struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 {
-	size_t     lines = kind == TRANSFER ? 2 * count : count;
-	size_t     row = kind == TRANSFER ? sizeof(struct transfer) : kind == STOCKTAKE ? sizeof(struct counted) : 0;
+	size_t lines = movement_has_ends(kind) ? 2 * count : count;
+	size_t row = movement_has_ends(kind) ? sizeof(struct transfer) : kind == STOCKTAKE ? sizeof(struct counted) : 0;
 	struct op *op =
 		op_new(OP_MOVE, lines, lines * (SKU_MAX + LOCATION_MAX + 2) + 2 * (NOTE_MAX + 1) + more + count * row);
 
 	op->move.kind = kind;
-	if (kind == TRANSFER)
+	if (movement_has_ends(kind))
 		op_transfers(op, count);
 	if (kind == STOCKTAKE)
 		op_counts(op, count);
@@ -221,7 +230,7 @@ static struct op *read_movement(struct json_reader *in)
 	op = movement_new(kind_of[kind], count, order_len + 1);
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		element = json_array_object(in, "lines", i, element, &line);
-		if (op->move.kind == TRANSFER)
+		if (movement_has_ends(op->move.kind))
 			read_transfer(&line, op);
 		else
 			read_line(&line, op, op->move.kind);

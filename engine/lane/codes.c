@@ -78,7 +78,7 @@ static bool makes_sku(const struct op *op, const struct line *line)
 static bool makes_location(const struct op *op, const struct line *line)
 {
 	return op->kind == OP_MOVE && line->qty >= 0 && !line->location &&
-	       (op->move.kind != TRANSFER || line->expected == 0);
+	       (!movement_has_ends(op->move.kind) || line->expected == 0);
 }
 
 /* Lists in l->rows the codes that new movements make. A movement that is refused later may leave a name behind, which

@@ -364,7 +364,8 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 
 		line->available = line_left(b, line);
 		line->granted = line->qty;
-		line->fault = line->available < line_takes(op, line);
+		line->fault = line->available < line_takes(op, line) &&
+		              (op->move.kind != ARRIVAL || !line->location); /* orders may have what arrives */
 		if (line->fault)
 			out = SHORT;
 	}

@@ -38,7 +38,14 @@ static const struct location *place_of(const struct op *op, const char *code)
 	return NULL;
 }
 
-/* Units go from house to house, or from promise to promise. */
+/* Units go from house to house, or from promise to promise; what arrives, from a promise to where it is for sale. */
+static bool ends_fit(enum movement_kind kind, const struct location *from, const struct location *to)
+{
+	if (kind == ARRIVAL)
+		return (!from || !location_in_house(from)) && (!to || location_sells(to));
+	return !from || !to || location_in_house(from) == location_in_house(to);
+}
+
 static enum outcome ends_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
@@ -47,7 +54,7 @@ static enum outcome ends_decide(struct op *op)
 		struct transfer       *t = &op->move.transfers[i];
 		const struct location *from = place_of(op, t->from_code), *to = place_of(op, t->to_code);
 
-		t->fault = from && to && location_in_house(from) != location_in_house(to);
+		t->fault = !ends_fit(op->move.kind, from, to);
 		if (t->fault)
 			out = WRONG_KIND;
 	}
@@ -59,7 +66,7 @@ enum outcome moved_places_decide(struct op *op)
 {
 	enum outcome out = OUTCOME_OK;
 
-	if (op->move.kind == TRANSFER)
+	if (movement_has_ends(op->move.kind))
 		return ends_decide(op);
 	for (size_t i = 0; i < op->lines_count; i++) {
 		struct line *line = &op->lines[i];

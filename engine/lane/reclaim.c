@@ -10,8 +10,6 @@
 #include "engine/lane/blocked.h"
 #include "engine/lane/fence.h"
 #include "engine/shares.h"
-#include "engine/waiting.h"
-#include "engine/write/changes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,31 +73,6 @@ struct given {
 	bool     moved; /* a hold was changed since it was read */
 };
 
-/* Gives holds back in a transaction without the lane's fence, in one trip: batch_no stays, but the lane's writer is
- * locked, and gives its event row a number. */
-static enum db_result expire_write(struct lane *l, struct reservation **list, size_t count, enum txn_verdict *verdict)
-{
-	struct values  rows = {0};
-	struct fill    fill = {.rows = &rows, .claimed = reservations_claimed(list, count)};
-	struct txn     t = {0};
-	enum db_result result;
-
-	txn_begin(&t, l->db);
-	t.whole = count == 1;
-	txn_enter(&t, reservations_as_read(&rows, list, count), true);
-	if (fill.claimed)
-		txn_run(&t, TASK_LOSE, &fill);
-	txn_run(&t, RESERVATION_EXPIRE, &fill);
-	txn_expect(&t, count, TXN_MOVED);
-	stock_give_back(&t, list, count);
-	waiting_end(&t, list, count);
-	changes_expire(&l->changes, list, count);
-	txn_log(&t, &l->changes);
-	result = txn_commit(&t, verdict);
-	values_fini(&rows);
-	return result;
-}
-
 static void hold_stays(struct lane *l, const struct reservation *r)
 {
 	if (l->reclaim->walk.told_ms && clock_ms() - l->reclaim->walk.told_ms < TELL_MS)
@@ -119,7 +92,7 @@ static enum db_result expire_list(struct lane *l, struct reservation **list, siz
 	size_t           half = count / 2;
 
 	assert(count > 0);
-	result = expire_write(l, list, count, &verdict);
+	result = holds_expire(l->db, list, count, &l->changes, &verdict);
 	if (result == DB_OK && verdict == TXN_DONE) {
 		given->swept += (unsigned)count;
 		return DB_OK;

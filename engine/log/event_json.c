@@ -26,7 +26,7 @@ static void line_write(struct json_writer *w, const struct feed_event *e, size_t
 	if (e->reservation)
 		line_json(w, &e->reservation->lines[i], e->reservation->lines[i].granted);
 	else if (e->movement->transfers)
-		transfer_json(w, &e->movement->transfers[i]);
+		transfer_json(w, e->movement->kind, &e->movement->transfers[i]);
 	else
 		line_json(w, &e->movement->lines[i], e->movement->lines[i].granted);
 }

@@ -22,7 +22,8 @@ enum event_type event_of_movement(enum movement_kind k)
 {
 	static const enum event_type of[KINDS] = {
 		[RECEIPT] = EVENT_RECEIPT, [ADJUSTMENT] = EVENT_ADJUSTMENT, [RETURN] = EVENT_RETURN,
-		[STOCKTAKE] = EVENT_COUNT, [SETTLEMENT] = EVENT_SETTLEMENT, [TRANSFER] = EVENT_TRANSFER};
+		[STOCKTAKE] = EVENT_COUNT, [SETTLEMENT] = EVENT_SETTLEMENT, [TRANSFER] = EVENT_TRANSFER,
+		[ARRIVAL] = EVENT_ARRIVAL};
 
 	return k < KINDS ? of[k] : 0;
 }
@@ -30,7 +31,8 @@ enum event_type event_of_movement(enum movement_kind k)
 enum event_type event_type_find(const char *word, size_t len)
 {
 	for (unsigned t = 1; t < EVENT_TYPES; t++)
-		if (types[t].word && strlen(types[t].word) == len && memcmp(types[t].word, word, len) == 0)
+		if (types[t].word && *types[t].word && strlen(types[t].word) == len &&
+		    memcmp(types[t].word, word, len) == 0)
 			return (enum event_type)t;
 	return 0;
 }
@@ -53,5 +55,5 @@ bool event_filter_read(const char *list, struct event_filter *filter)
 
 bool event_is_wanted(const struct event_filter *filter, enum event_type t)
 {
-	return filter->all || (t < EVENT_TYPES && filter->wanted[t]);
+	return t < EVENT_TYPES && (filter->wanted[t] || (filter->all && types[t].word && *types[t].word));
 }

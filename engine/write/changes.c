@@ -134,14 +134,19 @@ static void move_tell(struct text *to, const struct op *op)
 	                     .reason = (char *)op->move.reason,
 	                     .reference = (char *)op->move.reference,
 	                     .order_id = (char *)op->other_id};
+	struct line    *lines = mem_alloc((op->lines_count + 1) * sizeof(*lines));
 
-	if (m.kind == TRANSFER) {
+	memcpy(lines, op->lines, op->lines_count * sizeof(*lines));
+	for (size_t i = 0; m.kind == ARRIVAL && i < op->lines_count; i++)
+		lines[i].granted = lines[i].qty; /* what will be moved */
+	if (movement_has_ends(m.kind)) {
 		m.transfers = op->move.transfers;
 		m.transfers_count = op->move.parts_count;
 	}
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
-	               op->lines, op->lines_count);
+	               lines, op->lines_count);
+	free(lines);
 }
 
 static void (*const tells[OP_KINDS])(struct text *to, const struct op *op) = {
@@ -158,11 +163,4 @@ void changes_write(struct lane *l)
 	for (size_t i = 0; txn_goes_on(&l->txn) && i < l->batch.count; i++) /* else what it tells of was not made */
 		if (l->batch.ops[i]->writes)
 			tells[l->batch.ops[i]->kind](&l->changes, l->batch.ops[i]);
-}
-
-void changes_expire(struct text *changes, struct reservation *const *list, size_t count)
-{
-	text_reset(changes);
-	for (size_t i = 0; i < count; i++)
-		event_entered(changes, &(struct event_head){.type = EVENT_EXPIRED}, list[i], EXPIRED);
 }

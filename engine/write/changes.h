@@ -7,7 +7,5 @@
 /* Writes l->changes, the bytes of the event row (engine/log/event.h), for all operations that write. Times count from
  * that of the transaction. Before lane_log. */
 void changes_write(struct lane *l);
-/* The same for holds that expire. */
-void changes_expire(struct text *changes, struct reservation *const *list, size_t count);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_transfer(const struct op *op)
+static bool has_ends(const struct op *op)
 {
-	return op->kind == OP_MOVE && op->move.kind == TRANSFER;
+	return op->kind == OP_MOVE && movement_has_ends(op->move.kind);
 }
 
 static bool wants_look_up(const struct op *op)
@@ -76,7 +76,7 @@ void transfers_insert(struct lane *l)
 	for (size_t i = 0; i < l->batch.count; i++) {
 		const struct op *op = l->batch.ops[i];
 
-		for (size_t k = 0; op->writes && is_transfer(op) && k < op->move.parts_count; k++) {
+		for (size_t k = 0; op->writes && has_ends(op) && k < op->move.parts_count; k++) {
 			struct transfer   *t = &op->move.transfers[k];
 			const struct line *from = transfer_line(op, t->sku_code, t->from_code),
 					  *to = transfer_line(op, t->sku_code, t->to_code);
@@ -90,6 +90,26 @@ void transfers_insert(struct lane *l)
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, MOVEMENT_TRANSFER_ADD, &(struct fill){.rows = &l->rows});
+}
+
+void arrivals_insert(struct lane *l, const struct op *op)
+{
+	struct values open = {0};
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < op->lines_count; i++)
+		if (op->lines[i].expected > 0)
+			values_row(&l->rows, V_INT(sku_id(op->lines[i].sku)), V_INT(op->lines[i].location->location_id),
+			           V_INT(op->lines[i].expected), V_INT(1));
+	for (size_t i = 0; i < op->move.parts_count; i++) {
+		const struct transfer *t = &op->move.transfers[i];
+
+		values_row(&open, V_INT(op->new_id), V_INT(sku_id(t->sku)), V_INT(t->from->location_id),
+		           V_INT(t->to->location_id), V_INT(t->qty), V_INT(0), V_NOW);
+	}
+	txn_run(&l->txn, PROMISE_BOOK, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, ARRIVAL_OPEN_ADD, &(struct fill){.rows = &open});
+	values_fini(&open);
 }
 
 void movements_insert(struct lane *l)
@@ -139,7 +159,7 @@ void movement_answer(struct op *op, int64_t now)
 	memcpy(m->movement_id, op->id, sizeof(op->id));
 	m->lines_count = op->lines_count;
 	memcpy(m->lines, op->lines, op->lines_count * sizeof(struct line));
-	if (is_transfer(op)) {
+	if (has_ends(op)) {
 		m->transfers_count = op->move.parts_count;
 		m->transfers = mem_alloc(m->transfers_count * sizeof(*m->transfers));
 		memcpy(m->transfers, op->move.transfers, m->transfers_count * sizeof(*m->transfers));

@@ -5,9 +5,11 @@
 #include "engine/lane/state.h"
 
 enum db_result movements_look_up(struct lane *l) MUST_CHECK;
-void           movements_insert(struct lane *l);            /* writes new movements and their lines */
-void           transfers_insert(struct lane *l);            /* writes both ends of new transfers, which learn numbers */
-void           movement_answer(struct op *op, int64_t now); /* fills op->move.movement, as after the commit at `now` */
+void           movements_insert(struct lane *l); /* writes new movements and their lines */
+void           transfers_insert(struct lane *l); /* writes both ends of new transfers, which learn numbers */
+/* Behind transfers_insert, under the locks of the sums: books an arrival, which is handed out later. */
+void arrivals_insert(struct lane *l, const struct op *op);
+void movement_answer(struct op *op, int64_t now); /* fills op->move.movement, as after the commit at `now` */
 /* A row for MOVEMENT_ADD, and one for MOVEMENT_LINE_ADD. */
 void movement_row(struct values *rows, const struct op *op);
 void movement_line_row(struct values *rows, const struct op *op, const struct line *line, unsigned slot, int64_t qty);

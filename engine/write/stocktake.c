@@ -3,7 +3,7 @@
  *
  * A count of yesterday adds what movements have added since. Movements are only appended, so all but those of the last
  * minute are summed before anything is locked. The rest is the first plain read behind the locks: it has whatever the
- * slots have. */
+ * slots have. An arrival counts whole, from its own time on, whatever was handed out of it. */
 #include "engine/write/stocktake.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
@@ -163,6 +163,25 @@ static enum db_result since_add(struct lane *l, struct op *op, int64_t until, bo
 	return result;
 }
 
+static void arriving_read(void *arg, const struct db_row *row)
+{
+	struct op *op = arg;
+
+	for (size_t k = 0; k < op->lines_count; k++)
+		if (counted_is_of(op, k, row))
+			op->move.counted[k].arriving = db_int(row, 2);
+}
+
+/* Whoever counts a place finds what has arrived there, handed out or not. */
+static void arriving_add(struct lane *l, struct op *op)
+{
+	values_reset(&l->rows);
+	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
+		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
+	if (l->rows.count > 0)
+		txn_read(&l->txn, ARRIVING, &(struct fill){.rows = &l->rows}, arriving_read, op);
+}
+
 /* ---- decisions */
 
 static bool row_is_of(const struct slot_row *r, const struct line *line)
@@ -173,7 +192,7 @@ static bool row_is_of(const struct slot_row *r, const struct line *line)
 /* A count at its own time: on_hand becomes what was counted and what was moved since. */
 static enum outcome count_decide(const struct counted *counted, struct line *line)
 {
-	int64_t on_hand = line->available + line->reserved - counted->since;
+	int64_t on_hand = line->available + line->reserved + counted->arriving - counted->since;
 
 	line->granted = line->qty - on_hand;
 	if (counted->counted_at || (line->expected >= 0 && line->expected != on_hand))
@@ -198,7 +217,11 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	if (line->available > unbooked)
 		line->available = unbooked;
 	line->granted = line->qty;
-	if (is_count(op))
+	if (op->move.kind == ARRIVAL) { /* it only books: units move as they are handed out */
+		line->available = unbooked;
+		line->granted = 0;
+		out = unbooked < line->expected ? SHORT : OUTCOME_OK;
+	} else if (is_count(op))
 		out = count_decide(&op->move.counted[line - op->lines], line);
 	else if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
 		out = SHORT;
@@ -311,6 +334,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	txn_run(&l->txn, MOVEMENT_ADD, &(struct fill){.rows = &l->rows});
 	txn_run(&l->txn, MOVEMENT_LINE_ADD, &(struct fill){.rows = &lines});
 	transfers_insert(l);
+	if (op->move.kind == ARRIVAL)
+		arrivals_insert(l, op);
 	values_fini(&lines);
 	if (!l->writer->logs)
 		return;
@@ -333,7 +358,7 @@ static void stocktake_look_again(struct lane *l, struct op *op)
 static enum db_result counts_begin(struct lane *l, struct op *op, int64_t until)
 {
 	for (size_t k = 0; is_count(op) && k < op->lines_count; k++)
-		op->move.counted[k].since = op->move.counted[k].counted_at = 0;
+		op->move.counted[k].since = op->move.counted[k].counted_at = op->move.counted[k].arriving = 0;
 	return since_add(l, op, until, false);
 }
 
@@ -369,6 +394,7 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 		values_row(&l->rows, V_INT(sku_id(op->lines[k].sku)));
 	txn_read(&l->txn, STOCK_EVERY_SLOT, &(struct fill){.rows = &l->rows}, slot_read, &s);
 	txn_fail(&l->txn, since_add(l, op, until, true));
+	arriving_add(l, op);
 	op->writes = false;
 	if (txn_goes_on(&l->txn)) {
 		op->outcome = stocktake_decide(op, &s, l->txn.now);

@@ -40,13 +40,19 @@ SELECT r.order_id, r.state, r.changed, {microseconds}, r.reservation_id, l.sku_i
   LEFT JOIN reservation_line l FORCE INDEX (PRIMARY) ON l.reservation_id = r.reservation_id
  WHERE r.order_id IN ({list});
 
+-- piece: moved_units
+-- Units of line m of movement h; of an arrival those of its ends, whatever was handed out so far.
+IF(h.kind <> {arrival}, m.qty,
+   (SELECT SUM(IF(t.to_id = m.location_id, t.qty, -t.qty)) FROM movement_transfer t FORCE INDEX (PRIMARY)
+     WHERE t.movement_no = m.movement_no AND t.sku_id = m.sku_id AND m.location_id IN (t.from_id, t.to_id)))
+
 -- name: audited_movements
 -- Movements of a range of keys, with their lines, one behind the other.
-SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, {moved_units}
   FROM movement h FORCE INDEX (PRIMARY) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
  WHERE h.movement_no > {after_id} AND h.movement_no <= {until_id};
 
 -- name: audited_movements_named
-SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, m.qty
+SELECT h.movement_id, h.kind, 0, {microseconds}, h.movement_no, m.sku_id, m.location_id, {moved_units}
   FROM movement h FORCE INDEX (movement_id) LEFT JOIN movement_line m FORCE INDEX (PRIMARY) USING (movement_no)
  WHERE h.movement_id IN ({list});

@@ -263,9 +263,9 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!(is->from >> s->state & 1) || (e->type == EVENT_SPLIT && state != s->state))
+	if (!(is->from >> s->state & 1) || ((e->type == EVENT_SPLIT || e->type == EVENT_ARRIVED) && state != s->state))
 		return "an event is missing or comes out of order";
-	if (e->type != EVENT_SPLIT && !e->cut && !s->cut && lines != s->lines)
+	if (e->type != EVENT_SPLIT && e->type != EVENT_ARRIVED && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
 	return NULL;
 }
@@ -291,7 +291,7 @@ static void event_fold(struct events_audit *a, const struct feed_event *e)
 	bool            is_movement = event_trait(e->type)->about == MOVEMENT;
 	struct subject *s;
 
-	if (!is_movement && event_trait(e->type)->about != RESERVATION)
+	if ((!is_movement && event_trait(e->type)->about != RESERVATION) || e->type == EVENT_PLACED)
 		return;
 	s = subject(a, is_movement ? e->movement->movement_id : e->reservation->order_id, is_movement, !a->looks_again);
 	if (!s || (a->looks_again && !s->doubt))

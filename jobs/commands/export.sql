@@ -12,14 +12,16 @@ SELECT k.code, o.code, o.kind, s.available, s.reserved
  ORDER BY k.code, s.location_id;
 
 -- name: export_movements
--- A page of movements, each with its lines; of a transfer both ends of each.
+-- A page of movements, each with its lines; of a transfer or an arrival both ends of each.
 SELECT m.movement_no, m.movement_id, m.kind, m.created_at, m.reason, m.reference, k.code, o.code, f.code, g.code,
        COALESCE(t.qty, l.qty)
   FROM (SELECT movement_no FROM movement FORCE INDEX (PRIMARY)
          WHERE movement_no > {after_id} ORDER BY movement_no LIMIT {limit}) p
   STRAIGHT_JOIN movement m FORCE INDEX (PRIMARY) ON m.movement_no = p.movement_no
-  LEFT JOIN movement_transfer t FORCE INDEX (PRIMARY) ON m.kind = {transfer} AND t.movement_no = m.movement_no
-  LEFT JOIN movement_line l FORCE INDEX (PRIMARY) ON m.kind <> {transfer} AND l.movement_no = m.movement_no
+  LEFT JOIN movement_transfer t FORCE INDEX (PRIMARY)
+         ON m.kind IN ({transfer}, {arrival}) AND t.movement_no = m.movement_no
+  LEFT JOIN movement_line l FORCE INDEX (PRIMARY)
+         ON m.kind NOT IN ({transfer}, {arrival}) AND l.movement_no = m.movement_no
   LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = COALESCE(t.sku_id, l.sku_id)
   LEFT JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = l.location_id
   LEFT JOIN location f FORCE INDEX (PRIMARY) ON f.location_id = t.from_id

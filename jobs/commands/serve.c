@@ -16,6 +16,7 @@
 #include "jobs/commands/database.h"
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
+#include "jobs/locations/arrival.h"
 #include "jobs/options.h"
 #include "jobs/pause.h"
 #include "jobs/stop.h"
@@ -322,7 +323,9 @@ static int serve_work(struct serve *s)
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
-	s->background = background_open(s->database.source, (struct chore[]){watch_chore(s->watch), pause_chore()}, 2);
+	s->background = background_open(
+		s->database.source,
+		(struct chore[]){watch_chore(s->watch), pause_chore(), arrival_chore(engine_catalogue(s->engine))}, 3);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

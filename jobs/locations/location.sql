@@ -25,14 +25,15 @@ UPDATE location FORCE INDEX (PRIMARY)
  WHERE location_id = {location} AND (kind = {incoming} OR expected_at IS NOT NULL);
 
 -- piece: lies_there
--- Units or promises lie at {location}. There is no index by location, which every order would pay for: this walks all
--- slots.
+-- Units or promises lie at {location}, or have arrived there and are not handed out. There is no index by location,
+-- which every order would pay for: this walks all slots.
 EXISTS (SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY)
          WHERE location_id = {location} AND (available <> 0 OR reserved <> 0))
+OR EXISTS (SELECT 1 FROM arrival_open WHERE to_id = {location})
 
 -- name: location_in_use
 -- A look beforehand, which shuts nobody out.
-SELECT {lies_there};
+SELECT ({lies_there});
 
 -- name: location_turn
 -- Gives {location} another kind, {kind}, where nothing lies there. Every writer is shut out before the look, so that no
@@ -46,7 +47,7 @@ BEGIN NOT ATOMIC
   UPDATE location_kinds SET n = n + 1 WHERE one = 1;
   SELECT keep_days INTO lies FROM event_log WHERE one = 1 FOR UPDATE;
   UPDATE log_writer SET epoch = epoch + 1 WHERE ended = 0;
-  SET lies = {lies_there};
+  SET lies = ({lies_there});
   IF lies THEN
     ROLLBACK;
   ELSE

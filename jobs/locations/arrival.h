@@ -1,0 +1,16 @@
+/* arrival.h - arrivals that were booked are handed out: to orders that wait, in the order of their line, and what all
+ * of them leave over is for sale. In bounded batches, by every service on the database, also after a crash. */
+#ifndef JOBS_ARRIVAL_H
+#define JOBS_ARRIVAL_H
+
+#include "engine/rows.h"
+#include "jobs/background.h"
+
+/* Hands out for that long at most: arrivals of one movement; 0: of all movements that nobody else hands out just now.
+ * *more: something is left. Conflicts are met by trying again. */
+enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movement_no, int64_t slice_ms,
+                            bool *more) MUST_CHECK;
+
+struct chore arrival_chore(struct catalogue *c); /* of every service */
+
+#endif
