@@ -2,10 +2,11 @@
 # Debian packages: of `make run`, then of the rest. Tests take the user mysql and the plugin of PAM of mariadb-server.
 PACKAGES = gcc libc6-dev make libmariadb-dev mariadb-server-core mariadb-client-core libevent-dev libcjson-dev libcsv-dev libssl-dev \
   libcurl4-openssl-dev ca-certificates curl
-test check fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
+test check check-long fault soak contract demo: PACKAGES += libcriterion-dev libfaketime python3
 check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server
+check check-long: PACKAGES += chromium chromium-driver python3-selenium
 check contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
 
@@ -31,7 +32,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
+.PHONY: all run test check check-long fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -39,6 +40,7 @@ help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
+	@echo 'make check-long   the console in a real Chromium, all of it'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
@@ -73,6 +75,10 @@ check: install-packages
 	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
 	@$(MAKE) --no-print-directory B=build build/holdfast
 	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
+
+check-long: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	/usr/bin/python3 tests/console/console.py --long --holdfast $(B)/holdfast
 
 fuzz: FUZZER = -fsanitize=fuzzer-no-link
 fuzz: install-packages

@@ -5,7 +5,10 @@ const BASE = new URL('../', import.meta.url)
 const KEY = 'holdfast-key'
 
 export const session = {
-  name: null, roles: [], service: '', instance: '',
+  name: null,
+  roles: [],
+  service: '',
+  instance: '',
   listeners: [],
   key: () => sessionStorage.getItem(KEY),
   keep: key => sessionStorage.setItem(KEY, key),
@@ -15,7 +18,8 @@ export const may = (...roles) => session.roles.includes('admin') || roles.some(r
 export const mayChangeStock = () => session.roles.includes('admin')
 
 /* path`reservations/${id}` with each value percent-encoded, once. */
-const encode = text => encodeURIComponent(text).replace(/[!'()*]/g, c => '%' + c.charCodeAt(0).toString(16).toUpperCase())
+const encode = text =>
+  encodeURIComponent(text).replace(/[!'()*]/g, c => '%' + c.charCodeAt(0).toString(16).toUpperCase())
 export const path = (parts, ...values) => parts.reduce((all, part, i) => all + encode(values[i - 1]) + part)
 export function query(values) {
   const all = Object.entries(values).filter(([, v]) => v != null && v !== '' && v !== false)
@@ -25,22 +29,33 @@ export function query(values) {
 /* What came of a call: {ok, status, data, code, replayed, lost}. It never throws, unless it was aborted.
  * code is that of the problem; `no_answer` where none came. */
 export async function call(method, at, body, {signal, text, timeout_s = 40} = {}) {
-  const headers = {}, key = session.key()
+  const headers = {},
+    key = session.key()
   if (key) headers.Authorization = 'Bearer ' + key
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   const late = AbortSignal.timeout(timeout_s * 1000)
   try {
     const answer = await fetch(new URL(at.startsWith('/') ? at.slice(1) : 'v1/' + at, BASE), {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store', credentials: 'omit',
-      redirect: 'error', signal: signal ? AbortSignal.any([signal, late]) : late,
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      signal: signal ? AbortSignal.any([signal, late]) : late,
     })
     clockIs(answer.headers.get('Date'))
     if (answer.status === 401) session.listeners.forEach(f => f())
     const read = answer.status === 204 ? '' : await answer.text()
     if (text && answer.ok) return {ok: true, status: answer.status, data: read}
     const data = read ? JSON.parse(read) : {}
-    return {ok: answer.ok, status: answer.status, data, code: answer.ok ? null : data.code ?? 'no_answer',
-      replayed: answer.headers.get('Idempotent-Replayed') === 'true'}
+    return {
+      ok: answer.ok,
+      status: answer.status,
+      data,
+      code: answer.ok ? null : (data.code ?? 'no_answer'),
+      replayed: answer.headers.get('Idempotent-Replayed') === 'true',
+    }
   } catch (e) {
     if (signal?.aborted) throw e
     return {ok: false, status: 0, data: {}, code: 'no_answer'}
@@ -59,11 +74,17 @@ export function newId(what) {
 /* ---- codes in words */
 
 const WORDS = {
-  no_answer: ['The service did not answer.', 'Whether the change was made is not known. Send the same call again: it has one effect.'],
+  no_answer: [
+    'The service did not answer.',
+    'Whether the change was made is not known. Send the same call again: it has one effect.',
+  ],
   busy: ['The service has too much to do; nothing was done.', 'Send the same call again.'],
   unavailable: ['The database does not answer; nothing was done.', 'Send the same call again when it is back.'],
   unknown_outcome: ['The database went away while it committed.', 'Send the same call again: it has one effect.'],
-  rate_limited: ['This key calls too often, or holds as much as it may.', 'Wait a moment, then send the same call again.'],
+  rate_limited: [
+    'This key calls too often, or holds as much as it may.',
+    'Wait a moment, then send the same call again.',
+  ],
   invalid_request: ['The service cannot read this.', 'Correct the field that is named.'],
   unauthorized: ['The key is not known.', 'Enter another key.'],
   forbidden: ['This key may not do that.', 'Somebody with another role has to.'],
@@ -74,7 +95,10 @@ const WORDS = {
   limit: ['A total would become too large.', ''],
   limit_reached: ['The customer would have more units than one may.', ''],
   customer_required: ['This sku has a limit for each customer, so the order must name one.', ''],
-  count_mismatch: ['On hand is not what was expected any more.', 'Somebody moved units meanwhile: look again, and count again.'],
+  count_mismatch: [
+    'On hand is not what was expected any more.',
+    'Somebody moved units meanwhile: look again, and count again.',
+  ],
   over_returned: ['More comes back than was settled.', ''],
   unknown_sku: ['There is no such sku.', 'Receive it first.'],
   unknown_order: ['There is no such order.', ''],

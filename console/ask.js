@@ -14,41 +14,110 @@ export function announce(...what) {
 const NAMES = {requested: 'asked for', in_order: 'in the order', on_hand: 'on hand', counted_at: 'counted at'}
 function linesTable(lines) {
   const members = [...new Set(lines.flatMap(Object.keys))]
-  const cell = v => typeof v === 'number' ? number(v) : code(Array.isArray(v) ? v.join(', ') : v ?? '')
-  return h('div', {class: 'table'}, h('table', null,
-    h('thead', null, h('tr', null, members.map(m => h('th', {scope: 'col'}, NAMES[m] ?? m)))),
-    h('tbody', null, lines.slice(0, 20).map(line =>
-      h('tr', null, members.map(m => h('td', {class: typeof line[m] === 'number' ? 'number' : null}, cell(line[m]))))))),
-  lines.length > 20 && h('p', {class: 'muted'}, `and ${many(lines.length - 20, 'more line')}`))
+  const cell = v => (typeof v === 'number' ? number(v) : code(Array.isArray(v) ? v.join(', ') : (v ?? '')))
+  return h(
+    'div',
+    {class: 'table'},
+    h(
+      'table',
+      null,
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          members.map(m => h('th', {scope: 'col'}, NAMES[m] ?? m)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        lines.slice(0, 20).map(line =>
+          h(
+            'tr',
+            null,
+            members.map(m => h('td', {class: typeof line[m] === 'number' ? 'number' : null}, cell(line[m]))),
+          ),
+        ),
+      ),
+    ),
+    lines.length > 20 && h('p', {class: 'muted'}, `and ${many(lines.length - 20, 'more line')}`),
+  )
 }
 
 /* A call that was refused or not answered, in words. */
 export function problem(result) {
-  const [what, then] = words(result.code), {detail, field, lines, parts} = result.data
-  return h('div', {class: 'problem', role: 'alert'},
+  const [what, then] = words(result.code),
+    {detail, field, lines, parts} = result.data
+  return h(
+    'div',
+    {class: 'problem', role: 'alert'},
     h('p', null, h('strong', null, what), ' ', then),
-    h('p', {class: 'muted'}, h('code', null, result.code), result.status ? ` ${result.status}` : '',
-      field && [' · ', code(field)], detail && [' · ', said(detail)]),
+    h(
+      'p',
+      {class: 'muted'},
+      h('code', null, result.code),
+      result.status ? ` ${result.status}` : '',
+      field && [' · ', code(field)],
+      detail && [' · ', said(detail)],
+    ),
     Array.isArray(lines) && lines.length > 0 && linesTable(lines),
-    Array.isArray(parts) && parts.length > 0 && h('p', null, 'Parts that have such units: ', parts.map(p => [code(p), ' '])))
+    Array.isArray(parts) &&
+      parts.length > 0 &&
+      h(
+        'p',
+        null,
+        'Parts that have such units: ',
+        parts.map(p => [code(p), ' ']),
+      ),
+  )
 }
 
 /* A list or a fact that could not be read: said so, with a button. */
-export const unread = (result, again) =>
-  h('div', null, problem(result), again && button('Ask again', again))
+export const unread = (result, again) => h('div', null, problem(result), again && button('Ask again', again))
 
 let fields = 0
 /* A field with its label. {type, value, min, max, hint, list, required, options: [[value, text]]} */
 export function field(label, {hint, options, list, ...attributes}) {
   const id = 'field-' + ++fields
-  const input = options ? h('select', {id, ...attributes}, options.map(([value, text]) =>
-    h('option', {value, selected: value === attributes.value}, text))) :
-    h('input', {id, autocomplete: 'off', spellcheck: 'false', list: list && id + '-list', ...attributes,
-      'aria-describedby': hint && id + '-hint'})
-  const element = h('div', {class: 'field'}, h('label', {for: id}, label), input,
-    list && h('datalist', {id: id + '-list'}, list.map(value => h('option', {value}))),
-    hint && h('small', {id: id + '-hint'}, hint))
-  return {element, input, get value() { return input.value.trim() }, get int() { return int(input.value) }}
+  const input = options
+    ? h(
+        'select',
+        {id, ...attributes},
+        options.map(([value, text]) => h('option', {value, selected: value === attributes.value}, text)),
+      )
+    : h('input', {
+        id,
+        autocomplete: 'off',
+        spellcheck: 'false',
+        list: list && id + '-list',
+        ...attributes,
+        'aria-describedby': hint && id + '-hint',
+      })
+  const element = h(
+    'div',
+    {class: 'field'},
+    h('label', {for: id}, label),
+    input,
+    list &&
+      h(
+        'datalist',
+        {id: id + '-list'},
+        list.map(value => h('option', {value})),
+      ),
+    hint && h('small', {id: id + '-hint'}, hint),
+  )
+  return {
+    element,
+    input,
+    get value() {
+      return input.value.trim()
+    },
+    get int() {
+      return int(input.value)
+    },
+  }
 }
 /* A whole number as people type it; NaN where it is none. */
 export function int(text) {
@@ -61,19 +130,30 @@ export function int(text) {
  * send() -> a result of call(); done(result) -> what came of it, for the status line. */
 export function ask({title, body = [], fields: inputs = [], say, send, done, danger}) {
   return new Promise(resolve => {
-    let sending = false, answer = null, locked = false
-    const sentence = h('p', {class: 'sentence', 'aria-live': 'polite'}), wrong = h('div')
+    let sending = false,
+      answer = null,
+      locked = false
+    const sentence = h('p', {class: 'sentence', 'aria-live': 'polite'}),
+      wrong = h('div')
     const act = h('button', {type: 'submit', class: danger ? 'danger' : 'primary'})
     const close = button('Cancel', () => dialog.close())
-    const form = h('form', {novalidate: true}, h('h2', {id: 'dialog-title'}, title), body, inputs, sentence, wrong,
-      h('div', {class: 'buttons'}, close, act))
+    const form = h(
+      'form',
+      {novalidate: true},
+      h('h2', {id: 'dialog-title'}, title),
+      body,
+      inputs,
+      sentence,
+      wrong,
+      h('div', {class: 'buttons'}, close, act),
+    )
     const dialog = h('dialog', {'aria-labelledby': 'dialog-title'}, form)
 
     const refresh = () => {
       if (locked || sending) return
       const now = say()
       put(sentence, now.missing ? h('span', {class: 'muted'}, now.missing) : now.what)
-      put(act, now.missing ? now.act ?? 'Go on' : now.act)
+      put(act, now.missing ? (now.act ?? 'Go on') : now.act)
       act.disabled = Boolean(now.missing)
     }
     const lock = on => {

@@ -31,12 +31,12 @@ export const toOrder = id => link('#/order/' + encodeURIComponent(id), code(id))
 /* ---- numbers, times, states */
 
 const digits = new Intl.NumberFormat('en')
-export const number = n => n == null ? '–' : digits.format(n)
+export const number = n => (n == null ? '–' : digits.format(n))
 export const units = n => number(n) + (n === 1 || n === -1 ? ' unit' : ' units')
 export const many = (n, one, more = one + 's') => `${number(n)} ${n === 1 ? one : more}`
 export const signed = n => (n > 0 ? '+' : '') + number(n)
 
-let ahead = 0     /* ms by which the service's clock is ahead of the browser's */
+let ahead = 0 /* ms by which the service's clock is ahead of the browser's */
 export function clockIs(date) {
   if (date) ahead = Date.parse(date) + 500 - Date.now()
 }
@@ -52,9 +52,14 @@ export function fullTime(at) {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clockTime(at)}`
 }
 /* A time as the reader's clock has it; UTC stands in its title. */
-export const time = at => at ? h('time', {datetime: at, title: at}, fullTime(at)) : '–'
+export const time = at => (at ? h('time', {datetime: at, title: at}, fullTime(at)) : '–')
 
-const SPANS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]
+const SPANS = [
+  [86400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+]
 export function span(seconds) {
   const s = Math.abs(Math.round(seconds))
   const [size, word] = SPANS.find(([size]) => s >= size) ?? [1, 's']
@@ -78,9 +83,25 @@ export class Table {
     this.key = key
     this.rows = new Map()
     this.body = h('tbody')
-    this.element = h('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': label},
-      h('table', null, h('caption', {class: 'hidden'}, label),
-        h('thead', null, h('tr', null, columns.map(c => h('th', {scope: 'col', class: kind(c)}, c.head)))), this.body))
+    this.element = h(
+      'div',
+      {class: 'table', tabindex: '0', role: 'region', 'aria-label': label},
+      h(
+        'table',
+        null,
+        h('caption', {class: 'hidden'}, label),
+        h(
+          'thead',
+          null,
+          h(
+            'tr',
+            null,
+            columns.map(c => h('th', {scope: 'col', class: kind(c)}, c.head)),
+          ),
+        ),
+        this.body,
+      ),
+    )
   }
 
   #fill(row, item) {
@@ -88,7 +109,8 @@ export class Table {
     if (row.made === made && !this.columns.some(c => c.live)) return
     row.made = made
     this.columns.forEach((c, i) => {
-      const cell = row.tr.children[i], next = add(h('td', {class: kind(c)}), c.cell(item) ?? '–')
+      const cell = row.tr.children[i],
+        next = add(h('td', {class: kind(c)}), c.cell(item) ?? '–')
       if (!cell) row.tr.append(next)
       else if (!cell.isEqualNode(next)) {
         const held = cell.contains(document.activeElement)
@@ -104,7 +126,8 @@ export class Table {
     let at = this.body.firstChild
     this.rows = new Map()
     for (const item of items) {
-      const key = this.key(item), row = before.get(key) ?? {tr: h('tr')}
+      const key = this.key(item),
+        row = before.get(key) ?? {tr: h('tr')}
       before.delete(key)
       this.rows.set(key, row)
       this.#fill(row, item)
@@ -117,9 +140,14 @@ export class Table {
 const kind = c => [c.number && 'number', c.wide && 'wide', c.act && 'act'].filter(Boolean).join(' ') || null
 
 /* Names and values beside each other: [[name, value], ..]; without a value no row. */
-export function facts(rows) {
-  return h('dl', {class: 'facts'},
-    rows.filter(([, value]) => value != null && value !== '').map(([name, value]) => [h('dt', null, name), h('dd', null, value)]))
+export function facts(rows, kind = 'facts') {
+  return h(
+    'dl',
+    {class: kind},
+    rows
+      .filter(([, value]) => value != null && value !== '')
+      .map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))),
+  )
 }
 
 /* Text that changes, in its place: the same node, touched only where it differs. */
@@ -131,8 +159,11 @@ export function tell(element, text) {
 export function put(element, ...children) {
   const next = add(h(element.tagName), children)
   next.normalize()
-  if (next.childNodes.length === element.childNodes.length &&
-      [...next.childNodes].every((n, i) => n.isEqualNode(element.childNodes[i]))) return
+  if (
+    next.childNodes.length === element.childNodes.length &&
+    [...next.childNodes].every((n, i) => n.isEqualNode(element.childNodes[i]))
+  )
+    return
   element.replaceChildren(...next.childNodes)
 }
 

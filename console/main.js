@@ -5,6 +5,9 @@ import {call, get, may, session} from './api.js'
 /* Each page is a module with show(page); the first word behind #/ names it. */
 const PAGES = [
   {name: 'now', title: 'Now', module: './now.js'},
+  {name: 'stock', also: ['sku'], title: 'Stock', module: './stock.js'},
+  {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
+  {name: 'jobs', title: 'Jobs', module: './jobs.js'},
 ]
 const byName = Object.fromEntries(PAGES.flatMap(p => [p.name, ...(p.also ?? [])].map(name => [name, p])))
 const main = document.getElementById('main')
@@ -15,7 +18,9 @@ const AFTER_ERRORS_MS = [1000, 2000, 5000, 10000]
 class Poll {
   constructor(ask, every_ms, signal) {
     Object.assign(this, {ask, every_ms, signal, errors: 0, timer: null, under_way: false})
-    const seen = () => { if (!document.hidden) this.now() }
+    const seen = () => {
+      if (!document.hidden) this.now()
+    }
     document.addEventListener('visibilitychange', seen, {signal})
     signal.addEventListener('abort', () => clearTimeout(this.timer))
     this.now()
@@ -49,34 +54,45 @@ let silent_since = null
 function heard(result) {
   if (!result) return
   const lost = result.ok === false && (result.status === 0 || result.status === 503)
-  silent_since = lost ? silent_since ?? Date.now() : null
+  silent_since = lost ? (silent_since ?? Date.now()) : null
   line.hidden = !lost
   if (lost)
-    tell(line, (result.status ? 'The database does not answer' : 'The service does not answer') +
-      '. What is shown is from before; this page goes on by itself when it is back.')
+    tell(
+      line,
+      (result.status ? 'The database does not answer' : 'The service does not answer') +
+        '. What is shown is from before; this page goes on by itself when it is back.',
+    )
 }
 
 /* ---- pages */
 
-let leave = new AbortController(), first = true
+let leave = new AbortController(),
+  first = true
 
 function where() {
   const [at, rest] = (location.hash.startsWith('#/') ? location.hash.slice(2) : 'now').split('?')
   const [name, ...params] = at.split('/')
   let decoded = []
-  try { decoded = params.map(decodeURIComponent) } catch { /* no page of ours links so */ }
+  try {
+    decoded = params.map(decodeURIComponent)
+  } catch {
+    /* no page of ours links so */
+  }
   return {name, params: decoded, query: new URLSearchParams(rest ?? '')}
 }
 
 export async function go() {
   leave.abort()
   leave = new AbortController()
-  const {signal} = leave, {name, params, query} = where(), page = byName[name] ?? PAGES[0]
+  const {signal} = leave,
+    {name, params, query} = where(),
+    page = byName[name] ?? PAGES[0]
   for (const a of nav.children) {
     if (a.dataset.page === page.name) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
   }
-  const title = h('h1', {tabindex: '-1'}, page.title), room = h('div', {class: 'page', id: 'page'})
+  const title = h('h1', {tabindex: '-1'}, page.title),
+    room = h('div', {class: 'page', id: 'page'})
   main.replaceChildren(title, room)
   document.title = page.title + ' – Holdfast'
   if (!first) title.focus({preventScroll: true})
@@ -86,8 +102,16 @@ export async function go() {
     const {show} = await import(page.module)
     if (signal.aborted) return
     await show({
-      name, params, query, signal, room, may,
-      title: (...text) => { put(title, ...text); document.title = title.textContent + ' – Holdfast' },
+      name,
+      params,
+      query,
+      signal,
+      room,
+      may,
+      title: (...text) => {
+        put(title, ...text)
+        document.title = title.textContent + ' – Holdfast'
+      },
       /* Asks at once, and then every so often while the page is seen. ask(signal) -> a result of call(). */
       poll: (ask, every_s) => new Poll(ask, every_s * 1000, signal),
       get: (at, options) => get(at, {signal, ...options}),
@@ -96,15 +120,19 @@ export async function go() {
   } catch (e) {
     if (signal.aborted) return
     if (!(e instanceof TypeError && /import|module|fetch/i.test(e.message))) throw e
-    put(room, h('div', {class: 'problem', role: 'alert'}, h('p', null, 'This page could not be fetched from the service.')),
-      button('Load it again', () => location.reload()))
+    put(
+      room,
+      h('div', {class: 'problem', role: 'alert'}, h('p', null, 'This page could not be fetched from the service.')),
+      button('Load it again', () => location.reload()),
+    )
   }
 }
 
 const nav = document.getElementById('nav')
 function navigation() {
-  nav.replaceChildren(...PAGES.filter(p => !p.hidden).map(p =>
-    h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)))
+  nav.replaceChildren(
+    ...PAGES.filter(p => !p.hidden).map(p => h('a', {href: '#/' + p.name, 'data-page': p.name}, p.title)),
+  )
 }
 
 /* ---- the key */
@@ -116,14 +144,33 @@ function askKey(why) {
   nav.replaceChildren()
   put(document.getElementById('who'))
   document.title = 'Holdfast'
-  const input = h('input', {id: 'key', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true,
-    'aria-describedby': 'key-hint'})
-  const form = h('form', {class: 'key'}, h('h1', null, 'This service asks for a key'),
+  const input = h('input', {
+    id: 'key',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+    'aria-describedby': 'key-hint',
+  })
+  const form = h(
+    'form',
+    {class: 'key'},
+    h('h1', null, 'This service asks for a key'),
     why && h('p', {class: 'problem', role: 'alert'}, why),
-    h('div', {class: 'field'}, h('label', {for: 'key'}, 'Key'), input,
-      h('small', {id: 'key-hint'}, 'One line that `holdfast key new` printed. It is kept in this tab until you close it.')),
+    h(
+      'div',
+      {class: 'field'},
+      h('label', {for: 'key'}, 'Key'),
+      input,
+      h(
+        'small',
+        {id: 'key-hint'},
+        'One line that `holdfast key new` printed. It is kept in this tab until you close it.',
+      ),
+    ),
     readable() && h('p', {class: 'warning'}, 'This page came over plain http: whoever carries it can read the key.'),
-    h('div', {class: 'buttons'}, h('button', {type: 'submit', class: 'primary'}, 'Go on')))
+    h('div', {class: 'buttons'}, h('button', {type: 'submit', class: 'primary'}, 'Go on')),
+  )
   form.addEventListener('submit', event => {
     event.preventDefault()
     session.keep(input.value.trim())
@@ -136,9 +183,17 @@ function askKey(why) {
 function whoIsThere() {
   const who = document.getElementById('who')
   who.title = `${session.service} · instance ${session.instance}`
-  put(who, session.name ? [code(session.name), ' ', h('span', {class: 'muted'}, session.roles.join(', '))] :
-    h('span', {class: 'muted'}, 'no keys: everybody may do all'))
-  if (session.key()) who.append(' ', button('Forget the key', () => forget(null), {class: 'plain'}))
+  put(
+    who,
+    session.name
+      ? [code(session.name), ' ', h('span', {class: 'muted'}, session.roles.join(', '))]
+      : h('span', {class: 'muted'}, 'no keys: everybody may do all'),
+  )
+  if (session.key())
+    who.append(
+      ' ',
+      button('Forget the key', () => forget(null), {class: 'plain'}),
+    )
 }
 
 function forget(why) {
@@ -152,19 +207,26 @@ async function begin() {
     if (result.status === 401) return
     heard(result)
     if (result.status === 0 || result.status === 503 || result.status === 429) setTimeout(begin, 2000)
-    else put(main, h('div', {class: 'problem', role: 'alert'}, 'This service is of another version: load the page again.'))
+    else
+      put(main, h('div', {class: 'problem', role: 'alert'}, 'This service is of another version: load the page again.'))
     return
   }
   heard(result)
-  Object.assign(session, {name: result.data.name ?? null, roles: result.data.roles, service: result.data.service,
-    instance: result.data.instance})
+  Object.assign(session, {
+    name: result.data.name ?? null,
+    roles: result.data.roles,
+    service: result.data.service,
+    instance: result.data.instance,
+  })
   whoIsThere()
   navigation()
   go()
 }
 
 session.listeners.push(() => forget(session.key() ? 'The service does not know this key.' : null))
-addEventListener('hashchange', () => { if (session.roles.length) go() })
+addEventListener('hashchange', () => {
+  if (session.roles.length) go()
+})
 document.querySelector('.skip').addEventListener('click', event => {
   event.preventDefault()
   main.focus()

@@ -4,25 +4,63 @@ import {COLOURS, Plot} from './plots.js'
 import {unread} from './ask.js'
 import {get, session} from './api.js'
 
-const SECONDS = 600, LEASE_LATE_MS = 60000, DUE_LATE_S = 60
+const SECONDS = 600,
+  LEASE_LATE_MS = 60000,
+  DUE_LATE_S = 60
 
 /* ---- the plots */
 
 const PLOTS = [
-  ['Orders', [{key: 'granted', label: 'granted', unit: '/s'}, {key: 'refused', label: 'refused', unit: '/s', colour: 3}]],
-  ['Time to answer an order', [{key: 'p50_ms', label: 'half within', unit: 'ms'}, {key: 'p99_ms', label: '99 % within', unit: 'ms'}]],
-  ['Requests', [{key: 'answered', label: 'answered', unit: '/s'}, {key: 'busy', label: 'busy', unit: '/s', colour: 3}]],
-  ['Queue', [{key: 'queue', label: 'at most'}, {key: 'batches', label: 'batches', unit: '/s'}]],
-  ['Settled and delivered', [{key: 'settled', label: 'settled', unit: '/s'}, {key: 'delivered', label: 'events delivered', unit: '/s'}]],
+  [
+    'Orders',
+    [
+      {key: 'granted', label: 'granted', unit: '/s'},
+      {key: 'refused', label: 'refused', unit: '/s', colour: 3},
+    ],
+  ],
+  [
+    'Time to answer an order',
+    [
+      {key: 'p50_ms', label: 'half within', unit: 'ms'},
+      {key: 'p99_ms', label: '99 % within', unit: 'ms'},
+    ],
+  ],
+  [
+    'Requests',
+    [
+      {key: 'answered', label: 'answered', unit: '/s'},
+      {key: 'busy', label: 'busy', unit: '/s', colour: 3},
+    ],
+  ],
+  [
+    'Queue',
+    [
+      {key: 'queue', label: 'at most'},
+      {key: 'batches', label: 'batches', unit: '/s'},
+    ],
+  ],
+  [
+    'Settled and delivered',
+    [
+      {key: 'settled', label: 'settled', unit: '/s'},
+      {key: 'delivered', label: 'events delivered', unit: '/s'},
+    ],
+  ],
   ['Oldest that is due', [{key: 'oldest_due_s', label: 'waits for', unit: 's', gaps: true, steps: true}], 'database'],
   ['Buried orders', [{key: 'buried', label: 'orders', gaps: true, steps: true, colour: 3}], 'database'],
   ['Open tasks', [{key: 'tasks', label: 'tasks', gaps: true, steps: true}], 'database'],
-  ['Events not delivered', [{key: 'undelivered', label: 'the oldest waits for', unit: 's', gaps: true, steps: true}], 'database'],
+  [
+    'Events not delivered',
+    [{key: 'undelivered', label: 'the oldest waits for', unit: 's', gaps: true, steps: true}],
+    'database',
+  ],
 ]
 
 /* The last 600 seconds of one process. Another process that answers begins anew. */
 class Activity {
-  constructor() { this.clear() }
+  constructor() {
+    this.clear()
+  }
 
   clear() {
     this.instance = this.since = null
@@ -35,7 +73,8 @@ class Activity {
     if (instance !== this.instance || Date.parse(since) > Date.parse(this.since)) this.clear()
     this.instance = instance
     this.since = now
-    const from = Date.parse(since) / 1000, count = series.answered.length
+    const from = Date.parse(since) / 1000,
+      count = series.answered.length
     const before = this.times.filter(t => t < from).length
     const grow = (old, more) => [...(old ?? Array(before).fill(null)).slice(0, before), ...more].slice(-SECONDS)
     const {refused, ...rest} = series
@@ -43,12 +82,16 @@ class Activity {
       const one = Object.values(refused).map(n => n[i])
       return series.answered[i] == null ? null : one.reduce((a, b) => a + (b ?? 0), 0)
     })
-    for (const [name, values] of Object.entries({...rest, refused: all})) this.series[name] = grow(this.series[name], values)
+    for (const [name, values] of Object.entries({...rest, refused: all}))
+      this.series[name] = grow(this.series[name], values)
     for (const name of new Set([...Object.keys(this.codes), ...Object.keys(refused)])) {
       this.codes[name] = grow(this.codes[name], refused[name] ?? Array(count).fill(0))
       if (!this.codes[name].some(n => n > 0)) delete this.codes[name]
     }
-    this.times = grow(this.times, Array.from({length: count}, (_, i) => from + i))
+    this.times = grow(
+      this.times,
+      Array.from({length: count}, (_, i) => from + i),
+    )
   }
 }
 
@@ -66,11 +109,38 @@ function byMinute(activity) {
 
 function minutesTable(activity) {
   const head = ['from', 'granted', 'refused', 'requests', 'settled', 'slowest 99 % (ms)']
-  return h('div', {class: 'table'}, h('table', null, h('caption', {class: 'hidden'}, 'The last ten minutes, by the minute'),
-    h('thead', null, h('tr', null, head.map((text, i) => h('th', {scope: 'col', class: i ? 'number' : null}, text)))),
-    h('tbody', null, byMinute(activity).map(([minute, row]) => h('tr', null,
-      h('td', null, fullTime(minute * 1000).slice(0, -3)),
-      [row.granted, row.refused, row.answered, row.settled, row.p99_ms].map(n => h('td', {class: 'number'}, number(n))))))))
+  return h(
+    'div',
+    {class: 'table'},
+    h(
+      'table',
+      null,
+      h('caption', {class: 'hidden'}, 'The last ten minutes, by the minute'),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          head.map((text, i) => h('th', {scope: 'col', class: i ? 'number' : null}, text)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        byMinute(activity).map(([minute, row]) =>
+          h(
+            'tr',
+            null,
+            h('td', null, fullTime(minute * 1000).slice(0, -3)),
+            [row.granted, row.refused, row.answered, row.settled, row.p99_ms].map(n =>
+              h('td', {class: 'number'}, number(n)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  )
 }
 
 /* ---- what is wrong */
@@ -80,56 +150,139 @@ const wrong = (key, what, then, more) => ({key, what, then, more})
 function ofReady(result) {
   const checks = result.data.checks ?? []
   return [
-    result.status === 0 && wrong('away', 'The service does not answer.', 'Is the process there? Its log says why it ended.'),
-    result.status === 503 && wrong('ready', said(result.data.detail ?? 'The service is not ready.'),
-      'Calls are answered 503 and can be sent again. Look at the database, and at the log of the service.'),
-    ...checks.filter(c => c.status !== 'ok' && c.name !== 'database').map(c => wrong('check ' + c.name + c.detail,
-      [c.name, ': ', said(c.detail ?? 'failed')],
-      c.name === 'setting' ? 'Mend the setting of the database server.' : 'Look at the node of the cluster that is behind.')),
+    result.status === 0 &&
+      wrong('away', 'The service does not answer.', 'Is the process there? Its log says why it ended.'),
+    result.status === 503 &&
+      wrong(
+        'ready',
+        said(result.data.detail ?? 'The service is not ready.'),
+        'Calls are answered 503 and can be sent again. Look at the database, and at the log of the service.',
+      ),
+    ...checks
+      .filter(c => c.status !== 'ok' && c.name !== 'database')
+      .map(c =>
+        wrong(
+          'check ' + c.name + c.detail,
+          [c.name, ': ', said(c.detail ?? 'failed')],
+          c.name === 'setting'
+            ? 'Mend the setting of the database server.'
+            : 'Look at the node of the cluster that is behind.',
+        ),
+      ),
   ]
 }
 
 function ofJobs(jobs, stats) {
   const due = {settle: stats?.oldest_confirmed_ms, expire: stats?.oldest_expired_ms}
   return jobs.flatMap(job => [
-    job.paused && wrong('paused ' + job.job, [`The job ${job.job} is paused`, job.reason ? [': ', said(job.reason)] : '.'],
-      [job.since ? `Since ${fullTime(job.since)}` : '', job.by ? [', by ', code(job.by)] : '', '. Resume it when it may go on.'], '#/jobs'),
-    !job.paused && job.ready > 0 && job.open === 0 && !job.workers.length && (due[job.job] ?? 0) > DUE_LATE_S * 1000 &&
-      wrong('nobody ' + job.job, `Nobody runs the job ${job.job}: ${job.ready >= 10000 ? '10,000 or more' : many(job.ready, 'order')} ` +
-        `${job.ready === 1 ? 'waits' : 'wait'}, the oldest for ${span(due[job.job] / 1000)}.`,
-      ['Start ', h('code', null, `holdfast work ${job.job}`), ' or ', h('code', null, `serve --jobs=${job.job}`), '.'], '#/jobs'),
-    !job.paused && job.job === 'deliver' && job.ready > 0 && job.open === 0 &&
-      wrong('nobody deliver', `Nobody delivers events: ${many(job.ready, 'webhook')} ${job.ready === 1 ? 'waits' : 'wait'}.`,
-        ['Start ', h('code', null, 'holdfast work deliver'), ' or ', h('code', null, 'serve --jobs=deliver'), '.'], '#/jobs'),
+    job.paused &&
+      wrong(
+        'paused ' + job.job,
+        [`The job ${job.job} is paused`, job.reason ? [': ', said(job.reason)] : '.'],
+        [
+          job.since ? `Since ${fullTime(job.since)}` : '',
+          job.by ? [', by ', code(job.by)] : '',
+          '. Resume it when it may go on.',
+        ],
+        '#/jobs',
+      ),
+    !job.paused &&
+      job.ready > 0 &&
+      job.open === 0 &&
+      !job.workers.length &&
+      (due[job.job] ?? 0) > DUE_LATE_S * 1000 &&
+      wrong(
+        'nobody ' + job.job,
+        `Nobody runs the job ${job.job}: ${job.ready >= 10000 ? '10,000 or more' : many(job.ready, 'order')} ` +
+          `${job.ready === 1 ? 'waits' : 'wait'}, the oldest for ${span(due[job.job] / 1000)}.`,
+        [
+          'Start ',
+          h('code', null, `holdfast work ${job.job}`),
+          ' or ',
+          h('code', null, `serve --jobs=${job.job}`),
+          '.',
+        ],
+        '#/jobs',
+      ),
+    !job.paused &&
+      job.job === 'deliver' &&
+      job.ready > 0 &&
+      job.open === 0 &&
+      wrong(
+        'nobody deliver',
+        `Nobody delivers events: ${many(job.ready, 'webhook')} ${job.ready === 1 ? 'waits' : 'wait'}.`,
+        ['Start ', h('code', null, 'holdfast work deliver'), ' or ', h('code', null, 'serve --jobs=deliver'), '.'],
+        '#/jobs',
+      ),
   ])
 }
 
 function ofStats(stats) {
   return [
-    stats.oldest_lease_ms > LEASE_LATE_MS && wrong('lease', `A task has lost its lease ${span(stats.oldest_lease_ms / 1000)} ago.`,
-      ['Its worker may be dead. ', h('code', null, 'serve --jobs=reap'), ' or ', h('code', null, 'holdfast reap'),
-        ' gives its orders to others.'], '#/jobs'),
-    stats.buried > 0 && wrong('buried', `${many(stats.buried, 'order is', 'orders are')} buried: they failed too often.`,
-      'Mend what the errors name, then kick or release them.', '#/jobs'),
-    stats.orders_ahead > 0 && wrong('ahead', `${many(stats.orders_ahead, 'order is', 'orders are')} of a later time than the database has.`,
-      'Its clock was set back. They wait until it has come up again.'),
+    stats.oldest_lease_ms > LEASE_LATE_MS &&
+      wrong(
+        'lease',
+        `A task has lost its lease ${span(stats.oldest_lease_ms / 1000)} ago.`,
+        [
+          'Its worker may be dead. ',
+          h('code', null, 'serve --jobs=reap'),
+          ' or ',
+          h('code', null, 'holdfast reap'),
+          ' gives its orders to others.',
+        ],
+        '#/jobs',
+      ),
+    stats.buried > 0 &&
+      wrong(
+        'buried',
+        `${many(stats.buried, 'order is', 'orders are')} buried: they failed too often.`,
+        'Mend what the errors name, then kick or release them.',
+        '#/jobs',
+      ),
+    stats.orders_ahead > 0 &&
+      wrong(
+        'ahead',
+        `${many(stats.orders_ahead, 'order is', 'orders are')} of a later time than the database has.`,
+        'Its clock was set back. They wait until it has come up again.',
+      ),
   ]
 }
 
 function ofWebhooks(webhooks) {
-  return webhooks.map(w => w.state === 'off' ?
-    wrong('off ' + w.webhook_id, ['The webhook ', code(w.webhook_id), ' is off: ', w.reason ?? '', '.'],
-      'Mend its receiver, then enable it: it goes on where it stood.', '#/events') :
-    w.failures > 0 && wrong('fails ' + w.webhook_id, ['The webhook ', code(w.webhook_id), ' fails: ',
-      w.last_error ? said(w.last_error) : `status ${w.last_status}`, '.'],
-    `${many(w.failures, 'attempt')} in a row failed` + (w.failing_since ? `, since ${fullTime(w.failing_since)}.` : '.'), '#/events'))
+  return webhooks.map(w =>
+    w.state === 'off'
+      ? wrong(
+          'off ' + w.webhook_id,
+          ['The webhook ', code(w.webhook_id), ' is off: ', w.reason ?? '', '.'],
+          'Mend its receiver, then enable it: it goes on where it stood.',
+          '#/events',
+        )
+      : w.failures > 0 &&
+        wrong(
+          'fails ' + w.webhook_id,
+          [
+            'The webhook ',
+            code(w.webhook_id),
+            ' fails: ',
+            w.last_error ? said(w.last_error) : `status ${w.last_status}`,
+            '.',
+          ],
+          `${many(w.failures, 'attempt')} in a row failed` +
+            (w.failing_since ? `, since ${fullTime(w.failing_since)}.` : '.'),
+          '#/events',
+        ),
+  )
 }
 
 /* Each is asked by itself: what cannot be asked is said, and the others are shown. */
 async function whatIsWrong(signal) {
   const ask = at => get(at, {signal})
-  const [ready, jobs, stats, webhooks] = await Promise.all([ask('/readyz?verbose'), ask('jobs'), ask('stats'),
-    session.roles.includes('admin') ? ask('webhooks?limit=100') : null])
+  const [ready, jobs, stats, webhooks] = await Promise.all([
+    ask('/readyz?verbose'),
+    ask('jobs'),
+    ask('stats'),
+    session.roles.includes('admin') ? ask('webhooks?limit=100') : null,
+  ])
   const all = [
     ...ofReady(ready),
     ...(jobs.ok ? ofJobs(jobs.data.items, stats.ok ? stats.data : null) : []),
@@ -137,47 +290,125 @@ async function whatIsWrong(signal) {
     ...(webhooks?.ok ? ofWebhooks(webhooks.data.items) : []),
   ].filter(Boolean)
   if (ready.status !== 0 && ready.status !== 503)
-    for (const [name, result] of [['The jobs', jobs], ['The counts of the database', stats], ['The webhooks', webhooks]])
-      if (result && !result.ok) all.push(wrong('unread ' + name, `${name} could not be read (${result.code}).`, 'This page asks again.'))
+    for (const [name, result] of [
+      ['The jobs', jobs],
+      ['The counts of the database', stats],
+      ['The webhooks', webhooks],
+    ])
+      if (result && !result.ok)
+        all.push(wrong('unread ' + name, `${name} could not be read (${result.code}).`, 'This page asks again.'))
   return {ready, stats, all}
 }
 
 function wrongList(all) {
   if (!all.length) return h('p', {class: 'well'}, 'Nothing is wrong.')
-  return h('ul', {class: 'wrong'}, all.map(w => h('li', null, h('strong', null, w.what), ' ', h('span', null, w.then),
-    w.more && document.querySelector(`#nav a[href='${w.more}']`) && [' ', link(w.more, 'Look there')])))
+  return h(
+    'ul',
+    {class: 'wrong'},
+    all.map(w =>
+      h(
+        'li',
+        null,
+        h('strong', null, w.what),
+        ' ',
+        h('span', null, w.then),
+        w.more && document.querySelector(`#nav a[href='${w.more}']`) && [' ', link(w.more, 'Look there')],
+      ),
+    ),
+  )
 }
 
 /* ---- the totals */
 
 function totals(stats) {
-  return h('div', {class: 'columns'},
-    h('section', null, h('h2', null, 'Units'), facts([
-      ['Skus', number(stats.skus)], ['Locations', number(stats.locations)], ['Available', number(stats.available)],
-      ['Reserved', number(stats.reserved)], ['Aside', number(stats.aside)], ['On hand', number(stats.on_hand)],
-      ['Incoming', number(stats.incoming)], ['Incoming, reserved', number(stats.incoming_reserved)]])),
-    h('section', null, h('h2', null, 'Orders'), facts(
-      ['held', 'confirmed', 'settled', 'released', 'expired', 'buried'].map(state =>
-        [h('a', {href: '#/orders?state=' + state}, state[0].toUpperCase() + state.slice(1)), number(stats[state])]))),
-    h('section', null, h('h2', null, 'Work'), facts([
-      ['Ready to settle', number(stats.ready)], ['Ready to expire', number(stats.ready_to_expire)],
-      ['Open tasks', number(stats.tasks_open)], ['Kept events', number(stats.event_rows)],
-      ['Oldest event', span(stats.oldest_event_ms / 1000)]])))
+  return h(
+    'div',
+    {class: 'columns'},
+    h(
+      'section',
+      null,
+      h('h2', null, 'Units'),
+      facts([
+        ['Skus', number(stats.skus)],
+        ['Locations', number(stats.locations)],
+        ['Available', number(stats.available)],
+        ['Reserved', number(stats.reserved)],
+        ['Aside', number(stats.aside)],
+        ['On hand', number(stats.on_hand)],
+        ['Incoming', number(stats.incoming)],
+        ['Incoming, reserved', number(stats.incoming_reserved)],
+      ]),
+    ),
+    h(
+      'section',
+      null,
+      h('h2', null, 'Orders'),
+      facts(
+        ['held', 'confirmed', 'settled', 'released', 'expired', 'buried'].map(state => [
+          h('a', {href: '#/orders?state=' + state}, state[0].toUpperCase() + state.slice(1)),
+          number(stats[state]),
+        ]),
+      ),
+    ),
+    h(
+      'section',
+      null,
+      h('h2', null, 'Work'),
+      facts([
+        ['Ready to settle', number(stats.ready)],
+        ['Ready to expire', number(stats.ready_to_expire)],
+        ['Open tasks', number(stats.tasks_open)],
+        ['Kept events', number(stats.event_rows)],
+        ['Oldest event', span(stats.oldest_event_ms / 1000)],
+      ]),
+    ),
+  )
 }
 
 export function show({room, poll, signal}) {
   const activity = new Activity()
   const top = h('section', {'aria-label': 'What is wrong', class: 'top'}, h('p', {class: 'muted'}, 'Looking …'))
-  const of_process = h('p', {class: 'muted'}), failed = h('div'), counts = h('div'), counted = h('p', {class: 'muted'})
+  const of_process = h('p', {class: 'muted'}),
+    failed = h('div'),
+    counts = h('div'),
+    counted = h('p', {class: 'muted'})
   const plots = PLOTS.map(([title, series]) => new Plot(title, series, {signal, seconds: true}))
   const codes = h('div', {class: 'refusals'})
-  let refusals = null, refusal_codes = ''
+  let refusals = null,
+    refusal_codes = ''
   const minutes = h('details', null, h('summary', null, 'The last ten minutes as a table'), h('div'))
-  const own = plots.filter((_, i) => PLOTS[i][2] !== 'database'), shared = plots.filter((_, i) => PLOTS[i][2] === 'database')
+  const own = plots.filter((_, i) => PLOTS[i][2] !== 'database'),
+    shared = plots.filter((_, i) => PLOTS[i][2] === 'database')
 
-  room.append(top, h('section', null, h('h2', null, 'This service, the last ten minutes'), of_process, failed,
-    h('div', {class: 'plots'}, own.map(p => p.element), codes), minutes),
-  h('section', null, h('h2', null, 'The database'), h('div', {class: 'plots four'}, shared.map(p => p.element)), counted, counts))
+  room.append(
+    top,
+    h(
+      'section',
+      null,
+      h('h2', null, 'This service, the last ten minutes'),
+      of_process,
+      failed,
+      h(
+        'div',
+        {class: 'plots'},
+        own.map(p => p.element),
+        codes,
+      ),
+      minutes,
+    ),
+    h(
+      'section',
+      null,
+      h('h2', null, 'The database'),
+      h(
+        'div',
+        {class: 'plots four'},
+        shared.map(p => p.element),
+      ),
+      counted,
+      counts,
+    ),
+  )
 
   /* A plot of refusals has the codes that occurred: another code makes it anew. */
   const showCodes = () => {
@@ -185,11 +416,25 @@ export function show({room, poll, signal}) {
     if (names.join() !== refusal_codes || !refusals) {
       refusals?.end()
       refusal_codes = names.join()
-      refusals = names.length ? new Plot('Refused, by code', names.map(label => ({label, unit: '/s'})), {signal, seconds: true}) : null
+      refusals = names.length
+        ? new Plot(
+            'Refused, by code',
+            names.map(label => ({label, unit: '/s'})),
+            {signal, seconds: true},
+          )
+        : null
       put(codes)
       if (refusals) codes.replaceChildren(refusals.element)
-      else put(codes, h('figure', {class: 'plot'}, h('figcaption', null, h('span', {class: 'title'}, 'Refused, by code')),
-        h('p', {class: 'muted'}, 'No order was refused in the last ten minutes.')))
+      else
+        put(
+          codes,
+          h(
+            'figure',
+            {class: 'plot'},
+            h('figcaption', null, h('span', {class: 'title'}, 'Refused, by code')),
+            h('p', {class: 'muted'}, 'No order was refused in the last ten minutes.'),
+          ),
+        )
     }
     refusals?.show([activity.times, ...names.map(n => activity.codes[n])])
   }
@@ -209,7 +454,9 @@ export function show({room, poll, signal}) {
     if (minutes.open) put(minutes.lastChild, minutesTable(activity))
     return result
   }, 2)
-  minutes.addEventListener('toggle', () => { if (activity.since) put(minutes.lastChild, minutesTable(activity)) })
+  minutes.addEventListener('toggle', () => {
+    if (activity.since) put(minutes.lastChild, minutesTable(activity))
+  })
 
   poll(async signal => {
     const {ready, stats, all} = await whatIsWrong(signal)

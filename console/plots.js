@@ -14,9 +14,16 @@ const width = new ResizeObserver(entries => {
 })
 
 export const COLOURS = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6']
-const SHORT = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k', 1e3]]
+const SHORT = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e4, 'k', 1e3],
+]
 function short(n) {
-  const [, word, by] = SHORT.map(([from, word, by]) => [from, word, by ?? from]).find(([from]) => Math.abs(n) >= from) ?? [0, '', 1]
+  const [, word, by] = SHORT.map(([from, word, by]) => [from, word, by ?? from]).find(
+    ([from]) => Math.abs(n) >= from,
+  ) ?? [0, '', 1]
   return number(n / by) + word
 }
 
@@ -25,10 +32,27 @@ export class Plot {
   constructor(title, series, {signal, height = 120, seconds = false} = {}) {
     this.series = series
     this.values = series.map(s => h('b', null, '–'))
-    const keys = h('span', {class: 'keys'}, series.map((s, i) =>
-      h('span', null, h('i', {class: 'key-' + (s.colour ?? i)}), s.label + ' ', this.values[i], s.unit ? ' ' + s.unit : '')))
+    const keys = h(
+      'span',
+      {class: 'keys'},
+      series.map((s, i) =>
+        h(
+          'span',
+          null,
+          h('i', {class: 'key-' + (s.colour ?? i)}),
+          s.label + ' ',
+          this.values[i],
+          s.unit ? ' ' + s.unit : '',
+        ),
+      ),
+    )
     this.room = h('div', {class: 'canvas', role: 'img', 'aria-label': title})
-    this.element = h('figure', {class: 'plot'}, h('figcaption', null, h('span', {class: 'title'}, title), keys), this.room)
+    this.element = h(
+      'figure',
+      {class: 'plot'},
+      h('figcaption', null, h('span', {class: 'title'}, title), keys),
+      this.room,
+    )
     this.title = title
     this.options = {height, seconds}
     signal?.addEventListener('abort', () => this.end())
@@ -36,20 +60,50 @@ export class Plot {
 
   #open(data) {
     const colour = name => () => style(name)
-    const axis = {stroke: colour('--muted'), grid: {stroke: colour('--grid'), width: 1}, ticks: {show: false},
-      font: '11px system-ui, sans-serif'}
-    this.plot = new uPlot({
-      width: Math.max(100, Math.floor(this.room.clientWidth)), height: this.options.height, legend: {show: false},
-      cursor: {drag: {x: false, y: false}, points: {size: 5}, y: false, sync: this.options.seconds ? {key: 'seconds'} : undefined},
-      scales: {y: {range: (u, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05]}},
-      padding: [6, 8, 0, 0],
-      axes: [{...axis, size: 24, space: 60, values: (u, all) => all.map(t => clockTime(t * 1000).slice(0, 5))},
-        {...axis, size: 42, space: 30, gap: 4, values: (u, all) => all.map(n => Number.isInteger(n) ? short(n) : '')}],
-      series: [{value: (u, t) => clockTime(t * 1000)}, ...this.series.map((s, i) => ({
-        stroke: colour(COLOURS[s.colour ?? i]), width: 1.5, spanGaps: s.gaps ?? false, points: {show: false},
-        paths: s.steps ? uPlot.paths.stepped({align: 1}) : undefined}))],
-      hooks: {setCursor: [u => this.#read(u.cursor.idx)]},
-    }, data, this.room)
+    const axis = {
+      stroke: colour('--muted'),
+      grid: {stroke: colour('--grid'), width: 1},
+      ticks: {show: false},
+      font: '11px system-ui, sans-serif',
+    }
+    this.plot = new uPlot(
+      {
+        width: Math.max(100, Math.floor(this.room.clientWidth)),
+        height: this.options.height,
+        legend: {show: false},
+        cursor: {
+          drag: {x: false, y: false},
+          points: {size: 5},
+          y: false,
+          sync: this.options.seconds ? {key: 'seconds'} : undefined,
+        },
+        scales: {y: {range: (u, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05]}},
+        padding: [6, 8, 0, 0],
+        axes: [
+          {...axis, size: 24, space: 60, values: (u, all) => all.map(t => clockTime(t * 1000).slice(0, 5))},
+          {
+            ...axis,
+            size: 42,
+            space: 30,
+            gap: 4,
+            values: (u, all) => all.map(n => (Number.isInteger(n) ? short(n) : '')),
+          },
+        ],
+        series: [
+          {value: (u, t) => clockTime(t * 1000)},
+          ...this.series.map((s, i) => ({
+            stroke: colour(COLOURS[s.colour ?? i]),
+            width: 1.5,
+            spanGaps: s.gaps ?? false,
+            points: {show: false},
+            paths: s.steps ? uPlot.paths.stepped({align: 1}) : undefined,
+          })),
+        ],
+        hooks: {setCursor: [u => this.#read(u.cursor.idx)]},
+      },
+      data,
+      this.room,
+    )
     plots.add(this.plot)
     width.observe(this.room)
   }
@@ -62,8 +116,13 @@ export class Plot {
       if (at == null) for (let k = data[i + 1].length; k-- > 0 && n == null;) n = data[i + 1][k]
       tell(value, number(n))
     })
-    if (at == null) this.room.setAttribute('aria-label', this.title + ': ' +
-      this.series.map((s, i) => `${s.label} ${this.values[i].textContent} ${s.unit ?? ''}`.trim()).join(', '))
+    if (at == null)
+      this.room.setAttribute(
+        'aria-label',
+        this.title +
+          ': ' +
+          this.series.map((s, i) => `${s.label} ${this.values[i].textContent} ${s.unit ?? ''}`.trim()).join(', '),
+      )
   }
 
   show(data) {

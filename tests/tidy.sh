@@ -54,8 +54,8 @@ done < <(sed -nE 's/^X\([A-Z_]+, *"([a-z_]*)".*/\1/p' engine/outcome.def | sort 
 
 # The console: lines that can be read, 200 kB at most, no HTML made of texts, nothing from elsewhere.
 pages=$(listed 'console/*.js' 'console/*.css' 'console/*.html' | grep -v '/uplot\.')
-hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 140 { print FILENAME ":" FNR }' $pages)
-[ -z "$hits" ] || wrong "longer than 140 columns:"$'\n'"$hits"
+hits=$(LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' $pages)
+[ -z "$hits" ] || wrong "longer than 120 columns:"$'\n'"$hits"
 [ "$(cat console/* | wc -c)" -le 200000 ] || wrong 'the console is larger than 200 kB'
 forbid '(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function' "$pages" 'texts become text'
 forbid 'https?://' "$(grep -v '\.css$' <<< "$pages")" 'the console takes nothing from elsewhere'

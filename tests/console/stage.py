@@ -118,7 +118,13 @@ class Page:
         """Clicks the visible button or link of this text; in a dialog, where one is open."""
         find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
             return [...room.querySelectorAll('button, a, summary')].find(e => e.innerText.trim() === arguments[0] && !e.disabled) })()'''
-        self.until(find, text).click()
+        from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
+        for _ in range(20):     # a poll may put another one in its place
+            try:
+                return self.until(find, text).click()
+            except (ElementClickInterceptedException, StaleElementReferenceException):
+                time.sleep(.05)
+        raise AssertionError(f'cannot be pressed: {text}')
 
     def fill(self, label, text):
         find = '''(() => { const room = document.querySelector('dialog[open]') ?? document

@@ -1,0 +1,84 @@
+/* list.js - a list that the service gives page by page. It goes on by itself until it has 100 rows or the end; a button
+ * asks for more. A list of one page is asked for again while it is seen. */
+import {button, h, number, put} from './dom.js'
+import {unread} from './ask.js'
+
+export const ROWS = 100
+
+/* at(cursor) -> the call; empty: what is said where there is nothing; keep(item): whether an item is shown. */
+export class List {
+  constructor(page, {table, at, empty, every_s = 5, what = 'row', keep = () => true}) {
+    Object.assign(this, {page, table, at, empty, keep, what, items: [], cursor: null, pages: 0, busy: false, round: 0})
+    this.more = h('div', {class: 'more', 'aria-live': 'polite'})
+    this.none = h('p', {class: 'none'}, 'Looking …')
+    this.wrong = h('div')
+    this.element = h('div', null, this.wrong, this.none, table.element, this.more)
+    table.element.hidden = true
+    page.poll(() => (this.pages > 1 ? null : this.first()), every_s)
+  }
+
+  #show(walking) {
+    this.table.show(this.items)
+    this.table.element.hidden = this.items.length === 0
+    this.none.hidden = this.items.length > 0
+    put(this.none, walking ? 'Looking on …' : this.empty)
+    const found = `${number(this.items.length)} ${this.what}${this.items.length === 1 ? '' : 's'}`
+    const told = JSON.stringify([found, walking, this.cursor != null, this.pages > 1])
+    if (told === this.told) return
+    this.told = told
+    if (walking) put(this.more, `${found} so far, looking on …`)
+    else
+      this.more.replaceChildren(
+        this.items.length ? found : '',
+        this.cursor ? button('Show more', () => this.next()) : '',
+        this.pages > 1 ? button('Begin anew', () => this.again()) : '',
+      )
+  }
+
+  /* Pages may be empty before the end. */
+  async #walk(items, cursor, until) {
+    const round = ++this.round
+    this.busy = true
+    try {
+      for (let pages = 0; ; pages++) {
+        const result = await this.page.get(this.at(cursor))
+        if (round !== this.round) return null /* another question came meanwhile */
+        if (!result.ok) {
+          put(this.wrong, unread(result))
+          this.none.hidden = true
+          return result
+        }
+        put(this.wrong)
+        items = items.concat(result.data.items.filter(this.keep))
+        cursor = result.data.next_cursor
+        this.items = items
+        this.cursor = cursor
+        if (pages > 0) this.pages++
+        if (!cursor || items.length >= until) {
+          this.#show(false)
+          return result
+        }
+        this.#show(true)
+      }
+    } finally {
+      if (round === this.round) this.busy = false
+    }
+  }
+
+  first() {
+    if (this.busy) return null
+    this.pages = 1
+    return this.#walk([], null, ROWS)
+  }
+
+  next() {
+    if (this.busy || !this.cursor) return null
+    this.pages++
+    return this.#walk(this.items, this.cursor, this.items.length + ROWS)
+  }
+
+  again() {
+    this.busy = false
+    return this.first()
+  }
+}

@@ -1,0 +1,561 @@
+/* stock.js - skus: the list, and one of them with its places, movements, holders and who waits. */
+import {
+  Table,
+  ago,
+  button,
+  code,
+  facts,
+  h,
+  many,
+  number,
+  put,
+  said,
+  signed,
+  state,
+  time,
+  toOrder,
+  toSku,
+  units,
+} from './dom.js'
+import {call, mayChangeStock, newId, path, query} from './api.js'
+import {ask, field, unread} from './ask.js'
+import {List} from './list.js'
+import {Plot} from './plots.js'
+
+const MOVEMENTS = 1000
+
+export const orders = n => many(n, 'order')
+
+/* ---- movements: each asks once, and is one call with an id of its own */
+
+async function places(signal) {
+  const result = await call('GET', 'locations?limit=1000', undefined, {signal})
+  return result.ok ? result.data.items : []
+}
+const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
+
+async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
+  const id = newId(kind),
+    reason = field('Reason', WHY),
+    reference = field('Reference', {maxlength: 500, hint: 'A delivery note, an order of yours.'})
+  const result = await ask({
+    title,
+    say,
+    fields: [...inputs.map(f => f.element), reason.element, reference.element, ...extra],
+    send: () =>
+      call('POST', 'movements', {
+        movement_id: id,
+        kind,
+        lines: lines(),
+        ...(reason.value && {reason: reason.value}),
+        ...(reference.value && {reference: reference.value}),
+      }),
+    done: ({data, replayed}) => [
+      done(data),
+      replayed ? ' It had been done before.' : '',
+      ' Movement ',
+      code(data.movement_id),
+      '.',
+    ],
+  })
+  of.again()
+  return result
+}
+
+const SKU = {maxlength: 64, required: true, placeholder: 'as on the shelf'}
+const UNITS = {inputmode: 'numeric', required: true}
+
+export async function receive(of, sku) {
+  const known = (await places(of.signal)).filter(p => p.kind !== 'aside' || sku)
+  const which = field('Sku', SKU),
+    where = field('Location', {value: 'main', list: known.map(p => p.location), maxlength: 32}),
+    amount = field('Units', UNITS)
+  const name = () => sku ?? which.value,
+    at = () => where.value || 'main'
+  const promised = () => known.find(p => p.location === at())?.kind === 'incoming'
+  return move({
+    title: sku ? ['Receive ', code(sku)] : 'Receive goods',
+    of,
+    kind: 'receipt',
+    inputs: sku ? [amount, where] : [which, amount, where],
+    say: () =>
+      !name()
+        ? {missing: 'Which sku comes in?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units come in? A whole number above 0.'}
+          : {
+              what: [
+                promised() ? 'Promise ' : 'Receive ',
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(name()),
+                ' at ',
+                code(at()),
+                '.',
+              ],
+              act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
+            },
+    lines: () => [{sku: name(), location: at(), qty: amount.int}],
+    done: data => [
+      'Received ',
+      units(data.lines[0].qty),
+      ' of ',
+      code(data.lines[0].sku),
+      ' at ',
+      code(data.lines[0].location),
+      '.',
+    ],
+  })
+}
+
+function count(of, sku, stock) {
+  const all = stock.locations.filter(p => p.kind !== 'incoming')
+  const where = field('Location', {options: all.map(p => [p.location, p.location]), value: all[0]?.location}),
+    counted = field('Counted', UNITS)
+  const at = () => all.find(p => p.location === where.value)
+  return move({
+    title: ['Count ', code(sku)],
+    of,
+    kind: 'count',
+    inputs: [where, counted],
+    say: () => {
+      const place = at(),
+        off = counted.int - place?.on_hand
+      if (!place) return {missing: 'It lies nowhere yet.'}
+      if (!(counted.int >= 0))
+        return {
+          missing: `On hand are ${units(place.on_hand)} at ${where.value}. How many were counted?`,
+          act: 'Set on hand',
+        }
+      return {
+        what: [
+          'Set ',
+          code(sku),
+          ' at ',
+          code(where.value),
+          ' to ',
+          h('b', null, units(counted.int)),
+          ' on hand: ',
+          off === 0
+            ? 'as it was known'
+            : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that were known`,
+          '.',
+        ],
+        act: `Set on hand to ${units(counted.int)}`,
+      }
+    },
+    lines: () => [{sku, location: where.value, counted: counted.int, expected: at().on_hand}],
+    done: data => [
+      'Counted ',
+      code(sku),
+      ': ',
+      data.lines[0].qty === 0 ? 'the number was right' : signed(data.lines[0].qty) + ' on hand',
+      '.',
+    ],
+  })
+}
+
+async function transfer(of, sku, stock) {
+  const known = await places(of.signal)
+  const from = field('From', {
+      options: stock.locations.map(p => [p.location, `${p.location} (${number(p.available)} free)`]),
+    }),
+    to = field('To', {list: known.map(p => p.location), maxlength: 32, required: true}),
+    amount = field('Units', UNITS)
+  return move({
+    title: ['Transfer ', code(sku)],
+    of,
+    kind: 'transfer',
+    inputs: [from, to, amount],
+    say: () =>
+      !to.value || to.value === from.value
+        ? {missing: 'To which other location?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units? A whole number above 0.'}
+          : {
+              what: [
+                'Move ',
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(sku),
+                ' from ',
+                code(from.value),
+                ' to ',
+                code(to.value),
+                '.',
+              ],
+              act: `Move ${units(amount.int)}`,
+            },
+    lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
+    done: data => [
+      'Moved ',
+      units(data.lines[0].qty),
+      ' of ',
+      code(sku),
+      ' from ',
+      code(data.lines[0].from),
+      ' to ',
+      code(data.lines[0].to),
+      '.',
+    ],
+  })
+}
+
+function adjust(of, sku, stock) {
+  const where = field('Location', {options: stock.locations.map(p => [p.location, p.location])}),
+    change = field('Change', {...UNITS, inputmode: 'text', hint: 'With its sign: -6 takes six out, +6 brings six in.'})
+  return move({
+    title: ['Adjust ', code(sku)],
+    of,
+    kind: 'adjustment',
+    inputs: [where, change],
+    say: () =>
+      !change.int
+        ? {missing: 'By how many units? A whole number with its sign.'}
+        : {
+            what: [
+              change.int < 0 ? 'Take ' : 'Add ',
+              h('b', null, units(Math.abs(change.int))),
+              ' of ',
+              code(sku),
+              change.int < 0 ? ' out at ' : ' at ',
+              code(where.value),
+              '.',
+            ],
+            act: `${change.int < 0 ? 'Take out' : 'Add'} ${units(Math.abs(change.int))}`,
+          },
+    lines: () => [{sku, location: where.value, qty: change.int}],
+    done: data => ['Adjusted ', code(sku), ' by ', signed(data.lines[0].qty), '.'],
+  })
+}
+
+function threshold(of, sku, stock) {
+  const where = field('Location', {
+      options: [
+        ['', 'all together'],
+        ...stock.locations.filter(p => p.kind === 'stock').map(p => [p.location, p.location]),
+      ],
+    }),
+    low = field('Low at', {
+      inputmode: 'numeric',
+      hint: 'At or below this many available units. Empty: no threshold there.',
+    })
+  return ask({
+    title: ['Threshold of ', code(sku)],
+    fields: [where.element, low.element],
+    say: () =>
+      low.value === ''
+        ? {what: 'Nothing tells any more that it is low there.', act: 'Remove the threshold'}
+        : !(low.int >= 0)
+          ? {missing: 'A whole number of units.'}
+          : {
+              what: [
+                'It is low when ',
+                h('b', null, units(low.int)),
+                ' or fewer are available, ',
+                where.value ? ['at ', code(where.value)] : 'all together',
+                '.',
+              ],
+              act: `Low at ${units(low.int)}`,
+            },
+    send: () =>
+      call('PUT', path`skus/${sku}/threshold`, {
+        low: low.value === '' ? null : low.int,
+        ...(where.value && {location: where.value}),
+      }),
+    done: ({data}) => [
+      code(sku),
+      data.low == null ? ' has no threshold there any more.' : ` is low at ${units(data.low)}.`,
+    ],
+  }).then(result => {
+    of.again()
+    return result
+  })
+}
+
+/* ---- one sku */
+
+const kindOf = stock => new Map(stock.locations.map(p => [p.location, p.kind]))
+
+/* What a movement changes on hand. Units at an incoming location are not in the house. */
+function onHandChange(movement, kinds) {
+  const inHouse = location => kinds.get(location) !== 'incoming'
+  return movement.lines.reduce(
+    (sum, l) =>
+      sum + (l.from ? (inHouse(l.to) ? l.qty : 0) - (inHouse(l.from) ? l.qty : 0) : inHouse(l.location) ? l.qty : 0),
+    0,
+  )
+}
+
+/* [times, on hand after each], from the last one back. */
+export function course(movements, stock) {
+  const kinds = kindOf(stock),
+    times = [],
+    levels = []
+  let level = stock.on_hand
+  for (const m of movements) {
+    times.unshift(Date.parse(m.created_at) / 1000)
+    levels.unshift(level)
+    level -= onHandChange(m, kinds)
+  }
+  if (times.length) {
+    times.unshift(times[0] - 1)
+    levels.unshift(level)
+  }
+  return [times, levels]
+}
+
+const MOVED = [
+  {head: 'when', cell: m => time(m.created_at)},
+  {head: 'kind', cell: m => m.kind},
+  {
+    head: 'units',
+    number: true,
+    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? number(l.qty) : signed(l.qty)]),
+  },
+  {
+    head: 'where',
+    cell: m => m.lines.map((l, i) => [i > 0 && h('br'), l.from ? [code(l.from), ' → ', code(l.to)] : code(l.location)]),
+  },
+  {
+    head: 'reason',
+    wide: true,
+    cell: m => [
+      m.reason && said(m.reason),
+      m.reason && m.reference && ' · ',
+      m.reference &&
+        (m.kind !== 'settlement'
+          ? said(m.reference)
+          : m.movement_id.startsWith(`settlement/${m.reference}/`)
+            ? ['task ', said(m.reference)]
+            : toOrder(m.reference)),
+      m.order_id && [' · ', toOrder(m.order_id)],
+    ],
+  },
+  {head: 'by', cell: m => (m.by ? code(m.by) : '')},
+  {head: 'movement', wide: true, cell: m => code(m.movement_id)},
+]
+const HOLDS = sku => [
+  {head: 'order', cell: o => toOrder(o.order_id)},
+  {head: 'state', cell: o => state(o.state)},
+  {head: 'units', number: true, cell: o => number(o.lines.filter(l => l.sku === sku).reduce((n, l) => n + l.qty, 0))},
+  {head: 'where', cell: o => o.lines.filter(l => l.sku === sku).map((l, i) => [i > 0 && ', ', code(l.location)])},
+  {head: 'since', cell: o => time(o.created_at)},
+  {head: 'customer', cell: o => (o.customer ? code(o.customer) : '')},
+]
+const WAITS = [
+  {head: 'order', cell: o => toOrder(o.order_id)},
+  {head: 'state', cell: o => state(o.state)},
+  {head: 'units', number: true, cell: o => number(o.qty)},
+  {head: 'where', cell: o => code(o.location)},
+  {head: 'since', cell: o => time(o.waits_since)},
+]
+const PLACES = [
+  {head: 'location', cell: p => code(p.location)},
+  {head: 'kind', cell: p => state(p.kind)},
+  {head: 'available', number: true, cell: p => number(p.available)},
+  {head: 'reserved', number: true, cell: p => number(p.reserved)},
+  {head: 'on hand', number: true, cell: p => number(p.on_hand)},
+  {head: 'expected', cell: p => (p.expected_at ? time(p.expected_at) : '')},
+]
+
+function movementsOf(page, sku, seen) {
+  const plot = new Plot('On hand', [{label: 'on hand', unit: 'units', steps: true}], {signal: page.signal, height: 150})
+  const table = new Table(`Movements of ${sku}`, MOVED, m => m.movement_id)
+  const all = h('div'),
+    wrong = h('div'),
+    more = h('div', {class: 'more'})
+  let shown = 100,
+    last = ''
+  const show = items => {
+    table.show(items.slice(0, shown))
+    more.replaceChildren(
+      many(items.length, 'movement') + (items.length === MOVEMENTS ? ', the last ones' : ''),
+      items.length > shown
+        ? button('Show more', () => {
+            shown += 100
+            show(items)
+          })
+        : '',
+    )
+  }
+  all.append(h('h2', null, 'Movements'), wrong, plot.element, table.element, more)
+  /* The list is asked for where something changed on hand, or nobody looked yet. */
+  return {
+    element: all,
+    async look(stock) {
+      const mark = JSON.stringify([stock.on_hand, stock.reserved, stock.locations])
+      if (mark === last) return
+      const result = await page.get(path`skus/${sku}/movements` + `?limit=${MOVEMENTS}`)
+      put(wrong, result.ok ? null : unread(result))
+      if (!result.ok) return
+      last = mark
+      plot.show(course(result.data.items, stock))
+      show(result.data.items)
+      seen?.()
+    },
+  }
+}
+
+function showSku(page) {
+  const [sku] = page.params,
+    {room} = page
+  page.title(code(sku))
+  const acts = h('div', {class: 'buttons'}),
+    figures = h('div'),
+    wrong = h('div')
+  const table = new Table(`${sku} by location`, PLACES, p => p.location),
+    moved = movementsOf(page, sku)
+  let stock = null
+  const of = {signal: page.signal, again: () => poll.now()}
+  if (mayChangeStock())
+    acts.append(
+      button('Receive', () => receive(of, sku)),
+      button('Count', () => stock && count(of, sku, stock)),
+      button('Transfer', () => stock && transfer(of, sku, stock)),
+      button('Adjust', () => stock && adjust(of, sku, stock)),
+      button('Threshold', () => stock && threshold(of, sku, stock)),
+    )
+  room.append(
+    h('p', null, h('a', {href: '#/stock'}, 'All stock')),
+    acts,
+    wrong,
+    h('section', null, figures, table.element),
+    h('section', null, moved.element),
+  )
+  const poll = page.poll(async () => {
+    const result = await page.get(path`skus/${sku}`)
+    put(wrong, result.ok ? null : unread(result))
+    if (!result.ok) return result
+    stock = result.data
+    put(
+      figures,
+      facts(
+        [
+          ['Available', h('b', null, number(stock.available))],
+          ['Reserved', number(stock.reserved)],
+          ['On hand', number(stock.on_hand)],
+          ['Aside', stock.aside && number(stock.aside)],
+          [
+            'Incoming',
+            stock.incoming &&
+              `${number(stock.incoming.available)} free, ${number(stock.incoming.reserved)} promised to orders`,
+          ],
+          ['For each customer', stock.per_customer && `at most ${units(stock.per_customer)}`],
+        ],
+        'facts across',
+      ),
+    )
+    table.show(stock.locations)
+    await moved.look(stock)
+    return result
+  }, 5)
+
+  const holds = new List(page, {
+    table: new Table(`Who holds ${sku}`, HOLDS(sku), o => o.order_id),
+    what: 'order',
+    every_s: 15,
+    at: cursor => 'reservations' + query({sku, limit: 100, cursor}),
+    empty: 'No order holds units of it.',
+  })
+  const waits = new List(page, {
+    table: new Table(`Who waits for ${sku}`, WAITS, o => o.order_id + ' ' + o.location),
+    what: 'line',
+    every_s: 15,
+    at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
+    empty: 'Nobody waits for it.',
+  })
+  room.append(
+    h('section', null, h('h2', null, 'Who holds it'), holds.element),
+    h('section', null, h('h2', null, 'Who waits for it'), waits.element),
+  )
+}
+
+/* ---- the list */
+
+const lowWords = s => (s.available === 0 ? state('out') : state('low'))
+const LISTED = [
+  {head: 'sku', cell: s => toSku(s.sku)},
+  {head: 'available', number: true, cell: s => number(s.available)},
+  {head: 'reserved', number: true, cell: s => number(s.reserved)},
+  {head: 'on hand', number: true, cell: s => number(s.on_hand)},
+  {head: 'aside', number: true, cell: s => (s.aside ? number(s.aside) : '')},
+  {head: 'incoming', number: true, cell: s => (s.incoming ? number(s.incoming.available) : '')},
+  {
+    head: '',
+    wide: true,
+    cell: s =>
+      s.low
+        ? s.low.map((l, i) => [
+            i > 0 && ', ',
+            lowWords(l),
+            ' ',
+            l.location ? ['at ', code(l.location)] : 'all together',
+            `: ${number(l.available)}, low at ${number(l.low)}`,
+          ])
+        : s.available === 0
+          ? state('out')
+          : '',
+  },
+]
+
+async function showList(page) {
+  const {room, query: asked} = page
+  const prefix = field('Sku begins with', {value: asked.get('prefix') ?? '', type: 'search', maxlength: 64})
+  const which = field('Show', {
+    options: [
+      ['', 'all'],
+      ['true', 'low and out of stock'],
+    ],
+    value: asked.get('low') ?? '',
+  })
+  const where = field('At', {options: [['', 'all locations']], value: asked.get('location') ?? ''})
+  const empty = h('span'),
+    bar = h(
+      'form',
+      {class: 'bar', role: 'search'},
+      prefix.element,
+      which.element,
+      where.element,
+      mayChangeStock() &&
+        button('Receive goods', () => receive({signal: page.signal, again: () => page.again()}), {
+          class: 'primary push',
+        }),
+    )
+  const go = () => {
+    const to = '#/stock' + query({prefix: prefix.value, low: which.value, location: where.value})
+    if (location.hash !== to) {
+      history.replaceState(null, '', to)
+      filter = {prefix: prefix.value, low: which.value, location: where.value}
+      list.again()
+    }
+  }
+  let filter = {prefix: prefix.value, low: which.value, location: asked.get('location') ?? ''},
+    later
+  bar.addEventListener('submit', event => {
+    event.preventDefault()
+    go()
+  })
+  bar.addEventListener('input', () => {
+    clearTimeout(later)
+    later = setTimeout(go, 250)
+  })
+  const list = new List(page, {
+    table: new Table('Stock by sku', LISTED, s => s.sku),
+    what: 'sku',
+    at: cursor => 'skus' + query({...filter, limit: 100, cursor}),
+    empty,
+  })
+  put(empty, mayChangeStock() ? 'There is nothing. Receive goods to begin.' : 'There is nothing.')
+  room.append(bar, list.element)
+  for (const p of await places(page.signal))
+    where.input.append(
+      h(
+        'option',
+        {value: p.location, selected: p.location === filter.location},
+        p.kind === 'stock' ? p.location : `${p.location} (${p.kind})`,
+      ),
+    )
+}
+
+export const show = page => (page.name === 'sku' && page.params[0] ? showSku(page) : showList(page))
