@@ -151,12 +151,17 @@ struct census {             /* OP_COUNTS */
 	int64_t took_ms;
 };
 
+struct op;
+
 /* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any
  * other result than DB_OK it is called again for WAIT_MS (shared.h), after DB_ERROR RETRY_ERRORS times in all
  * (retry.h): it must bear repeating. */
 struct job {
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
 	void (*run_free)(void *arg); /* frees arg along with the op; may be NULL */
+	/* Behind a run that came to DB_OK. True: it has taken the op over, and gives it back by an outbox (loop.h), on
+	 * whatever thread. NULL: the op comes back at once. */
+	bool (*onward)(void *arg, struct op *op);
 	void *arg;
 };
 

@@ -93,7 +93,8 @@ static bool request_answer(int fd, const char *head, const char *body, size_t le
 {
 	struct manner m;
 	size_t        number = request_note(head, body, len, &m);
-	char          answer[200], asks[60] = "";
+	const char   *said;
+	char          answer[1200], asks[60] = "";
 	bool          sent;
 
 	usleep((useconds_t)m.delay_ms * 1000);
@@ -102,7 +103,9 @@ static bool request_answer(int fd, const char *head, const char *body, size_t le
 	request_end(number, m.status);
 	if (m.retry_after_s)
 		snprintf(asks, sizeof(asks), "Retry-After: %d\r\n", m.retry_after_s);
-	snprintf(answer, sizeof(answer), "HTTP/1.1 %d Said\r\n%sContent-Length: 0\r\n\r\n", m.status, asks);
+	said = m.body ? m.body : "";
+	snprintf(answer, sizeof(answer), "HTTP/1.1 %d Said\r\n%sContent-Length: %zu\r\n\r\n%s", m.status, asks,
+	         strlen(said), said);
 	sent = send(fd, answer, strlen(answer), MSG_NOSIGNAL) == (ssize_t)strlen(answer);
 	return sent;
 }

@@ -17,10 +17,11 @@ struct received {
 
 /* How a path answers from now on. */
 struct manner {
-	int status; /* 0: never */
-	int delay_ms;
-	int times;         /* so often, and 200 behind that; 0: for ever */
-	int retry_after_s; /* 0: none is named */
+	int         status; /* 0: never */
+	int         delay_ms;
+	int         times;         /* so often, and 200 behind that; 0: for ever */
+	int         retry_after_s; /* 0: none is named */
+	const char *body;          /* of the answer, up to 1000 bytes; NULL: none */
 };
 
 int  inbox_open(void); /* the port; lives as long as the test's process */

@@ -33,7 +33,7 @@ static void start(struct request *r, const struct job_kind *kind, struct job_cal
 	struct op *op = op_new(OP_RUN, 0, 0);
 
 	call->kind = kind;
-	op->job = (struct job){.run = kind->run, .run_free = kind->noun->free, .arg = call};
+	op->job = (struct job){.run = kind->run, .run_free = kind->noun->free, .onward = call->onward, .arg = call};
 	request_start(r, op, answer);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
 #include "jobs/webhooks/deliver.h"
+#include "jobs/webhooks/ping.h"
 #include "jobs/webhooks/webhook.h"
 
 #include <openssl/crypto.h>
@@ -24,9 +25,12 @@ struct webhook_call {
 	char                          secret[SECRET_SIZE]; /* the new one */
 	char                         *from;                /* a time; NULL: none */
 	bool                          skip;
+	char                          by[ID_MAX + 1]; /* the name of the key that asks */
 	/* ---- answered */
-	struct webhook  webhook;
-	struct webhook *list; /* job.count of them */
+	struct webhook          webhook;
+	struct webhook         *list; /* job.count of them */
+	struct ping            *ping; /* NULL: the call is none */
+	struct webhook_attempts attempts;
 };
 
 static void list_empty(struct webhook_call *call)
@@ -40,7 +44,9 @@ static void call_free(void *arg)
 {
 	struct webhook_call *call = arg;
 
+	ping_leave(call->ping);
 	list_empty(call);
+	free(call->attempts.list);
 	webhook_fini(&call->asked);
 	webhook_fini(&call->webhook);
 	OPENSSL_cleanse(call->secret, sizeof(call->secret));
@@ -293,3 +299,62 @@ static enum db_result run_rotate(struct db *db, struct catalogue *c, void *arg)
 }
 
 const struct job_kind post_webhook_rotate = {&noun, read_rotate, run_rotate, one_write, NULL};
+
+/* ---- ping, attempts */
+
+static bool ping_onward(void *arg, struct op *op)
+{
+	struct webhook_call *call = arg;
+
+	if (call->job.outcome != OUTCOME_OK)
+		return false;
+	if (ping_begin(call->ping, call->options, &call->webhook, call->by, op))
+		return true;
+	call->job.outcome = NO_KEY_HERE;
+	return false;
+}
+
+static void *ping_new(struct request *r)
+{
+	struct webhook_call *call = call_new(r);
+
+	snprintf(call->by, sizeof(call->by), "%s", r->key ? r->key->name : "");
+	call->job.onward = ping_onward;
+	call->ping = ping_take(call->webhook_id);
+	if (call->ping)
+		return call;
+	call_free(call);
+	reply_refused(r, PINGS_FULL, NULL, NULL);
+	return NULL;
+}
+
+static const struct job_noun ping_noun = {ping_new, call_free};
+
+static void ping_write(struct json_writer *w, void *arg)
+{
+	ping_json(w, ((struct webhook_call *)arg)->ping);
+}
+
+const struct job_kind post_webhook_ping = {&ping_noun, NULL, run_find, ping_write, NULL};
+
+static enum db_result run_attempts(struct db *db, struct catalogue *c, void *arg)
+{
+	struct webhook_call *call = arg;
+
+	(void)c;
+	return webhook_attempts(db, call->webhook_id, &call->attempts, &call->job.outcome);
+}
+
+static void attempts_put(struct json_writer *w, void *arg)
+{
+	const struct webhook_attempts *a = &((struct webhook_call *)arg)->attempts;
+
+	text_format(w->to, "\"items\":%s", a->list ? a->list : "[]");
+	w->comma = true;
+	if (!a->list)
+		return;
+	json_put_time(w, "at", a->at);
+	json_put_string(w, "instance", a->by);
+}
+
+const struct job_kind get_webhook_attempts = {&noun, NULL, run_attempts, attempts_put, NULL};

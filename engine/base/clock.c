@@ -22,6 +22,11 @@ int64_t clock_boot_ms(void)
 	return clock_read_us(CLOCK_BOOTTIME) / 1000;
 }
 
+int64_t clock_wall_ms(void)
+{
+	return clock_read_us(CLOCK_REALTIME) / 1000;
+}
+
 int64_t clock_ms(void)
 {
 	return clock_us() / 1000;

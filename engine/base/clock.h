@@ -16,6 +16,7 @@ bool    clock_before(const _Atomic int64_t *until_ms);           /* True: the ti
 void    clock_extend(_Atomic int64_t *until_ms, int64_t for_ms); /* Sets the time to so long from now, never nearer. */
 int64_t clock_boot_ms(void); /* Monotonic; goes on while the machine is suspended. Ages that clients are told are taken
                                 from this clock. */
+int64_t clock_wall_ms(void); /* Since 1970 UTC, as this machine has it: for what the database does not see. */
 bool clock_due(int64_t *due_ms, int64_t pause_ms); /* True: the time has come; the next is so long from now. */
 void clock_cond_init(pthread_cond_t *cond);        /* waits of it end by the monotonic clock, .. */
 struct timespec clock_until(int64_t ms);           /* .. such as so long from now */

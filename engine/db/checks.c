@@ -136,20 +136,12 @@ static bool cluster_examine(struct db *db, struct exam *exam)
 
 /* ---- clocks */
 
-static int64_t wall_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 enum db_result db_clock_ahead(struct db *db, int64_t *ahead_ms)
 {
-	int64_t        theirs_ms = 0, before_ms = wall_ms(), after_ms;
+	int64_t        theirs_ms = 0, before_ms = clock_wall_ms(), after_ms;
 	enum db_result result = db_text(db, statements[SERVER_CLOCK].text, db_time, &theirs_ms);
 
-	after_ms = wall_ms();
+	after_ms = clock_wall_ms();
 	*ahead_ms = theirs_ms < before_ms ? theirs_ms - before_ms : theirs_ms > after_ms ? theirs_ms - after_ms : 0;
 	return result;
 }

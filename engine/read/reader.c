@@ -84,6 +84,11 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	return result;
 }
 
+static bool goes_on(struct op *op)
+{
+	return op->kind == OP_RUN && op->job.onward && op->job.onward(op->job.arg, op);
+}
+
 /* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
 static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t count)
 {
@@ -103,7 +108,8 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
 			ops[i]->outcome = reader_outcome(ops[i], result, unknown);
-		outbox_put(&r->outbox, ops[i]);
+		if (result != DB_OK || !goes_on(ops[i]))
+			outbox_put(&r->outbox, ops[i]);
 	}
 	outbox_send(&r->outbox);
 }

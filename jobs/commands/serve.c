@@ -20,6 +20,7 @@
 #include "jobs/options.h"
 #include "jobs/pause.h"
 #include "jobs/stop.h"
+#include "jobs/webhooks/ping.h"
 #include "schema/migrate.h"
 
 #include <signal.h>
@@ -254,6 +255,7 @@ static void work_close(struct serve *s)
 	background_close(s->background);
 	watch_free(s->watch);
 	engine_close(s->engine);
+	pings_stop();
 	stop_now(&closing.closed);
 	pthread_join(thread, NULL);
 	stop_fini(&closing.closed);

@@ -26,6 +26,7 @@ enum {
 	LOOK_MS = 100,
 	WATCH_MS = 500,
 	SAVE_MS = 1000,
+	LIST_MS = 1500, /* and a look: attempts are 2 s old at most */
 	REREAD_MS = 5000,
 	FAILED_MS = 500,
 	CLOSE_MS = 300,
@@ -88,6 +89,26 @@ int webhook_options_read(struct webhook_options *o)
 
 /* ---- rows of the database */
 
+/* Writes the attempts down, for whoever asks for them. */
+static enum db_result attempts_save(struct deliverer *d, struct hook *h)
+{
+	struct text    list = {0};
+	enum db_result result;
+
+	attempts_write(&h->attempts, &list);
+	result = db_ask(d->db, WEBHOOK_ATTEMPTS_SAVE,
+	                &(struct fill){.webhook = h->webhook.webhook_id,
+	                               .mark = h->webhook.mark,
+	                               .task = d->task_id,
+	                               .version = h->webhook.version,
+	                               .attempts = list.data,
+	                               .instance = process_mark()},
+	                NULL, NULL);
+	text_fini(&list);
+	h->listed_ms = clock_ms();
+	return result;
+}
+
 /* Writes how far the hook has come into its row, unless another deliverer has that row by now. */
 static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now_ms)
 {
@@ -123,11 +144,11 @@ static enum db_result hook_save(struct deliverer *d, struct hook *h, int64_t now
 	h->saved_ms = now_ms;
 	if (db_changed(d->db) == 0 || h->state != WEBHOOK_ACTIVE)
 		h->left = true;
-	if (db_changed(d->db) > 0 && h->state != WEBHOOK_ACTIVE)
-		log_event(LOG_WARN, "webhook_off", "webhook=%s reason=%s status=%d failures=%u why=%s",
-		          h->webhook.webhook_id, webhook_reason(h->state), h->last_status, failing ? failing->count : 0,
-		          h->last_error);
-	return DB_OK;
+	if (db_changed(d->db) == 0 || h->state == WEBHOOK_ACTIVE)
+		return DB_OK;
+	log_event(LOG_WARN, "webhook_off", "webhook=%s reason=%s status=%d failures=%u why=%s", h->webhook.webhook_id,
+	          webhook_reason(h->state), h->last_status, failing ? failing->count : 0, h->last_error);
+	return attempts_save(d, h);
 }
 
 /* Of a row that was claimed anew, or is another one of the same id, what was known is void. */
@@ -153,29 +174,51 @@ static void ahead_read(void *arg, const struct db_row *row)
 	*(char **)arg = mem_copy(row->col[0]);
 }
 
+/* A row that a hook has already. */
+static enum db_result row_again(struct deliverer *d, struct hook *h, struct webhook *row)
+{
+	h->left = !hook_secrets(h, &d->work->webhooks->vault, row);
+	if (h->left)
+		return row_pass(d, row);
+	return row->asked && clock_ms() - h->listed_ms >= LIST_MS ? attempts_save(d, h) : DB_OK;
+}
+
+/* A webhook that was enabled comes back with another version. */
+static void attempts_inherit(struct deliverer *d, struct hook *h)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		struct hook *before = d->hooks[i];
+
+		if (!before->left || before->webhook.mark != h->webhook.mark ||
+		    strcmp(before->webhook.webhook_id, h->webhook.webhook_id) != 0)
+			continue;
+		attempts_fini(&h->attempts);
+		h->attempts = before->attempts;
+		before->attempts = (struct attempts){0};
+	}
+}
+
 static enum db_result row_enter(struct deliverer *d, struct webhook *row)
 {
-	const struct vault *vault = &d->work->webhooks->vault;
-	struct hook        *h = NULL;
-	char               *ahead = NULL;
-	enum db_result      result = DB_OK;
+	struct hook   *h = NULL;
+	char          *ahead = NULL;
+	enum db_result result = DB_OK;
 
 	for (size_t i = 0; i < d->count; i++)
-		if (is_of(d->hooks[i], row)) {
-			d->hooks[i]->left = !hook_secrets(d->hooks[i], vault, row);
-			return d->hooks[i]->left ? row_pass(d, row) : DB_OK;
-		}
+		if (is_of(d->hooks[i], row))
+			return row_again(d, d->hooks[i], row);
 	if (row->has_ahead)
 		result = db_ask(d->db, WEBHOOK_AHEAD, &(struct fill){.webhook = row->webhook_id, .mark = row->mark},
 		                ahead_read, &ahead);
 	if (result == DB_OK)
-		h = hook_new(row, ahead, vault);
+		h = hook_new(row, ahead, &d->work->webhooks->vault);
 	free(ahead);
 	if (result != DB_OK)
 		return result;
 	if (!h)
 		return row_pass(d, row);
 	d->hooks = mem_reach(d->hooks, d->count, &d->max, sizeof(struct hook *));
+	attempts_inherit(d, h);
 	d->hooks[d->count++] = h;
 	return DB_OK;
 }
@@ -385,7 +428,7 @@ static void posted_take(struct deliverer *d, int wait_ms)
 	int64_t       now_ms = clock_ms();
 
 	for (size_t i = 0; i < count; i++)
-		hook_sent(&done[i], now_ms);
+		hook_sent(&done[i], ATTEMPTS_BYTES / d->count, now_ms);
 }
 
 /* Frees hooks that were left. True: a page can be read at once. */

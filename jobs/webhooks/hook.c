@@ -136,6 +136,7 @@ void hook_free(struct hook *h)
 {
 	assert(h->flying == 0);
 	window_free(h->window);
+	attempts_fini(&h->attempts);
 	webhook_fini(&h->webhook);
 	OPENSSL_cleanse(h->secrets, sizeof(h->secrets));
 	free(h->known);
@@ -303,12 +304,15 @@ static void hook_failed(struct hook *h, struct window_event *e, const struct pos
 		h->state = WEBHOOK_FAILED;
 }
 
-void hook_sent(const struct posted *p, int64_t now_ms)
+void hook_sent(const struct posted *p, size_t attempts_bytes, int64_t now_ms)
 {
 	struct window_event *e = p->arg;
 	struct hook         *h = e->owner;
+	char                 id[EVENT_ID_SIZE];
 
 	h->flying--;
+	event_id(id, e->event);
+	attempts_add(&h->attempts, id, event_trait(e->event->type)->word, p, attempts_bytes);
 	counter_add(p->delivered ? COUNT_DELIVERED : COUNT_UNDELIVERED, 1);
 	if (p->delivered) {
 		window_delivered(h->window, e);

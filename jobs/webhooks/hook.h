@@ -3,13 +3,15 @@
 #ifndef HOOK_H
 #define HOOK_H
 
+#include "jobs/webhooks/attempts.h"
 #include "jobs/webhooks/sender.h"
 #include "jobs/webhooks/webhook.h"
 #include "jobs/webhooks/window.h"
 
 /* HOOK_WINDOW: events that are held, with `parallel`; HOOK_PAGE: without it, and in one read. HOOK_BYTES: memory of the
- * events of one webhook. HOOKS_BYTES: of all webhooks of a deliverer; beyond it each holds one event. */
-enum { HOOK_WINDOW = 1000, HOOK_PAGE = 200, HOOK_BYTES = 4 << 20, HOOKS_BYTES = 64 << 20 };
+ * events of one webhook. HOOKS_BYTES: of all webhooks of a deliverer; beyond it each holds one event. ATTEMPTS_BYTES:
+ * of the attempts of all webhooks of a deliverer. */
+enum { HOOK_WINDOW = 1000, HOOK_PAGE = 200, HOOK_BYTES = 4 << 20, HOOKS_BYTES = 64 << 20, ATTEMPTS_BYTES = 16 << 20 };
 
 struct hook {
 	struct webhook      webhook; /* the row, as it was when it was claimed, with the secrets of now */
@@ -30,8 +32,10 @@ struct hook {
 	int64_t             read_ms;     /* .. from this time on */
 	int                 last_status;
 	char                last_error[200]; /* empty: the last attempt was good */
-	bool                changed;         /* the row is to be written .. */
-	int64_t             saved_ms;        /* .. and was at this time */
+	struct attempts     attempts;
+	int64_t             listed_ms; /* when they were written down; 0: never */
+	bool                changed;   /* the row is to be written .. */
+	int64_t             saved_ms;  /* .. and was at this time */
 };
 
 /* Takes the row over; `ahead`: its events that were delivered ahead, NULL: none. NULL: the secret in use does not open
@@ -48,8 +52,8 @@ bool hook_is_fresh(const struct hook *h);
 
 /* Begins the attempts that may be now. *due_ms falls to the time of the next one. */
 void hook_send(struct hook *h, struct sender *s, struct text *body, int64_t now_ms, int64_t *due_ms);
-/* The end of an attempt, of the hook that posted it. */
-void hook_sent(const struct posted *p, int64_t now_ms);
+/* The end of an attempt, of the hook that posted it. attempts_bytes: memory that its attempts may take. */
+void hook_sent(const struct posted *p, size_t attempts_bytes, int64_t now_ms);
 /* The oldest event that fails, with its id; NULL: none does. *due_ms: when it is tried again. */
 const struct failing *hook_failing(const struct hook *h, char id[EVENT_ID_SIZE], int64_t *due_ms);
 /* The time of the oldest event that is not delivered; TIME_NONE: there is none. */

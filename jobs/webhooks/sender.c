@@ -3,6 +3,7 @@
  * libcurl, and QUICK_EXIT leaves a resolver that hangs behind, instead of waiting for it. */
 #include "jobs/webhooks/sender.h"
 #include "engine/base/clock.h"
+#include "engine/base/escape.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
 #include "engine/base/text.h"
@@ -27,7 +28,9 @@ struct transfer {
 	bool              head_whole; /* of the answer */
 	const char       *refused;    /* why the last address was refused; NULL: none was */
 	size_t            head_got, body_got;
-	struct text       body, heads; /* of the request; `heads` holds lines, each with its NUL */
+	int64_t           at, began_ms;
+	char              kept[BODY_KEPT]; /* of the answer's body */
+	struct text       body, heads;     /* of the request; `heads` holds lines, each with its NUL */
 	struct curl_slist head[HEADS];
 	struct curl_slist resolve[8];
 	char              error[CURL_ERROR_SIZE];
@@ -193,10 +196,18 @@ static size_t head_came(char *data, size_t one, size_t n, void *arg)
 	return part_came(&t->head_got, one * n);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 static size_t body_came(char *data, size_t one, size_t n, void *arg)
 {
-	(void)data;
-	return part_came(&((struct transfer *)arg)->body_got, one * n);
+	struct transfer *t = arg;
+
+	if (t->body_got < BODY_KEPT)
+		memcpy(t->kept + t->body_got, data, smaller(one * n, BODY_KEPT - t->body_got));
+	return part_came(&t->body_got, one * n);
 }
 
 /* ---- transfers */
@@ -241,6 +252,8 @@ static void transfer_reset(struct transfer *t)
 {
 	t->refused = NULL;
 	t->head_got = t->body_got = 0;
+	t->at = clock_wall_ms();
+	t->began_ms = clock_ms();
 	t->head_whole = false;
 	t->error[0] = '\0';
 	curl_easy_reset(t->easy);
@@ -421,6 +434,10 @@ static void transfer_end(struct transfer *t, CURLcode rc, struct posted *p)
 	struct sender *s = t->sender;
 
 	transfer_judge(t, rc, p);
+	p->at = t->at;
+	p->ms = clock_ms() - t->began_ms;
+	p->body_len = p->status ? smaller(t->body_got, BODY_KEPT) : 0;
+	memcpy(p->body, t->kept, p->body_len);
 	t->next = s->idle;
 	s->idle = t;
 	s->busy--;
@@ -470,6 +487,37 @@ size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t ma
 size_t sender_busy(const struct sender *s)
 {
 	return s->busy;
+}
+
+/* A character that the last byte cut is left out. */
+static void body_json(struct json_writer *w, const char *body, size_t len)
+{
+	char        padded[BODY_KEPT + 4] = ""; /* for utf8_length */
+	struct text text = {0};
+
+	memcpy(padded, body, len);
+	for (size_t i = 0, n; i < len; i += n) {
+		bool ascii = (unsigned char)padded[i] < 0x80;
+
+		n = ascii ? 1 : utf8_length(padded + i);
+		if (n > 0)
+			text_bytes(&text, padded + i, n);
+		else if (len < BODY_KEPT || i + 3 < len)
+			text_add(&text, "\xef\xbf\xbd");
+		n += n == 0;
+	}
+	json_put_bytes(w, "body", text.data ? text.data : "", text.len);
+	text_fini(&text);
+}
+
+void posted_json(struct json_writer *w, const struct posted *p)
+{
+	if (p->status)
+		json_put_int(w, "status", p->status);
+	else
+		json_put_string(w, "error", p->why);
+	json_put_int(w, "ms", p->ms);
+	body_json(w, p->body, p->body_len);
 }
 
 /* ---- the sender */

@@ -8,6 +8,7 @@
 #ifndef SENDER_H
 #define SENDER_H
 
+#include "engine/base/json.h"
 #include "jobs/webhooks/signature.h"
 
 struct sender;
@@ -29,14 +30,18 @@ struct post {
 	void       *arg;
 };
 
-/* The end of an attempt. */
+/* The end of an attempt. BODY_KEPT: bytes of an answer's body that are kept. */
+enum { BODY_KEPT = 200 };
 struct posted {
 	void   *arg;
-	bool    delivered;     /* answered 2xx */
-	int     status;        /* of the answer; 0: there was none, or it did not come whole */
-	int64_t retry_after_s; /* as the receiver asks, up to a day; -1: it does not */
-	bool    gone;          /* answered 410 */
-	char    why[200];      /* printable ASCII; empty after a delivery */
+	bool    delivered;       /* answered 2xx */
+	int     status;          /* of the answer; 0: there was none, or it did not come whole */
+	int64_t retry_after_s;   /* as the receiver asks, up to a day; -1: it does not */
+	bool    gone;            /* answered 410 */
+	char    why[200];        /* printable ASCII; empty after a delivery */
+	int64_t at, ms;          /* when it began, by clock_wall_ms, and how long it took */
+	size_t  body_len;        /* the beginning of the answer's body, .. */
+	char    body[BODY_KEPT]; /* .. whatever its bytes are */
 };
 
 struct sender *sender_new(const struct sender_options *o);
@@ -45,6 +50,9 @@ void           sender_post(struct sender *s, const struct post *p);
 /* Goes on with all attempts until one has ended or the time is over. Returns how many have
  * ended, `max` at most; the others come with the next call. */
 size_t sender_wait(struct sender *s, int wait_ms, struct posted *done, size_t max);
+/* Puts what the receiver answered: {status, ms, body}, or {error, ms, body} where there was no answer. Bytes that are
+ * no UTF-8 become U+FFFD. */
+void   posted_json(struct json_writer *w, const struct posted *p);
 size_t sender_busy(const struct sender *s); /* attempts whose end was not told yet */
 /* What is allowed from now on, on kept connections too. */
 void sender_allow(struct sender *s, const char *allow);

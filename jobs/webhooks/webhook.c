@@ -2,6 +2,7 @@
 #include "jobs/webhooks/webhook.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/base/json.h"
 #include "engine/base/memory.h"
 #include "engine/db/db.h"
 #include "engine/log/feed.h"
@@ -83,7 +84,8 @@ void webhook_read(void *webhooks, const struct db_row *row)
 	                      .failing_ms = db_int(row, 20),
 	                      .retry_ms = db_int(row, 21),
 	                      .mark = db_int(row, 23),
-	                      .has_ahead = db_int(row, 24) != 0};
+	                      .has_ahead = db_int(row, 24) != 0,
+	                      .asked = db_int(row, 25) != 0};
 	short_copy(w->webhook_id, sizeof(w->webhook_id), row->col[0]);
 	short_copy(w->skip_event, sizeof(w->skip_event), row->col[13]);
 	short_copy(w->failed_event, sizeof(w->failed_event), row->col[17]);
@@ -109,6 +111,42 @@ enum db_result webhook_list(struct db *db, const char *after, struct webhook *li
 		db_ask(db, WEBHOOK_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max}, webhook_read, &in);
 
 	*count = in.count;
+	return result;
+}
+
+static bool is_list(const char *json)
+{
+	struct json_fault fault;
+	struct json_doc  *doc = json ? json_parse(json, strlen(json), &fault) : NULL;
+	bool              is = doc && json_is_array(json_root(doc));
+
+	json_free(doc);
+	return is;
+}
+
+static void attempts_read(void *arg, const struct db_row *row)
+{
+	struct webhook_attempts *out = arg;
+
+	out->found = true;
+	if (!is_list(row->col[0]))
+		return;
+	out->list = mem_copy(row->col[0]);
+	out->at = time_parse(row->col[1]);
+	short_copy(out->by, sizeof(out->by), row->col[2]);
+}
+
+enum db_result webhook_attempts(struct db *db, const char *webhook_id, struct webhook_attempts *out,
+                                enum outcome *outcome)
+{
+	const struct fill fill = {.webhook = webhook_id};
+	enum db_result    result = db_ask(db, WEBHOOK_ASK, &fill, NULL, NULL);
+
+	free(out->list);
+	*out = (struct webhook_attempts){0};
+	if (result == DB_OK)
+		result = db_ask(db, WEBHOOK_ATTEMPTS, &fill, attempts_read, out);
+	*outcome = out->found ? OUTCOME_OK : NO_WEBHOOK;
 	return result;
 }
 

@@ -45,6 +45,7 @@ struct webhook {
 	int64_t            failures;                  /* failed attempts in a row .. */
 	char               failed_event[EVENT_ID_SIZE]; /* .. of this event */
 	int64_t            failing_since, retry_at;     /* TIME_NONE: it does not fail */
+	bool               asked;                       /* somebody asks for its attempts */
 	int64_t            failing_ms, retry_ms; /* how long it was tried, and how long from now to the next try */
 };
 void webhook_fini(struct webhook *w);
@@ -66,6 +67,16 @@ enum db_result webhook_find(struct db *db, const char *webhook_id, struct webhoo
 /* Up to `max` webhooks whose ids stand behind `after`, by id. */
 enum db_result webhook_list(struct db *db, const char *after, struct webhook *list, size_t max,
                             size_t *count) MUST_CHECK;
+/* What a deliverer told of its attempts lately; notes that somebody asks. */
+struct webhook_attempts {
+	char   *list;   /* an array of JSON; NULL: nothing was told, or it is damaged; owned */
+	int64_t at;     /* when */
+	char    by[65]; /* the mark of its process */
+	bool    found;
+};
+/* *outcome: OUTCOME_OK or NO_WEBHOOK. */
+enum db_result webhook_attempts(struct db *db, const char *webhook_id, struct webhook_attempts *out,
+                                enum outcome *outcome) MUST_CHECK;
 enum db_result webhook_delete(struct db *db, const char *webhook_id) MUST_CHECK;
 /* Active from now on: where it stood, or with the oldest event that is kept. from: a time (time_read), from which on it
  * goes on; NULL: none. skip: the event that failed is passed over. *outcome: OUTCOME_OK, NO_WEBHOOK or EVENTS_OFF. */

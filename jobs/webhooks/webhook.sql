@@ -13,7 +13,8 @@ IF(w.behind = 0 AND w.due_at > UTC_TIMESTAMP(3), 0,
 w.skip_event, w.last_status, w.last_error, w.failures, w.failed_event, w.failing_since, w.retry_at,
 GREATEST(0, TIMESTAMPDIFF(MICROSECOND, w.failing_since, LEAST(w.retry_at, UTC_TIMESTAMP(3))) DIV 1000),
 TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), w.retry_at) DIV 1000,
-IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark & 9223372036854775807, w.ahead IS NOT NULL
+IF(w.oldest_until > UTC_TIMESTAMP(3), w.secret_oldest, NULL), w.mark & 9223372036854775807, w.ahead IS NOT NULL,
+COALESCE(w.asked_at BETWEEN UTC_TIMESTAMP(3) - INTERVAL 10 SECOND AND UTC_TIMESTAMP(3) + INTERVAL 10 SECOND, 0)
 
 -- piece: webhook_row
 -- The row that was read. A mark has 63 bits; one bit more is damage.
@@ -59,9 +60,11 @@ UPDATE webhook
 
 -- name: webhook_claim
 -- Takes up to {limit} webhooks that nobody serves, or whose deliverer went silent, for {task}, which renews its own
--- ones, and does not open the secrets {list}. A lease is an hour at most: a later end was given by a clock ahead.
+-- ones, and does not open the secrets {list}. A lease is an hour at most: a later end was given by a clock ahead. The
+-- attempts of the deliverer before are gone with it.
 UPDATE webhook FORCE INDEX (claim)
-   SET task_id = {task}, version = {webhook_next}, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND
+   SET task_id = {task}, version = {webhook_next}, due_at = UTC_TIMESTAMP(3) + INTERVAL {lease_s} SECOND,
+       attempts = NULL
  WHERE state = {active} AND (due_at <= UTC_TIMESTAMP(3) OR due_at > UTC_TIMESTAMP(3) + INTERVAL 2 HOUR)
    AND (task_id IS NULL OR task_id <> {task}) AND secret NOT IN ({list}) LIMIT {limit};
 
@@ -91,6 +94,23 @@ UPDATE webhook
        failing_since = IF({failures}, UTC_TIMESTAMP(3) - INTERVAL {failing_ms} * 1000 MICROSECOND, NULL),
        retry_at = IF({failures}, UTC_TIMESTAMP(3) + INTERVAL {pause_ms} * 1000 MICROSECOND, NULL)
  WHERE {webhook_row} AND task_id = {task} AND version = {version} AND state = {active};
+
+-- name: webhook_attempts_save
+-- One row, or the webhook is another's by now. A webhook that was switched off keeps the last list.
+UPDATE webhook SET attempts = {attempts}, attempts_at = UTC_TIMESTAMP(3), attempts_by = {instance}
+ WHERE {webhook_row} AND task_id = {task} AND version = {version};
+
+-- name: webhook_attempts
+-- Nothing of a deliverer that is gone.
+SELECT IF(state = {active} AND (task_id IS NULL OR due_at <= UTC_TIMESTAMP(3)), NULL, attempts), attempts_at,
+       attempts_by
+  FROM webhook WHERE webhook_id = {webhook};
+
+-- name: webhook_ask
+-- Notes that somebody asks for the attempts, once a second at most.
+UPDATE webhook SET asked_at = UTC_TIMESTAMP(3)
+ WHERE webhook_id = {webhook}
+   AND (asked_at IS NULL OR asked_at NOT BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(3));
 
 -- name: webhook_pass
 -- Leaves the webhook to another deliverer.
