@@ -349,8 +349,8 @@ UNION
   WHERE r.state = {held} AND r.task_id >= 0 AND r.expires_at <= UTC_TIMESTAMP(3) LIMIT {limit});
 
 -- piece: has_error
--- The last error is {error}, whatever it is where that is NULL.
-({error} IS NULL OR r.last_error <=> {error})
+-- The last error is {error}; where that is NULL, whatever it is, or with {unnamed} none.
+({error} IS NULL AND NOT {unnamed} OR r.last_error <=> {error})
 
 -- piece: is_of_the_list
 -- A held row belongs to the holds past their time ({lapsed} 1) or to the others (0); a row in another state always

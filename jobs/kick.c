@@ -178,11 +178,13 @@ enum db_result kick_walk(struct db *db, struct catalogue *c, struct kick_walk *k
 	enum db_result result;
 
 	k->kicked = 0;
-	result = db_ask(
-		db, BURIED_WALKED,
-		&(struct fill){
-			.after_at = k->after.due_at, .after_id = k->after.id, .error = k->error, .limit = BURIED_WALK},
-		walk_read, &w);
+	result = db_ask(db, BURIED_WALKED,
+	                &(struct fill){.after_at = k->after.due_at,
+	                               .after_id = k->after.id,
+	                               .error = k->error,
+	                               .unnamed = k->unnamed,
+	                               .limit = BURIED_WALK},
+	                walk_read, &w);
 	k->more = w.orders == BURIED_WALK;
 	if (result == DB_OK)
 		result = walked_kick(db, c, k, &w);

@@ -31,7 +31,8 @@ enum db_result kick_list(struct db *db, struct catalogue *c, enum statement find
                          uint32_t by, struct reservation_reader *in, int64_t *kicked) MUST_CHECK;
 
 struct kick_walk {
-	const char         *error; /* orders with this last error; NULL: whatever it is */
+	const char         *error;   /* orders with this last error; NULL: whatever it is, .. */
+	bool                unnamed; /* .. or, true, those without one */
 	uint32_t            by;
 	struct buried_place after; /* as in struct buried_page */
 	int64_t             kicked;

@@ -113,7 +113,9 @@ static void read_kicks(struct json_reader *in, void *arg)
 	const char         *error = NULL, *cursor = NULL;
 	size_t              len = 0, cursor_len;
 
-	json_string(in, "error", JSON_OPTIONAL, &error, &len);
+	call->kicks.unnamed = json_null(in, "error");
+	if (!call->kicks.unnamed)
+		json_string(in, "error", JSON_OPTIONAL, &error, &len);
 	json_string(in, "cursor", JSON_OPTIONAL, &cursor, &cursor_len);
 	if (len > NOTE_MAX)
 		json_refuse(in, "error", "may have at most 500 bytes");
