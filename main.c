@@ -34,9 +34,11 @@ const struct command commands[] = {
          "  holdfast migrate --check\n",
          migrate_run},
 	{"import", IMPORT, "FILE.csv", 1,
-         "receives stock from a CSV file with columns sku, qty and optionally location",
+         "loads stock from a CSV file with columns sku, qty and optionally location, or those of --kind",
          "  holdfast import delivery.csv\n"
-         "  holdfast import delivery.csv --id monday --skip-bad\n",
+         "  holdfast import delivery.csv --id monday --skip-bad\n"
+         "  holdfast import stock.csv --kind count --as-of 2026-11-20T22:00:00Z\n"
+         "A count has columns sku, counted and optionally location, expected, as_of; a transfer sku, qty, from, to.\n",
          import_run},
 	{"export", EXPORT, "stock|movements|reservations", 1, "prints CSV, on a live service, in little memory",
          "  holdfast export stock > stock.csv\n"

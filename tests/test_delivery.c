@@ -37,7 +37,7 @@ static void rows_are(const char *bytes, size_t len, const char *expected)
 	bool        ok;
 
 	text_add(&rows, "");
-	ok = delivery_read(file_of(bytes, len), NULL, row_write, &rows);
+	ok = delivery_read(file_of(bytes, len), RECEIPT, NULL, row_write, &rows);
 	cr_expect(ok == (expected != NULL), "%s: %s", bytes, ok ? "read" : "refused");
 	if (ok && expected)
 		cr_expect_str_eq(rows.data, expected);
@@ -75,5 +75,5 @@ Test(delivery, rows)
 	for (size_t i = 0; i < LENGTH(cases); i++)
 		rows_are(cases[i].text, strlen(cases[i].text), cases[i].rows);
 	rows_are(nul, sizeof(nul) - 1, "2:sku ");
-	cr_expect(!delivery_read("/nowhere", NULL, row_write, &(struct text){0}));
+	cr_expect(!delivery_read("/nowhere", RECEIPT, NULL, row_write, &(struct text){0}));
 }

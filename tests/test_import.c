@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static void file_write(const char *content, char *path, size_t size)
 {
@@ -29,7 +30,7 @@ static const struct {
 	const char *content, *step, *stock; /* in the end: sku, location, units */
 } files[] = {
 	{"sku,qty\nA,5\nB,7\n", " -> 0 '~2 rows, 12 units in 1 movements; 0 bad rows'", "A,main,5 B,main,7"},
-	{"sku,qty\nA,5\nB,7\n", " --json --log-level warn -> 0 rows=2 units=12 movements=1 replayed=0 bad=0",
+	{"sku,qty\nA,5\nB,7\n", " --json --log-level warn -> 0 rows=2 units=12 movements=1 replayed=0 bad=0 refused=0",
          "A,main,5 B,main,7"},
 	{"qty,location,note,SKU\r\n5,paris,x,A\r\n7,,y,A\r\n", " -> 0 '~2 rows, 12 units'", "A,main,7 A,paris,5"},
 	{"sku,qty\n\"A\",\"5\"\n\nB,7", " -> 0 '~2 rows, 12 units'", "A,main,5 B,main,7"},
@@ -107,4 +108,170 @@ Test(import, a_large_file)
 	           "sql SELECT SUM(available) FROM stock_slot -> 49999");
 	flow_end();
 	text_fini(&rows);
+}
+
+/* ---- other kinds */
+
+static const struct {
+	const char *content, *step, *stock; /* from A 5 at main and 5 at paris, B 7 at main, of which 4 are held */
+} kinds[] = {
+	{"sku,counted\nA,9\nB,6\n", " --kind count -> 0 '~2 rows, 15 units in 1 movements; 0 bad rows left out'",
+         "A,main,9 A,paris,5 B,main,6"},
+	{"sku,counted,expected\nA,1,6\nB,3,\nC,1,\nA,2,9\n",
+         " --kind count -> 1"
+         " '~line 5: it counts a sku and location again' '~1 bad rows: nothing was loaded'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,counted,expected\nA,1,6\nB,3,\nC,1,\nB,2,\n",
+         " --kind count --skip-bad -> 1"
+         " '~line 2: count_mismatch {sku:A,location:main,expected:6,on_hand:5}'"
+         " '~line 3: short {sku:B,location:main,counted:3,reserved:4}'"
+         " '~line 4: unknown_sku {sku:C,location:main}'"
+         " '~3 rows, 5 units in 0 movements; 1 bad rows left out, 3 refused'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,counted\nA,-1\nB,9000000000000001\nB,\nB,x\nB,1.0\n",
+         " --kind count -> 1 '~line 2: counted must'"
+         " '~line 3: counted' '~line 4: counted' '~line 5: counted' '~line 6: counted' '~5 bad rows'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,counted,as_of\nA,1,monday\nB,1,2026-11-20\n",
+         " --kind count -> 1 '~line 2: as_of must be a time'"
+         " '~line 3: as_of must be a time' '~2 bad rows'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,qty\nA,9\n", " --kind count -> 1 '~the first line must name the columns sku and counted'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,counted,qty\nA,9,1\n", " --kind count -> 0 '~columns are passed over: qty'",
+         "A,main,9 A,paris,5 B,main,7"},
+	{"sku,qty,location\nA,-5,main\nA,-1,main\nB,-2,\nA,3,rome\nC,1,main\n",
+         " --kind adjustment -> 1"
+         " '~line 3: short {sku:A,location:main,requested:1,available:0}'"
+         " '~line 6: unknown_sku {sku:C,location:main}' '~2 refused'",
+         "A,main,0 A,paris,5 A,rome,3 B,main,5"},
+	{"sku,qty\nA,0\nA,-1000000001\nA,--1\nA,-\n",
+         " --kind adjustment -> 1 '~line 2: qty must not be 0'"
+         " '~line 3: qty must' '~line 4: qty must' '~line 5: qty must' '~4 bad rows'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,from,to,qty\nA,main,paris,5\nA,paris,rome,10\nB,main,paris,4\nA,main,rome,1\n",
+         " --kind transfer -> 1"
+         " '~line 4: short {sku:B,location:main,requested:4,available:3}'"
+         " '~line 5: short {sku:A,location:main,requested:1,available:0}' '~2 refused'",
+         "A,main,0 A,paris,0 A,rome,10 B,main,7"},
+	{"sku,from,to,qty\nA,main,ordered,1\nA,main,paris,2\n",
+         " --kind transfer -> 1"
+         " '~line 2: wrong_kind {sku:A,from:main,to:ordered}' '~1 refused'",
+         "A,main,3 A,paris,7 B,main,7"},
+	{"sku,from,to,qty\nA,main,main,1\nA,,main,1\nA,main,,1\n",
+         " --kind transfer -> 1"
+         " '~line 2: to must be another' '~line 3: from must be' '~line 4: to must be' '~3 bad rows'",
+         "A,main,5 A,paris,5 B,main,7"},
+	{"sku,qty\nA,1\n", " --kind transfer -> 1 '~must name the columns sku, qty, from and to'",
+         "A,main,5 A,paris,5 B,main,7"},
+};
+
+Test(import, kinds)
+{
+	flow_begin();
+	flow_steps("raw PUT /v1/locations/ordered {'kind':'incoming'} -> 201");
+	for (size_t i = 0; i < LENGTH(kinds); i++) {
+		import("sku,location,qty\nA,main,5\nA,paris,5\nB,main,7\n", " -> 0");
+		flow_steps("sql UPDATE stock_slot JOIN sku USING (sku_id) SET available = 3, reserved = 4"
+		           " WHERE code = 'B' -> ");
+		import(kinds[i].content, kinds[i].step);
+		flow_step(
+			"sql SELECT k.code, o.code, SUM(available + reserved) FROM stock_slot JOIN sku k USING (sku_id)"
+			" JOIN location o USING (location_id) GROUP BY 1, 2 ORDER BY 1, 2 -> %s",
+			kinds[i].stock);
+		flow_steps("sql DELETE FROM movement_line",
+		           "sql DELETE FROM movement_transfer",
+		           "sql DELETE FROM movement",
+		           "sql DELETE FROM stock_counted",
+		           "sql DELETE FROM stock_slot",
+		           "sql DELETE FROM sku");
+	}
+	flow_step(BY_HAND);
+	flow_end();
+}
+
+Test(import, options)
+{
+	flow_begin();
+	import("sku,qty\nA,5\n", " --kind return -> 64 '~--kind is receipt, count, adjustment or transfer'");
+	import("sku,qty\nA,5\n", " --as-of 2026-11-20T22:00:00Z -> 64 '~--as-of goes with'");
+	import("sku,counted\nA,5\n", " --kind count --as-of monday -> 64 '~--as-of is a time'");
+	flow_end();
+}
+
+/* The same file does what was left, row by row, whatever became of the others. */
+Test(import, what_was_left)
+{
+	static const char file[] = "sku,qty\nA,-4\nB,-4\nC,-4\n";
+
+	flow_begin();
+	flow_steps("receipt A +4 B +3 -> 201");
+	import(file, " --kind adjustment -> 1 '~line 3: short' '~line 4: unknown_sku' '!~line 2' '~in 1 movements;'");
+	import(file, " --kind adjustment -> 1 '~line 3: short' '~line 4: unknown_sku' '!~line 2'"
+	             " '~in 1 movements, all received before;' '~2 refused'");
+	flow_steps("receipt B +2 -> 201");
+	import(file, " --kind adjustment -> 1 '~line 4: unknown_sku' '!~line 3' '~in 2 movements;' '~1 refused'");
+	flow_steps("receipt A +9 B +9 C +4 -> 201");
+	import(file, " --kind adjustment -> 0 '~in 3 movements;' '!~refused'");
+	import(file, " --kind adjustment -> 0 '~in 3 movements, all received before;'");
+	import(file, " --kind receipt -> 1 '~line 2: qty'");
+	flow_steps("sku A -> available=9",
+	           "sku B -> available=10",
+	           "sku C -> available=0");
+	flow_end();
+}
+
+/* A time of RFC 3339, so many seconds ago. */
+static const char *ago(char *text, size_t size, int s)
+{
+	time_t    at = time(NULL) - s;
+	struct tm tm;
+
+	strftime(text, size, "%FT%TZ", gmtime_r(&at, &tm));
+	return text;
+}
+
+/* The same list of another time is another count; an id that names other rows is refused. */
+Test(import, counts_of_a_time)
+{
+	char at[40], step[100], rows[100];
+
+	flow_begin();
+	flow_steps("receipt A +5 B +5 -> 201",
+	           "tick 7200",
+	           "adjust A -1 -> 201");
+	snprintf(step, sizeof(step), " --kind count --as-of %s -> 0 '!~received before'", ago(at, sizeof(at), 3600));
+	import("sku,counted\nA,6\nB,5\n", step);
+	flow_steps("sku A -> available=5");
+	snprintf(step, sizeof(step), " --kind count --as-of %s -> 0 '!~received before'", ago(at, sizeof(at), 1800));
+	import("sku,counted\nA,6\nB,5\n", step);
+	snprintf(step, sizeof(step), " --kind count --as-of %s -> 0 '~all received before'", at);
+	import("sku,counted\nA,6\nB,5\n", step);
+	snprintf(rows, sizeof(rows), "sku,counted,as_of\nA,9,%s\nB,4,\n", ago(at, sizeof(at), 3000));
+	import(rows, " --kind count -> 1 '~line 2: count_mismatch {sku:A,location:main,counted_at:' '!~line 3'");
+	flow_steps("sku A -> available=5",
+	           "sku B -> available=4");
+	import("sku,counted\nA,4\nB,5\n", " --kind count --id x -> 0");
+	import("sku,counted\nA,3\nB,5\n", " --kind count --id x -> 1 '~part import-x-1 was refused'");
+	import("sku,counted\nA,4\n", " --kind count --id x -> 1 '~part import-x-1 was refused'");
+	import("sku,counted\nA,4\nB,5\nC,1\n", " --kind count --id x -> 1 '~line 4: unknown_sku'");
+	import("sku,counted,as_of\nA,1,2020-01-01T00:00:00Z\nB,7,\n",
+	       " --kind count -> 1 '~line 2: invalid_request {sku:A,location:main,as_of:must be' '!~line 3'");
+	import("sku,counted\nA,4\n", " --kind count --as-of 2099-01-01T00:00:00Z -> 1 '~line 2: invalid_request'");
+	flow_steps("sku A -> available=4",
+	           "sku B -> available=7");
+	flow_end();
+}
+
+/* A total that would pass the greatest one names its rows, too. */
+Test(import, limit)
+{
+	flow_begin();
+	flow_steps("receipt A +1 B +1 -> 201");
+	import("sku,counted\nA,9000000000000000\n", " --kind count -> 0");
+	import("sku,qty\nA,1\nB,2\nC,3\n", " -> 1 '~line 2: limit {sku:A,location:main}' '~1 refused'");
+	import("sku,qty\nA,1\nB,2\n", " -> 1 '~line 2: limit' '~1 refused'");
+	flow_steps("sku B -> available=5",
+	           "sku C -> available=3");
+	flow_end();
 }

@@ -1,4 +1,5 @@
 /* test_list.c - the three lists, their pages and cursors. */
+#include "engine/op.h"
 #include "tests/flow.h"
 
 Test(list, empty)
@@ -238,6 +239,22 @@ Test(list, skus_bounded_pages)
 	     "skus     prefix=Z location=paris -> items=Z end",
 	     "skus     limit=1000          -> items=1000 more",
 	     "sql DELETE FROM stock_slot WHERE sku_id IN (SELECT sku_id FROM sku WHERE code LIKE 'S%') -> ");
+}
+
+/* A list whose statement failed is tried anew, with the filters that it was asked with. */
+Test(list, filters_outlive_a_failure)
+{
+	struct op *op = op_new(OP_LIST_RESERVATIONS, 1, 0);
+
+	op->query->page =
+		(struct page){.state = BURIED, .error = "late", .prefix = "A", .location = "main", .low = true};
+	op->query->items = 0;
+	op_forget(op);
+	cr_expect_str_eq(op->query->page.error, "late");
+	cr_expect_str_eq(op->query->page.prefix, "A");
+	cr_expect_str_eq(op->query->page.location, "main");
+	cr_expect(op->query->page.low && op->query->page.state == BURIED);
+	op_free(op);
 }
 
 /* ---- who holds a sku */

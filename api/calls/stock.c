@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AHEAD_RULE "must be at most 35 days back, and not ahead of the database's clock"
 enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
@@ -34,8 +35,26 @@ static void count_write(struct json_writer *w, const struct op *op, const struct
 	}
 }
 
+static bool ends_are_wrong(const struct op *op)
+{
+	return op->outcome == WRONG_KIND && movement_has_ends(op->move.kind);
+}
+
+static bool names_lines(enum outcome outcome)
+{
+	return outcome == COUNT_MISMATCH || outcome == SHORT || outcome == UNKNOWN_SKU || outcome == OVER_RETURNED ||
+	       outcome == WRONG_KIND || outcome == LIMIT;
+}
+
+bool movement_faulty(const struct op *op, size_t i)
+{
+	if (op->outcome == INVALID)
+		return op->move.counted[i].ahead;
+	return names_lines(op->outcome) && (ends_are_wrong(op) ? op->move.transfers[i].fault : op->lines[i].fault);
+}
+
 /* Writes the facts of a line for which a movement was refused. */
-static void fault_write(struct json_writer *w, const struct op *op, const struct line *line)
+static void line_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
 	json_put_string(w, "sku", line->sku_code);
 	if (op->outcome == OVER_RETURNED) { /* of all places */
@@ -45,7 +64,9 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 		return;
 	}
 	json_put_string(w, "location", line->location_code);
-	if (op->move.kind == STOCKTAKE && op->outcome != UNKNOWN_SKU) {
+	if (op->outcome == INVALID)
+		json_put_string(w, "as_of", AHEAD_RULE);
+	if (op->move.kind == STOCKTAKE && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
 		count_write(w, op, line, &op->move.counted[line - op->lines]);
 	} else if (op->outcome == SHORT) {
 		json_put_int(w, "requested", line_takes(op, line));
@@ -53,37 +74,29 @@ static void fault_write(struct json_writer *w, const struct op *op, const struct
 	}
 }
 
-/* The ends of transfers that do not go together. */
-static void ends_write(struct json_writer *w, const struct op *op)
+void movement_fault_write(struct json_writer *w, const struct op *op, size_t i)
 {
-	for (unsigned i = 0; i < op->move.parts_count; i++) {
-		const struct transfer *t = &op->move.transfers[i];
-
-		if (!t->fault)
-			continue;
-		json_open_object(w, NULL);
-		json_put_string(w, "sku", t->sku_code);
-		json_put_string(w, "from", t->from_code);
-		json_put_string(w, "to", t->to_code);
-		json_close_object(w);
+	if (!ends_are_wrong(op)) {
+		line_write(w, op, &op->lines[i]);
+		return;
 	}
+	json_put_string(w, "sku", op->move.transfers[i].sku_code);
+	json_put_string(w, "from", op->move.transfers[i].from_code);
+	json_put_string(w, "to", op->move.transfers[i].to_code);
 }
 
 static void refused_write(struct json_writer *w, void *arg)
 {
 	const struct op *op = arg;
-	bool             ends = op->outcome == WRONG_KIND && movement_has_ends(op->move.kind);
+	size_t           count = ends_are_wrong(op) ? op->move.parts_count : op->lines_count;
 
-	if (op->outcome != COUNT_MISMATCH && op->outcome != SHORT && op->outcome != UNKNOWN_SKU &&
-	    op->outcome != OVER_RETURNED && op->outcome != WRONG_KIND)
+	if (!names_lines(op->outcome))
 		return;
 	json_open_array(w, "lines");
-	if (ends)
-		ends_write(w, op);
-	for (size_t i = 0; !ends && i < op->lines_count; i++)
-		if (op->lines[i].fault) {
+	for (size_t i = 0; i < count; i++)
+		if (movement_faulty(op, i)) {
 			json_open_object(w, NULL);
-			fault_write(w, op, &op->lines[i]);
+			movement_fault_write(w, op, i);
 			json_close_object(w);
 		}
 	json_close_array(w);
@@ -109,7 +122,7 @@ static void reply_ahead(struct request *r, const struct op *op)
 	while (!counted->ahead)
 		counted++;
 	snprintf(field, sizeof(field), "lines[%u].as_of", counted->sent);
-	reply_invalid(r, field, "must be at most 35 days back, and not ahead of the database's clock");
+	reply_invalid(r, field, AHEAD_RULE);
 }
 
 static void movement_reply(struct request *r, const struct op *op, enum outcome outcome)
@@ -193,8 +206,7 @@ static void read_transfer(struct json_reader *line, struct op *op)
 		op_transfer(op, &(struct transfer){sku, code[0], code[1], .qty = qty});
 }
 
-/* An operation of this kind with room for `count` lines, and for `more` bytes of text. */
-static struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
+struct op *movement_new(enum movement_kind kind, size_t count, size_t more)
 {
 	size_t lines = movement_has_ends(kind) ? 2 * count : count;
 	size_t row = movement_has_ends(kind) ? sizeof(struct transfer) : kind == STOCKTAKE ? sizeof(struct counted) : 0;

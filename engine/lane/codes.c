@@ -124,18 +124,21 @@ static void total_add(void *arg, const struct db_row *row)
 		}
 }
 
-static bool passes_limit(const struct op *op)
+/* The lines of such a sku are at fault. */
+static bool passes_limit(struct op *op)
 {
+	bool passes = false;
+
 	for (size_t k = 0; k < op->lines_count; k++) {
 		int64_t total = op->lines[k].reserved;
 
 		for (size_t i = 0; i < op->lines_count && op->lines[k].sku; i++)
 			if (op->lines[i].sku == op->lines[k].sku)
 				total += op->lines[i].qty;
-		if (total > QTY_MAX)
-			return true;
+		op->lines[k].fault = total > QTY_MAX;
+		passes |= op->lines[k].fault;
 	}
-	return false;
+	return passes;
 }
 
 static bool makes_skus(const struct op *op)

@@ -229,8 +229,11 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 	return out;
 }
 
-static bool passes_limit(const struct op *op, const struct slot_rows *s)
+/* The lines of such a sku are at fault. */
+static bool passes_limit(struct op *op, const struct slot_rows *s)
 {
+	bool passes = false;
+
 	for (size_t k = 0; k < op->lines_count; k++) {
 		int64_t total = 0;
 
@@ -240,10 +243,10 @@ static bool passes_limit(const struct op *op, const struct slot_rows *s)
 		for (size_t i = 0; i < op->lines_count; i++)
 			if (op->lines[i].sku == op->lines[k].sku)
 				total += op->lines[i].granted;
-		if (total > QTY_MAX)
-			return true;
+		op->lines[k].fault = total > QTY_MAX;
+		passes |= op->lines[k].fault;
 	}
-	return false;
+	return passes;
 }
 
 /* A malformed line is told before all others. */

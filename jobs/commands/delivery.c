@@ -1,7 +1,8 @@
 /* delivery.c - see delivery.h. */
 #include "jobs/commands/delivery.h"
-#include "engine/base/codes.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/memory.h"
 #include "engine/base/text.h"
 
 #include <csv.h>
@@ -11,13 +12,40 @@
 #include <string.h>
 
 /* OTHERS_MAX: bytes of names of columns that are told. */
-enum { FIELD_MAX = 128, COLUMNS_MAX = 64, OTHERS_MAX = 400, QTY_DIGITS = 10, UNITS_MAX = 1000000000 };
-enum field { FIELD_SKU, FIELD_QTY, FIELD_LOCATION, FIELDS, FIELD_OTHER = -1 };
+enum { FIELD_MAX = 128, COLUMNS_MAX = 64, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS_MIN = 64 };
+#define UNITS_MAX INT64_C(1000000000)
 
-static const char *const names[FIELDS] = {"sku", "qty", "location"};
+/* X(column, kinds that have it, kinds whose header must name it) */
+#define OF(kind) (1u << (kind))
+#define EVERY    (OF(RECEIPT) | OF(ADJUSTMENT) | OF(STOCKTAKE) | OF(TRANSFER))
+#define COLUMNS                               \
+	X(sku, EVERY, EVERY)                  \
+	X(qty, EVERY & ~OF(STOCKTAKE), EVERY) \
+	X(counted, OF(STOCKTAKE), EVERY)      \
+	X(from, OF(TRANSFER), EVERY)          \
+	X(to, OF(TRANSFER), EVERY)            \
+	X(location, EVERY & ~OF(TRANSFER), 0) \
+	X(expected, OF(STOCKTAKE), 0)         \
+	X(as_of, OF(STOCKTAKE), 0)
+enum field {
+#define X(name, has, must) FIELD_##name,
+	COLUMNS
+#undef X
+		FIELDS,
+	FIELD_OTHER = -1
+};
+static const struct column {
+	const char *name;
+	unsigned    has, must;
+} columns[FIELDS] = {
+#define X(name, has, must) {#name, has, must},
+	COLUMNS
+#undef X
+};
 
 struct delivery {
-	const char *file;
+	const char        *file;
+	enum movement_kind kind;
 	void (*each)(void *arg, const struct delivery_row *row);
 	void       *arg;
 	int64_t     line, row_line; /* the line being read, from 1; the line on which its row began */
@@ -25,37 +53,181 @@ struct delivery {
 	int         column, columns, header[COLUMNS_MAX]; /* header: what each column holds, an enum field */
 	char        field[FIELDS][FIELD_MAX];
 	bool        row_empty, too_long;
-	bool        headed, unheaded; /* the first row was read; it does not name sku and qty once each */
+	bool        headed, unheaded; /* the first row was read; it does not name the columns of its kind once each */
 	bool        tells;            /* columns that are passed over are told */
 	int         named[FIELDS];    /* how many columns hold it */
 	struct text others;           /* names of the columns that are passed over */
+	unsigned char (*keys)[KEY_BYTES]; /* hashes of skus and places; zeros: a free place */
+	size_t keys_count, keys_max;
 };
 
-static bool qty_read(const char *text, int64_t *qty)
+static bool is_of_kind(const struct delivery *d, int what)
 {
-	size_t len = strlen(text);
-
-	if (len == 0 || len > QTY_DIGITS || strspn(text, "0123456789") != len)
-		return false;
-	*qty = strtoll(text, NULL, 10);
-	return *qty >= 1 && *qty <= UNITS_MAX;
+	return columns[what].has & OF(d->kind);
 }
 
-static void row_take(const struct delivery *d)
+static bool is_needed(const struct delivery *d, int what)
 {
-	const char         *sku = d->field[FIELD_SKU], *location = d->field[FIELD_LOCATION];
-	struct delivery_row row = {.line = d->row_line, .sku = sku, .location = *location ? location : NULL};
+	return is_of_kind(d, what) && columns[what].must;
+}
+
+/* ---- which skus and places stood there */
+
+static size_t key_place(const struct delivery *d, const unsigned char *key)
+{
+	static const unsigned char none[KEY_BYTES];
+	size_t                     at;
+
+	memcpy(&at, key, sizeof(at));
+	while (memcmp(d->keys[at % d->keys_max], none, KEY_BYTES) != 0 &&
+	       memcmp(d->keys[at % d->keys_max], key, KEY_BYTES) != 0)
+		at++;
+	return at % d->keys_max;
+}
+
+static void keys_grow(struct delivery *d)
+{
+	unsigned char(*old)[KEY_BYTES] = d->keys;
+	size_t was = d->keys_max;
+
+	d->keys_max = was ? 4 * was : KEYS_MIN;
+	d->keys = mem_alloc(d->keys_max * KEY_BYTES);
+	for (size_t i = 0; i < was; i++)
+		memcpy(d->keys[key_place(d, old[i])], old[i], KEY_BYTES); /* a free one stays free */
+	free(old);
+}
+
+/* False: it was there. */
+static bool key_add(struct delivery *d, const char *sku, const char *place)
+{
+	char           text[SKU_MAX + LOCATION_MAX + 2];
+	unsigned char  digest[EVP_MAX_MD_SIZE], *found;
+	int            len = snprintf(text, sizeof(text), "%s%c%s", sku, '\n', place);
+	static uint8_t none[KEY_BYTES];
+
+	if (2 * d->keys_count >= d->keys_max)
+		keys_grow(d);
+	(void)EVP_Digest(text, (size_t)len, digest, NULL, EVP_sha256(), NULL);
+	found = d->keys[key_place(d, digest)];
+	if (memcmp(found, none, KEY_BYTES) != 0)
+		return false;
+	memcpy(found, digest, KEY_BYTES);
+	d->keys_count++;
+	return true;
+}
+
+/* Both places of a row are noted, whether one was there or not. True: one was. */
+static bool keys_note(struct delivery *d, const struct delivery_row *row)
+{
+	bool first = key_add(d, row->sku, row->location ? row->location : "main");
+
+	return (row->to && !key_add(d, row->sku, row->to)) || !first;
+}
+
+/* Rows apply one after the other where they meet; a count stands once in its file. */
+static void row_note(struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
+{
+	row->again = keys_note(d, row);
+	if (!row->again)
+		return;
+	if (d->kind == STOCKTAKE) {
+		snprintf(wrong, size, "it counts a sku and location again");
+		return;
+	}
+	memset(d->keys, 0, d->keys_max * KEY_BYTES);
+	d->keys_count = 0;
+	keys_note(d, row);
+}
+
+/* ---- rows */
+
+static bool int_read(const char *text, int64_t min, int64_t max, int64_t *value)
+{
+	const char *digits = text + (*text == '-');
+	size_t      len = strlen(digits);
+
+	if (len == 0 || len > (size_t)snprintf(NULL, 0, "%lld", (long long)max) || strspn(digits, "0123456789") != len)
+		return false;
+	*value = strtoll(text, NULL, 10);
+	return *value >= min && *value <= max;
+}
+
+/* What is given has to be a code; an empty field that need not be named gives none. */
+static bool code_take(const struct delivery *d, int what, size_t max, const char **code, char *wrong, size_t size)
+{
+	const char *text = d->field[what];
+
+	*code = *text || is_needed(d, what) ? text : NULL;
+	if (!*code || code_valid(text, strlen(text), max))
+		return true;
+	snprintf(wrong, size, "%s " CODE_RULE, columns[what].name, max);
+	return false;
+}
+
+static bool int_take(const struct delivery *d, int what, int64_t min, int64_t max, int64_t *value, char *wrong,
+                     size_t size)
+{
+	if ((!*d->field[what] && !is_needed(d, what)) || int_read(d->field[what], min, max, value))
+		return true;
+	snprintf(wrong, size, "%s " INTEGER_RULE, columns[what].name, (long long)min, (long long)max);
+	return false;
+}
+
+static bool time_take(const struct delivery *d, int64_t *as_of, char *wrong, size_t size)
+{
+	int64_t us;
+
+	if (!*d->field[FIELD_as_of])
+		return true;
+	if (time_read(d->field[FIELD_as_of], &us) && us >= 1000) {
+		*as_of = us / 1000;
+		return true;
+	}
+	snprintf(wrong, size, "as_of must be a time of RFC 3339, as 2026-11-20T22:00:00Z");
+	return false;
+}
+
+static bool places_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
+{
+	bool moves = d->kind == TRANSFER;
+
+	if (!code_take(d, moves ? FIELD_from : FIELD_location, LOCATION_MAX, &row->location, wrong, size) ||
+	    (moves && !code_take(d, FIELD_to, LOCATION_MAX, &row->to, wrong, size)))
+		return false;
+	if (!moves || strcmp(row->location, row->to) != 0)
+		return true;
+	snprintf(wrong, size, "to must be another location than from");
+	return false;
+}
+
+static bool units_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
+{
+	if (d->kind == STOCKTAKE)
+		return int_take(d, FIELD_counted, 0, QTY_MAX, &row->qty, wrong, size) &&
+		       int_take(d, FIELD_expected, 0, QTY_MAX, &row->expected, wrong, size) &&
+		       time_take(d, &row->as_of, wrong, size);
+	if (!int_take(d, FIELD_qty, d->kind == ADJUSTMENT ? -UNITS_MAX : 1, UNITS_MAX, &row->qty, wrong, size))
+		return false;
+	if (row->qty == 0)
+		snprintf(wrong, size, "qty must not be 0");
+	return row->qty != 0;
+}
+
+/* Receipts may name a sku and place as often as they like. */
+static void row_take(struct delivery *d)
+{
+	struct delivery_row row = {.line = d->row_line, .expected = -1};
 	char                wrong[120] = "";
 
 	assert(d->headed && !d->unheaded && d->row_line <= d->line);
 	if (d->column > d->columns)
-		why_write(wrong, sizeof(wrong), "it has more fields than the first line");
-	else if (d->too_long || !code_valid(sku, strlen(sku), SKU_MAX))
-		why_write(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
-	else if (*location && !code_valid(location, strlen(location), LOCATION_MAX))
-		why_write(wrong, sizeof(wrong), "location " CODE_RULE, (size_t)LOCATION_MAX);
-	else if (!qty_read(d->field[FIELD_QTY], &row.qty))
-		why_write(wrong, sizeof(wrong), "qty " INTEGER_RULE, 1LL, (long long)UNITS_MAX);
+		snprintf(wrong, sizeof(wrong), "it has more fields than the first line");
+	else if (d->too_long)
+		snprintf(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
+	else if (code_take(d, FIELD_sku, SKU_MAX, &row.sku, wrong, sizeof(wrong)) &&
+	         places_take(d, &row, wrong, sizeof(wrong)) && units_take(d, &row, wrong, sizeof(wrong)) &&
+	         d->kind != RECEIPT)
+		row_note(d, &row, wrong, sizeof(wrong));
 	row.wrong = *wrong ? wrong : NULL;
 	d->each(d->arg, &row);
 }
@@ -80,7 +252,7 @@ static void header_take(struct delivery *d, const char *name, size_t len)
 	int what = FIELD_OTHER;
 
 	for (int i = 0; i < FIELDS && d->column < COLUMNS_MAX; i++)
-		if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0)
+		if (is_of_kind(d, i) && strlen(columns[i].name) == len && strncasecmp(columns[i].name, name, len) == 0)
 			what = i;
 	if (d->column < COLUMNS_MAX)
 		d->header[d->column] = what;
@@ -109,23 +281,44 @@ static void field_came(void *data, size_t len, void *arg)
 
 static void header_end(struct delivery *d)
 {
-	const int *named = d->named;
-
 	d->headed = true;
 	d->columns = d->column;
-	d->unheaded = named[FIELD_SKU] != 1 || named[FIELD_QTY] != 1 || named[FIELD_LOCATION] > 1;
+	for (int i = 0; i < FIELDS; i++)
+		d->unheaded |= d->named[i] > 1 || (is_needed(d, i) && d->named[i] == 0);
 	if (d->tells && !d->unheaded && d->others.len > 0)
 		say("%s: these columns are passed over: %s", d->file, d->others.data);
 }
 
+/* The columns that the header must name, in words. */
+static void needed_add(const struct delivery *d, struct text *t)
+{
+	int left = 0;
+
+	for (int i = 0; i < FIELDS; i++)
+		left += is_needed(d, i);
+	for (int i = 0; i < FIELDS; i++)
+		if (is_needed(d, i)) {
+			text_add(t, columns[i].name);
+			left--;
+			text_add(t, left > 1 ? ", " : left == 1 ? " and " : "");
+		}
+}
+
 static bool header_refuse(const struct delivery *d)
 {
+	struct text needed = {0};
+	int         twice = FIELD_OTHER;
+
 	for (int i = 0; i < FIELDS; i++)
-		if (d->named[i] > 1) {
-			say("%s: the first line names the column %s twice", d->file, names[i]);
-			return false;
-		}
-	say("%s: the first line must name the columns sku and qty", d->file);
+		if (d->named[i] > 1)
+			twice = i;
+	needed_add(d, &needed);
+	if (twice != FIELD_OTHER)
+		say("%s: the first line names the column %s twice", d->file, columns[twice].name);
+	else
+		say("%s%s: the first line must name the columns %s", d->file, d->headed ? "" : " is empty",
+		    needed.data);
+	text_fini(&needed);
 	return false;
 }
 
@@ -203,15 +396,14 @@ static bool file_parse(struct delivery *d, struct csv_parser *parser, FILE *in, 
 		say("%s, after line %lld: not CSV: %s", d->file, (long long)d->line, csv_strerror(csv_error(parser)));
 		return false;
 	}
-	if (!d->headed)
-		say("%s is empty: the first line must name the columns sku and qty", d->file);
-	return d->headed && (!d->unheaded || header_refuse(d));
+	return (d->headed && !d->unheaded) || header_refuse(d);
 }
 
-bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, const struct delivery_row *row),
-                   void *arg)
+bool delivery_read(const char *file, enum movement_kind kind, EVP_MD_CTX *sha,
+                   void (*each)(void *arg, const struct delivery_row *row), void *arg)
 {
 	struct delivery   d = {.file = file,
+	                       .kind = kind,
 	                       .each = each,
 	                       .arg = arg,
 	                       .line = 1,
@@ -234,6 +426,7 @@ bool delivery_read(const char *file, EVP_MD_CTX *sha, void (*each)(void *arg, co
 	ok = file_parse(&d, &parser, in, sha);
 	csv_free(&parser);
 	text_fini(&d.others);
+	free(d.keys);
 	fclose(in);
 	return ok;
 }

@@ -1,106 +1,62 @@
-/* import.c - the command `import`: receives stock from a CSV file.
+/* import.c - the command `import`: loads movements from a CSV file.
  *
- * The file is read twice: once to check every row and to take its hash, once to send the rows as receipts of up to
- * 1,000 lines. A movement_id is made of the hash (or --id) and the number of the part, so that the same file twice is
- * one delivery. */
+ * The file is read twice: once to check every row and to take its hash, once to send the rows (parts.c). The name of
+ * all movements is made of the hash (or --id), so that the same file twice is one delivery. */
 #include "jobs/commands/import.h"
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
 #include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
-#include "jobs/commands/delivery.h"
+#include "jobs/commands/parts.h"
 #include "jobs/options.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_LINES = 1000, FLYING_MAX = 16, NAME_MAX_BYTES = 40 };
+enum { NAME_MAX_BYTES = 40 };
 
 struct import {
-	const char    *file;
-	bool           skip_bad, json;
-	char           name[48]; /* the first part of every movement_id */
-	struct engine *engine;   /* NULL on the first pass */
-	struct loop   *loop;
-	/* ---- the outcome */
-	int64_t    rows, bad, units, lines_sent, replayed;
-	unsigned   parts;
-	int        flying; /* parts sent and not answered */
-	int        status;
-	struct op *part;
+	const char  *file;
+	bool         skip_bad, json;
+	int64_t      as_of;    /* of counts whose row does not say it, ms; 0: now */
+	char         name[48]; /* the first part of every movement_id */
+	struct parts parts;    /* its engine is NULL on the first pass */
+	int64_t      rows, bad, units;
 };
 
-/* ---- sending */
-
-static void part_done(void *arg, struct op *op)
-{
-	struct import *im = arg;
-
-	im->flying--;
-	if (op->outcome == OUTCOME_REPLAYED)
-		im->replayed++;
-	else if (op->outcome != OUTCOME_OK)
-		im->status = say_status(EXIT_TROUBLE, "part %s was refused: %s", op->id, outcome_detail(op->outcome));
-	im->lines_sent += (int64_t)op->lines_count;
-	bar_set(im->lines_sent);
-	op_free(op);
-}
-
-static void parts_wait(struct import *im, int most)
-{
-	struct pollfd ready = {loop_fd(im->loop), POLLIN, 0};
-
-	while (im->flying > most) {
-		poll(&ready, 1, 1000);
-		loop_run(im->loop);
-	}
-}
-
-static void part_send(struct import *im)
-{
-	struct op *op = im->part;
-
-	if (!op)
-		return;
-	im->part = NULL;
-	snprintf(op->id, sizeof(op->id), "%s-%u", im->name, ++im->parts);
-	op->move.kind = RECEIPT;
-	op->move.reason = "import";
-	op_seal(op, NULL);
-	parts_wait(im, FLYING_MAX - 1);
-	im->flying++;
-	while (!engine_start(im->engine, op, im->loop, part_done, im))
-		parts_wait(im, im->flying > 1 ? im->flying - 2 : 0);
-	engine_wake(im->engine);
-}
-
-/* ---- reading */
-
-/* Takes a row: the first pass counts rows, the second sends them, until a part is refused. */
+/* Takes a row: the first pass counts rows, the second sends them, until a part fails. */
 static void row_came(void *arg, const struct delivery_row *row)
 {
-	struct import *im = arg;
+	struct import      *im = arg;
+	struct delivery_row sent = *row;
 
 	if (row->wrong) {
 		im->bad++;
-		if (!im->engine)
+		if (!im->parts.engine)
 			say("%s, line %lld: %s", im->file, (long long)row->line, row->wrong);
-	} else if (!im->engine) {
+	} else if (!im->parts.engine) {
 		im->rows++;
-		im->units += row->qty;
-	} else if (im->status == EXIT_DONE) {
-		if (!im->part)
-			im->part = op_new(OP_MOVE, PART_LINES, PART_LINES * (SKU_MAX + LOCATION_MAX + 2));
-		assert(im->part);
-		op_line(im->part, row->sku, strlen(row->sku), row->location, row->location ? strlen(row->location) : 0,
-		        row->qty);
-		if (im->part->lines_count == PART_LINES)
-			part_send(im);
+		if (im->units < QTY_MAX)
+			im->units += row->qty;
+	} else if (!im->parts.failed) {
+		sent.as_of = row->as_of ? row->as_of : im->as_of;
+		parts_row(&im->parts, &sent);
 	}
+}
+
+/* The same rows are another delivery as another kind, and as counts of another time. */
+static bool file_digest(struct import *im, EVP_MD_CTX *sha, unsigned char *digest)
+{
+	const char *kind = movement_kind_name(im->parts.kind), *as_of = option_text(OPTION_as_of);
+
+	return EVP_DigestInit_ex(sha, EVP_sha256(), NULL) &&
+	       delivery_read(im->file, im->parts.kind, sha, row_came, im) &&
+	       (im->parts.kind == RECEIPT || EVP_DigestUpdate(sha, kind, strlen(kind))) &&
+	       (!as_of || EVP_DigestUpdate(sha, as_of, strlen(as_of))) && EVP_DigestFinal_ex(sha, digest, NULL);
 }
 
 static bool file_check(struct import *im)
@@ -108,8 +64,7 @@ static bool file_check(struct import *im)
 	EVP_MD_CTX   *sha = EVP_MD_CTX_new();
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	struct text   hex = {0};
-	bool          ok = EVP_DigestInit_ex(sha, EVP_sha256(), NULL) && delivery_read(im->file, sha, row_came, im) &&
-	          EVP_DigestFinal_ex(sha, digest, NULL);
+	bool          ok = file_digest(im, sha, digest);
 
 	EVP_MD_CTX_free(sha);
 	if (!ok)
@@ -125,21 +80,26 @@ static bool file_check(struct import *im)
 
 static void import_report(const struct import *im)
 {
-	struct text        out = {0};
-	struct json_writer w = {.to = &out};
+	const struct parts *p = &im->parts;
+	struct text         out = {0};
+	struct json_writer  w = {.to = &out};
 
 	if (!im->json) {
-		printf("%lld rows, %lld units in %lld movements%s; %lld bad rows left out\n", (long long)im->rows,
-		       (long long)im->units, (long long)im->parts,
-		       im->parts && im->replayed == im->parts ? ", all received before" : "", (long long)im->bad);
+		printf("%lld rows, %lld units in %lld movements%s; %lld bad rows left out", (long long)im->rows,
+		       (long long)im->units, (long long)p->movements,
+		       p->movements && p->replayed == p->movements ? ", all received before" : "", (long long)im->bad);
+		if (p->refused > 0)
+			printf(", %lld refused", (long long)p->refused);
+		printf("\n");
 		return;
 	}
 	json_open_object(&w, NULL);
 	json_put_int(&w, "rows", im->rows);
 	json_put_int(&w, "units", im->units);
-	json_put_int(&w, "movements", im->parts);
-	json_put_int(&w, "replayed", im->replayed);
+	json_put_int(&w, "movements", p->movements);
+	json_put_int(&w, "replayed", p->replayed);
 	json_put_int(&w, "bad", im->bad);
+	json_put_int(&w, "refused", p->refused);
 	json_close_object(&w);
 	printf("%s\n", out.data);
 	text_fini(&out);
@@ -156,36 +116,55 @@ static int import_load(struct import *im)
 		log_level = LOG_WARN; /* lanes that come and go are no news in a command */
 	database_watch(&database);
 	im->bad = 0;
-	im->loop = loop_new();
-	im->engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
+	im->parts.file = im->file;
+	im->parts.name = im->name;
+	im->parts.loop = loop_new();
+	im->parts.engine = engine_open(&(struct engine_options){.source = database.source, .lanes = 1});
 	bar_begin("rows", im->rows);
-	if (!delivery_read(im->file, NULL, row_came, im))
-		im->status = EXIT_TROUBLE;
-	if (im->status == EXIT_DONE)
-		part_send(im);
-	parts_wait(im, 0);
+	im->parts.failed = !delivery_read(im->file, im->parts.kind, NULL, row_came, im) || im->parts.failed;
+	parts_end(&im->parts);
 	bar_end();
-	op_free(im->part);
-	engine_close(im->engine);
-	loop_free(im->loop);
-	if (im->status == EXIT_DONE)
+	engine_close(im->parts.engine);
+	loop_free(im->parts.loop);
+	if (!im->parts.failed)
 		import_report(im);
-	return database_close(&database, im->status);
+	return database_close(&database, im->parts.failed || im->parts.refused > 0 ? EXIT_TROUBLE : EXIT_DONE);
+}
+
+/* EXIT_DONE, or EXIT_USAGE after saying what is wrong with an option. */
+static int import_options(struct import *im)
+{
+	static const enum movement_kind kinds[] = {RECEIPT, STOCKTAKE, ADJUSTMENT, TRANSFER};
+	const char *id = option_text(OPTION_id), *kind = option_text(OPTION_kind), *as_of = option_text(OPTION_as_of);
+	int64_t     us = 0;
+
+	for (size_t i = 0; i < LENGTH(kinds); i++)
+		if (strcmp(kind, movement_kind_name(kinds[i])) == 0)
+			im->parts.kind = kinds[i];
+	if (!im->parts.kind)
+		return say_status(EXIT_USAGE, "--kind is receipt, count, adjustment or transfer, not %s", kind);
+	if (as_of && im->parts.kind != STOCKTAKE)
+		return say_status(EXIT_USAGE, "--as-of goes with --kind count");
+	if (as_of && (!time_read(as_of, &us) || us < 1000))
+		return say_status(EXIT_USAGE, "--as-of is a time of RFC 3339, as 2026-11-20T22:00:00Z, not %s", as_of);
+	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES))
+		return say_status(EXIT_USAGE, "--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
+	if (id && code_is_of_jobs(id))
+		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
+	im->as_of = us / 1000;
+	im->skip_bad = option_given(OPTION_skip_bad);
+	im->json = option_given(OPTION_json);
+	return EXIT_DONE;
 }
 
 int import_run(void)
 {
 	struct import im = {.file = operand(0)};
-	const char   *id = option_text(OPTION_id);
 
 	if (!im.file)
 		return say_status(EXIT_USAGE, "import needs a file; try `holdfast import --help`");
-	if (id && !code_valid(id, strlen(id), NAME_MAX_BYTES))
-		return say_status(EXIT_USAGE, "--id " CODE_RULE, (size_t)NAME_MAX_BYTES);
-	if (id && code_is_of_jobs(id))
-		return say_status(EXIT_USAGE, "--id " OF_JOBS_RULE);
-	im.skip_bad = option_given(OPTION_skip_bad);
-	im.json = option_given(OPTION_json);
+	if (import_options(&im) != EXIT_DONE)
+		return EXIT_USAGE;
 	if (!file_check(&im))
 		return EXIT_TROUBLE;
 	return import_load(&im);
