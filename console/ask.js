@@ -77,6 +77,27 @@ export function problem(result) {
 /* A list or a fact that could not be read: said so, with a button. */
 export const unread = (result, again) => h('div', null, problem(result), again && button('Ask again', again))
 
+/* Tells something that is told once, until it is closed. */
+export function showOnce(title, why, text) {
+  return new Promise(resolve => {
+    const close = button('I have it', () => dialog.close(), {class: 'primary'})
+    const dialog = h(
+      'dialog',
+      {'aria-labelledby': 'once-title'},
+      h('h2', {id: 'once-title'}, title),
+      h('p', null, why),
+      h('p', {class: 'sentence'}, code(text)),
+      h('div', {class: 'buttons'}, close),
+    )
+    dialog.addEventListener('close', () => {
+      dialog.remove()
+      resolve()
+    })
+    document.body.append(dialog)
+    dialog.showModal()
+  })
+}
+
 let fields = 0
 /* A field with its label. {type, value, min, max, hint, list, required, options: [[value, text]]} */
 export function field(label, {hint, options, list, ...attributes}) {

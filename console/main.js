@@ -8,6 +8,8 @@ const PAGES = [
   {name: 'stock', also: ['sku'], title: 'Stock', module: './stock.js'},
   {name: 'orders', also: ['order'], title: 'Orders', module: './orders.js'},
   {name: 'jobs', title: 'Jobs', module: './jobs.js'},
+  {name: 'events', also: ['webhook'], title: 'Events', module: './events.js'},
+  {name: 'contract', title: 'Contract', module: './contract.js'},
 ]
 const byName = Object.fromEntries(PAGES.flatMap(p => [p.name, ...(p.also ?? [])].map(name => [name, p])))
 const main = document.getElementById('main')

@@ -401,7 +401,7 @@ function showSku(page) {
   const [sku] = page.params,
     {room} = page
   page.title(code(sku))
-  const acts = h('div', {class: 'buttons'}),
+  const acts = h('div', {class: 'buttons', hidden: true}),
     figures = h('div'),
     wrong = h('div')
   const table = new Table(`${sku} by location`, PLACES, p => p.location),
@@ -411,10 +411,10 @@ function showSku(page) {
   if (mayChangeStock())
     acts.append(
       button('Receive', () => receive(of, sku)),
-      button('Count', () => stock && count(of, sku, stock)),
-      button('Transfer', () => stock && transfer(of, sku, stock)),
-      button('Adjust', () => stock && adjust(of, sku, stock)),
-      button('Threshold', () => stock && threshold(of, sku, stock)),
+      button('Count', () => count(of, sku, stock)),
+      button('Transfer', () => transfer(of, sku, stock)),
+      button('Adjust', () => adjust(of, sku, stock)),
+      button('Threshold', () => threshold(of, sku, stock)),
     )
   room.append(
     h('p', null, h('a', {href: '#/stock'}, 'All stock')),
@@ -428,6 +428,7 @@ function showSku(page) {
     put(wrong, result.ok ? null : unread(result))
     if (!result.ok) return result
     stock = result.data
+    acts.hidden = false
     put(
       figures,
       facts(

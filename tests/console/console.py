@@ -6,12 +6,15 @@ broke the page's policy, and no request left the origin. --long adds the checks 
 1 if not; where no Chromium is installed it says so and ends 0.
 """
 import argparse
+import http.server
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -285,6 +288,114 @@ def a_job_is_paused(page, service):
     page.says('The job settle goes on.')
 
 
+# ---- events, webhooks, the contract
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    status, got = 204, 0
+
+    def do_POST(self):
+        Receiver.got += 1
+        self.rfile.read(int(self.headers['Content-Length']))
+        self.send_response(Receiver.status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@check(long=True)
+def the_feed_is_live(page, service):
+    page.open(service, 'events')
+    page.says('Goes on live.')
+    service.call('POST', 'v1/reservations', {'order_id': 'feed-1', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.says('feed-1')
+    page.fill('Types', 'movement')
+    page.says('movement.receipt')
+    page.until('!document.body.innerText.includes("feed-1")')
+    page.fill('Types', 'reservation.released')
+    service.call('POST', 'v1/reservations/feed-1/release')
+    page.says('feed-1')
+    page.press('Stop')
+    page.says('Stopped.')
+
+
+@check(long=True)
+def a_webhook(page, service):
+    receiver = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Receiver)
+    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    Receiver.status = 204
+    page.open(service, 'events')
+    page.press('New webhook')
+    page.fill('Id', 'door')
+    page.fill('Address', f'http://127.0.0.1:{receiver.server_port}/')
+    page.fill('Types', 'reservation')
+    page.press('Make the webhook')
+    page.says('whsec_')
+    page.press('I have it')
+    page.press('door')
+    page.press('Ping')
+    page.says('Its receiver answered 204')
+    Receiver.status = 500
+    page.press('Ping')
+    page.says('Its receiver answered 500')
+    service.call('POST', 'v1/reservations', {'order_id': 'hooked', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.says('failing')
+    page.until('/reservation.held\\s+\\S+\\s+500/.test(document.body.innerText)')
+    page.go('now')
+    page.says('The webhook door fails')
+    page.go('webhook/door')
+    Receiver.status = 204
+    page.press('Enable')
+    page.press('Enable')
+    page.says('The webhook door is active.')
+    page.until('/reservation.held\\s+\\S+\\s+204/.test(document.body.innerText)')
+    page.press('Rotate the secret')
+    page.press('Make a new secret')
+    page.says('whsec_')
+    page.press('I have it')
+    page.press('Remove')
+    page.press('Remove the webhook')
+    page.says('The webhook door is removed.')
+    page.says('There is no webhook.')
+    receiver.shutdown()
+
+
+@check(long=True)
+def the_contract(page, service):
+    page.open(service, 'contract')
+    page.says('Change the units in stock')
+    paths = len(re.findall('(?m)^      operationId:', pathlib.Path('api/openapi.yaml').read_text()))
+    assert page.js('return document.querySelectorAll("details.operation").length') == paths
+    page.js('document.querySelectorAll("details").forEach(d => d.open = true)')
+    page.until('document.querySelectorAll(".call pre").length > 50')
+    page.js('document.querySelectorAll("details").forEach(d => d.open = true)')
+    page.says('All lines take effect or none does.')
+    text = page.text()
+    assert 'undefined' not in text and '[object' not in text
+
+
+@check(long=True)
+def the_contract_is_read_as_yaml_is(page, service):
+    import yaml
+    text = pathlib.Path('api/openapi.yaml').read_text()
+    page.open(service, 'now')
+    read = page.driver.execute_async_script('''const [text, done] = arguments
+        import("./yaml.js").then(m => done(JSON.stringify(m.read(text))))''', text)
+    wanted = yaml.load(text, Loader=yaml.BaseLoader)       # each scalar as it stands, as a text
+
+    def same(a, b, at=''):
+        if isinstance(b, dict):
+            assert set(map(str, a)) == set(b), at
+            return all(same(a[name], b[name], f'{at}/{name}') for name in b)
+        if isinstance(b, list):
+            return len(a) == len(b) and all(same(x, y, at) for x, y in zip(a, b))
+        written = {None: '', True: 'true', False: 'false'}.get(a, str(a)) if a is None or isinstance(a, bool) else str(a)
+        assert written == b or (a is None and b in ('', 'null')), (at, a, b)
+        return True
+    assert same(json.loads(read), wanted)
+
+
 # ---- roles, names, and how it is read
 
 @check(long=True, keys=True)
@@ -327,9 +438,9 @@ def hostile_names(page, service):
     service.call('PUT', 'v1/jobs/expire', {'paused': True, 'reason': ' '.join(HOSTILE_TEXT)})
     from urllib.parse import quote
     for name in HOSTILE:
-        for place in ('now', 'stock', f'sku/{quote(name, safe="")}', 'orders', f'order/{quote(name, safe="")}', 'jobs'):
+        for place in ('now', 'stock', f'sku/{quote(name, safe="")}', 'orders', f'order/{quote(name, safe="")}', 'jobs', 'events'):
             page.open(service, place)
-            page.says({'now': 'paused'}.get(place, name), within_s=20)
+            page.says({'now': 'paused', 'jobs': HOSTILE[1]}.get(place, name), within_s=20)
             assert not page.js('return document.querySelector("main script, main img, main td h1")'), place
     service.call('PUT', 'v1/jobs/expire', {'paused': False})
 
@@ -341,7 +452,8 @@ def nothing_grave_for_a_screen_reader(page, service):
         print('console: not run: axe-core: npm is not installed, or its registry does not answer')
         return
     page.width(1280)
-    for place, ready in (('now', 'Skus'), ('stock', 'CUP'), ('sku/MUG', 'movement'), ('orders', 'held'), ('jobs', 'settle')):
+    for place, ready in (('now', 'Skus'), ('stock', 'available'), ('sku/MUG', 'movement'), ('orders', 'held'), ('jobs', 'settle'),
+                         ('events', 'held'), ('contract', 'Change the units')):
         for dark in (False, True):
             page.dark(dark)
             page.open(service, place)

@@ -117,7 +117,8 @@ class Page:
     def press(self, text):
         """Clicks the visible button or link of this text; in a dialog, where one is open."""
         find = '''(() => { const room = document.querySelector('dialog[open]') ?? document
-            return [...room.querySelectorAll('button, a, summary')].find(e => e.innerText.trim() === arguments[0] && !e.disabled) })()'''
+            return [...room.querySelectorAll('button, a, summary')].find(e =>
+                e.innerText.trim() === arguments[0] && !e.disabled && e.checkVisibility()) })()'''
         from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
         for _ in range(20):     # a poll may put another one in its place
             try:
