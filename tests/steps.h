@@ -21,8 +21,9 @@
 #define GATE "n=0; while [ ! -e %s ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done;"
 
 /* At the end of a flow that changes rows by hand: they have no events, so the log is emptied. */
-#define BY_HAND                                                                                               \
-	"sql BEGIN NOT ATOMIC DELETE FROM event; UPDATE log_writer SET floor_no = event_no, floor_stamp = stamp;" \
+#define BY_HAND                                                                      \
+	"sql BEGIN NOT ATOMIC DELETE FROM event;"                                    \
+	" REPLACE INTO log_floor SELECT writer_id, event_no, stamp FROM log_writer;" \
 	" UPDATE event_log SET since = 9000000000000000000; END -> "
 
 /* clang-format off */

@@ -480,7 +480,7 @@ Test(audit, range_by_range)
 	flow_begin();
 	flow_step("receipt A +1 -> 201");
 	sql_run("DELETE FROM movement_line; DELETE FROM movement; DELETE FROM stock_slot; DELETE FROM sku; "
-	        "DELETE FROM event; UPDATE log_writer SET floor_no = event_no, floor_stamp = stamp; "
+	        "DELETE FROM event; REPLACE INTO log_floor SELECT writer_id, event_no, stamp FROM log_writer; "
 	        "INSERT INTO sku SELECT seq, CONCAT('S', seq), UTC_TIMESTAMP(3), NULL FROM seq_1_to_20000; "
 	        "INSERT INTO reservation SELECT seq, CONCAT('R', seq), '', NULL, 3, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
 	        " 0, 0, NULL, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), NULL, UTC_TIMESTAMP(3), 0, 0, NULL FROM "

@@ -83,16 +83,17 @@ static const char *const damages[][3] = {
          "UPDATE movement_line SET qty = qty - 1 WHERE qty = 21"},
 	{"movement_id=C1 why=it has two events",
          "INSERT INTO event SELECT 1, 900, stamp + 900000000, at, changes FROM event WHERE writer_id = 1 AND event_no"
-         " = 2; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no, "
-         "floor_no)"
-         " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM log_writer WHERE writer_id = 1; UPDATE event SET"
+         " = 2; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no)"
+         " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900 FROM log_writer WHERE writer_id = 1;"
+         " INSERT INTO log_floor VALUES (9, 899, 0); UPDATE event SET"
          " writer_id = 9 WHERE event_no = 900",
-         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9"},
+         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9; DELETE FROM log_floor"},
 	{"order_id=HELD why=it is made twice",
          "INSERT INTO event SELECT 9, 900, stamp + 1, at, changes FROM event WHERE stamp = " STAMP_OF_HELD
-         "; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
-         " floor_no) SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900, 899 FROM log_writer WHERE writer_id = 1",
-         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9"},
+         "; INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no)"
+         " SELECT 9, 0, 9, 1, 0, batch_at, started_at, 900 FROM log_writer WHERE writer_id = 1;"
+         " INSERT INTO log_floor VALUES (9, 899, 0)",
+         "DELETE FROM event WHERE writer_id = 9; DELETE FROM log_writer WHERE writer_id = 9; DELETE FROM log_floor"},
 	{"order_id=SETTLED why=an event is missing or comes out of order",
          "UPDATE event SET event_no = 1000 WHERE writer_id = 1 AND event_no = 4",
          "UPDATE event SET event_no = 4 WHERE event_no = 1000"},
@@ -151,9 +152,8 @@ Test(audit_events, of_what_is_kept)
 		char sql[300];
 
 		snprintf(sql, sizeof(sql),
-		         "UPDATE log_writer SET floor_no = %d, floor_stamp = (SELECT stamp FROM event WHERE writer_id "
-		         "= 1"
-		         " AND event_no = %d) WHERE writer_id = 1; DELETE FROM event WHERE writer_id = 1 AND event_no"
+		         "REPLACE INTO log_floor VALUES (1, %d, (SELECT stamp FROM event WHERE writer_id = 1"
+		         " AND event_no = %d)); DELETE FROM event WHERE writer_id = 1 AND event_no"
 		         " <= %d",
 		         n, n, n);
 		sql_run(sql);
@@ -227,8 +227,8 @@ Test(audit_events, is_overtaken)
 	proxy_arm(proxy, BREACH_WAIT, "r.order_id IN");
 	proxy_go_on(proxy);
 	cr_expect(proxy_struck(proxy), "there was no second look");
-	sql_run("UPDATE log_writer SET floor_no = 3, floor_stamp = (SELECT stamp FROM event e WHERE e.event_no = 3 AND"
-	        " e.writer_id = log_writer.writer_id) WHERE event_no = 3; DELETE FROM event WHERE event_no <= 3");
+	sql_run("REPLACE INTO log_floor SELECT w.writer_id, 3, e.stamp FROM log_writer w JOIN event e USING (writer_id)"
+	        " WHERE w.event_no = 3 AND e.event_no = 3; DELETE FROM event WHERE event_no <= 3");
 	proxy_go_on(proxy);
 	flow_step("end P -> 0 '~all hold'");
 	flow_end();

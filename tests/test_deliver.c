@@ -348,8 +348,8 @@ Test(deliver, what_is_not_kept_any_more)
 	webhook("W", "");
 	flow_steps("reserve R2 A=1 -> 201",
 	           "reserve R3 A=1 -> 201",
-	           "sql UPDATE log_writer w JOIN (SELECT writer_id, MAX(event_no) AS n, MAX(stamp) AS s FROM event"
-	           " GROUP BY writer_id) e USING (writer_id) SET floor_no = n, floor_stamp = s",
+	           "sql REPLACE INTO log_floor SELECT writer_id, MAX(event_no), MAX(stamp) FROM event"
+	           " GROUP BY writer_id",
 	           "sql DELETE FROM event",
 	           DELIVER,
 	           "wait raw GET /v1/webhooks/W -> state=off reason=cursor_expired",

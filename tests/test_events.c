@@ -143,8 +143,9 @@ Test(events, a_cursor_of_a_thousand_writers)
 {
 	flow("receipt A +10          -> 201",
 	     "sql INSERT INTO log_writer (writer_id, slot, mark, epoch, batch_no, batch_at, started_at, event_no,"
-	     " floor_no, floor_stamp, stamp) SELECT seq + 100, 0, seq, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
-	     " 3000000, 3000000, 1, 1 FROM seq_1_to_1000",
+	     " stamp) SELECT seq + 100, 0, seq, 1, 0, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 3000000, 1"
+	     " FROM seq_1_to_1000",
+	     "sql INSERT INTO log_floor SELECT seq + 100, 3000000, 1 FROM seq_1_to_1000",
 	     "sql UPDATE event_log SET writer_last = 1100",
 	     "events limit=1         -> 200 items=movement.receipt",
 	     "events next            -> 200 items=0",

@@ -12,7 +12,7 @@
 
 #define LOG  "sql SELECT keep_days, era FROM event_log -> "
 #define ROWS "sql SELECT COUNT(*) FROM event -> "
-#define ODD  "sql SELECT COUNT(*) FROM log_writer WHERE floor_no > event_no -> 0"
+#define ODD  "sql SELECT COUNT(*) FROM log_writer JOIN log_floor USING (writer_id) WHERE floor_no > event_no -> 0"
 
 /* ---- the setting */
 
@@ -146,9 +146,10 @@ static int64_t pass(int64_t budget_ms)
 	return removed;
 }
 
-#define NO_ROW_LIES_WRONG                                                                                \
-	"SELECT COUNT(*) FROM log_writer w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE" \
-	" e.writer_id = w.writer_id AND e.event_no > w.floor_no) OR EXISTS (SELECT 1 FROM event e WHERE" \
+#define NO_ROW_LIES_WRONG                                                                                            \
+	"SELECT COUNT(*) FROM (SELECT w.writer_id, event_no, COALESCE(floor_no, 0) AS floor_no FROM log_writer w"    \
+	" LEFT JOIN log_floor USING (writer_id)) w WHERE event_no - floor_no <> (SELECT COUNT(*) FROM event e WHERE" \
+	" e.writer_id = w.writer_id AND e.event_no > w.floor_no) OR EXISTS (SELECT 1 FROM event e WHERE"             \
 	" e.writer_id = w.writer_id AND e.event_no <= w.floor_no)"
 
 enum { DAY_S = 86400, WEEK_S = 7 * DAY_S };
@@ -162,16 +163,18 @@ Test(events_keep, what_is_older_goes)
 	writer_make(4, 1, WEEK_S + 60);
 	cr_expect(pass(60000) - 2300 - 500 - 1 <= 3);
 	cr_expect_eq(number(NO_ROW_LIES_WRONG), 0);
-	cr_expect_eq(number("SELECT floor_no FROM log_writer WHERE writer_id = 2"), 500);
-	cr_expect_eq(number("SELECT floor_stamp = stamp FROM log_writer WHERE writer_id = 2"), 1);
-	cr_expect_eq(number("SELECT floor_no FROM log_writer WHERE writer_id = 3"), 0);
+	cr_expect_eq(number("SELECT floor_no FROM log_floor WHERE writer_id = 2"), 500);
+	cr_expect_eq(number("SELECT floor_stamp = stamp FROM log_writer JOIN log_floor USING (writer_id) WHERE "
+	                    "writer_id = 2"),
+	             1);
+	cr_expect_eq(number("SELECT COUNT(*) FROM log_floor WHERE writer_id = 3"), 0);
 	cr_expect_eq(
 		number("SELECT COUNT(*) FROM event WHERE at < UTC_TIMESTAMP(3) - INTERVAL 7 DAY - INTERVAL 3 SECOND"),
 		0);
 	cr_expect_geq(number("SELECT MIN(event_no) FROM event WHERE writer_id = 1"), 2300);
 	cr_expect_eq(
 		number("SELECT (floor_stamp DIV 1000000) + 1 = (SELECT stamp DIV 1000000 FROM event WHERE writer_id"
-	               " = 1 ORDER BY event_no LIMIT 1) FROM log_writer WHERE writer_id = 1"),
+	               " = 1 ORDER BY event_no LIMIT 1) FROM log_floor WHERE writer_id = 1"),
 		1);
 	sql("UPDATE event_log SET keep_days = 8");
 	cr_expect_eq(pass(60000), 0);
@@ -282,8 +285,9 @@ Test(events_keep, clocks_that_were_ahead)
 	scratch_close(&s);
 }
 
-/* A writer whose row is locked is left to the next pass; the others are not. */
-Test(events_keep, passes_over_a_locked_writer)
+/* What the owner of a writer has under way is in nobody's way: on a cluster whoever wrote its row would undo that. A
+ * writer whose events are locked is left to the next pass; the others are not. */
+Test(events_keep, passes_over_locked_events)
 {
 	struct db *stranger;
 	int64_t    began_ms;
@@ -293,10 +297,12 @@ Test(events_keep, passes_over_a_locked_writer)
 	writer_make(2, 1500, WEEK_S + 60);
 	stranger = scratch_connection(&s);
 	cr_assert(db_text(stranger, "START TRANSACTION", NULL, NULL) == DB_OK &&
-	          db_text(stranger, "UPDATE log_writer SET epoch = 2 WHERE writer_id = 1", NULL, NULL) == DB_OK);
+	          db_text(stranger, "UPDATE log_writer SET epoch = 2", NULL, NULL) == DB_OK &&
+	          db_text(stranger, "SELECT stamp FROM event WHERE writer_id = 1 AND event_no = 10 FOR UPDATE", NULL,
+	                  NULL) == DB_OK);
 	began_ms = clock_ms();
 	cr_expect_eq(pass(60000), 1500);
-	cr_expect_lt(clock_ms() - began_ms, 2500);
+	cr_expect_lt(clock_ms() - began_ms, 3500);
 	db_free(stranger);
 	cr_expect_eq(number(NO_ROW_LIES_WRONG), 0);
 	cr_expect_eq(pass(60000), 1500);

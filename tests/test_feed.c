@@ -449,8 +449,8 @@ Test(feed, a_writer_that_is_taken_over)
 static void purge(uint32_t writer_id, uint64_t event_no)
 {
 	run(s.db,
-	    "UPDATE log_writer w JOIN event e ON e.writer_id = w.writer_id AND e.event_no = %llu"
-	    " SET w.floor_no = e.event_no, w.floor_stamp = e.stamp WHERE w.writer_id = %u",
+	    "REPLACE INTO log_floor SELECT writer_id, event_no, stamp FROM event WHERE event_no = %llu AND writer_id = "
+	    "%u",
 	    (unsigned long long)event_no, writer_id);
 	run(s.db, "DELETE FROM event WHERE writer_id = %u AND event_no <= %llu", writer_id,
 	    (unsigned long long)event_no);
@@ -540,7 +540,7 @@ Test(feed, a_cursor_of_another_past)
 	}
 	purge(1, 2);
 	cr_expect_eq(page_of(cursor, NULL, 9), OUTCOME_OK);
-	run(s.db, "UPDATE log_writer SET floor_stamp = floor_stamp + 1 WHERE writer_id = 1");
+	run(s.db, "UPDATE log_floor SET floor_stamp = floor_stamp + 1 WHERE writer_id = 1");
 	REFUSED(cursor, CURSOR_EXPIRED);
 }
 
@@ -646,8 +646,9 @@ Test(feed, a_cursor_of_a_hundred_writers_is_short)
 
 	run(s.db, "DELETE FROM log_writer");
 	writers_add(4000000001, 4000000200);
-	run(s.db, "UPDATE log_writer SET event_no = 1000000000000000 + writer_id, floor_no = event_no - 1,"
-	          " floor_stamp = 1795000000000000, stamp = 1795000000000000 + writer_id");
+	run(s.db,
+	    "UPDATE log_writer SET event_no = 1000000000000000 + writer_id, stamp = 1795000000000000 + writer_id");
+	run(s.db, "INSERT INTO log_floor SELECT writer_id, event_no - 1, 1795000000000000 FROM log_writer");
 	run(s.db, "UPDATE log_writer SET ended = 1 WHERE writer_id MOD 2");
 	run(s.db, "INSERT INTO event SELECT writer_id, event_no, stamp, UTC_TIMESTAMP(3), x'01' FROM log_writer");
 	cr_assert_eq(page_of(NULL, NULL, 10), OUTCOME_OK);

@@ -88,6 +88,12 @@ SELECT writer_id FROM log_writer
 UPDATE log_writer FORCE INDEX (PRIMARY) SET ended = 1, epoch = epoch + 1, batch_at = UTC_TIMESTAMP(3)
  WHERE writer_id IN ({list}) AND ended = 0 AND {writer_silent_s} > 300;
 
+-- piece: floors
+LEFT JOIN log_floor f FORCE INDEX (PRIMARY) ON f.writer_id = w.writer_id
+
+-- piece: floor
+COALESCE(f.floor_no, 0)
+
 -- name: writer_purge
 -- Removes writers that nobody will have again, whose events are gone, and that ended as long ago as events are kept, a
 -- day at least: a younger cursor may have a place for one. What event_log.since says stays true without their floors.
@@ -98,9 +104,10 @@ BEGIN NOT ATOMIC
   START TRANSACTION;
   SELECT UTC_TIMESTAMP(3) - INTERVAL GREATEST(1, keep_days) DAY INTO before_at
     FROM event_log WHERE one = 1 FOR UPDATE;
-  UPDATE event_log SET since = GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM log_writer
-                                                 WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at))
+  UPDATE event_log
+     SET since = GREATEST(since, (SELECT COALESCE(MAX(f.floor_stamp), 0) FROM log_writer w {floors}
+                                   WHERE w.ended = 1 AND {floor} = w.event_no AND w.batch_at < before_at))
    WHERE one = 1;
-  DELETE FROM log_writer WHERE ended = 1 AND floor_no = event_no AND batch_at < before_at;
+  DELETE w, f FROM log_writer w {floors} WHERE w.ended = 1 AND {floor} = w.event_no AND w.batch_at < before_at;
   COMMIT;
 END

@@ -2,7 +2,7 @@
 
 -- name: walk_log
 -- One row: whether events are written, the era, and the stamp after which every change has its event.
-SELECT keep_days > 0, era, GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM log_writer))
+SELECT keep_days > 0, era, GREATEST(since, (SELECT COALESCE(MAX(floor_stamp), 0) FROM log_floor))
   FROM event_log WHERE one = 1;
 
 -- name: walk_behind

@@ -9,8 +9,8 @@ SELECT l.writer_last, l.keep_days, l.era, i.mark
 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
 
 -- name: feed_writers
-SELECT writer_id, event_no, floor_no, floor_stamp, stamp, ended
-  FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id > 0 ORDER BY writer_id;
+SELECT w.writer_id, w.event_no, {floor}, COALESCE(f.floor_stamp, 0), w.stamp, w.ended
+  FROM log_writer w FORCE INDEX (PRIMARY) {floors} WHERE w.writer_id > 0 ORDER BY w.writer_id;
 
 -- name: feed_look
 -- Grows with each row of the log. Changes, too, when the log is switched on or off and when writers come, end and go:

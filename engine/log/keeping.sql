@@ -16,7 +16,7 @@ BEGIN NOT ATOMIC
   START TRANSACTION;
   SELECT keep_days INTO days FROM event_log WHERE one = 1 FOR UPDATE;
   IF days = 0 AND {keep_days} > 0 THEN
-    SET kept = EXISTS (SELECT 1 FROM log_writer WHERE floor_no < event_no);
+    SET kept = EXISTS (SELECT 1 FROM log_writer w {floors} WHERE {floor} < w.event_no);
   END IF;
   IF kept THEN
     ROLLBACK;
@@ -44,21 +44,20 @@ END
 at > UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
 
 -- name: keep_page
--- Writers whose oldest event may go, or does not say so by itself: one look by primary key for each.
+-- Writers whose oldest event may go, or does not say so by itself: two looks by primary key for each.
 SELECT w.writer_id
   FROM (SELECT keep_days AS days FROM event_log WHERE one = 1) l
-  STRAIGHT_JOIN log_writer w
- WHERE w.floor_no < w.event_no
+  STRAIGHT_JOIN log_writer w {floors}
+ WHERE {floor} < w.event_no
    AND COALESCE((SELECT {is_old} OR {is_ahead} FROM event e FORCE INDEX (PRIMARY)
-                  WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no ORDER BY e.event_no LIMIT 1), days = 0);
+                  WHERE e.writer_id = w.writer_id AND e.event_no > {floor} ORDER BY e.event_no LIMIT 1), days = 0);
 
 -- name: keep_piece
 -- Removes up to {limit} of the oldest events of {writer} and moves its floor. The last one that may go is looked for by
 -- halves, from the end on. A row that is missing is like the next one; a row of a clock that was ahead like one further
 -- on, which is looked for in growing steps, and where there is none, as old as the writer's last sign. event_no is read
--- before keep_days: where that is 0, all these are of before the log was switched off. The writer's row, which its
--- owner needs for every transaction, is locked last, for the time of a COMMIT. One row: the number of events that are
--- gone.
+-- before keep_days: where that is 0, all these are of before the log was switched off. The writer's row is not written:
+-- its owner needs it for every transaction, perhaps on another node. One row: the number of events that are gone.
 BEGIN NOT ATOMIC
   DECLARE low, gone, mid, above, last, newest, seen, step BIGINT UNSIGNED;
   DECLARE sign_at DATETIME(3);
@@ -66,8 +65,8 @@ BEGIN NOT ATOMIC
   DECLARE goes TINYINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   ROLLBACK;
-  SELECT floor_no, event_no, LEAST(event_no, floor_no + {limit}), batch_at INTO low, newest, mid, sign_at
-    FROM log_writer FORCE INDEX (PRIMARY) WHERE writer_id = {writer};
+  SELECT {floor}, w.event_no, LEAST(w.event_no, {floor} + {limit}), w.batch_at INTO low, newest, mid, sign_at
+    FROM log_writer w FORCE INDEX (PRIMARY) {floors} WHERE w.writer_id = {writer};
   SELECT keep_days INTO days FROM event_log WHERE one = 1;
   SET gone = low, above = mid + 1;
   WHILE above - gone > 1 DO
@@ -90,10 +89,11 @@ BEGIN NOT ATOMIC
      WHERE writer_id = {writer} AND event_no > low AND event_no <= gone ORDER BY event_no DESC LIMIT 1;
     DELETE e FROM event e FORCE INDEX (PRIMARY)
      WHERE e.writer_id = {writer} AND e.event_no > low AND e.event_no <= gone;
-    SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-    UPDATE log_writer FORCE INDEX (PRIMARY) SET floor_no = gone, floor_stamp = GREATEST(floor_stamp, COALESCE(last, 0))
-     WHERE writer_id = {writer} AND floor_no = low;
-    IF ROW_COUNT() = 1 THEN
+    INSERT INTO log_floor (writer_id, floor_no, floor_stamp) VALUES ({writer}, gone, COALESCE(last, 0))
+        ON DUPLICATE KEY UPDATE
+          floor_stamp = IF(floor_no = low, GREATEST(floor_stamp, VALUES(floor_stamp)), floor_stamp),
+          floor_no = IF(floor_no = low, gone, floor_no);
+    IF ROW_COUNT() > 0 THEN
       COMMIT;
     ELSE
       ROLLBACK;

@@ -20,17 +20,17 @@ SELECT webhook_id, IF(behind = 0 AND due_at > UTC_TIMESTAMP(3), 0,
   FROM webhook FORCE INDEX (claim) WHERE state = {active} LIMIT {limit};
 
 -- name: event_figures
--- Rows and bytes of the log of events, and the age in ms of the oldest: one look by primary key for each writer, a
+-- Rows and bytes of the log of events, and the age in ms of the oldest: two looks by primary key for each writer, a
 -- handful of rows, and what InnoDB knows of the table. A row that a clock has made that was ahead has no age: the first
 -- one behind it has, of a thousand.
-SELECT COALESCE(SUM(w.event_no - LEAST(w.floor_no, w.event_no)), 0),
+SELECT COALESCE(SUM(w.event_no - LEAST({floor}, w.event_no)), 0),
        (SELECT data_length FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'event'),
        GREATEST(0, COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, (
          SELECT e.at FROM event e FORCE INDEX (PRIMARY)
-          WHERE e.writer_id = w.writer_id AND e.event_no > w.floor_no AND e.event_no <= w.floor_no + 1000
+          WHERE e.writer_id = w.writer_id AND e.event_no > {floor} AND e.event_no <= {floor} + 1000
             AND e.at <= UTC_TIMESTAMP(3) + INTERVAL 1 HOUR
           ORDER BY e.event_no LIMIT 1), UTC_TIMESTAMP(3)) DIV 1000), 0))
-  FROM log_writer w;
+  FROM log_writer w {floors};
 
 -- name: counters_leave
 -- Rows: (name, increase).
