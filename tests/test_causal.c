@@ -116,12 +116,15 @@ static const struct {
          "such transactions on two nodes one is undone. Where it finds nothing the lane asks anew, and that waits.",
          " lane_enter "},
 	{"A step of a compound, behind the START TRANSACTION of its frame, which waits.",
-         " txn_enter reservation_kick reservation_settle reservation_expire level_make task_take_up "
+         " txn_enter promise_unwaited slots_lower slots_raise arrival_tell arrival_move arrival_close arrival_lower "
+         "promise_lower reservation_serve reservation_serve_last waiting_served reservation_kick reservation_settle "
+         "reservation_expire level_make task_take_up "
          "task_take_up_orders task_completed task_failed task_fail task_give_back task_put_off task_give_back_held "
          "task_mark_returned task_heartbeat purge_rows purge_customers purge_nothing_had purge_lines purge_notes "
          "purge_shorts purge_holds purge_returned purge_splits "},
 	{"A row that nobody else writes: of its own process, writer or deliverer.",
-         " writer_touch writer_leave process_leave webhook_renew webhook_return webhook_pass webhook_save "},
+         " writer_touch writer_leave process_leave webhook_renew webhook_return webhook_pass webhook_save "
+         "webhook_attempts_save "},
 	{"It follows a SELECT of the same connection that has waited, and changes what that one has found. What was "
          "changed meanwhile no longer fits its condition, or undoes it.",
          " writers_end key_hold_enter key_hold_remove location_expect task_lease_cut task_orders_hasten task_reap "
@@ -129,7 +132,8 @@ static const struct {
 	{"A chore that comes again: a row that is not here yet is found by the next one. Where two nodes change a row, "
          "one "
          "of them is undone.",
-         " process_sweep counters_take watch_claim watch_keep watch_leave watch_wish webhook_claim task_prolong "},
+         " process_sweep counters_take watch_claim watch_keep watch_leave watch_wish webhook_claim webhook_ask "
+         "task_prolong "},
 	{"It sets the one row of the job, which was there from the beginning, to what was asked for; the later of two "
          "wins.",
          " job_pause "},
