@@ -8,5 +8,7 @@
 /* Adds a statement that removes the waiting lines of these reservations, which end in this transaction; none where no
  * line waits. */
 void waiting_end(struct txn *t, struct reservation *const *list, size_t count);
+/* Likewise of reservations that are confirmed by this transaction: no claim takes those that wait. */
+void waiting_put_aside(struct txn *t, struct reservation *const *list, size_t count);
 
 #endif

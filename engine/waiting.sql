@@ -67,20 +67,34 @@ SELECT reservation_id FROM waiting_line FORCE INDEX (line)
  WHERE sku_id = {sku} AND location_id = {location}
  ORDER BY held, waits_since, first_id, reservation_id LIMIT {limit};
 
--- name: waiting_served
--- Lines that got all of their units. Rows: (reservation_id, sku, location); the row of nobody as in as_read.
-DELETE FROM waiting_line WHERE (reservation_id, sku_id, location_id) IN ((0, 0, 0), {rows});
+-- piece: served
+-- Reservations that get units: (reservation_id, changed, attempts) as in as_read, sorted. They are joined, since a
+-- thousand rows of a list cost the optimizer more than the rest of the hand-out.
+(SELECT 0 AS id, 0 AS read_changed, 0 AS read_attempts UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = mine.id
+
+-- piece: served_as_read
+r.changed = mine.read_changed AND r.attempts = mine.read_attempts
 
 -- name: reservation_serve
 -- Reservations that get units, and wait on, or are not for a claim: whoever is past his time gets none.
-UPDATE reservation FORCE INDEX (PRIMARY) SET changed = @s, noted = noted | {places}
- WHERE {as_read} AND (({is_kept}) OR state IN ({confirmed}, {buried}));
+UPDATE {served} SET r.changed = @s, r.noted = r.noted | {places}
+ WHERE {served_as_read} AND (({is_kept}) OR r.state IN ({confirmed}, {buried}));
 
 -- name: reservation_serve_last
 -- Confirmed ones that get the last units they have waited for: they are due.
-UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, noted = noted | {places}, task_id = {put_aside_until}, due_at = GREATEST(@t, {ships_at})
- WHERE {as_read} AND state = {confirmed};
+UPDATE {served}
+   SET r.changed = @s, r.noted = r.noted | {places}, r.task_id = {put_aside_until}, r.due_at = GREATEST(@t, {ships_at})
+ WHERE {served_as_read} AND r.state = {confirmed};
+
+-- name: waiting_served
+-- Lines of {sku} that leave {location} whole, and their places in the line: the count is 2 for each. Rows:
+-- (reservation_id), sorted.
+DELETE l, w FROM (SELECT 0 AS id UNION ALL VALUES {rows}) mine
+  STRAIGHT_JOIN reservation_line l FORCE INDEX (PRIMARY)
+     ON l.reservation_id = mine.id AND l.sku_id = {sku} AND l.location_id = {location}
+  STRAIGHT_JOIN waiting_line w FORCE INDEX (PRIMARY)
+     ON w.reservation_id = mine.id AND w.sku_id = {sku} AND w.location_id = {location};
 
 -- name: reservation_line_arrive
 -- Units of lines that are at another place from now on. Rows: (reservation_id, sku, location, slot, units).

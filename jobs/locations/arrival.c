@@ -15,7 +15,7 @@
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
  * the background thread wait. */
-enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 100, BLOCKED_MS = 10 };
+enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 200, BLOCKED_MS = 10 };
 
 struct arrival {
 	uint64_t          movement_no;

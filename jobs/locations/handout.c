@@ -12,10 +12,12 @@ static void found_free(struct handout *h)
 	for (size_t i = 0; i < h->count; i++)
 		reservation_free(h->list[i].reservation);
 	free(h->list);
+	free(h->by_id);
 	reservations_free(h->lapsed, h->lapsed_count);
 	shares_fini(&h->at_from);
 	shares_fini(&h->at_to);
 	h->list = NULL;
+	h->by_id = NULL;
 	h->lapsed = NULL;
 	h->count = h->lapsed_count = h->waiting = 0;
 	h->given = h->stamp_min = 0;
@@ -40,6 +42,12 @@ static int id_order(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = (*(struct reservation *const *)b)->reservation_id;
 
 	return (x > y) - (x < y);
+}
+
+static int served_order(const void *a, const void *b)
+{
+	return id_order(&(*(struct served *const *)a)->reservation->reservation_id,
+	                &(*(struct served *const *)b)->reservation);
 }
 
 static const struct line *line_at(const struct reservation *r, uint32_t sku, uint32_t location)
@@ -117,6 +125,10 @@ static void front_meet(struct handout *h, const struct values *ids, struct reser
 	free(marks);
 	shares_sum(&h->at_from);
 	shares_sum(&h->at_to);
+	h->by_id = mem_alloc((h->count + 1) * sizeof(struct served *));
+	for (size_t i = 0; i < h->count; i++)
+		h->by_id[i] = &h->list[i];
+	qsort(h->by_id, h->count, sizeof(struct served *), served_order);
 }
 
 enum db_result handout_read(struct db *db, struct catalogue *c, struct handout *h)
@@ -165,8 +177,8 @@ static void orders_write(struct txn *t, const struct handout *h, struct values *
 {
 	values_reset(rows);
 	for (size_t i = 0; i < h->count; i++)
-		if (is_last(&h->list[i]) == last)
-			reservations_as_read(rows, &h->list[i].reservation, 1);
+		if (is_last(h->by_id[i]) == last)
+			reservations_as_read(rows, &h->by_id[i]->reservation, 1);
 	if (rows->rows == 0)
 		return;
 	txn_run(t, last ? RESERVATION_SERVE_LAST : RESERVATION_SERVE, &(struct fill){.rows = rows});
@@ -180,14 +192,11 @@ static void lines_leave(struct txn *t, const struct handout *h, struct values *r
 
 	values_reset(rows);
 	for (size_t i = 0; i < h->count; i++)
-		if (h->list[i].qty == h->list[i].line->qty)
-			values_row(rows, V_INT(h->list[i].reservation->reservation_id), V_INT(h->sku_id),
-			           V_INT(h->from_id));
+		if (h->by_id[i]->qty == h->by_id[i]->line->qty)
+			values_row(rows, V_INT(h->by_id[i]->reservation->reservation_id));
 	if (rows->rows > 0) {
-		txn_run(t, SPLIT_LINE_DROP, &(struct fill){.rows = rows});
-		txn_expect(t, rows->rows, TXN_MOVED);
-		txn_run(t, WAITING_SERVED, &(struct fill){.rows = rows});
-		txn_expect(t, rows->rows, TXN_MOVED);
+		txn_run(t, WAITING_SERVED, &(struct fill){.rows = rows, .sku = h->sku_id, .location = h->from_id});
+		txn_expect(t, 2 * rows->rows, TXN_MOVED);
 	}
 	if (rows->rows == h->count)
 		return;
@@ -204,7 +213,7 @@ static void lines_come(struct txn *t, const struct handout *h, struct values *ro
 
 	values_reset(rows);
 	for (size_t i = 0; i < h->count; i++) {
-		const struct served *s = &h->list[i];
+		const struct served *s = h->by_id[i];
 
 		values_row(rows, V_INT(s->reservation->reservation_id), V_INT(h->sku_id), V_INT(h->to_id),
 		           V_INT(s->beside ? s->beside->slot : s->line->slot), V_INT(s->qty));

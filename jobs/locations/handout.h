@@ -9,7 +9,7 @@
 
 #include "engine/shares.h"
 
-enum { HANDOUT_FIRST = 250, HANDOUT_MAX = 1000, HANDOUT_MIN = 16 };
+enum { HANDOUT_FIRST = 500, HANDOUT_MAX = 1000, HANDOUT_MIN = 16 };
 
 /* What one line gets. */
 struct served {
@@ -28,6 +28,7 @@ struct handout {
 	/* ---- found by handout_read */
 	size_t                 waiting; /* lines that were looked at; 0: nobody waits */
 	struct served         *list;    /* who gets something, in the order of the line; they own their reservations */
+	struct served        **by_id;   /* the same, in the order of locks */
 	size_t                 count;
 	int64_t                given;     /* units of all of them */
 	int64_t                stamp_min; /* for txn_enter */
