@@ -175,6 +175,27 @@ Test(service, health)
 	     "raw GET /readyz                    -> 200");
 }
 
+/* However many lanes there are, a start is a few lines; a lane that has to connect again is one. */
+Test(service, says_little_when_it_starts)
+{
+	struct text said = {0};
+
+	flow_begin();
+	flow_steps("serve --lanes 4",
+	           "receipt A +1 -> 201");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "event=listening") && !strstr(said.data, "event=lane_connected") &&
+	                  !strstr(said.data, "event=levels_watched"),
+	          "%s", said.data);
+	flow_steps("cut",
+	           "wait receipt A +1 -> 201",
+	           "restart");
+	flow_said(&said);
+	cr_expect(strstr(said.data, "event=lane_connected"), "%s", said.data);
+	text_fini(&said);
+	flow_end();
+}
+
 Test(service, document)
 {
 	flow("raw GET /openapi.yaml              -> 200 '~openapi: 3.1' ~/v1/movements: ~/v1/skus: ~/v1/skus/{sku}:"

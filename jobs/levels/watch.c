@@ -213,7 +213,7 @@ static enum db_result claim_try(struct watch *w)
 	w->more = true;
 	w->keep_ms = 0;
 	w->stock_ms = clock_ms() + STOCK_MS;
-	log_event(LOG_INFO, "levels_watched", "fence=%lld", (long long)w->claim.fence);
+	log_event(LOG_DEBUG, "levels_watched", "fence=%lld", (long long)w->claim.fence);
 	if (result != DB_OK)
 		claim_forget(w); /* claimed anew in the next turn */
 	return result;
