@@ -232,6 +232,10 @@ void scale_run(struct bench *b);
 /* ---- pairs.c */
 void pairs_run(struct bench *b);
 
+/* ---- pages.c. Between the two somebody has pages of the console open; a wrong answer is told. */
+void pages_open(const struct bench *b);
+void pages_close(void);
+
 /* ---- memory.c, readers.c, report.c, goals.c, plot.c */
 void  memory_run(struct bench *b, struct memory *out);
 void  readers_run(struct bench *b, struct memory *out);

@@ -1,7 +1,7 @@
 /* pairs.c - what an order costs, an old program and a new one in turns; without an old one, what it costs that events
- * are written: the same program twice, first without them. Rates on a shared machine waver by more than a
- * change is worth; what the work of an order takes wavers less, and least from one round to its neighbour: each pair of
- * rounds gives a ratio, and the median of these is the figure.
+ * are written, or that pages of the console are open: the same program twice, first without them. Rates on a shared
+ * machine waver by more than a change is worth; what the work of an order takes wavers less, and least from one round
+ * to its neighbour: each pair of rounds gives a ratio, and the median of these is the figure.
  *
  * Each program has a MariaDB of its own, as it starts it, with the schema that it makes. A row begins with two empty
  * databases and ends with `holdfast audit` of both. While one works, the other has nothing to do. The old program's
@@ -20,8 +20,9 @@
 
 #define WORK_CSV FOLDER "/work.csv"
 
-enum { OLD, NEW, SIDES, SETTLED_PER_S = 20000, READY_CONNECTIONS = 256 };
-enum { LATENCY = COSTS, FIGURES }; /* beside what meter.h counts: the median of a round, in us */
+enum { OLD, NEW, SIDES, SETTLED_PER_S = 20000, READY_CONNECTIONS = 256, PAST_CONNECTIONS = 8 };
+/* Beside what meter.h counts, in us: the median of a round; the time of a round for each of its orders. */
+enum { LATENCY = COSTS, WALL, FIGURES };
 
 /* ---- what is told, and with an older program asked for: new / old, at most; 0: it is only told */
 static const struct column {
@@ -35,6 +36,7 @@ static const struct column {
 	[COST_HANDLERS] = {"handler calls", 1.01},
 	[COST_TRIPS] = {"round trips", 1.01},
 	[LATENCY] = {"median us", 0},
+	[WALL] = {"wall us", 0},
 };
 
 /* ---- the rows */
@@ -53,6 +55,7 @@ struct row {
 	/* Of events against none; with `alone` the row is no other one's. */
 	double events[FIGURES];
 	bool   alone;
+	bool   pages; /* of open pages against none, behind b->reservations orders; only where it is named */
 };
 
 static void asked_run(struct bench *b, const struct row *r, int64_t orders, struct round *out)
@@ -68,6 +71,20 @@ static bool ready_make(struct bench *b, const struct row *r, int64_t orders)
 	visit_run(b, r->load, READY_CONNECTIONS, orders, &made);
 	free(made.samples.us);
 	return made.wrong == 0 && made.orders == orders;
+}
+
+/* Beside the new side two pages are open. */
+static bool has_pages(const struct bench *b);
+
+static void paged_run(struct bench *b, const struct row *r, int64_t orders, struct round *out)
+{
+	bool beside = has_pages(b);
+
+	if (beside)
+		pages_open(b);
+	asked_run(b, r, orders, out);
+	if (beside)
+		pages_close();
 }
 
 static void settled_run(struct bench *b, const struct row *r, int64_t orders, struct round *out)
@@ -86,14 +103,28 @@ static bool settled_all(struct bench *b)
 	{                                               \
 		[COST_CPU] = 1.08, [COST_TRIPS] = 1.005 \
 	} /* trips: 1.00, as it is printed */
+#define PAGES_MOST                                   \
+	{                                            \
+		[COST_CPU] = 1.04, [WALL] = 1 / 0.95 \
+	}
 /* Those that matter most come first: the last ones are left out where no time is left. */
 static const struct row rows[] = {
-	{"single calls", 64, &load_reserve, 0, NULL, asked_run, NULL, {0}, false},
-	{"single calls", 256, &load_reserve, 0, NULL, asked_run, NULL, EVENTS_MOST, false},
-	{"batch calls of 1 line", 8, &load_batch, 0, NULL, asked_run, NULL, EVENTS_MOST, false},
-	{"batch calls of 3 lines", 8, &load_three, 0, NULL, asked_run, NULL, {0}, false},
-	{"settlement", 4, &load_ready, SETTLED_PER_S, ready_make, settled_run, settled_all, {[COST_CPU] = 1.08}, false},
-	{"lone calls", 1, &load_reserve, 0, NULL, asked_run, NULL, {[LATENCY] = 1.15}, true},
+	{"single calls", 64, &load_reserve, 0, NULL, asked_run, NULL, {0}, false, false},
+	{"single calls", 256, &load_reserve, 0, NULL, asked_run, NULL, EVENTS_MOST, false, false},
+	{"batch calls of 1 line", 8, &load_batch, 0, NULL, asked_run, NULL, EVENTS_MOST, false, false},
+	{"batch calls of 3 lines", 8, &load_three, 0, NULL, asked_run, NULL, {0}, false, false},
+	{"settlement",
+         4,
+         &load_ready,
+         SETTLED_PER_S,
+         ready_make,
+         settled_run,
+         settled_all,
+         {[COST_CPU] = 1.08},
+         false,
+         false},
+	{"lone calls", 1, &load_reserve, 0, NULL, asked_run, NULL, {[LATENCY] = 1.15}, true, false},
+	{"two pages open", 256, &load_reserve, 0, NULL, paged_run, NULL, PAGES_MOST, true, true},
 };
 
 /* ---- a program with all that is its own */
@@ -107,6 +138,11 @@ struct side {
 };
 
 static struct side sides[SIDES];
+
+static bool has_pages(const struct bench *b)
+{
+	return b == &sides[NEW].bench;
+}
 
 /* Fills the side's ledger in, and takes it back. */
 static void ledger_swap(struct side *s, const struct row *r)
@@ -135,7 +171,6 @@ static bool sides_open(struct bench *b)
 {
 	const char *old = b->against ? b->against : b->program;
 
-	sides[OLD].silent = !b->against;
 	return side_open(b, &sides[OLD], old, FOLDER "/data-old") &&
 	       side_open(b, &sides[NEW], b->program, FOLDER "/data-new");
 }
@@ -177,6 +212,7 @@ static bool round_measure(struct side *s, const struct row *r, int64_t orders, s
 	stage_check();
 	read = read && meter_read(&s->meter, after);
 	each[LATENCY] = 1000 * samples_ms(&out->samples, 0.5);
+	each[WALL] = out->timed > 0 ? 1e6 * out->seconds / (double)out->timed : 0;
 	free(out->samples.us);
 	if (read && r->done && !r->done(&s->bench)) {
 		bench_wrong("%s: not everything was done", r->name);
@@ -228,6 +264,16 @@ static bool events_right(struct side *s)
 	return read && s->silent == (count == 0);
 }
 
+/* Orders that were there before. */
+static bool past_make(struct bench *b)
+{
+	struct round made = {0};
+
+	visit_run(b, &load_batch, PAST_CONNECTIONS, b->reservations, &made);
+	free(made.samples.us);
+	return made.wrong == 0 && made.orders == b->reservations;
+}
+
 /* An empty database, the stock, and a round that is not counted. */
 static int64_t side_begin(struct side *s, const struct row *r, int64_t orders)
 {
@@ -237,7 +283,7 @@ static int64_t side_begin(struct side *s, const struct row *r, int64_t orders)
 	s->bench.turn++;
 	s->ledger = *r->load->ledger; /* empty as it is; what it gets is the side's own */
 	ledger_swap(s, r);
-	received = side_start(s) && ledger_receive(&s->bench, r->load->ledger);
+	received = side_start(s) && ledger_receive(&s->bench, r->load->ledger) && (!r->pages || past_make(&s->bench));
 	ledger_swap(s, r);
 	return received ? side_round(s, r, orders, warm) : 0;
 }
@@ -305,6 +351,7 @@ static int row_measure(const struct row *r, int pairs)
 		return 0;
 	}
 	ledger_fini(r->load->ledger); /* another section's */
+	sides[OLD].silent = !sides[OLD].bench.against && !r->pages;
 	orders = sides_fresh() ? side_begin(&sides[OLD], r, orders) : 0;
 	begun = orders > 0 && side_begin(&sides[NEW], r, orders);
 	right = begun && pairs_measure(r, orders, pairs, &measured);
@@ -345,14 +392,16 @@ static bool figure_print(const struct row *r, int cost, int pairs, double most, 
 	return reached;
 }
 
-static void head_print(const struct bench *b, int pairs, FILE *csv)
+static void head_print(const struct bench *b, int pairs, bool with_pages, FILE *csv)
 {
 	printf("\nWork an order, %d pair%s of %d s. old: %s, new: %s%s.\nWhat one order takes of the service (and the "
 	       "worker) and of its database. old and new: medians. ratio: new / old, the median of\nthe pairs, with "
 	       "the least and the most.\n\n",
 	       pairs, pairs > 1 ? "s" : "", sides[OLD].bench.seconds, sides[OLD].bench.program,
 	       sides[NEW].bench.program,
-	       b->against ? "" : " (the same program: the old one writes no events, the new one does)");
+	       b->against   ? ""
+	       : with_pages ? " (the same program: beside the new one two pages are open)"
+	                    : " (the same program: the old one writes no events, the new one does)");
 	printf("%-24s %5s %-14s %10s %10s %7s %7s %7s %7s\n", "row", "conns", "an order's", "old", "new", "ratio",
 	       "least", "most", "at most");
 	if (csv)
@@ -369,7 +418,7 @@ static bool events_asked(const struct row *r)
 
 static bool row_is_wanted(const struct bench *b, const struct row *r)
 {
-	bool rows_of_it = b->against ? !r->alone : events_asked(r);
+	bool rows_of_it = b->against ? !r->alone : r->pages ? b->only != NULL : events_asked(r);
 
 	return rows_of_it && (!b->only || strstr(r->name, b->only));
 }
@@ -379,10 +428,13 @@ static void rows_run(struct bench *b, int pairs)
 	static int measured[LENGTH(rows)];
 	FILE      *csv = csv_open(WORK_CSV);
 	int        over = 0;
+	bool       with_pages = false;
 
-	for (size_t i = 0; i < LENGTH(rows); i++)
+	for (size_t i = 0; i < LENGTH(rows); i++) {
 		measured[i] = row_is_wanted(b, &rows[i]) ? row_measure(&rows[i], pairs) : 0;
-	head_print(b, pairs, csv);
+		with_pages |= measured[i] > 0 && rows[i].pages;
+	}
+	head_print(b, pairs, with_pages, csv);
 	for (size_t i = 0; i < LENGTH(rows); i++)
 		for (int cost = 0; cost < FIGURES && measured[i] > 0; cost++)
 			if (sides[OLD].costs[i][0][cost] > 0)
