@@ -6,7 +6,7 @@
 
 Test(service, unknown_paths)
 {
-	flow("raw GET  /                       -> 404 not_found",
+	flow("raw GET  /                       -> 303 Location:./console/",
 	     "raw GET  /v1                     -> 404 not_found",
 	     "raw GET  /v2/skus                -> 404 not_found",
 	     "raw GET  /v1/sku                 -> 404 not_found",
