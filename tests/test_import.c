@@ -275,3 +275,46 @@ Test(import, limit)
 	           "sku C -> available=3");
 	flow_end();
 }
+
+/* An adjustment of one unit each of so many skus, of which every 500th is one that nobody knows. The first one comes
+ * again every 50 rows, so that there are many parts. */
+static void adjustments(int count)
+{
+	struct text rows = {0};
+	char        path[300];
+
+	text_add(&rows, "sku,qty\n");
+	for (int i = 0; i < count; i++)
+		text_format(&rows, "%s%d,-1\n", i % 500 == 499 ? "GHOST" : "S", i % 50 ? i : 0);
+	file_write(rows.data, path, sizeof(path));
+	text_fini(&rows);
+	flow_step(
+		"sql INSERT INTO sku (code, created_at) SELECT CONCAT('S', seq), UTC_TIMESTAMP(3) FROM seq_0_to_%d -> ",
+		count - 1);
+	flow_steps("sql INSERT INTO location (code) VALUES ('main') -> ",
+	           "sql INSERT INTO stock_slot SELECT sku_id, location_id, 3, 200, 0 FROM sku JOIN location -> ",
+	           "sql INSERT INTO movement (movement_no, movement_id, kind, lines_hash, created_at)"
+	           " VALUES (1, 'begin', 1, '', UTC_TIMESTAMP(3)) -> ",
+	           "sql INSERT INTO movement_line SELECT 1, sku_id, location_id, 3, 200 FROM sku JOIN location -> ");
+}
+
+/* Killed in the middle, and beside another one of the same file: each row counts once. */
+Test(import, killed_and_twice_at_once)
+{
+	char path[300];
+
+	flow_begin();
+	adjustments(6000);
+	snprintf(path, sizeof(path), "%s/%s.csv", scratch_dir(), flow_scratch()->name);
+	flow_step("start W import %s --kind adjustment", path);
+	flow_steps("wait sql SELECT COUNT(*) > 2 FROM movement -> 1",
+	           "signal W KILL",
+	           "end W -> 137");
+	flow_step("start W import %s --kind adjustment", path);
+	flow_step("run import %s --kind adjustment -> 1 '~, 12 refused'", path);
+	flow_steps("end W -> 1 '~, 12 refused'",
+	           "sql SELECT units, COUNT(*) FROM (SELECT SUM(available) AS units FROM stock_slot GROUP BY sku_id) s"
+	           " GROUP BY 1 ORDER BY 1 -> 80,1 199,5868 200,131",
+	           "sql SELECT COUNT(*) FROM movement_line WHERE movement_no > 1 -> 5988");
+	flow_end();
+}

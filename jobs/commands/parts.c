@@ -99,15 +99,22 @@ static void part_free(struct part *part)
 	free(part);
 }
 
-/* Loops run no operation from a `done`, so it is sent by whoever runs the loop. */
+/* Behind the others of the list. No `done` starts an operation: whoever runs the loop does. */
+static void part_put(struct part **list, struct part *part)
+{
+	while (*list)
+		list = &(*list)->next;
+	part->next = NULL;
+	*list = part;
+}
+
 static void part_again(struct part *part)
 {
 	if (rows_that(part, WAITS) == 0) {
 		part_free(part);
 		return;
 	}
-	part->next = part->parts->again;
-	part->parts->again = part;
+	part_put(&part->parts->again, part);
 }
 
 static void part_fail(struct part *part, const struct op *op, enum outcome outcome)
@@ -193,8 +200,7 @@ static void part_done(void *arg, struct op *op)
 		part->parts->replayed += op->outcome == OUTCOME_REPLAYED;
 		part_free(part);
 	} else if (op->outcome == MOVEMENT_ID_REUSED) {
-		part->next = part->parts->used;
-		part->parts->used = part;
+		part_put(&part->parts->used, part);
 	} else if ((refused = faults_mark(part, op)) > 0) {
 		part->parts->refused += (int64_t)refused;
 		part_again(part);
