@@ -26,6 +26,13 @@ bool location_sells(const struct location *l)
 	return location_kind(l) == PLACE_STOCK;
 }
 
+uint32_t location_waits_at(const struct location *l)
+{
+	uint32_t at = atomic_load_explicit(&l->waits_at, memory_order_relaxed);
+
+	return at && location_sells(l) ? at : 0;
+}
+
 bool location_in_house(const struct location *l)
 {
 	return location_kind(l) != PLACE_INCOMING;
@@ -86,6 +93,7 @@ bool locations_add(struct locations *l, const struct location *list, size_t coun
 		if (entry) {
 			atomic_store(&entry->kind, list[i].kind);
 			atomic_store(&entry->expected_at, list[i].expected_at);
+			atomic_store(&entry->waits_at, list[i].waits_at);
 			continue;
 		}
 		entry = mem_alloc(sizeof(*entry));

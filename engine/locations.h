@@ -17,16 +17,19 @@ const char *location_kind_name(enum location_kind k); /* a kind that nobody know
 
 /* The number and the code stay as they are. The rest changes while others look. */
 struct location {
-	uint32_t        location_id;
-	_Atomic uint8_t kind;        /* enum location_kind, as it was read last */
-	_Atomic int64_t expected_at; /* ms; when what is promised there is expected; 0 or less: nobody said */
-	char            code[LOCATION_MAX + 1];
+	uint32_t         location_id;
+	_Atomic uint8_t  kind;        /* enum location_kind, as it was read last */
+	_Atomic uint32_t waits_at;    /* the location whose waiting lines get what is available here; 0: none */
+	_Atomic int64_t  expected_at; /* ms; when what is promised there is expected; 0 or less: nobody said */
+	char             code[LOCATION_MAX + 1];
 };
 /* What memory says. A lane's transaction is undone where the kind of any location has changed since (places.sql);
  * whoever refuses because of a kind reads it anew first. */
 enum location_kind location_kind(const struct location *l);
 /* True: units at the location are in the house and for sale, and so are the units of the sum `available` of its sku. */
 bool location_sells(const struct location *l);
+/* The incoming location whose waiting lines come before whoever asks for units of this one; 0: none. */
+uint32_t location_waits_at(const struct location *l);
 /* True: units at the location are in the house, and in `on_hand` of their sku; false: they are promised. */
 bool location_in_house(const struct location *l);
 

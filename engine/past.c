@@ -24,7 +24,8 @@ static void location_read(void *arg, const struct db_row *row)
 	to = &in->list[in->count++];
 	*to = (struct location){.location_id = (uint32_t)db_int(row, 0),
 	                        .kind = (uint8_t)db_int(row, 2),
-	                        .expected_at = time_parse(row->col[3])};
+	                        .expected_at = time_parse(row->col[3]),
+	                        .waits_at = (uint32_t)db_int(row, 4)};
 	memcpy(to->code, row->col[1], row->len[1]);
 }
 

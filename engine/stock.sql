@@ -23,7 +23,8 @@ o.kind <> {incoming}
 -- piece: locations_version
 -- Another number, and never 0, where a location has come or says anything else. CRC32 alone does not do: the same
 -- change of two rows leaves the sum as it was.
-SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind, IFNULL(expected_at, '')))))) + 1
+SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kind, IFNULL(expected_at, ''),
+                                                  IFNULL(waits_at, '')))))) + 1
   FROM location FORCE INDEX (PRIMARY)
 
 -- name: locations_version
@@ -31,24 +32,29 @@ SELECT (COUNT(*) << 32 | BIT_XOR(CRC32(MD5(CONCAT_WS(' ', location_id, code, kin
 
 -- name: locations_read
 -- All of them: they are few.
-SELECT location_id, code, kind, expected_at FROM location FORCE INDEX (PRIMARY);
+SELECT location_id, code, kind, expected_at, waits_at FROM location FORCE INDEX (PRIMARY);
 
 -- name: location_make
 INSERT IGNORE INTO location (code) VALUES {rows};
 
 -- name: stock_balance
 -- A lane's view of the balances: units in its own slot and in all slots, whether its own row exists, and the number of
--- slots. Rows: (sku, location).
-WITH want(sku_id, location_id) AS (VALUES {rows})
+-- slots; at a place with a line whether somebody waits. Rows: (sku, location, the location of the line or 0).
+WITH want(sku_id, location_id, waits_at) AS (VALUES {rows})
 SELECT s.sku_id, s.location_id, SUM(IF(s.slot = {slot}, s.available, 0)), SUM(s.available), MAX(s.slot = {slot}),
-       COUNT(*)
+       COUNT(*), MAX(IF(want.waits_at = 0, 0, EXISTS (
+         SELECT 1 FROM waiting_line w FORCE INDEX (line)
+          WHERE w.sku_id = want.sku_id AND w.location_id = want.waits_at)))
   FROM want STRAIGHT_JOIN stock_slot s FORCE INDEX (PRIMARY)
     ON s.sku_id = want.sku_id AND s.location_id = want.location_id
  GROUP BY s.sku_id, s.location_id;
 
 -- name: stock_totals
--- The totals of the skus {list}, by location, and what is said of each.
-SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at
+-- The totals of the skus {list}, by location, what is said of each, and whether its line gets what is available.
+SELECT t.sku_id, t.location_id, t.available, t.reserved, o.kind, o.expected_at,
+       IF({for_sale} AND o.waits_at > 0, EXISTS (
+         SELECT 1 FROM waiting_line w FORCE INDEX (line)
+          WHERE w.sku_id = t.sku_id AND w.location_id = o.waits_at), 0)
   FROM (SELECT s.sku_id, s.location_id, SUM(s.available) AS available, SUM(s.reserved) AS reserved
           FROM stock_slot s FORCE INDEX (PRIMARY)
          WHERE s.sku_id IN ({list})
@@ -147,6 +153,13 @@ SELECT sku_id, to_id, SUM(units) FROM arrival_open FORCE INDEX (of_sku)
 SELECT COUNT(*) FROM (
   SELECT 1 FROM stock_slot FORCE INDEX (PRIMARY) WHERE sku_id IN ({list})
    GROUP BY sku_id HAVING SUM(available + reserved) > {total_max}) totals;
+
+-- name: stock_waited (never_waits)
+-- Whether somebody waits whose turn comes before those who ask: a row is one too many. Behind the deduction, so that a
+-- unit that became free is seen with everybody who waited by then. Rows: (sku, location of the line).
+WITH want(sku_id, location_id) AS (VALUES {rows})
+SELECT 1 FROM want STRAIGHT_JOIN waiting_line w FORCE INDEX (line)
+    ON w.sku_id = want.sku_id AND w.location_id = want.location_id LIMIT 1;
 
 -- piece: guard
 -- What is left of a slot is not negative, or the slot stays as it is. Every row is locked, so absolute values are

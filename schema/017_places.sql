@@ -1,10 +1,11 @@
 -- Places: the kinds of locations, and transfers between them.
 
 -- kind: 1 stock, 2 aside, 3 incoming. expected_at: when what is promised at an incoming location is expected; NULL:
--- nobody said.
+-- nobody said. waits_at: the incoming location whose waiting lines get what becomes available here; NULL: none.
 ALTER TABLE location
   ADD COLUMN IF NOT EXISTS kind TINYINT UNSIGNED NOT NULL DEFAULT 1,
-  ADD COLUMN IF NOT EXISTS expected_at DATETIME(3) NULL, ALGORITHM=INSTANT;
+  ADD COLUMN IF NOT EXISTS expected_at DATETIME(3) NULL,
+  ADD COLUMN IF NOT EXISTS waits_at INT UNSIGNED NULL, ALGORITHM=INSTANT;
 
 -- The sums of promises: a row for each sku at an incoming location. Whatever changes the sum of its slots there changes
 -- this row first (n), so that no two of them judge it by the same sum; reservations leave the sum as it is. booked:

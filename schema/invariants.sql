@@ -422,3 +422,9 @@ SELECT d.customer, k.code AS sku, SUM(d.units) AS units, SUM(d.in_orders) AS in_
          GROUP BY e.customer, t.sku_id) d
   LEFT JOIN sku k USING (sku_id)
  GROUP BY d.customer, d.sku_id HAVING SUM(d.units) <> SUM(d.in_orders);
+
+-- name: waits_at_is_incoming (at_once)
+-- A place waits at a location that is incoming, and is not incoming itself.
+SELECT o.code AS location, o.kind, q.code AS waits_at, q.kind AS kind_there
+  FROM location o LEFT JOIN location q ON q.location_id = o.waits_at
+ WHERE o.waits_at IS NOT NULL AND IFNULL(q.kind <> {incoming} OR o.kind = {incoming}, TRUE);

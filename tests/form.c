@@ -61,7 +61,7 @@ static bool tree_has_form(const cJSON *node, struct text *why)
 	{
 		const char *name = child->string ? child->string : "";
 
-		if ((ends_with(name, "_at") || ends_with(name, "_until")) &&
+		if (((ends_with(name, "_at") && strcmp(name, "waits_at") != 0) || ends_with(name, "_until")) &&
 		    !(cJSON_IsString(child) && time_has_form(child->valuestring))) {
 			text_format(why, "%s is not a time in RFC 3339 with milliseconds and Z", name);
 			return false;

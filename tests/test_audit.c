@@ -26,6 +26,12 @@ static const struct damage {
          "INSERT INTO stock_slot VALUES (99, 1, 0, 0, 0)", "DELETE FROM stock_slot WHERE sku_id = 99"},
 	{"slot_has_names", "sku=A sku_id=1 location=- location_id=99", true,
          "INSERT INTO stock_slot VALUES (1, 99, 0, 0, 0)", "DELETE FROM stock_slot WHERE location_id = 99"},
+	{"waits_at_is_incoming", "location=main kind=1 waits_at=main kind_there=1", false,
+         "UPDATE location SET waits_at = 1 WHERE location_id = 1",
+         "UPDATE location SET waits_at = NULL WHERE location_id = 1"},
+	{"waits_at_is_incoming", "location=po kind=3 waits_at=- kind_there=-", false,
+         "UPDATE location SET waits_at = 99 WHERE code = 'po'",
+         "UPDATE location SET waits_at = NULL WHERE code = 'po'"},
 	{"reserved_is_promised", "sku=A location=main slot=0 reserved=3 promised=2", true,
          "UPDATE stock_slot SET available = available - 1, reserved = reserved + 1"
          " WHERE sku_id = 1 AND location_id = 1 AND slot = 0",

@@ -36,9 +36,13 @@ static const struct plan {
 	enum sorts     sorts;
 } plans[] = {
 	{SKU_FIND, "A,B", NO_SORT},
-	{STOCK_BALANCE, "(1,1),(2,1)", SORTS_OWN_ROWS},
+	{STOCK_BALANCE, "(1,1,0),(2,1,3)", SORTS_OWN_ROWS},
+	{STOCK_WAITED, "(1,3),(2,3)", NO_SORT},
 	{STOCK_TOTALS, "1,2,3", NO_SORT},
 	{WAITING_LIST, "", NO_SORT},
+	{PULL_AHEAD, "", NO_SORT},
+	{PULL_FIND, "(1,3),(2,3)", NO_SORT},
+	{PULL_SLOTS, "", NO_SORT},
 	{PROMISE_READ, "(1,1),(1,2)", NO_SORT},
 	{WAITING_FRONT, "", NO_SORT},
 	{WAITING_SERVED, "(1),(2),(3)", NO_SORT},

@@ -15,8 +15,8 @@ struct location_call {
 	char                 code[LOCATION_MAX + 1]; /* of a list: the code behind which it begins */
 	struct location_wish wish;
 	/* ---- answered */
-	struct location  location;
-	struct location *list; /* job.count of them */
+	struct location_row  location;
+	struct location_row *list; /* job.count of them */
 };
 
 static void call_free(void *arg)
@@ -40,12 +40,14 @@ static const struct job_noun noun = {call_new, call_free};
 
 static void location_write(struct json_writer *w, const void *location)
 {
-	const struct location *l = location;
+	const struct location_row *l = location;
 
-	json_put_string(w, "location", l->code);
-	json_put_string(w, "kind", location_kind_name(location_kind(l)));
-	if (l->expected_at > 0)
-		json_put_time(w, "expected_at", l->expected_at);
+	json_put_string(w, "location", l->is.code);
+	json_put_string(w, "kind", location_kind_name(location_kind(&l->is)));
+	if (l->is.expected_at > 0)
+		json_put_time(w, "expected_at", l->is.expected_at);
+	if (l->waits_at[0])
+		json_put_string(w, "waits_at", l->waits_at);
 }
 
 static void one_write(struct json_writer *w, void *arg)
@@ -65,6 +67,8 @@ static void read_put(struct json_reader *in, void *arg)
 	};
 	struct location_call *call = arg;
 	int                   kind = -1;
+	const char           *waits_at = NULL;
+	size_t                len = 0;
 
 	json_word(in, "kind", JSON_OPTIONAL, kinds, &kind);
 	call->wish.kind = (enum location_kind)(kind + 1);
@@ -72,6 +76,11 @@ static void read_put(struct json_reader *in, void *arg)
 		call->wish.expected_at = 0;
 	else
 		json_time(in, "expected_at", JSON_OPTIONAL, &call->wish.expected_at);
+	call->wish.waits = json_has(in, "waits_at");
+	if (!json_null(in, "waits_at"))
+		json_code(in, "waits_at", JSON_OPTIONAL, LOCATION_MAX, &waits_at, &len);
+	if (waits_at)
+		memcpy(call->wish.waits_at, waits_at, len);
 }
 
 static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
@@ -132,7 +141,7 @@ static void list_write(struct json_writer *w, void *arg)
 	char                        cursor[CURSOR_SIZE] = "";
 
 	if (more)
-		cursor_write_code(cursor, 0, call->list[count - 1].code);
+		cursor_write_code(cursor, 0, call->list[count - 1].is.code);
 	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);
 }
 

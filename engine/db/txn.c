@@ -196,14 +196,20 @@ void txn_run(struct txn *t, enum statement name, const struct fill *fill)
 	}
 }
 
-void txn_read(struct txn *t, enum statement name, const struct fill *fill,
+void txn_look(struct txn *t, enum statement name, const struct fill *fill,
               void (*each)(void *arg, const struct db_row *row), void *arg)
 {
 	assert(t->fence);
-	if (!txn_goes_on(t))
-		return;
-	step_send(t, name, fill, each, arg);
-	steps_settle(t);
+	if (txn_goes_on(t))
+		step_send(t, name, fill, each, arg);
+}
+
+void txn_read(struct txn *t, enum statement name, const struct fill *fill,
+              void (*each)(void *arg, const struct db_row *row), void *arg)
+{
+	txn_look(t, name, fill, each, arg);
+	if (txn_goes_on(t))
+		steps_settle(t);
 }
 
 void txn_expect(struct txn *t, size_t rows, enum txn_verdict verdict)

@@ -19,7 +19,7 @@ enum txn_verdict {
 	TXN_DONE,
 	TXN_FENCED,    /* the fence: its owner is shut out, or the database is in another past */
 	TXN_MOVED,     /* a row is not in the state that was read */
-	TXN_SHORT,     /* a slot has too few units available */
+	TXN_SHORT,     /* a slot has too few units available, or somebody waits for them */
 	TXN_LIMIT,     /* a total would pass its limit */
 	TXN_BEYOND,    /* a customer would have more units than the limit of a sku */
 	TXN_CLOSED,    /* the task is not open any more */
@@ -82,6 +82,9 @@ void txn_log(struct txn *t, const struct text *changes);
 /* Runs a step. @t is the transaction's time. `fill` may be NULL. The rows of a prepared statement (fenced transactions
  * only) go to its question marks. */
 void txn_run(struct txn *t, enum statement name, const struct fill *fill);
+/* Reads in the trip of the steps around it; `each` is called when they are answered. Fenced transactions only. */
+void txn_look(struct txn *t, enum statement name, const struct fill *fill,
+              void (*each)(void *arg, const struct db_row *row), void *arg);
 /* Reads, in a trip of its own. Fenced transactions only. */
 void txn_read(struct txn *t, enum statement name, const struct fill *fill,
               void (*each)(void *arg, const struct db_row *row), void *arg);

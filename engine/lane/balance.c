@@ -25,7 +25,7 @@ struct hint {
 	uint32_t sku_id, location_id;
 	int64_t  own, total;
 	uint32_t slots;
-	bool     own_row, known;
+	bool     own_row, known, waited;
 };
 
 struct hints {
@@ -103,7 +103,8 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 		struct balance *p = &b->balances[b->balances_count++];
 
 		assert(b->balances_count <= BALANCES_MAX);
-		*p = (struct balance){.sku_id = sku, .location_id = location};
+		*p = (struct balance){
+			.sku_id = sku, .location_id = location, .waits_at = location_waits_at(line->location)};
 		h = hint_find(l, sku, location);
 		if (h) {
 			p->known = true;
@@ -111,6 +112,7 @@ static void balance_enter(struct lane *l, struct line *line, bool wanted)
 			p->total = h->total;
 			p->slots = h->slots;
 			p->own_row = h->own_row;
+			p->waited = h->waited && p->waits_at;
 		}
 		*place = (uint32_t)b->balances_count;
 	}
@@ -228,6 +230,7 @@ static void balance_read(void *arg, const struct db_row *row)
 	p->total = db_int(row, 3);
 	p->own_row = db_int(row, 4) != 0;
 	p->slots = (unsigned)db_int(row, 5);
+	p->waited = db_int(row, 6) != 0;
 }
 
 static bool balance_is_due(const struct balance *p, enum which which)
@@ -247,19 +250,22 @@ static enum db_result read_balances(struct lane *l, enum which which)
 		if (!balance_is_due(p, which))
 			continue;
 		p->before = p->known ? p->total : -1;
+		p->waited_before = p->waited;
+		p->waited = false;
 		p->own = p->total = 0;
 		p->slots = 0;
 		p->own_row = false;
 		p->known = true;
 		p->read_seq = b->read_seq;
-		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id));
+		values_row(&l->rows, V_INT(p->sku_id), V_INT(p->location_id), V_INT(p->waits_at));
 	}
 	if (l->rows.count == 0)
 		return DB_OK;
 	result = lane_ask(l, STOCK_BALANCE, &(struct fill){.rows = &l->rows, .slot = l->slot}, balance_read, l);
 	for (size_t i = 0; i < b->balances_count; i++)
 		if (b->balances[i].read_seq == b->read_seq)
-			b->balances[i].agreed = b->balances[i].total == b->balances[i].before;
+			b->balances[i].agreed = b->balances[i].total == b->balances[i].before &&
+			                        b->balances[i].waited == b->balances[i].waited_before;
 	return result;
 }
 
@@ -288,6 +294,7 @@ void balances_learn(struct lane *l)
 			.own = p->own + p->add - p->take,
 			.total = p->total + p->add - p->take,
 			.own_row = p->own_row || p->add > 0,
+			.waited = p->waited,
 			.slots = p->slots + (!p->own_row && p->add > 0),
 		};
 	}

@@ -23,11 +23,12 @@ bool balance_gathers(const struct balance *p)
 	return p->take > p->own + p->add;
 }
 
+/* Units that a reservation may have. */
 static int64_t line_left(struct batch *b, const struct line *line)
 {
 	struct balance *p = line_balance(b, line);
 
-	return p ? p->left : 0;
+	return p && !p->waited ? p->left : 0;
 }
 
 static enum outcome unknown_skus(struct op *op)
@@ -360,9 +361,10 @@ static enum outcome move_decide(struct batch *b, struct op *op)
 	if (out != OUTCOME_OK)
 		return out;
 	for (size_t i = 0; i < op->lines_count; i++) {
-		struct line *line = &op->lines[i];
+		struct line          *line = &op->lines[i];
+		const struct balance *p = line_balance(b, line);
 
-		line->available = line_left(b, line);
+		line->available = p ? p->left : 0;
 		line->granted = line->qty;
 		line->fault = line->available < line_takes(op, line) &&
 		              (op->move.kind != ARRIVAL || !line->location); /* orders may have what arrives */

@@ -21,9 +21,12 @@ struct balance {
 	bool     own_row;       /* the lane's own slot row exists */
 	bool     wanted;        /* an operation of the batch needs to know the balance */
 	bool     known;         /* own and total were read, perhaps long ago */
+	uint32_t waits_at;      /* those who wait there come first (location_waits_at); 0: there is no such place */
+	bool     waited;        /* somebody waits there: nothing is sold here */
 	int64_t  before;        /* total before the last read; -1: not known then */
+	bool     waited_before; /* `waited` before the last read */
 	unsigned read_seq;      /* read_seq of the batch when own and total were read; 0: before it began */
-	bool     agreed;        /* the last read gave the total known before it */
+	bool     agreed;        /* the last read gave what was known before it */
 	bool     swept;         /* expired holds on it were looked for in this batch */
 	bool     doubted;       /* an uncertain refusal rests on it */
 	uint8_t  needs, locked; /* blocked.c: enum slots: what the batch needs, what somebody outside has locked */

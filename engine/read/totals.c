@@ -28,14 +28,19 @@ static void total_read(void *arg, const struct db_row *row)
 {
 	struct totals_reader  *in = arg;
 	const struct location *location = catalogue_location_by_id(in->catalogue, (uint32_t)db_int(row, 1));
+	struct total_row      *to;
 
 	in->lacks |= !location || location_kind(location) != (enum location_kind)db_int(row, 4) ||
 	             location->expected_at != time_parse(row->col[5]);
 	if (!location)
 		return;
 	in->list = mem_reach(in->list, in->count, &in->max, sizeof(*in->list));
-	in->list[in->count++] =
-		(struct total_row){(uint32_t)db_int(row, 0), {location, qty_read(row, 2), qty_read(row, 3)}};
+	to = &in->list[in->count++];
+	*to = (struct total_row){(uint32_t)db_int(row, 0), {location, qty_read(row, 2), qty_read(row, 3)}};
+	if (db_int(row, 6) != 0) { /* as good as reserved by those who wait */
+		to->total.reserved += to->total.available;
+		to->total.available = 0;
+	}
 }
 
 static int total_order(const void *a, const void *b)

@@ -137,6 +137,26 @@ void stock_deduct(struct lane *l)
 	txn_expect(&l->txn, 2 * slots, TXN_SHORT);
 }
 
+static void waited_read(void *arg, const struct db_row *row)
+{
+	(void)row;
+	txn_refuse(arg, TXN_SHORT);
+}
+
+/* The guard of places with a line: what reservations take is nobody's who waits. */
+static void waited_look(struct lane *l)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < l->batch.balances_count; i++) {
+		const struct balance *p = &l->batch.balances[l->batch.order[i]];
+
+		if (p->waits_at && p->hold > p->moved)
+			values_row(&l->rows, V_INT(p->sku_id), V_INT(p->waits_at));
+	}
+	if (l->rows.count > 0)
+		txn_look(&l->txn, STOCK_WAITED, &(struct fill){.rows = &l->rows}, waited_read, &l->txn);
+}
+
 static void takes_write(struct lane *l)
 {
 	values_reset(&l->rows);
@@ -149,6 +169,7 @@ static void takes_write(struct lane *l)
 			           V_INT(l->slot));
 	}
 	stock_deduct(l);
+	waited_look(l);
 }
 
 void stock_write(struct lane *l, bool gather)

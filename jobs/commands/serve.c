@@ -17,6 +17,7 @@
 #include "jobs/jobs.h"
 #include "jobs/levels/watch.h"
 #include "jobs/locations/arrival.h"
+#include "jobs/locations/pull.h"
 #include "jobs/options.h"
 #include "jobs/pause.h"
 #include "jobs/stop.h"
@@ -37,6 +38,7 @@ struct serve {
 	struct engine    *engine;
 	struct jobs      *jobs;
 	struct watch     *watch; /* a chore of the background thread */
+	struct pull      *pull;  /* another one */
 	struct keys      *keys;  /* NULL: without keys */
 	struct tls       *tls;   /* NULL: plain text */
 	struct listenings listen;
@@ -254,6 +256,7 @@ static void work_close(struct serve *s)
 	jobs_close(s->jobs);
 	background_close(s->background);
 	watch_free(s->watch);
+	pull_free(s->pull);
 	engine_close(s->engine);
 	pings_stop();
 	stop_now(&closing.closed);
@@ -325,9 +328,12 @@ static int serve_work(struct serve *s)
 		s->jobs = jobs_open(option_text(OPTION_jobs), s->database.source, engine_catalogue(s->engine),
 		                    &s->webhooks);
 	s->watch = watch_new(engine_catalogue(s->engine), option_given(OPTION_stock_changed));
-	s->background = background_open(
-		s->database.source,
-		(struct chore[]){watch_chore(s->watch), pause_chore(), arrival_chore(engine_catalogue(s->engine))}, 3);
+	s->pull = pull_new(engine_catalogue(s->engine));
+	s->background =
+		background_open(s->database.source,
+	                        (struct chore[]){watch_chore(s->watch), pause_chore(),
+	                                         arrival_chore(engine_catalogue(s->engine)), pull_chore(s->pull)},
+	                        4);
 	status = doors_open(s);
 	work_close(s);
 	if (s->service)

@@ -34,11 +34,11 @@ static void sku_read(void *arg, const struct db_row *row)
 enum db_result line_list(struct db *db, const char *sku, const char *location, const struct line_place *after,
                          struct line_waiter *list, size_t max, size_t *count, enum outcome *outcome)
 {
-	struct waiters  in = {.list = list};
-	struct values   codes = {0};
-	struct location at = {.location_id = UINT32_MAX};
-	int64_t         sku_id = 0;
-	enum db_result  result;
+	struct waiters      in = {.list = list};
+	struct values       codes = {0};
+	struct location_row at = {.is = {.location_id = UINT32_MAX}};
+	int64_t             sku_id = 0;
+	enum db_result      result;
 
 	values_row(&codes, V_TEXT(sku));
 	result = db_ask(db, SKU_FIND, &(struct fill){.rows = &codes}, sku_read, &sku_id);
@@ -47,17 +47,17 @@ enum db_result line_list(struct db *db, const char *sku, const char *location, c
 	if (result == DB_OK && sku_id && location)
 		result = location_find(db, location, &at, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = db_ask(
-			db, WAITING_LIST,
-			&(struct fill){.sku = sku_id,
-		                       .from_id = location && !after->location_id ? at.location_id : after->location_id,
-		                       .until_id = at.location_id,
-		                       .after_held = after->location_id ? after->held : -1,
-		                       .after_at = after->waits_since,
-		                       .after_first = (int64_t)after->first_id,
-		                       .after_id = (int64_t)after->reservation_id,
-		                       .limit = (int64_t)max},
-			waiter_read, &in);
+		result = db_ask(db, WAITING_LIST,
+		                &(struct fill){.sku = sku_id,
+		                               .from_id = location && !after->location_id ? at.is.location_id
+		                                                                          : after->location_id,
+		                               .until_id = at.is.location_id,
+		                               .after_held = after->location_id ? after->held : -1,
+		                               .after_at = after->waits_since,
+		                               .after_first = (int64_t)after->first_id,
+		                               .after_id = (int64_t)after->reservation_id,
+		                               .limit = (int64_t)max},
+		                waiter_read, &in);
 	*count = in.count;
 	return result;
 }

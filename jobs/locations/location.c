@@ -10,25 +10,28 @@
 #include <string.h>
 
 struct locations_found {
-	struct location *list;
-	size_t           count, max;
+	struct location_row *list;
+	size_t               count, max;
 };
 
 static void location_read(void *arg, const struct db_row *row)
 {
 	struct locations_found *in = arg;
-	struct location        *to;
+	struct location_row    *to;
 
-	if (in->count == in->max || row->len[1] > LOCATION_MAX)
+	if (in->count == in->max || row->len[1] > LOCATION_MAX || row->len[5] > LOCATION_MAX)
 		return; /* longer by damage alone */
 	to = &in->list[in->count++];
-	*to = (struct location){.location_id = (uint32_t)db_int(row, 0),
-	                        .kind = (uint8_t)db_int(row, 2),
-	                        .expected_at = time_parse(row->col[3])};
-	memcpy(to->code, row->col[1], row->len[1]);
+	*to = (struct location_row){.is = {.location_id = (uint32_t)db_int(row, 0),
+	                                   .kind = (uint8_t)db_int(row, 2),
+	                                   .expected_at = time_parse(row->col[3]),
+	                                   .waits_at = (uint32_t)db_int(row, 4)}};
+	memcpy(to->is.code, row->col[1], row->len[1]);
+	if (row->col[5])
+		memcpy(to->waits_at, row->col[5], row->len[5]);
 }
 
-enum db_result location_find(struct db *db, const char *code, struct location *out, enum outcome *outcome)
+enum db_result location_find(struct db *db, const char *code, struct location_row *out, enum outcome *outcome)
 {
 	struct locations_found in = {out, 0, 1};
 	enum db_result         result = db_ask(db, LOCATION_FIND, &(struct fill){.code = code}, location_read, &in);
@@ -37,7 +40,7 @@ enum db_result location_find(struct db *db, const char *code, struct location *o
 	return result;
 }
 
-enum db_result location_list(struct db *db, const char *after, struct location *list, size_t max, size_t *count)
+enum db_result location_list(struct db *db, const char *after, struct location_row *list, size_t max, size_t *count)
 {
 	struct locations_found in = {list, 0, max};
 	enum db_result result = db_ask(db, LOCATION_LIST, &(struct fill){.after_code = after, .limit = (int64_t)max},
@@ -93,47 +96,79 @@ static enum db_result holds_expire(struct db *db, struct catalogue *c)
 }
 
 static enum db_result location_turn(struct db *db, struct catalogue *c, const struct location *l,
-                                    enum location_kind kind, enum outcome *outcome)
+                                    enum location_kind kind, uint32_t waits_at, enum outcome *outcome)
 {
-	const struct fill fill = {.location = l->location_id, .kind = kind};
-	int64_t           lies = 0;
-	enum db_result    result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
+	static const enum outcome outcomes[] = {OUTCOME_OK, IN_USE, WRONG_KIND};
+	const struct fill         fill = {.location = l->location_id, .kind = kind, .waits_at = waits_at};
+	int64_t                   lies = 0;
+	enum db_result            result = DB_OK;
 
+	if (kind != location_kind(l))
+		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
 	if (result == DB_OK && lies)
 		result = holds_expire(db, c);
 	if (result == DB_OK && lies)
 		result = db_ask(db, LOCATION_IN_USE, &fill, db_ints, &lies);
 	if (result == DB_OK && !lies)
 		result = db_ask(db, LOCATION_TURN, &fill, db_ints, &lies);
-	*outcome = lies ? IN_USE : OUTCOME_OK;
+	*outcome = outcomes[lies];
 	return result;
 }
 
-/* Kind and time of a location that is there. */
+/* Kind, line and time of a location that is there. What becomes incoming waits nowhere any more. */
 static enum db_result location_change(struct db *db, struct catalogue *c, const struct location_wish *wish,
-                                      const struct location *l, enum outcome *outcome)
+                                      const struct location *l, uint32_t line, enum outcome *outcome)
 {
 	enum location_kind kind = wish->kind ? wish->kind : location_kind(l);
+	uint32_t           waits_at = wish->waits ? line : kind == PLACE_INCOMING ? 0 : l->waits_at;
 	enum db_result     result = DB_OK;
 
-	if (wish->expected_at > 0 && kind != PLACE_INCOMING) {
+	if ((wish->expected_at > 0 && kind != PLACE_INCOMING) || (line && kind != PLACE_STOCK)) {
 		*outcome = WRONG_KIND;
 		return DB_OK;
 	}
-	if (kind != location_kind(l))
-		result = location_turn(db, c, l, kind, outcome);
+	if (kind != location_kind(l) || waits_at != l->waits_at)
+		result = location_turn(db, c, l, kind, waits_at, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK && wish->expected_at >= 0)
 		result = db_ask(db, LOCATION_EXPECT,
 		                &(struct fill){.location = l->location_id, .until_at = wish->expected_at}, NULL, NULL);
 	return result;
 }
 
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
-                            struct location *out, bool *made, enum outcome *outcome)
+/* The location at which another one is to wait; 0: none. */
+static enum db_result line_find(struct db *db, const struct location_wish *wish, uint32_t *line, enum outcome *outcome)
 {
-	enum db_result result = location_find(db, code, out, outcome);
+	struct location_row at = {0};
+	enum db_result      result = DB_OK;
 
-	if (result == DB_OK && *outcome == NO_LOCATION && wish->expected_at > 0 && wish->kind != PLACE_INCOMING) {
+	*outcome = OUTCOME_OK;
+	if (wish->waits_at[0])
+		result = location_find(db, wish->waits_at, &at, outcome);
+	if (*outcome == NO_LOCATION)
+		*outcome = UNKNOWN_LOCATION;
+	else if (wish->waits_at[0] && location_kind(&at.is) != PLACE_INCOMING)
+		*outcome = WRONG_KIND;
+	*line = at.is.location_id;
+	return result;
+}
+
+/* False: a new location would not be as it is wished. */
+static bool wish_fits(const struct location_wish *wish)
+{
+	return (wish->expected_at <= 0 || wish->kind == PLACE_INCOMING) &&
+	       (!wish->waits_at[0] || wish->kind == 0 || wish->kind == PLACE_STOCK);
+}
+
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
+                            struct location_row *out, bool *made, enum outcome *outcome)
+{
+	uint32_t       line = 0;
+	enum db_result result = line_find(db, wish, &line, outcome);
+
+	if (result != DB_OK || *outcome != OUTCOME_OK)
+		return result;
+	result = location_find(db, code, out, outcome);
+	if (result == DB_OK && *outcome == NO_LOCATION && !wish_fits(wish)) {
 		*outcome = WRONG_KIND;
 		return DB_OK;
 	}
@@ -144,7 +179,7 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 		result = location_find(db, code, out, outcome); /* somebody else may have made it just now */
 	}
 	if (result == DB_OK && *outcome == OUTCOME_OK)
-		result = location_change(db, c, wish, out, outcome);
+		result = location_change(db, c, wish, &out->is, line, outcome);
 	if (result == DB_OK && *outcome == OUTCOME_OK)
 		result = location_find(db, code, out, outcome);
 	return result == DB_OK ? past_locations(db, c) : result;

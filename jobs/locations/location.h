@@ -9,20 +9,28 @@
 
 enum { LOCATIONS_MAX = 65536 }; /* a receipt may make more */
 
+struct location_row {
+	struct location is;
+	char            waits_at[LOCATION_MAX + 1]; /* the code; empty: at none */
+};
+
 /* *outcome: OUTCOME_OK or NO_LOCATION. */
-enum db_result location_find(struct db *db, const char *code, struct location *out, enum outcome *outcome) MUST_CHECK;
+enum db_result location_find(struct db *db, const char *code, struct location_row *out,
+                             enum outcome *outcome) MUST_CHECK;
 /* Up to `max` locations whose codes stand behind `after`, by code. */
-enum db_result location_list(struct db *db, const char *after, struct location *list, size_t max,
+enum db_result location_list(struct db *db, const char *after, struct location_row *list, size_t max,
                              size_t *count) MUST_CHECK;
 /* What is wished of a location. */
 struct location_wish {
-	enum location_kind kind;        /* 0: stock where it is new, otherwise as it is */
-	int64_t            expected_at; /* ms; 0: none, -1: as it is */
+	enum location_kind kind;                       /* 0: stock where it is new, otherwise as it is */
+	int64_t            expected_at;                /* ms; 0: none, -1: as it is */
+	bool               waits;                      /* false: waits_at is as it is */
+	char               waits_at[LOCATION_MAX + 1]; /* empty: none */
 };
 /* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location; IN_USE: something lies there,
- * also after holds past their time were swept; WRONG_KIND: nothing is expected at a location of its kind; LIMIT: there
- * are LOCATIONS_MAX. *made: it is new. */
+ * also after holds past their time were swept; WRONG_KIND: nothing is expected at a location of its kind, or it does
+ * not wait, or not there; UNKNOWN_LOCATION: it would wait at none; LIMIT: there are LOCATIONS_MAX. *made: it is new. */
 enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
-                            struct location *out, bool *made, enum outcome *outcome) MUST_CHECK;
+                            struct location_row *out, bool *made, enum outcome *outcome) MUST_CHECK;
 
 #endif

@@ -1,0 +1,203 @@
+/* pull.c - see pull.h. What becomes free becomes available as ever, so no writer that frees units knows of the line.
+ * The lanes sell none of it meanwhile (stock_waited): it lies there until this chore has given it to those who wait, or
+ * nobody waits any more. Several services do so side by side: what was written since it was read is read anew. */
+#include "jobs/locations/pull.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "engine/db/writer.h"
+#include "jobs/locations/handout.h"
+
+#include <stdlib.h>
+
+/* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no place has
+ * a line. TURN_MS: after so long the other chores have their turn. */
+enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100 };
+
+struct pull {
+	struct catalogue *catalogue;
+	struct values     places;  /* (location, location of its line) */
+	int64_t           version; /* of the places; -1: they were not read */
+	int64_t           from_id; /* the sku up to which the walk has come */
+	struct handout    handout; /* of one sku after another; keeps how many orders go together */
+};
+
+/* Units of one sku that lie at one place. */
+struct found {
+	uint32_t sku_id, place_id, line_id;
+};
+struct founds {
+	struct found list[FOUND_MAX];
+	size_t       count;
+};
+
+static void place_read(void *arg, const struct db_row *row)
+{
+	values_row(arg, V_INT(db_int(row, 0)), V_INT(db_int(row, 1)));
+}
+
+static void found_read(void *arg, const struct db_row *row)
+{
+	struct founds *in = arg;
+
+	in->list[in->count++] =
+		(struct found){(uint32_t)db_int(row, 0), (uint32_t)db_int(row, 1), (uint32_t)db_int(row, 2)};
+}
+
+static enum db_result places_read(struct pull *p, struct db *db)
+{
+	int64_t        version = 0;
+	enum db_result result = db_ask(db, PULL_VERSION, NULL, db_ints, &version);
+
+	if (result != DB_OK || version == p->version)
+		return result;
+	values_reset(&p->places);
+	result = db_ask(db, PULL_PLACES, NULL, place_read, &p->places);
+	p->version = result == DB_OK ? version : -1;
+	return result;
+}
+
+/* ---- one sku at one place */
+
+struct slots {
+	struct handout *handout;
+	struct shares   all;
+};
+
+static void slot_read(void *arg, const struct db_row *row)
+{
+	struct slots *s = arg;
+
+	share_add(&s->all, s->handout->sku_id, s->handout->to_id, (uint16_t)db_int(row, 0), db_int(row, 1), 0);
+	s->handout->units += db_int(row, 1);
+}
+
+/* Takes the units that are given from these slots, one after the other. */
+static void slots_take(struct shares *slots, int64_t given)
+{
+	size_t kept = 0;
+
+	while (given > 0) {
+		struct share *s = &slots->list[kept++];
+
+		s->qty = s->qty < given ? s->qty : given;
+		given -= s->qty;
+	}
+	slots->count = kept;
+}
+
+static enum db_result given_write(struct db *db, const struct handout *h, struct shares *slots,
+                                  enum txn_verdict *verdict)
+{
+	struct txn     t = {0};
+	struct text    changes = {0};
+	enum db_result result;
+
+	slots_take(slots, h->given);
+	txn_begin(&t, db);
+	txn_enter(&t, h->stamp_min, true);
+	handout_write(&t, h, STOCK_GIVE_BACK, slots, NULL, &changes);
+	txn_log(&t, &changes);
+	result = txn_commit(&t, verdict);
+	text_fini(&changes);
+	return result;
+}
+
+/* Gives units to the front of the line. *more: some were given, so there may be more to do. */
+static enum db_result front_serve(struct pull *p, struct db *db, const struct found *f, bool *more)
+{
+	struct handout  *h = &p->handout;
+	struct slots     slots = {.handout = h};
+	enum txn_verdict verdict = TXN_DONE;
+	enum db_result   result;
+
+	*more = false;
+	h->sku_id = f->sku_id;
+	h->from_id = f->line_id;
+	h->to_id = f->place_id;
+	h->units = 0;
+	result = db_ask(db, PULL_SLOTS, &(struct fill){.sku = f->sku_id, .location = f->place_id}, slot_read, &slots);
+	if (result == DB_OK && h->units > 0)
+		result = handout_read(db, p->catalogue, h);
+	if (result == DB_OK && h->units > 0 && h->lapsed_count > 0)
+		result = handout_sweep(db, h);
+	if (result == DB_OK && h->units > 0 && h->count > 0) {
+		result = given_write(db, h, &slots.all, &verdict);
+		*more = result == DB_OK && verdict == TXN_DONE;
+		handout_done(h, *more);
+	}
+	if (result == DB_OK && verdict == TXN_FENCED)
+		p->version = -1;
+	shares_fini(&slots.all);
+	return result;
+}
+
+/* ---- the walk */
+
+/* What rests on a kind is written by a writer that has entered ahead of it. */
+static enum db_result found_serve(struct pull *p, struct db *db, const struct founds *found, int64_t until_ms,
+                                  bool *whole)
+{
+	int64_t        version = p->version;
+	enum db_result result = writer_enter(db, 0);
+	bool           more;
+
+	if (result == DB_OK)
+		result = places_read(p, db);
+	for (size_t i = 0; result == DB_OK && i < found->count && version == p->version; i++)
+		do {
+			result = front_serve(p, db, &found->list[i], &more);
+		} while (result == DB_OK && more && clock_ms() < until_ms);
+	*whole = result == DB_OK && version == p->version && found->count < FOUND_MAX && clock_ms() < until_ms;
+	return result;
+}
+
+static enum db_result pull_turn(void *arg, struct db *db, int64_t *pause_ms)
+{
+	struct pull   *p = arg;
+	struct founds  found = {.count = 0};
+	int64_t        until_ms = clock_ms() + TURN_MS, end = 0;
+	struct fill    fill = {.rows = &p->places, .from_id = p->from_id, .offset = PART, .limit = FOUND_MAX};
+	enum db_result result = places_read(p, db);
+	bool           whole = true;
+
+	*pause_ms = REST_MS;
+	if (result != DB_OK || p->places.count == 0)
+		return result;
+	result = db_ask(db, PULL_AHEAD, &fill, db_ints, &end);
+	fill.until_id = end ? end : UINT32_MAX;
+	if (result == DB_OK)
+		result = db_ask(db, PULL_FIND, &fill, found_read, &found);
+	if (result == DB_OK && found.count > 0)
+		result = found_serve(p, db, &found, until_ms, &whole);
+	*pause_ms = !whole ? 0 : end ? NEXT_MS : PAUSE_MS;
+	if (whole)
+		p->from_id = end;
+	return result;
+}
+
+static void pull_leave(void *arg, struct db *db)
+{
+	(void)arg;
+	(void)db;
+}
+
+struct pull *pull_new(struct catalogue *c)
+{
+	struct pull *p = mem_alloc(sizeof(*p));
+
+	p->catalogue = c;
+	p->version = -1;
+	return p;
+}
+
+void pull_free(struct pull *p)
+{
+	handout_fini(&p->handout);
+	values_fini(&p->places);
+	free(p);
+}
+
+struct chore pull_chore(struct pull *p)
+{
+	return (struct chore){"line", pull_turn, pull_leave, p};
+}

@@ -1,0 +1,32 @@
+-- What becomes available at places with waits_at goes to those who wait there.
+
+-- name: pull_version
+-- Another number where a place got another kind or another line.
+SELECT n FROM location_kinds WHERE one = 1;
+
+-- name: pull_places
+-- Places with a line: (location, location of its line). Locations are few, and this is asked when one has changed.
+SELECT location_id, waits_at FROM location WHERE waits_at > 0 AND kind = {stock};
+
+-- name: pull_ahead
+-- The end of a part of the walk over the sums of promises, from sku {from_id} on: a sku behind {offset} of them. No
+-- row: the part is the last one.
+SELECT sku_id FROM promise FORCE INDEX (PRIMARY) WHERE sku_id > {from_id} ORDER BY sku_id LIMIT 1 OFFSET {offset};
+
+-- name: pull_find
+-- Skus behind {from_id} up to {until_id} for which somebody waits while a place that has that line has some. Rows:
+-- (location, location of its line).
+WITH place(location_id, waits_at) AS (VALUES {rows})
+SELECT p.sku_id, place.location_id, p.location_id
+  FROM promise p FORCE INDEX (PRIMARY) STRAIGHT_JOIN place ON place.waits_at = p.location_id
+ WHERE p.sku_id > {from_id} AND p.sku_id <= {until_id}
+   AND (SELECT 1 FROM waiting_line w FORCE INDEX (line)
+         WHERE w.sku_id = p.sku_id AND w.location_id = p.location_id LIMIT 1)
+   AND (SELECT 1 FROM stock_slot s FORCE INDEX (PRIMARY)
+         WHERE s.sku_id = p.sku_id AND s.location_id = place.location_id AND s.available > 0 LIMIT 1)
+ ORDER BY p.sku_id LIMIT {limit};
+
+-- name: pull_slots
+-- Slots of {sku} at {location} that have some.
+SELECT slot, available FROM stock_slot FORCE INDEX (PRIMARY)
+ WHERE sku_id = {sku} AND location_id = {location} AND available > 0 ORDER BY slot;

@@ -1,0 +1,183 @@
+/* test_line.c - places with waits_at: while somebody waits for a sku such a place sells none of it, and what becomes
+ * available there goes to those who wait, in their order. */
+#include "tests/trap.h"
+
+static const char po[] = "raw PUT /v1/locations/po {'kind':'incoming'} -> 201";
+static const char waits[] = "raw PUT /v1/locations/main {'waits_at':'po'} -> 200 waits_at=po";
+
+Test(line, a_place_waits_at_another)
+{
+	flow(po,
+	     "raw PUT /v1/locations/qc {'kind':'aside'}        -> 201",
+	     "raw PUT /v1/locations/shop {'waits_at':'po'}     -> 201 kind=stock waits_at=po",
+	     "raw GET /v1/locations/shop                       -> 200 waits_at=po",
+	     "raw GET /v1/locations                            -> 200 items=po,qc,shop items[2].waits_at=po"
+	     " !items[0].waits_at end",
+	     "raw PUT /v1/locations/shop {}                    -> 200 waits_at=po",
+	     "raw PUT /v1/locations/shop {'kind':'stock'}      -> 200 waits_at=po",
+	     "raw PUT /v1/locations/shop {'waits_at':'moon'}   -> 422 unknown_location",
+	     "raw PUT /v1/locations/shop {'waits_at':'qc'}     -> 422 wrong_kind",
+	     "raw PUT /v1/locations/shop {'waits_at':'shop'}   -> 422 wrong_kind",
+	     "raw PUT /v1/locations/qc {'waits_at':'po'}       -> 422 wrong_kind",
+	     "raw PUT /v1/locations/po {'waits_at':'po'}       -> 422 wrong_kind",
+	     "raw PUT /v1/locations/new {'waits_at':'moon'}    -> 422 unknown_location",
+	     "raw PUT /v1/locations/new {'kind':'aside','waits_at':'po'} -> 422 wrong_kind",
+	     "raw GET /v1/locations/new                        -> 404 unknown_location",
+	     "raw PUT /v1/locations/shop {'waits_at':''}       -> 400 field=waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':7}        -> 400 field=waits_at",
+	     "raw PUT /v1/locations/shop {'kind':'x','waits_at':'po'} -> 400 field=kind",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 409 in_use",
+	     "raw PUT /v1/locations/shop {'kind':'aside'}      -> 200 kind=aside waits_at=po",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 409 in_use",
+	     "raw PUT /v1/locations/shop {'kind':'stock'}      -> 200 kind=stock waits_at=po",
+	     "raw PUT /v1/locations/shop {'waits_at':null}     -> 200 !waits_at",
+	     "raw PUT /v1/locations/shop {'waits_at':null}     -> 200 !waits_at",
+	     "raw PUT /v1/locations/qc {'kind':'stock','waits_at':'po'} -> 200 kind=stock waits_at=po",
+	     "raw PUT /v1/locations/qc {'kind':'incoming'}     -> 200 kind=incoming !waits_at",
+	     "raw PUT /v1/locations/po {'kind':'stock'}        -> 200 kind=stock");
+}
+
+/* What lies there stays there when the place gets a line. */
+Test(line, a_place_in_use_may_wait)
+{
+	flow(po,
+	     "receipt A +5 A@po +5                             -> 201",
+	     "reserve R1 A=1                                   -> 201",
+	     waits,
+	     "reserve R2 A=1                                   -> 201 held",
+	     "raw PUT /v1/locations/main {'waits_at':null}     -> 200 !waits_at",
+	     "reserve R3 A=1                                   -> 201 held");
+}
+
+/* What becomes free goes to those who wait, paid orders first; the promise stays as it was. */
+Test(line, what_becomes_free_goes_to_those_who_wait)
+{
+	flow(po,
+	     "receipt A +2 A@po +5                             -> 201",
+	     "reserve R1 A=1                                   -> 201",
+	     "reserve R2 A=1                                   -> 201",
+	     "reserve H1 A@po=1                                -> 201 held",
+	     "tick    2",
+	     "reserve C1 A@po=2 confirm=true                   -> 201 confirmed",
+	     waits,
+	     "release R1                                       -> released",
+	     "wait get C1                                      -> confirmed A@main=1 A@po=1",
+	     "sku     A                                        -> available=0 reserved=2 on_hand=2 incoming.available=3"
+	     " incoming.reserved=2",
+	     "release R2                                       -> released",
+	     "wait get C1                                      -> confirmed lines=1 A@main=2",
+	     "sku     A                                        -> available=0 reserved=2 incoming.available=4"
+	     " incoming.reserved=1",
+	     "claim   settle                                   -> 201 orders=1 orders[0].order_id=C1",
+	     "receipt A +3                                     -> 201",
+	     "wait get H1                                      -> held lines=1 A@main=1",
+	     "reserve N1 A=2                                   -> 201 held",
+	     "sku     A                                        -> available=0 reserved=5 incoming.available=5"
+	     " incoming.reserved=0",
+	     "sql     SELECT COUNT(*) FROM waiting_line        -> 0",
+	     "run     audit                                    -> 0");
+}
+
+/* Nobody can serve whoever waits, so what became free lies there: no newcomer gets it, whatever a lane had in mind, and
+ * the operator decides. */
+Test(line, a_newcomer_gets_none_of_it)
+{
+	flow_begin();
+	flow_step("serve --lanes 1");
+	flow_step("second --lanes 1 --slot 5");
+	flow_steps(po,
+	           "receipt A +3 A@x +1 A@po +5                  -> 201",
+	           waits,
+	           "reserve N0 A=1                               -> 201",
+	           "reserve E1 A=1 ttl=60                        -> 201",
+	           "reserve O1 A=1 A@x=1                         -> 201",
+	           "release O1                                   -> released");
+	trap_sql("CREATE TRIGGER nobody_is_served BEFORE DELETE ON waiting_line FOR EACH ROW SIGNAL SQLSTATE '45000'");
+	flow_steps("@2 reserve W1 A@po=1 confirm=true            -> 201 confirmed lines[0].waiting=true",
+	           "@2 reserve W2 A@po=9                         -> 409 short A@po available=4",
+	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
+	           "reserve N1 A=1                               -> 409 short A requested=1 available=0",
+	           "reserve N1 A=1 mode=best_effort              -> 409 short",
+	           "reserve N1 A@main,x=2                        -> 409 short lines[0].available=1",
+	           "reserve N1 A@main+x=2                        -> 409 short lines[0].available=1",
+	           "reserve N2 A@main,x=1                        -> 201 A@x=1",
+	           "reserve N3 A=2 replaces=N0                   -> 409 short A available=1",
+	           "reserve N3 A=1 replaces=N0                   -> 201 A@main=1",
+	           "sku A -> available=0 reserved=4 on_hand=4 @main available=0 @main reserved=3 @main on_hand=3",
+	           "availability A                               -> 200 A available=0 A on_hand=4",
+	           "tick 61",
+	           "confirm E1 reacquire                         -> confirmed",
+	           "adjust A -1                                  -> 201",
+	           "adjust A -1                                  -> 409 short A available=0",
+	           "receipt A +1                                 -> 201");
+	trap_sql("DROP TRIGGER nobody_is_served");
+	flow_steps("wait get W1                                  -> confirmed lines=1 A@main=1",
+	           "reserve N4 A=1                               -> 409 short",
+	           "receipt A +1                                 -> 201",
+	           "reserve N4 A=1                               -> 201",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
+/* All ways by which units become available. */
+Test(line, whatever_becomes_available)
+{
+	flow("serve   --lanes 2 --jobs=expire                  -> ",
+	     po,
+	     "receipt A +9 A@po +50                            -> 201",
+	     "raw PUT /v1/locations/qc {'kind':'aside'}        -> 201",
+	     "reserve X1 A=1 ttl=2                             -> 201",
+	     "reserve X2 A=8 confirm=true                      -> 201",
+	     "split   X2 X3 A=1 then=settle                    -> 201 settled",
+	     waits,
+	     "reserve W1 A@po=1 confirm=true                   -> 201",
+	     "wait get W1                                      -> confirmed A@main=1",
+	     "reserve W2 A@po=1 confirm=true                   -> 201",
+	     "return  A +1 order=X3                            -> 201",
+	     "wait get W2                                      -> confirmed A@main=1",
+	     "reserve W3 A@po=1 confirm=true                   -> 201",
+	     "receipt A@qc +1                                  -> 201",
+	     "transfer A@qc>main=1                             -> 201",
+	     "wait get W3                                      -> confirmed A@main=1",
+	     "reserve W4 A@po=1 confirm=true                   -> 201",
+	     "adjust  A +1                                     -> 201",
+	     "wait get W4                                      -> confirmed A@main=1",
+	     "reserve W5 A@po=2 confirm=true                   -> 201",
+	     "count   A=13                                     -> 201",
+	     "wait get W5                                      -> confirmed A@main=2",
+	     "reserve W6 A@po=1 confirm=true                   -> 201",
+	     "split   X2 X4 A=1 then=release                   -> 201 released",
+	     "wait get W6                                      -> confirmed A@main=1",
+	     "reserve W7 A@po=1 confirm=true                   -> 201",
+	     "reserve X5 A=5 replaces=X2 confirm=true          -> 201",
+	     "wait get W7                                      -> confirmed A@main=1",
+	     "sku     A -> available=0 on_hand=13 incoming.available=50 incoming.reserved=0",
+	     "events  types=reservation.arrived                -> 200 ",
+	     "run     audit                                    -> 0");
+}
+
+/* A hold that got its unit from an arrival is released while paid orders wait, and newcomers ask without pause. */
+Test(line, no_newcomer_comes_before_who_waits)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_step(po);
+	flow_step("receipt A@po +100 A +1 -> 201");
+	flow_step("adjust A -1 -> 201");
+	flow_step(waits);
+	race = flow_race("16*150", "reserve N# A=1");
+	for (int i = 0; i < 10; i++) {
+		flow_step("reserve H%d A@po=1 -> 201 held", i);
+		flow_step("arrival I%d A@po>main=1 -> 201", i);
+		flow_step("wait get H%d -> held A@main=1", i);
+		flow_step("@2 reserve C%d A@po=1 confirm=true -> 201 confirmed", i);
+		flow_step("release H%d -> released", i);
+		flow_step("wait get C%d -> confirmed A@main=1", i);
+	}
+	trap_raced(race, "*x 409 short");
+	flow_step("run audit -> 0");
+	flow_end();
+}
