@@ -81,6 +81,8 @@ static const struct contender neighbours[] = {
 	{"reservations, one customer", 64, &way_http, &load_customer},
 	{"reservations, one place", 256, &way_http, &load_reserve},
 	{"reservations, the last of three places", 256, &way_http, &load_places},
+	{"reservations, a place without a line", 256, &way_http, &load_no_line},
+	{"reservations, a place with a line", 256, &way_http, &load_line},
 };
 
 enum { TURNS_SECTION, DELIVERIES_SECTION, JOBS_SECTION, NEIGHBOURS_SECTION, SECTIONS };

@@ -215,7 +215,7 @@ extern const struct load_plan constant_orders, constant_readings;
 struct http_load;
 extern const struct http_load load_reserve, load_confirmed, load_pair, load_pairs, load_basket, load_three,
 	load_sellout, load_mix, load_read, load_batch, load_paced, load_paced_own, load_sales, load_any, load_ready,
-	load_waiting, load_settle, load_task, load_customers, load_customer, load_places;
+	load_waiting, load_settle, load_task, load_customers, load_customer, load_places, load_no_line, load_line;
 /* Buyers for b->seconds, or until they have placed so many orders. */
 void sql_round(struct bench *b, const char *database, const struct sql_way *way, int connections, int64_t orders,
                struct round *out);

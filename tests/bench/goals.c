@@ -45,6 +45,8 @@ static const struct goal {
          "reservations, no customer", 64, 0.5, 0},
 	{"a line over three places, against one", PAIRED, "reservations, the last of three places", 256,
          "reservations, one place", 256, 0.8, 0},
+	{"a place with a line, against none", PAIRED, "reservations, a place with a line", 256,
+         "reservations, a place without a line", 256, 0.9, 0},
 	{"events read a second by one reader", RATE, "Holdfast events read", 1, NULL, 0, 50000, 0},
 	{"reservations with a reader beside", RATE, "Holdfast reserve, a reader beside", 256, "Holdfast reserve", 256,
          0.8, 0},

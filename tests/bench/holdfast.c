@@ -434,6 +434,8 @@ const struct http_load load_customers = {
 const struct http_load load_customer = {
 	.plan = &reserve, .ledger = &ledger_limited, .lines = lines_one, .customers = 1};
 const struct http_load load_places = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .places = true};
+const struct http_load load_no_line = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .waits_at = "null"};
+const struct http_load load_line = {.plan = &reserve, .ledger = &ledger_hot, .lines = lines_one, .waits_at = "\"po\""};
 const struct http_load load_read = {.plan = &read_only, .ledger = &ledger_shop, .lines = lines_basket};
 const struct http_load load_mix = {.plan = &mix, .ledger = &ledger_shop, .lines = lines_basket};
 
@@ -469,6 +471,16 @@ static bool places_make(struct bench *b)
 	text_add(&annex, "{}");
 	text_add(&barn, "{}");
 	return put(b, "/v1/locations/annex", &annex) & put(b, "/v1/locations/barn", &barn);
+}
+
+/* The place of the units waits at another one, where nobody does. */
+static bool line_set(struct bench *b, const char *waits_at)
+{
+	struct text po = {0}, main_place = {0};
+
+	text_add(&po, "{\"kind\":\"incoming\"}");
+	text_format(&main_place, "{\"waits_at\":%s}", waits_at);
+	return put(b, "/v1/locations/po", &po) & put(b, "/v1/locations/main", &main_place);
 }
 
 static bool http_open(struct bench *b, const struct contender *c)
@@ -529,7 +541,7 @@ static bool http_ready(struct bench *b, const struct contender *c)
 
 	if (load->paced && b->own_rate == 0)
 		rates_find(b);
-	return true;
+	return !load->waits_at || line_set(b, load->waits_at);
 }
 
 static void http_run(struct bench *b, const struct contender *c, struct round *out)
