@@ -26,6 +26,7 @@ import drills_cluster   # noqa: E402
 import drills_database  # noqa: E402
 import drills_events    # noqa: E402
 import drills_kill      # noqa: E402
+import drills_line      # noqa: E402
 import drills_network   # noqa: E402
 import drills_process   # noqa: E402
 import drills_races     # noqa: E402
@@ -45,6 +46,7 @@ DRILLS = {
     'events':           (drills_events.journal,              200,       0,                   8,       0),
     'feed-order':       (drills_events.order,                  1,      60,                   1,       4),
     'races':            (drills_races.races,              10_000,       0,                  20,       0),
+    'line':             (drills_line.line,                 1_000,       0,                   8,       0),
     'cells':            (drills_cells.cells,                 200,       0,                   9,       0),
     'replica':          (drills_replica.replica,              30,       0,                   1,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
