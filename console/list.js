@@ -4,6 +4,7 @@ import {button, h, number, put} from './dom.js'
 import {unread} from './ask.js'
 
 export const ROWS = 100
+const WALKED = 20 /* pages that it looks at by itself */
 
 /* at(cursor) -> the call; empty: what is said where there is nothing; keep(item): whether an item is shown. */
 export class List {
@@ -21,7 +22,7 @@ export class List {
     this.table.show(this.items)
     this.table.element.hidden = this.items.length === 0
     this.none.hidden = this.items.length > 0
-    put(this.none, walking ? 'Looking on …' : this.empty)
+    put(this.none, walking ? 'Looking on …' : this.cursor ? 'Nothing so far.' : this.empty)
     const found = `${number(this.items.length)} ${this.what}${this.items.length === 1 ? '' : 's'}`
     const told = JSON.stringify([found, walking, this.cursor != null, this.pages > 1])
     if (told === this.told) return
@@ -30,7 +31,9 @@ export class List {
     else
       this.more.replaceChildren(
         this.items.length ? found : '',
-        this.cursor ? button('Show more', () => this.next()) : '',
+        this.cursor
+          ? button(this.items.length && this.items.length % ROWS === 0 ? 'Show more' : 'Look on', () => this.next())
+          : '',
         this.pages > 1 ? button('Begin anew', () => this.again()) : '',
       )
   }
@@ -54,7 +57,7 @@ export class List {
         this.items = items
         this.cursor = cursor
         if (pages > 0) this.pages++
-        if (!cursor || items.length >= until) {
+        if (!cursor || items.length >= until || pages + 1 >= WALKED) {
           this.#show(false)
           return result
         }

@@ -1,11 +1,11 @@
 /* now.js - what goes on, and what is wrong. */
-import {ago, button, code, facts, fullTime, h, link, many, number, put, said, span, time} from './dom.js'
+import {ago, button, code, facts, fullTime, h, link, many, now, number, put, said, span, time} from './dom.js'
 import {COLOURS, Plot} from './plots.js'
 import {unread} from './ask.js'
 import {get, session} from './api.js'
 
 const SECONDS = 600,
-  LEASE_LATE_MS = 60000,
+  LEASE_LATE_MS = 15000,
   DUE_LATE_S = 60
 
 /* ---- the plots */
@@ -172,7 +172,7 @@ function ofReady(result) {
   ]
 }
 
-function ofJobs(jobs, stats) {
+export function ofJobs(jobs, stats) {
   const due = {settle: stats?.oldest_confirmed_ms, expire: stats?.oldest_expired_ms}
   return jobs.flatMap(job => [
     job.paused &&
@@ -219,19 +219,6 @@ function ofJobs(jobs, stats) {
 
 function ofStats(stats) {
   return [
-    stats.oldest_lease_ms > LEASE_LATE_MS &&
-      wrong(
-        'lease',
-        `A task has lost its lease ${span(stats.oldest_lease_ms / 1000)} ago.`,
-        [
-          'Its worker may be dead. ',
-          h('code', null, 'serve --jobs=reap'),
-          ' or ',
-          h('code', null, 'holdfast reap'),
-          ' gives its orders to others.',
-        ],
-        '#/jobs',
-      ),
     stats.buried > 0 &&
       wrong(
         'buried',
@@ -246,6 +233,36 @@ function ofStats(stats) {
         'Its clock was set back. They wait until it has come up again.',
       ),
   ]
+}
+
+/* Open tasks whose lease ran out, of the last ones. */
+export function ofTasks(tasks) {
+  return tasks
+    .filter(t => t.state === 'open' && now() - Date.parse(t.lease_until) > LEASE_LATE_MS)
+    .map(t =>
+      wrong(
+        'lease ' + t.task_id,
+        [
+          'The lease of task ',
+          String(t.task_id),
+          ' ran out ',
+          ago(t.lease_until),
+          ': ',
+          code(t.worker),
+          ' has ',
+          many(t.claimed - t.completed - t.failed, 'order'),
+          ' of it.',
+        ],
+        [
+          'Its worker may be dead. ',
+          h('code', null, 'serve --jobs=reap'),
+          ' or ',
+          h('code', null, 'holdfast reap'),
+          ' gives them to others.',
+        ],
+        '#/jobs',
+      ),
+    )
 }
 
 function ofWebhooks(webhooks) {
@@ -277,22 +294,25 @@ function ofWebhooks(webhooks) {
 /* Each is asked by itself: what cannot be asked is said, and the others are shown. */
 async function whatIsWrong(signal) {
   const ask = at => get(at, {signal})
-  const [ready, jobs, stats, webhooks] = await Promise.all([
+  const [ready, jobs, stats, tasks, webhooks] = await Promise.all([
     ask('/readyz?verbose'),
     ask('jobs'),
     ask('stats'),
+    ask('tasks?limit=200'),
     session.roles.includes('admin') ? ask('webhooks?limit=100') : null,
   ])
   const all = [
     ...ofReady(ready),
     ...(jobs.ok ? ofJobs(jobs.data.items, stats.ok ? stats.data : null) : []),
     ...(stats.ok ? ofStats(stats.data) : []),
+    ...(tasks.ok ? ofTasks(tasks.data.items) : []),
     ...(webhooks?.ok ? ofWebhooks(webhooks.data.items) : []),
   ].filter(Boolean)
   if (ready.status !== 0 && ready.status !== 503)
     for (const [name, result] of [
       ['The jobs', jobs],
       ['The counts of the database', stats],
+      ['The tasks', tasks],
       ['The webhooks', webhooks],
     ])
       if (result && !result.ok)

@@ -201,6 +201,53 @@ async function transfer(of, sku, stock) {
   })
 }
 
+async function arrive(of, sku, stock) {
+  const known = await places(of.signal)
+  const coming = stock.locations.filter(p => p.kind === 'incoming' && p.available + p.reserved > 0)
+  const from = field('From', {
+      options: coming.map(p => [p.location, `${p.location} (${number(p.available + p.reserved)} promised)`]),
+    }),
+    to = field('To', {value: 'main', list: known.filter(p => p.kind === 'stock').map(p => p.location), maxlength: 32}),
+    amount = field('Units', UNITS)
+  return move({
+    title: ['Arrival of ', code(sku)],
+    of,
+    kind: 'arrival',
+    inputs: [from, to, amount],
+    say: () =>
+      !to.value
+        ? {missing: 'Where do they arrive?'}
+        : !(amount.int > 0)
+          ? {missing: 'How many units have come? A whole number above 0.'}
+          : {
+              what: [
+                h('b', null, units(amount.int)),
+                ' of ',
+                code(sku),
+                ' have come to ',
+                code(to.value),
+                '. Orders that wait at ',
+                code(from.value),
+                ' get theirs first.',
+              ],
+              act: `Bring in ${units(amount.int)}`,
+            },
+    lines: () => [{sku, from: from.value, to: to.value, qty: amount.int}],
+    done: data => [
+      units(data.lines[0].qty),
+      ' of ',
+      code(sku),
+      ' came: ',
+      units(data.lines[0].filled ?? 0),
+      ' went to orders, ',
+      units(data.lines[0].for_sale ?? 0),
+      ' are for sale',
+      data.lines[0].waiting ? `, ${units(data.lines[0].waiting)} are being handed out` : '',
+      '.',
+    ],
+  })
+}
+
 function adjust(of, sku, stock) {
   const where = field('Location', {options: stock.locations.map(p => [p.location, p.location])}),
     change = field('Change', {...UNITS, inputmode: 'text', hint: 'With its sign: -6 takes six out, +6 brings six in.'})
@@ -408,12 +455,14 @@ function showSku(page) {
     moved = movementsOf(page, sku)
   let stock = null
   const of = {signal: page.signal, again: () => poll.now()}
+  const arrived = button('Arrival', () => arrive(of, sku, stock), {hidden: true})
   if (mayChangeStock())
     acts.append(
       button('Receive', () => receive(of, sku)),
       button('Count', () => count(of, sku, stock)),
       button('Transfer', () => transfer(of, sku, stock)),
       button('Adjust', () => adjust(of, sku, stock)),
+      arrived,
       button('Threshold', () => threshold(of, sku, stock)),
     )
   room.append(
@@ -429,6 +478,7 @@ function showSku(page) {
     if (!result.ok) return result
     stock = result.data
     acts.hidden = false
+    arrived.hidden = !stock.incoming
     put(
       figures,
       facts(

@@ -6,6 +6,7 @@ broke the page's policy, and no request left the origin. --long adds the checks 
 1 if not; where no Chromium is installed it says so and ends 0.
 """
 import argparse
+import http.client
 import http.server
 import json
 import os
@@ -175,7 +176,8 @@ def skus_are_filtered(page, service):
     service.call('PUT', 'v1/skus/F007/threshold', {'low': 7})
     page.open(service, 'stock')
     page.fill('Sku begins with', 'F')
-    page.until('document.querySelector("tbody").innerText.startsWith("F000")')
+    page.until('location.hash.endsWith("prefix=F")')
+    time.sleep(.5)
     page.says('100 skus')
     page.press('Show more')
     page.says('130 skus')
@@ -396,6 +398,104 @@ def the_contract_is_read_as_yaml_is(page, service):
     assert same(json.loads(read), wanted)
 
 
+@check(long=True)
+def what_is_wrong_is_said(page, service):
+    """What a test does not wait for is told from answers that are made up."""
+    page.open(service, 'now')
+    page.says('Skus')
+    told = page.driver.execute_async_script("""const [done] = arguments, at = s => new Date(Date.now() + s * 1000).toISOString()
+        const task = {state: 'open', worker: 'packer', claimed: 5, completed: 1, failed: 1}
+        import('./now.js').then(m => done([
+            ...m.ofTasks([{...task, task_id: 7, lease_until: at(-90)}, {...task, task_id: 8, lease_until: at(9)},
+                          {...task, task_id: 9, state: 'done', lease_until: at(-90)}]),
+            ...m.ofJobs([{job: 'settle', paused: false, ready: 3, open: 0, workers: []}, {job: 'expire', paused: false, ready: 3, open: 3, workers: []},
+                         {job: 'deliver', paused: false, ready: 1, open: 0, workers: []}], {oldest_confirmed_ms: 120000, oldest_expired_ms: 120000})
+                .filter(Boolean)].map(w => { const p = document.createElement('p'); p.append(...[w.what].flat()); return p.textContent })))""")
+    assert told == ['The lease of task 7 ran out 1 min ago: packer has 3 orders of it.',
+                    'Nobody runs the job settle: 3 orders wait, the oldest for 2 min.', 'Nobody delivers events: 1 webhook waits.'], told
+
+
+@check(long=True)
+def an_arrival(page, service):
+    service.call('PUT', 'v1/locations/ship', {'kind': 'incoming'})
+    service.call('POST', 'v1/movements', {'movement_id': 'promise', 'kind': 'receipt', 'lines': [{'sku': 'VASE', 'qty': 20, 'location': 'ship'}]})
+    service.call('POST', 'v1/reservations', {'order_id': 'vase', 'confirm': True, 'lines': [{'sku': 'VASE', 'qty': 4, 'location': 'ship'}]})
+    page.open(service, 'sku/VASE')
+    page.until('/vase\\s+confirmed\\s+4\\s+ship/.test(document.body.innerText)')
+    page.press('Arrival')
+    page.fill('Units', '10')
+    page.press('Bring in 10 units')
+    page.says('10 units of VASE came: 4 units went to orders, 6 units are for sale.')
+
+
+@check(long=True)
+def by_keyboard_alone(page, service):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+    page.open(service, 'stock')
+    page.says('Receive goods')
+
+    def tab_to(text):
+        for _ in range(300):
+            ActionChains(page.driver).send_keys(Keys.TAB).perform()
+            if page.js('return document.activeElement.innerText') == text:
+                return
+        raise AssertionError(f'no way to {text} by Tab')
+    tab_to('Receive goods')
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.until('document.activeElement.closest("dialog")')
+    ActionChains(page.driver).send_keys('0KEY', Keys.TAB, '5', Keys.ENTER).perform()
+    page.says('Received 5 units of 0KEY at main.')
+    tab_to('0KEY')
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.says('Who holds it')
+    assert page.js('return document.activeElement.tagName') == 'H1'
+    tab_to('Count')
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    page.until('document.querySelector("dialog")')
+    ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
+    page.until('!document.querySelector("dialog")')
+    assert page.js('return document.activeElement.innerText') == 'Count'
+    time.sleep(6)
+    assert page.js('return document.activeElement.innerText') == 'Count', 'a poll took the focus'
+
+
+class Prefix(http.server.BaseHTTPRequestHandler):
+    """A proxy that serves the service under /hf."""
+
+    def do_GET(self):
+        asked = http.client.HTTPConnection(*self.server.to)
+        asked.request(self.command, self.path.removeprefix('/hf') or '/', headers=dict(self.headers))
+        answer = asked.getresponse()
+        body = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() != 'content-length':
+                self.send_header(name, value)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@check(long=True)
+def behind_a_prefix(page, service):
+    proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Prefix)
+    host, _, port = service.at.partition(':')
+    proxy.to = host, int(port)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    page.driver.get(f'http://127.0.0.1:{proxy.server_port}/hf/')
+    page.says('Skus')
+    assert page.driver.current_url.startswith(f'http://127.0.0.1:{proxy.server_port}/hf/console/'), page.driver.current_url
+    page.press('Contract')
+    page.says('Change the units')
+    assert not page.complaints()
+    page.driver.get('about:blank')
+    proxy.shutdown()
+
+
 # ---- roles, names, and how it is read
 
 @check(long=True, keys=True)
@@ -477,6 +577,111 @@ def axe_text():
         except (subprocess.SubprocessError, OSError):
             return None
     return (room / 'package/axe.min.js').read_text()
+
+
+# ---- how much it asks, and how much it keeps
+
+COUNTED = """window.asked = 0; const real = window.fetch
+    window.fetch = (...a) => { window.asked++; return real(...a) }"""
+
+
+@check(long=True)
+def a_hidden_tab_asks_nothing(page, service):
+    page.open(service, 'now')
+    page.says('Skus')
+    page.js(COUNTED)
+    page.until('window.asked > 1')
+    page.js("""Object.defineProperty(document, 'hidden', {value: true, configurable: true})
+        document.dispatchEvent(new Event('visibilitychange'))""")
+    time.sleep(1)
+    before = page.js('return window.asked')
+    time.sleep(6)
+    assert page.js('return window.asked') == before
+    page.js("""Object.defineProperty(document, 'hidden', {value: false, configurable: true})
+        document.dispatchEvent(new Event('visibilitychange'))""")
+    page.until('window.asked > arguments[0]', before, within_s=2)
+
+
+@check(long=True)
+def a_page_asks_within_bounds(page, service):
+    for place, most in (('now', 9 + 15), ('stock', 4), ('orders', 4), ('jobs', 10), ('events', 10)):
+        page.open(service, place)
+        page.until('document.querySelector("main table, main .none, main figure")')
+        time.sleep(1)
+        page.js(COUNTED)
+        time.sleep(10)
+        asked = page.js('return window.asked')
+        assert asked <= most, (place, asked)
+
+
+def heap(page):
+    page.command('HeapProfiler.collectGarbage')
+    time.sleep(.3)
+    page.command('HeapProfiler.collectGarbage')
+    return {m['name']: m['value'] for m in page.command('Performance.getMetrics')['metrics']}['JSHeapUsedSize']
+
+
+@check(long=True)
+def a_thousand_polls_keep_nothing(page, service):
+    page.command('Performance.enable')
+    fast = page.command('Page.addScriptToEvaluateOnNewDocument', source="""{ const real = window.setTimeout
+        window.setTimeout = (f, ms, ...a) => real(f, Math.min(ms, 20), ...a) } """ + COUNTED)['identifier']
+    try:
+        for place, ready in (('now', 'Skus'), ('orders', 'held'), ('events', 'live')):
+            page.open(service, place)
+            page.says(ready)
+            page.until('window.asked > 100', within_s=60)
+            before, asked = heap(page), page.js('return window.asked')
+            page.until('window.asked > arguments[0]', asked + 1000, within_s=120)
+            after = heap(page)
+            print(f'    {place}: {before / 1e6:.1f} MB, after 1,000 polls {(after - before) / 1e6:+.2f} MB')
+            assert after < 20e6 and after - before < 2e6, (place, before, after)
+    finally:
+        page.command('Page.removeScriptToEvaluateOnNewDocument', identifier=fast)
+
+
+ORDERS, SKUS, SHOWN_S = 1_000_000, 100_000, 1.0
+
+
+def fill(service):
+    """100,000 skus and 1,000,000 orders, held, confirmed, released and buried ones."""
+    for first in range(0, SKUS, 1000):
+        service.call('POST', 'v1/movements', {'movement_id': f'many-{first}', 'kind': 'receipt', 'lines': [
+            {'sku': f'S{n:06}', 'qty': 1000} for n in range(first, first + 1000)]})
+
+    def some(part):
+        for first in range(part * 1000, ORDERS, 4000):
+            answer = service.call('POST', 'v1/reservations/batch', {'reservations': [
+                {'order_id': f'many {n}', 'ttl_s': 86400, 'confirm': n % 3 == 0, 'lines': [{'sku': f'S{n % SKUS:06}', 'qty': 1}]}
+                for n in range(first, first + 1000)]})
+            assert answer[0] == 200, answer
+    threads = [threading.Thread(target=some, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    bury(service, 'many have failed', 500, 'S000001')
+
+
+@check(long=True)
+def a_million_orders(page, service):
+    fill(service)
+    rows = 'document.querySelectorAll("main tbody tr").length'
+    page.open(service, 'contract')
+    page.says('Change the units')
+    slow = []
+    for place, ready in (('now', 'document.querySelectorAll("main figure canvas").length > 4'), ('stock', f'{rows} >= 100'), ('sku/S000001', f'{rows} >= 1'),
+                         ('stock?prefix=S0999', f'{rows} >= 100'), ('orders', f'{rows} >= 100'), ('orders?state=confirmed', f'{rows} >= 100'),
+                         ('orders?state=held', f'{rows} >= 100'), ('order/many%20999', f'{rows} >= 1'), ('jobs', f'{rows} >= 3'), ('events', f'{rows} >= 1')):
+        page.go('contract')
+        page.says('Change the units')
+        began = time.monotonic()
+        page.go(place)
+        page.until(ready)
+        took = time.monotonic() - began
+        print(f'    {place}: {took:.2f} s')
+        slow += [(place, took)] if took > SHOWN_S else []
+    assert not slow, slow
 
 
 # ---- running them
