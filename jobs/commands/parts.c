@@ -304,8 +304,10 @@ void parts_row(struct parts *p, const struct delivery_row *said)
 {
 	struct row *row;
 
-	if (p->open && said->again)
+	if (said->again) { /* a part that is sent once more would come behind those that it meets */
 		part_send(p);
+		parts_wait(p, 0);
+	}
 	if (!p->open)
 		p->open = mem_alloc(sizeof(*p->open));
 	row = &p->open->rows[p->open->count++];
