@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 60000, PAUSE_US = 500000 };
+enum { PATIENCE_MS = 60000, PAUSE_US = 500000, LOOKS = 10 };
 
 static const struct {
 	const char *name, *text;
@@ -17,6 +17,8 @@ static const struct {
 };
 
 static void (*progress)(int64_t done); /* NULL: nobody is told */
+static int64_t turn = TIME_NONE;       /* the row of whose turn it is, as we left it; TIME_NONE: there is none */
+static bool    others;                 /* somebody else is at it */
 
 void schema_watch(void (*told)(int64_t done))
 {
@@ -42,6 +44,81 @@ bool schema_version(struct db *db, int64_t *version)
 	                              version) == DB_OK;
 }
 
+/* ---- whose turn it is
+ *
+ * GET_LOCK is of one node. On a cluster whoever migrates has row 0 of schema_version instead, and changes it before
+ * each statement. One that did not change over LOOKS looks is of a migration that died. A statement that changes the
+ * schema stops all nodes while it lasts, and these looks with them. */
+
+static bool turn_read(struct db *db, int64_t *sign)
+{
+	*sign = TIME_NONE;
+	return db_text(db, "SELECT applied_at FROM schema_version WHERE version = 0", db_time, sign) == DB_OK;
+}
+
+/* Changes the row, or removes it, if it is still as it was seen. */
+static enum db_result turn_change(struct db *db, const char *change, int64_t seen)
+{
+	struct text    sql = {0};
+	enum db_result result;
+
+	text_format(&sql, "%s WHERE version = 0 AND applied_at = TIMESTAMP'", change);
+	time_write(&sql, seen);
+	sql.data[sql.len - 1] = '\''; /* instead of the Z */
+	result = db_text(db, sql.data, NULL, NULL);
+	text_fini(&sql);
+	return result;
+}
+
+/* False: somebody else is at it, or the database is away. */
+static bool turn_take(struct db *db)
+{
+	int64_t        until_ms = clock_ms() + PATIENCE_MS, seen = TIME_NONE, sign;
+	int            looks = 0;
+	enum db_result result = DB_OK;
+
+	while (turn_read(db, &sign) && clock_ms() < until_ms) {
+		looks = sign == seen ? looks + 1 : 0;
+		seen = sign;
+		if (sign == TIME_NONE)
+			result = db_text(db, "INSERT INTO schema_version VALUES (0, UTC_TIMESTAMP(3))", NULL, NULL);
+		else if (looks == LOOKS)
+			result = turn_change(db, "DELETE FROM schema_version", seen);
+		if (sign == TIME_NONE && result == DB_OK)
+			return turn_read(db, &turn);
+		if (result != DB_OK && result != DB_RETRY && result != DB_DUPLICATE)
+			return false;
+		usleep(PAUSE_US);
+	}
+	others = clock_ms() >= until_ms;
+	return false;
+}
+
+/* False: likewise. */
+static bool turn_keep(struct db *db)
+{
+	enum db_result result;
+
+	if (turn == TIME_NONE)
+		return true;
+	while ((result = turn_change(db,
+	                             "UPDATE schema_version SET applied_at ="
+	                             " GREATEST(applied_at + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(3))",
+	                             turn)) == DB_RETRY)
+		;
+	others = result == DB_OK && db_changed(db) != 1;
+	return result == DB_OK && !others && turn_read(db, &turn);
+}
+
+static void turn_leave(struct db *db)
+{
+	if (turn != TIME_NONE && turn_change(db, "DELETE FROM schema_version", turn) != DB_OK)
+		log_event(LOG_WARN, "migration_stays", "why=\"%s\"", db_error(db)); /* the next one waits for it */
+	turn = TIME_NONE;
+}
+
+/* ---- steps */
+
 /* Waits for the transactions of others, which may last longer than the lock wait of a session. The pause lets those
  * pass that stand behind this statement. */
 static bool statement_run(struct db *db, const struct text *sql)
@@ -49,6 +126,8 @@ static bool statement_run(struct db *db, const struct text *sql)
 	int64_t        until_ms = clock_ms() + PATIENCE_MS;
 	enum db_result result;
 
+	if (!turn_keep(db))
+		return false;
 	while ((result = db_text(db, sql->data, NULL, NULL)) == DB_LOCKED || result == DB_RETRY) {
 		if (clock_ms() > until_ms)
 			return false;
@@ -108,7 +187,8 @@ static bool steps_run(struct db *db)
 	if (db_text(db,
 	            "CREATE TABLE IF NOT EXISTS schema_version (version INT NOT NULL PRIMARY KEY,"
 	            " applied_at DATETIME(3) NOT NULL) ENGINE=InnoDB",
-	            NULL, NULL) != DB_OK)
+	            NULL, NULL) != DB_OK ||
+	    (source_is_cluster(db_source(db)) && (!turn_take(db) || !schema_version(db, &version))))
 		return false;
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		int step = atoi(steps[i].name);
@@ -131,14 +211,15 @@ static bool steps_run(struct db *db)
 bool schema_migrate(struct db *db, char *why, size_t why_size)
 {
 	int64_t locked = 0;
-	bool    ok;
+	bool    cluster = source_is_cluster(db_source(db)), ok;
 
-	if (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", db_ints, &locked) != DB_OK || !locked)
+	if (!cluster && (db_text(db, "SELECT GET_LOCK('holdfast_migrate', 60)", db_ints, &locked) != DB_OK || !locked))
 		return why_write(why, why_size, "cannot migrate: %s", locked ? db_error(db) : "somebody else is at it");
 	ok = steps_run(db);
 	if (!ok)
-		why_write(why, why_size, "cannot migrate: %s", db_error(db));
-	if (db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
+		why_write(why, why_size, "cannot migrate: %s", others ? "somebody else is at it" : db_error(db));
+	turn_leave(db);
+	if (!cluster && db_text(db, "SELECT RELEASE_LOCK('holdfast_migrate')", NULL, NULL) != DB_OK)
 		log_event(LOG_DEBUG, "lock_lost", "why=\"%s\"", db_error(db)); /* the lock ends with the connection */
 	return ok;
 }

@@ -7,6 +7,7 @@
 #include "tests/steps.h"
 #include "tests/tables.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -511,5 +512,50 @@ Test(migrate, floors_move)
 		                  floor) == DB_OK);
 		cr_expect(floor[0] == 2 && floor[1] == 3 && floor[2] == 140);
 	}
+	scratch_close(&s);
+}
+
+/* ---- on a cluster, where a lock of MariaDB's is of one node */
+
+static void *sign_renew(void *arg)
+{
+	struct db *db = arg;
+
+	for (int i = 0; i < 14; i++) {
+		usleep(500000);
+		tables_run(db,
+		           "UPDATE schema_version SET applied_at = applied_at + INTERVAL 1 SECOND WHERE version = 0");
+	}
+	tables_run(db, "DELETE FROM schema_version WHERE version = 0");
+	return NULL;
+}
+
+/* Waits for whoever is at work on another node, who changes row 0; takes over from one who died. */
+Test(migrate, one_after_the_other_on_a_cluster, .timeout = 60)
+{
+	struct scratch s;
+	struct db     *other;
+	pthread_t      thread;
+	int64_t        left[1], began_ms;
+
+	scratch_open(&s);
+	migrate(&s);
+	other = scratch_connection(&s);
+	source_node_set(db_source(s.db), &(struct node){.name = "n1"});
+	for (int dead = 0; dead < 2; dead++) {
+		tables_run(s.db, "DELETE FROM schema_version WHERE version > 18");
+		tables_run(s.db, "INSERT INTO schema_version VALUES (0, UTC_TIMESTAMP(3))");
+		began_ms = clock_ms();
+		if (!dead)
+			cr_assert(pthread_create(&thread, NULL, sign_renew, other) == 0);
+		migrate(&s);
+		cr_expect(clock_ms() - began_ms >= (dead ? 5000 : 7000), "%lld ms", (long long)(clock_ms() - began_ms));
+		if (!dead)
+			pthread_join(thread, NULL);
+		cr_assert(db_text(s.db, "SELECT COUNT(*) FROM schema_version WHERE version <= 0", db_ints, left) ==
+		          DB_OK);
+		cr_expect_eq(left[0], 0);
+	}
+	db_free(other);
 	scratch_close(&s);
 }

@@ -399,6 +399,11 @@ static int tune_on(struct database *database, struct stop *stop, int64_t seconds
 	t.db = database_connect(database);
 	if (!t.db)
 		return EXIT_UNAVAILABLE;
+	if (source_is_cluster(database->source)) {
+		db_free(t.db);
+		return say_status(EXIT_CONFIG, "tune does not run on a cluster: making and removing its tables would"
+		                               " stop all nodes; run it on one server of the same kind");
+	}
 	t.source = source_beside(database->source);
 	if (number_find(t.db, TUNE_LOCK, &locked) != DB_OK)
 		status = trouble(t.db);
