@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MS_MAX = 1000, TURN_MS = 100 };
+enum { WAIT_MS_MAX = 1000, TURN_MS = 250 };
 
 struct arrival_call {
 	struct op *booked;

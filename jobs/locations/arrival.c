@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* STEP_ARRIVALS: arrivals that take turns. LOOK_MS: between two looks for open ones; SLICE_MS: how long the others of
- * the background thread wait. */
-enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 200, BLOCKED_MS = 10 };
+ * the background thread wait. BLOCKED_MS: how long somebody who is locked holds up the line. */
+enum { STEP_ARRIVALS = 16, LOOK_MS = 250, SLICE_MS = 250, BLOCKED_MS = 150, BLOCKED_PAUSE_US = 5000 };
 
 struct arrival {
 	uint64_t          movement_no;
@@ -198,7 +199,8 @@ static enum db_result step(struct db *db, struct catalogue *c, struct arrival *a
 	                      .from_id = a->from_id,
 	                      .to_id = a->to_id,
 	                      .units = a->left,
-	                      .limit = h->limit};
+	                      .limit = h->limit,
+	                      .passes = h->passes};
 	result = handout_read(db, c, h);
 	if (result == DB_OK && h->lapsed_count > 0)
 		result = handout_sweep(db, h);
@@ -229,12 +231,13 @@ enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movemen
 {
 	struct arrivals all = {.catalogue = c};
 	struct handout  h = {0};
-	int64_t         until_ms = clock_ms() + slice_ms;
-	bool            moved = true;
+	int64_t         moved_ms = clock_ms(), until_ms = moved_ms + slice_ms;
+	bool            moved;
 	enum db_result  result = DB_OK;
 
 	*more = true;
-	for (unsigned tries = 0; *more && (result == DB_RETRY || moved) && clock_ms() < until_ms;) {
+	for (unsigned tries = 0; *more && clock_ms() < until_ms;) {
+		h.passes = clock_ms() >= moved_ms + BLOCKED_MS;
 		moved = false;
 		result = arrivals_find(db, &all, movement_no);
 		*more = all.count > 0 || result != DB_OK;
@@ -244,6 +247,10 @@ enum db_result arrivals_run(struct db *db, struct catalogue *c, uint64_t movemen
 			retry_pause(result, tries++);
 		else if (result != DB_OK)
 			break;
+		else if (moved)
+			moved_ms = clock_ms();
+		else if (*more)
+			usleep(BLOCKED_PAUSE_US);
 	}
 	return result == DB_RETRY ? DB_OK : result;
 }
@@ -253,7 +260,7 @@ static enum db_result turn(void *arg, struct db *db, int64_t *pause_ms)
 	bool           more = false;
 	enum db_result result = arrivals_run(db, arg, 0, SLICE_MS, &more);
 
-	*pause_ms = more ? BLOCKED_MS : LOOK_MS;
+	*pause_ms = more ? 0 : LOOK_MS;
 	return result;
 }
 

@@ -88,6 +88,8 @@ static void decide(struct handout *h, const struct values *ids, const struct res
 		qty = line->qty < left ? line->qty : left;
 		if (reservation_reads(*at) != EXPIRED)
 			left -= qty;
+		if (marks[at - in->list] == LOCKED && !h->passes)
+			break;
 		if (marks[at - in->list] == LOCKED)
 			continue;
 		marks[at - in->list] = KEPT;

@@ -2,8 +2,9 @@
  * decided, and that is written as steps of a transaction of whoever has the units. Background threads.
  *
  * Whoever waits further in front comes first, piece by piece: a line that gets less than it asks for stands as two. An
- * order that somebody else has locked just now is passed over, its units are kept for it, and those behind it get
- * theirs. What was decided is written as it was read (`changed`), or all is undone: read anew then. */
+ * order that somebody else has locked holds up those behind it, or is passed over: then its units are kept for it, and
+ * those behind it get theirs. What was decided is written as it was read (`changed`), or all is undone: read anew then.
+ */
 #ifndef JOBS_HANDOUT_H
 #define JOBS_HANDOUT_H
 
@@ -25,6 +26,7 @@ struct handout {
 	uint32_t sku_id, from_id, to_id; /* the line; the place where the units are */
 	int64_t  units;                  /* to give, at most; 1 or more */
 	size_t   limit;                  /* orders at most; 0: HANDOUT_FIRST. Grows and falls by handout_done */
+	bool     passes;                 /* who is locked is passed over; false: those behind him wait, too */
 	/* ---- found by handout_read */
 	size_t                 waiting; /* lines that were looked at; 0: nobody waits */
 	struct served         *list;    /* who gets something, in the order of the line; they own their reservations */

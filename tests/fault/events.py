@@ -204,8 +204,9 @@ RULES = {
     'buried': ({'confirmed'}, 'buried'),
     'kicked': ({'buried'}, 'confirmed'),
     'split': ({None, 'held', 'confirmed', 'buried'}, '='),
+    'arrived': ({'held', 'confirmed', 'buried'}, '='),
 }
-KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer'}
+KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival'}
 
 
 def stamp_of(event):
@@ -215,6 +216,13 @@ def stamp_of(event):
 
 def lines_of(data):
     return {(line['sku'], line['location']): line['qty'] for line in data['lines']}
+
+
+def by_sku(lines):
+    units = collections.Counter()
+    for (sku, _), qty in lines.items():
+        units[sku] += qty
+    return units
 
 
 class Order:
@@ -268,7 +276,9 @@ class Story:
         if what == 'split' and order.state is None:
             if self.merged:
                 self.parted(event, data, lines)
-        elif order.state and what != 'split' and lines != order.lines:
+        elif what == 'arrived' and by_sku(lines) != by_sku(order.lines):
+            self.disagree(event, f'has {lines}, before it had {order.lines}')
+        elif order.state and what not in ('split', 'arrived') and lines != order.lines:
             self.disagree(event, f'has {lines}, before it had {order.lines}')
         order.before, order.state, order.lines, order.stamp = order.lines, data['state'], lines, stamp_of(event)
         order.expires_at = data['expires_at']

@@ -19,7 +19,8 @@ import types
 from http.client import HTTPException
 
 sys.dont_write_bytecode = True
-import drills_cells     # noqa: E402  (beside this file)
+import drills_arrivals  # noqa: E402  (beside this file)
+import drills_cells     # noqa: E402
 import drills_checker   # noqa: E402
 import drills_clocks    # noqa: E402
 import drills_cluster   # noqa: E402
@@ -48,6 +49,7 @@ DRILLS = {
     'races':            (drills_races.races,              10_000,       0,                  20,       0),
     'line':             (drills_line.line,                 1_000,       0,                   8,       0),
     'cells':            (drills_cells.cells,                 200,       0,                   9,       0),
+    'arrivals':         (drills_arrivals.arrivals,            20,       0,                   2,       0),
     'replica':          (drills_replica.replica,              30,       0,                   1,       0),
     'workers':          (drills_kill.workers,                200,       0,                   1,       0),
     'network':          (drills_network.network,              90,       0,                   6,       0),
