@@ -36,7 +36,8 @@ struct proxy {
 	bool            ends, struck, shut, stalls, lanes_only;
 	int             armed; /* how often it strikes yet */
 	enum breach     breach;
-	char            text[100];
+	char            text[200];
+	size_t          nth;  /* BREACH_OTHER */
 	struct text     late; /* kept back, for late_server */
 	int             late_server;
 	int             waiting_server; /* the same, of a client that waits; the pair's; -1: none waits */
@@ -134,6 +135,32 @@ static void statement_spoil(struct proxy *p, struct pair *pair, char *hit, size_
 	}
 }
 
+/* Passes a chunk of whole packets on, with another statement in the place of one. False: it is not among them. */
+static bool other_sent(struct proxy *p, struct pair *pair, size_t len)
+{
+	static const char    commit[] = "\x07\0\0\0\x03"
+					"COMMIT";
+	const unsigned char *byte = (const unsigned char *)p->chunk;
+	unsigned char        head[5];
+	size_t               next, other = strlen(p->text) + 1;
+
+	for (size_t at = 0; at + 5 <= len; at = next) {
+		next = at + 4 + (byte[at] | (size_t)byte[at + 1] << 8 | (size_t)byte[at + 2] << 16);
+		if (p->nth ? --p->nth > 0 : memcmp(p->chunk + at, commit, sizeof(commit) - 1) != 0)
+			continue;
+		assert(next <= len && other < 1 << 8);
+		memcpy(head, (unsigned char[]){(unsigned char)other, 0, 0, 0, 3}, sizeof(head));
+		send_all(pair->server, p->chunk, at);
+		send_all(pair->server, (const char *)head, sizeof(head));
+		send_all(pair->server, p->text, other - 1);
+		send_all(pair->server, p->chunk + next, len - next);
+		p->armed = 0;
+		p->struck = true;
+		return true;
+	}
+	return false;
+}
+
 /* Is it the statement that is waited for? Then the breach. */
 static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 {
@@ -141,6 +168,12 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 
 	pair->lane |= memmem(p->chunk, len, OF_A_LANE, sizeof(OF_A_LANE) - 1) != NULL;
 	pthread_mutex_lock(&p->lock);
+	if (p->armed > 0 && p->breach == BREACH_OTHER) {
+		bool sent = pair->lane && other_sent(p, pair, len);
+
+		pthread_mutex_unlock(&p->lock);
+		return sent;
+	}
 	if (p->armed > 0 && (pair->lane || !p->lanes_only))
 		hit = memmem(p->chunk, len, p->text, strlen(p->text));
 	if (hit) {
@@ -313,6 +346,26 @@ void proxy_arm(struct proxy *p, enum breach breach, const char *text)
 void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text)
 {
 	arm(p, breach, text, true);
+}
+
+void proxy_arm_other(struct proxy *p, size_t nth, const char *sql)
+{
+	assert(strlen(sql) < sizeof(p->text));
+	arm(p, BREACH_OTHER, sql, true);
+	pthread_mutex_lock(&p->lock);
+	p->nth = nth;
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool proxy_disarm(struct proxy *p)
+{
+	bool struck;
+
+	pthread_mutex_lock(&p->lock);
+	struck = p->struck;
+	p->armed = 0;
+	pthread_mutex_unlock(&p->lock);
+	return struck;
 }
 
 void proxy_let_in(struct proxy *p)

@@ -17,6 +17,7 @@ enum breach {
 	BREACH_MUTE,  /* the server gets it, and answers; only then is the connection gone, and the answer with it */
 	BREACH_TORN,  /* the same after the first kB of the answer, and nobody gets in any more until proxy_let_in */
 	BREACH_WRONG, /* the server gets something that it refuses, as if it had been interrupted; twice */
+	BREACH_OTHER, /* the server gets another statement: proxy_arm_other */
 };
 
 struct proxy;
@@ -31,6 +32,12 @@ void proxy_stall(struct proxy *p, bool stalls);
 void proxy_arm(struct proxy *p, enum breach breach, const char *text);
 /* The same for a statement of a lane, where other threads of the program send such ones, too. */
 void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text);
+/* The server gets `sql` instead of the `nth` statement that a lane sends from here on, from 1, or of its next COMMIT
+ * (0).
+ */
+void proxy_arm_other(struct proxy *p, size_t nth, const char *sql);
+/* Lies in wait for nothing any more. Did it strike? */
+bool proxy_disarm(struct proxy *p) MUST_CHECK;
 void proxy_let_in(struct proxy *p);
 /* Waits 10 s at most until it came. */
 bool proxy_struck(struct proxy *p) MUST_CHECK;

@@ -252,6 +252,59 @@ Test(lane, answer_is_lost_after_the_commit)
 	proxy_close(proxy);
 }
 
+/* What a node of a cluster answers that another node has overtaken, that has left, or that died: to any statement of a
+ * batch, and to its COMMIT. A node that says so at COMMIT has committed, or has not. */
+#define SAYS(code) "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = " code
+static const struct {
+	const char *sql;
+	bool        at_commit; /* only there */
+} answers_of_a_node[] = {
+	{"BEGIN NOT ATOMIC ROLLBACK; " SAYS("1213") "; END", false},
+	{SAYS("1047"), false},
+	{SAYS("1205"), false},
+	{"BEGIN NOT ATOMIC ROLLBACK; " SAYS("1180") "; END", false},
+	{"BEGIN NOT ATOMIC ROLLBACK; KILL CONNECTION_ID(); END", false},
+	{"BEGIN NOT ATOMIC COMMIT; " SAYS("1180") "; END", true},
+	{"BEGIN NOT ATOMIC COMMIT; " SAYS("1047") "; END", true},
+	{"BEGIN NOT ATOMIC COMMIT; KILL CONNECTION_ID(); END", true},
+};
+
+Test(lane, any_statement_is_answered_as_by_a_node_in_trouble, .timeout = 120)
+{
+	static const char *const steps[] = {"reserve R%d-%d A=1 B=2 -> 201 held", "receipt M%d-%d A +1 B +1 -> 201",
+	                                    "release R%d-%d -> 200 released"};
+	struct proxy            *proxy;
+	int                      received = 0, struck = 0;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_step("serve --lanes 1");
+	flow_step("receipt A +1000 B +1000 -> 201");
+	for (int e = 0; e < (int)LENGTH(answers_of_a_node); e++) {
+		bool again = true;
+
+		for (int nth = answers_of_a_node[e].at_commit ? 0 : 1; again; nth++) {
+			again = false;
+			for (size_t i = 0; i < LENGTH(steps); i++) {
+				bool hit;
+
+				proxy_arm_other(proxy, (size_t)nth, answers_of_a_node[e].sql);
+				flow_step(steps[i], e, nth);
+				hit = proxy_disarm(proxy);
+				struck += hit;
+				again |= hit && !answers_of_a_node[e].at_commit;
+				cr_expect(hit || !answers_of_a_node[e].at_commit, "%s", answers_of_a_node[e].sql);
+			}
+			received++;
+		}
+	}
+	cr_expect(struck > 60, "%d statements were struck", struck);
+	flow_step("sku A -> available=%d reserved=0", 1000 + received);
+	flow_step("sku B -> available=%d reserved=0", 1000 + received);
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* The server knows nothing of the break: its transaction waits for a row, gets it, and lands. */
 Test(lane, given_up_while_it_waits_for_a_row)
 {
