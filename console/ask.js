@@ -203,7 +203,8 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
       put(close, 'Close')
       if (locked) put(act, 'Send the same again')
       else refresh()
-      act.focus()
+      wrong.scrollIntoView({block: 'nearest'})
+      act.focus({preventScroll: true})
     })
     dialog.addEventListener('close', () => {
       dialog.remove()

@@ -63,6 +63,9 @@ export class List {
         }
         this.#show(true)
       }
+    } catch (e) {
+      if (!this.page.signal.aborted) throw e
+      return null
     } finally {
       if (round === this.round) this.busy = false
     }

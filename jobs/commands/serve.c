@@ -99,7 +99,7 @@ static unsigned lanes_standard(void)
 	return cores < 4 ? 1 : cores > 16 ? 8 : (unsigned)(cores / 2);
 }
 
-/* Four lines for a newcomer; the examples go to the first address. */
+/* Five lines for a newcomer; the examples go to the first address. */
 static void banner(const struct serve *s)
 {
 	const char *at = s->listen.at[0].address, *scheme = s->tls ? "https" : "http";
@@ -124,6 +124,8 @@ static void banner(const struct serve *s)
 	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
 	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
 	       url.data, bearer);
+	if (!by_path)
+		printf("  look       %s in a browser\n", url.data);
 	fflush(stdout);
 	text_fini(&url);
 }
