@@ -116,6 +116,7 @@ int server_statements(const struct server *s, const char *words)
 	cr_assert(log && fseek(log, words ? at : 0, SEEK_SET) == 0, "%s", path);
 	while (fgets(line, sizeof(line), log))
 		count += words && !strstr(line, "sku_limit") && !strstr(line, "schema_version") &&
+		         !strstr(line, "FROM arrival_open") && !strstr(line, "SELECT n FROM location_kinds") &&
 		         (strstr(line, "Execute") || strstr(line, "Query")) && strstr(line, words);
 	if (!words)
 		at = ftell(log);
