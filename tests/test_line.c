@@ -93,6 +93,8 @@ Test(line, a_newcomer_gets_none_of_it)
 	           waits,
 	           "reserve N0 A=1                               -> 201",
 	           "reserve E1 A=1 ttl=60                        -> 201",
+	           "receipt A +1                                 -> 201",
+	           "reserve E2 A=1 ttl=60                        -> 201",
 	           "reserve O1 A=1 A@x=1                         -> 201",
 	           "release O1                                   -> released");
 	trap_sql("CREATE TRIGGER nobody_is_served BEFORE DELETE ON waiting_line FOR EACH ROW SIGNAL SQLSTATE '45000'");
@@ -106,10 +108,13 @@ Test(line, a_newcomer_gets_none_of_it)
 	           "reserve N2 A@main,x=1                        -> 201 A@x=1",
 	           "reserve N3 A=2 replaces=N0                   -> 409 short A available=1",
 	           "reserve N3 A=1 replaces=N0                   -> 201 A@main=1",
-	           "sku A -> available=0 reserved=4 on_hand=4 @main available=0 @main reserved=3 @main on_hand=3",
-	           "availability A                               -> 200 A available=0 A on_hand=4",
+	           "sku A -> available=0 reserved=5 on_hand=5 @main available=0 @main reserved=4 @main on_hand=4",
+	           "availability A                               -> 200 A available=0 A on_hand=5",
 	           "tick 61",
 	           "confirm E1 reacquire                         -> confirmed",
+	           "reserve N4 A=1                               -> 409 short",
+	           "confirm E2 reacquire                         -> 409 short lines[0].available=0",
+	           "adjust A -1                                  -> 201",
 	           "adjust A -1                                  -> 201",
 	           "adjust A -1                                  -> 409 short A available=0",
 	           "receipt A +1                                 -> 201");
@@ -155,8 +160,60 @@ Test(line, whatever_becomes_available)
 	     "reserve X5 A=5 replaces=X2 confirm=true          -> 201",
 	     "wait get W7                                      -> confirmed A@main=1",
 	     "sku     A -> available=0 on_hand=13 incoming.available=50 incoming.reserved=0",
-	     "events  types=reservation.arrived                -> 200 ",
+	     "events  types=reservation.arrived                -> 200"
+	     " items=reservation.arrived,reservation.arrived,reservation.arrived,reservation.arrived,"
+	     "reservation.arrived,reservation.arrived,reservation.arrived items[0].data.order_id=W1"
+	     " !items[0].data.cause items[6].data.order_id=W7",
 	     "run     audit                                    -> 0");
+}
+
+/* What an arrival leaves over goes to the line of the place, whichever that is; a hold past its time is in nobody's
+ * way. */
+Test(line, what_an_arrival_leaves_over)
+{
+	flow(po,
+	     "raw PUT /v1/locations/po2 {'kind':'incoming'}    -> 201",
+	     "receipt A@po +9 A@po2 +9                         -> 201",
+	     "raw PUT /v1/locations/main {'waits_at':'po2'}    -> 201 waits_at=po2",
+	     "raw PUT /v1/locations/x {'waits_at':'po2'}       -> 201 waits_at=po2",
+	     "reserve W1 A@po=1                                -> 201",
+	     "reserve W2 A@po2=3 confirm=true                  -> 201",
+	     "arrival A@po>main=3                              -> 201",
+	     "wait get W2                                      -> confirmed A@main=2 A@po2=1",
+	     "get     W1                                       -> held A@main=1",
+	     "receipt A@x +2                                   -> 201",
+	     "wait get W2                                      -> confirmed A@main=2 A@x=1",
+	     "reserve N1 A@x=1                                 -> 201",
+	     "reserve H1 A@po2=1 ttl=60                        -> 201",
+	     "tick    61",
+	     "receipt A +1                                     -> 201",
+	     "wait reserve N2 A=1                              -> 201 A@main=1",
+	     "get     H1                                       -> expired",
+	     "run     audit                                    -> 0");
+}
+
+/* The line of a place comes and goes while orders race for its units: what comes while there is one is never sold. */
+Test(line, comes_and_goes_while_orders_race)
+{
+	struct race *race;
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_steps(po,
+	           "receipt A@po +100 A +1                       -> 201",
+	           "adjust A -1                                  -> 201",
+	           "reserve Z A@po=90 confirm=true               -> 201");
+	race = flow_race("8*250", "reserve N# A=1");
+	for (int i = 1; i <= 8; i++) {
+		flow_step("raw PUT /v1/locations/main {'waits_at':'po'} -> 200");
+		flow_step("receipt A +1 -> 201");
+		flow_step("wait get Z -> confirmed A@main=%d", i);
+		flow_step("raw PUT /v1/locations/main {'waits_at':null} -> 200");
+	}
+	trap_raced(race, "*x 409 short");
+	flow_step("run audit -> 0");
+	flow_end();
 }
 
 /* A hold that got its unit from an arrival is released while paid orders wait, and newcomers ask without pause. */
