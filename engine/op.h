@@ -151,6 +151,9 @@ struct census {             /* OP_COUNTS */
 	int64_t took_ms;
 };
 
+/* JOB_ENDS: the op comes back. JOB_TAKEN: somebody has it, and gives it back by an outbox (loop.h), on whatever thread.
+ * JOB_AGAIN: it is run again at op->again_ms, or comes back as it is where the reader is to end. */
+enum onward { JOB_ENDS, JOB_TAKEN, JOB_AGAIN };
 struct op;
 
 /* OP_RUN, OP_TALLY: called on the thread and with the connection of the background reader or the census. After any
@@ -158,10 +161,8 @@ struct op;
  * (retry.h): it must bear repeating. */
 struct job {
 	enum db_result (*run)(struct db *db, struct catalogue *c, void *arg);
-	void (*run_free)(void *arg); /* frees arg along with the op; may be NULL */
-	/* Behind a run that came to DB_OK. True: it has taken the op over, and gives it back by an outbox (loop.h), on
-	 * whatever thread. NULL: the op comes back at once. */
-	bool (*onward)(void *arg, struct op *op);
+	void (*run_free)(void *arg);                     /* frees arg along with the op; may be NULL */
+	enum onward (*onward)(void *arg, struct op *op); /* behind a run that came to DB_OK; NULL: JOB_ENDS */
 	void *arg;
 };
 

@@ -193,7 +193,7 @@ Test(ping, is_for_admins)
 
 /* ---- attempts */
 
-/* Nothing is written while nobody asks; the deliverer may be in any process. */
+/* Nothing is written while nobody asks; who asks waits for the deliverer, which may be in any process. */
 Test(ping, attempts_are_told_to_who_asks)
 {
 	begin();
@@ -202,8 +202,7 @@ Test(ping, attempts_are_told_to_who_asks)
 	flow_steps("start D work deliver " ALLOW,
 	           "reserve R1 A=1 -> 201",
 	           "wait sql SELECT failures, ISNULL(attempts), ISNULL(asked_at) FROM webhook -> 1,1,1",
-	           "raw GET /v1/webhooks/W/attempts -> 200 items=0",
-	           "wait:3 raw GET /v1/webhooks/W/attempts -> 200 items=1 items[0].event_id=* items[0].at=~0"
+	           "raw GET /v1/webhooks/W/attempts -> 200 items=1 items[0].event_id=* items[0].at=~0"
 	           " items[0].type=reservation.held items[0].status=500 items[0].ms=* '~body:full of orders' at=~0"
 	           " instance=*",
 	           "raw POST /v1/webhooks/W/enable -> 200",
@@ -213,6 +212,28 @@ Test(ping, attempts_are_told_to_who_asks)
 	           "signal D TERM",
 	           "end D -> 0",
 	           "raw GET /v1/webhooks/W/attempts -> 200 items=0 !at !instance");
+	flow_end();
+}
+
+/* An old list is better than none, and nobody else waits for it. */
+Test(ping, attempts_of_a_deliverer_that_is_frozen)
+{
+	struct race *race;
+
+	begin();
+	webhook("W");
+	flow_steps("start D work deliver " ALLOW,
+	           "reserve R1 A=1 -> 201",
+	           "wait:3 raw GET /v1/webhooks/W/attempts -> 200 items=1",
+	           "signal D STOP",
+	           "sql UPDATE webhook SET attempts_at = UTC_TIMESTAMP(3) - INTERVAL 9 SECOND -> ");
+	race = flow_race("2", "raw GET /v1/webhooks/W/attempts");
+	usleep(300000);
+	flow_steps("raw GET /v1/jobs -> 200",
+	           "raw GET /v1/webhooks/W -> 200");
+	trap_raced(race, "2x 200 items=1 at=~-9");
+	flow_steps("signal D CONT",
+	           "raw GET /v1/webhooks/W/attempts -> 200 items=1 at=~0");
 	flow_end();
 }
 

@@ -28,7 +28,7 @@ struct job_kind {
 
 struct job_call {
 	const struct job_kind *kind;
-	bool (*onward)(void *call, struct op *op); /* of struct job; NULL: there is none */
+	enum onward (*onward)(void *call, struct op *op); /* of struct job; NULL: there is none */
 	/* ---- set by `run` */
 	enum outcome outcome;             /* OUTCOME_OK, OUTCOME_REPLAYED, or why the call is refused */
 	bool         empty;               /* the answer is 204 .. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPES_MAX = 64 };
+enum { TYPES_MAX = 64, ATTEMPTS_WAIT_MS = 1500, ATTEMPTS_LOOK_MS = 200 };
 
 struct webhook_call {
 	struct job_call job;
@@ -302,16 +302,16 @@ const struct job_kind post_webhook_rotate = {&noun, read_rotate, run_rotate, one
 
 /* ---- ping, attempts */
 
-static bool ping_onward(void *arg, struct op *op)
+static enum onward ping_onward(void *arg, struct op *op)
 {
 	struct webhook_call *call = arg;
 
 	if (call->job.outcome != OUTCOME_OK)
-		return false;
+		return JOB_ENDS;
 	if (ping_begin(call->ping, call->options, &call->webhook, call->by, op))
-		return true;
+		return JOB_TAKEN;
 	call->job.outcome = NO_KEY_HERE;
-	return false;
+	return JOB_ENDS;
 }
 
 static void *ping_new(struct request *r)
@@ -357,4 +357,25 @@ static void attempts_put(struct json_writer *w, void *arg)
 	json_put_string(w, "instance", a->by);
 }
 
-const struct job_kind get_webhook_attempts = {&noun, NULL, run_attempts, attempts_put, NULL};
+/* The deliverer hears within half a second that somebody asks. */
+static enum onward attempts_onward(void *arg, struct op *op)
+{
+	const struct webhook_call *call = arg;
+
+	if (!call->attempts.old || clock_ms() - op->arrived_ms >= ATTEMPTS_WAIT_MS)
+		return JOB_ENDS;
+	op->again_ms = clock_ms() + ATTEMPTS_LOOK_MS;
+	return JOB_AGAIN;
+}
+
+static void *attempts_new(struct request *r)
+{
+	struct webhook_call *call = call_new(r);
+
+	call->job.onward = attempts_onward;
+	return call;
+}
+
+static const struct job_noun attempts_noun = {attempts_new, call_free};
+
+const struct job_kind get_webhook_attempts = {&attempts_noun, NULL, run_attempts, attempts_put, NULL};

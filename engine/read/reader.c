@@ -19,6 +19,7 @@
 enum {
 	READER_OPS = 64, /* operations taken together */
 	COUNT_S = 30,    /* longest silence of the server for jobs and counts; SILENCE_S for the others */
+	PARKED_MS = 50,  /* pause between two looks at what is parked */
 	LIMITS_MS =
 		250, /* pause between two looks for limits that have changed; the rest of LIMITS_OLD_MS is for reads */
 };
@@ -31,6 +32,7 @@ struct reader {
 	struct db     *db;
 	_Atomic bool   connected;
 	struct outbox  outbox;
+	struct op     *parked; /* JOB_AGAIN */
 };
 
 static enum db_result job_run(struct db *db, struct catalogue *c, struct op *op)
@@ -84,9 +86,16 @@ static enum db_result reader_ask(struct reader *r, size_t how, struct op **ops, 
 	return result;
 }
 
-static bool goes_on(struct op *op)
+/* True: it does not come back now. */
+static bool goes_on(struct reader *r, struct op *op)
 {
-	return op->kind == OP_RUN && op->job.onward && op->job.onward(op->job.arg, op);
+	enum onward onward = op->kind == OP_RUN && op->job.onward ? op->job.onward(op->job.arg, op) : JOB_ENDS;
+
+	if (onward == JOB_AGAIN) {
+		op->next = r->parked;
+		r->parked = op;
+	}
+	return onward != JOB_ENDS;
 }
 
 /* Tries once at least, then until the first of them has waited too long. Every answer may be asked for twice. */
@@ -108,7 +117,7 @@ static void reader_answer(struct reader *r, size_t how, struct op **ops, size_t 
 	for (size_t i = 0; i < count; i++) {
 		if (result != DB_OK)
 			ops[i]->outcome = reader_outcome(ops[i], result, unknown);
-		if (result != DB_OK || !goes_on(ops[i]))
+		if (result != DB_OK || !goes_on(r, ops[i]))
 			outbox_put(&r->outbox, ops[i]);
 	}
 	outbox_send(&r->outbox);
@@ -148,6 +157,29 @@ static void reader_serve(struct reader *r, struct op **taken, size_t count)
 	}
 }
 
+/* Runs what is parked and due again; at the end all of it comes back as it is. */
+static void reader_unpark(struct reader *r, bool ends)
+{
+	struct op *op = r->parked, *next;
+	size_t     how = 0;
+
+	while (answers[how].kind != OP_RUN)
+		how++;
+	r->parked = NULL;
+	for (; op; op = next) {
+		next = op->next;
+		if (ends) {
+			outbox_put(&r->outbox, op);
+			outbox_send(&r->outbox);
+		} else if (op->again_ms <= clock_ms()) {
+			reader_answer(r, how, &op, 1);
+		} else {
+			op->next = r->parked;
+			r->parked = op;
+		}
+	}
+}
+
 /* Checks an idle connection, so that readiness is right when nobody reads. Readiness does not rest on the census. */
 static void reader_idle(struct reader *r)
 {
@@ -173,15 +205,17 @@ static void *reader_main(void *arg)
 
 	atomic_store(&r->connected, db_connect(r->db));
 	for (;;) {
-		size_t count = queue_take(&r->queue, taken, READER_OPS, IDLE_MS);
+		size_t count = queue_take(&r->queue, taken, READER_OPS, r->parked ? PARKED_MS : IDLE_MS);
 
 		if (count == 0 && queue_closed(&r->queue)) {
+			reader_unpark(r, true);
 			writer_leave(r->db); /* of the work of jobs */
 			return NULL;
 		}
-		if (count == 0)
+		if (count == 0 && !r->parked)
 			reader_idle(r);
 		reader_serve(r, taken, count);
+		reader_unpark(r, false);
 		reader_limits(r);
 	}
 }

@@ -129,6 +129,7 @@ static void attempts_read(void *arg, const struct db_row *row)
 	struct webhook_attempts *out = arg;
 
 	out->found = true;
+	out->old = db_int(row, 3) != 0;
 	if (!is_list(row->col[0]))
 		return;
 	out->list = mem_copy(row->col[0]);

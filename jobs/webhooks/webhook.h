@@ -73,6 +73,7 @@ struct webhook_attempts {
 	int64_t at;     /* when */
 	char    by[65]; /* the mark of its process */
 	bool    found;
+	bool    old; /* somebody delivers, and tells a newer list soon */
 };
 /* *outcome: OUTCOME_OK or NO_WEBHOOK. */
 enum db_result webhook_attempts(struct db *db, const char *webhook_id, struct webhook_attempts *out,

@@ -101,9 +101,11 @@ UPDATE webhook SET attempts = {attempts}, attempts_at = UTC_TIMESTAMP(3), attemp
  WHERE {webhook_row} AND task_id = {task} AND version = {version};
 
 -- name: webhook_attempts
--- Nothing of a deliverer that is gone.
+-- Nothing of a deliverer that is gone. Of one that is there a list of 3 s ago is old: it tells one every 2 s.
 SELECT IF(state = {active} AND (task_id IS NULL OR due_at <= UTC_TIMESTAMP(3)), NULL, attempts), attempts_at,
-       attempts_by
+       attempts_by,
+       state = {active} AND task_id IS NOT NULL AND due_at > UTC_TIMESTAMP(3)
+       AND (attempts IS NULL OR attempts_at < UTC_TIMESTAMP(3) - INTERVAL 3 SECOND)
   FROM webhook WHERE webhook_id = {webhook};
 
 -- name: webhook_ask
