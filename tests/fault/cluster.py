@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -228,6 +229,7 @@ class Cluster:
             self.nodes.append(Node(self, i, self.network, ports))
 
     def start(self, template):
+        """All begin with the same files, so that none of them needs a transfer of the state."""
         if not os.path.isdir(template):
             Database.install(template)
         first = self.nodes[0]
@@ -239,9 +241,20 @@ class Cluster:
         first.sql_as_root("CREATE DATABASE holdfast; CREATE USER app@'%'; GRANT ALL ON holdfast.* TO app@'%';"
                           'CREATE TABLE holdfast.drill (n BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB;'
                           'INSERT INTO holdfast.drill VALUES (0)')
+        first.signal(signal.SIGTERM)
+        first.process.wait(SYNCED_S)
         for node in self.nodes[1:]:
-            node.start()
-            node.wait_synced(node.number + 1)
+            shutil.rmtree(f'{node.folder}/db')
+            shutil.copytree(f'{first.folder}/db', f'{node.folder}/db')
+            give(node.folder)
+        with open(f'{first.folder}/db/grastate.dat', encoding='ascii') as state:
+            position = ':'.join(re.findall(r'^(?:uuid|seqno): *(\S+)', state.read(), re.MULTILINE))
+        first.start(first=True, position=position)
+        first.wait_synced(1)
+        for node in self.nodes[1:]:
+            node.start(position=position)
+        for node in self.nodes:
+            node.wait_synced()
 
     def start_again(self):
         """All are down: the one that has most begins. The position of each."""

@@ -1,6 +1,7 @@
 """Drills on three nodes of Galera: nodes die, freeze and are cut off while three services sell from all of them."""
 import random
 import signal
+import subprocess
 import threading
 import time
 
@@ -202,6 +203,28 @@ def join(run):
                 node.start()
         stage.verify()
         stage.say(f'{run.rounds} transfers of the whole state, each within {SYNCED_S} s')
+        return stage.said
+
+
+def commands(run):
+    """Migrations on all nodes at once: one at a time is at work, and all of them end well. tune says that it does not
+    run here."""
+    with ClusterStage(run) as stage:
+        for i in range(run.rounds):
+            stage.database.sql_as_root(f'DELETE FROM holdfast.schema_version WHERE version > {18 - i % 3}')
+            every = [subprocess.Popen([run.holdfast, 'migrate', '--db', f'{stage.url}?start={k + 1}'],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                      text=True) for k in range(NODES)]
+            for one in every:
+                said = one.communicate(timeout=2 * AGAIN_S)[1]
+                stage.need(one.returncode == 0, f'round {i}: migrate: exit {one.returncode}: {said}')
+            stage.need(stage.database.sql('SELECT COUNT(*) FROM schema_version WHERE version <= 0') == [('0',)],
+                       f'round {i}: a migration has left something')
+            stage.command('migrate', '--check')
+        done = subprocess.run([run.holdfast, 'tune', '--seconds', '1', '--db', stage.url], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, timeout=AGAIN_S)
+        stage.need(done.returncode == 78 and 'cluster' in done.stderr, f'tune: {done.returncode} {done.stderr}')
+        stage.say(f'{run.rounds} times three migrations at once')
         return stage.said
 
 

@@ -65,7 +65,7 @@ DRILLS = {
     'descriptors':      (drills_process.descriptors,           5,       0,                   1,       0),
 }
 CLUSTER = {
-    'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   7,       0),
+    'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   1,       0),
     'cluster-kills':    (drills_cluster.kills,                56,       0,                   1,       0),
     'cluster-slowly':   (drills_cluster.kills_slowly,          4,       0,                   1,       0),
     'cluster-stops':    (drills_cluster.stops,                20,       0,                   1,       0),
@@ -73,6 +73,7 @@ CLUSTER = {
     'cluster-all':      (drills_cluster.all_killed,            2,       0,                   1,       0),
     'cluster-quorum':   (drills_cluster.quorum,                2,       0,                   1,       0),
     'cluster-join':     (drills_cluster.join,                  3,       0,                   1,       0),
+    'cluster-commands': (drills_cluster.commands,              5,       0,                   1,       0),
 }
 SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
