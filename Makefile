@@ -6,7 +6,7 @@ test check check-long fault soak contract demo: PACKAGES += libcriterion-dev lib
 check fuzz: PACKAGES += clang libclang-rt-14-dev llvm
 cluster: PACKAGES += libcriterion-dev libfaketime python3 mariadb-server galera-4 rsync lsof iproute2 nftables
 check: PACKAGES += valgrind git mawk gawk busybox mariadb-server galera-4 rsync lsof iproute2 nftables
-check check-long: PACKAGES += chromium chromium-driver python3-selenium
+check check-long pictures: PACKAGES += chromium chromium-driver python3-selenium
 check contract: PACKAGES += python3-yaml python3-jsonschema
 bench: PACKAGES += redis-server
 
@@ -32,7 +32,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-long fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
+.PHONY: all run test check check-long pictures fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -40,7 +40,7 @@ help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
 	@echo 'make test     install what is missing, build, run all tests'
 	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
-	@echo 'make check-long   the console in a real Chromium, all of it'
+	@echo 'make check-long   the console in a real Chromium, all of it; make pictures those of the README, ten minutes'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
@@ -80,6 +80,10 @@ check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
 	/usr/bin/python3 tests/console/console.py --long --holdfast $(B)/holdfast
 
+pictures: install-packages
+	@$(MAKE) --no-print-directory $(B)/holdfast
+	/usr/bin/python3 tests/console/pictures.py --holdfast $(B)/holdfast --to docs/pictures
+
 fuzz: FUZZER = -fsanitize=fuzzer-no-link
 fuzz: install-packages
 	@$(MAKE) --no-print-directory B=build/fuzz $(SANITIZED) build/fuzz/holdfast \
@@ -114,6 +118,7 @@ install: $(B)/holdfast
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast README.md LICENSE api/openapi.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs docs/*.md
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
 	sed 's|/usr/local|$(PREFIX)|' api/holdfast.service | \
 	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/holdfast.service
 
