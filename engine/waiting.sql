@@ -102,8 +102,9 @@ INSERT INTO reservation_line (reservation_id, sku_id, location_id, slot, qty) VA
     ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
 
 -- name: waiting_list
--- A page of the line for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. A hold
--- past its time waits no more.
+-- A page of the line for {sku} at the locations {from_id} to {until_id}, behind a line of the first of them. Each
+-- alternative names its place in the index whole, or a page would walk over all before it. A hold past its time waits
+-- no more.
 SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.order_id, l.qty, r.state, o.code
   FROM waiting_line w FORCE INDEX (line)
   STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = w.reservation_id
@@ -111,7 +112,11 @@ SELECT w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id, r.ord
      ON l.reservation_id = w.reservation_id AND l.sku_id = w.sku_id AND l.location_id = w.location_id
   STRAIGHT_JOIN location o FORCE INDEX (PRIMARY) ON o.location_id = w.location_id
  WHERE w.sku_id = {sku} AND w.location_id BETWEEN {from_id} AND {until_id} AND NOT ({is_past_its_time})
-   AND (w.location_id > {from_id} OR w.held > {after_held} OR (w.held = {after_held} AND
-        (w.waits_since > {after_at} OR (w.waits_since = {after_at} AND
-         (w.first_id > {after_first} OR (w.first_id = {after_first} AND w.reservation_id > {after_id}))))))
+   AND (w.location_id > {from_id}
+        OR (w.location_id = {from_id} AND w.held > {after_held})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since > {after_at})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since = {after_at}
+            AND w.first_id > {after_first})
+        OR (w.location_id = {from_id} AND w.held = {after_held} AND w.waits_since = {after_at}
+            AND w.first_id = {after_first} AND w.reservation_id > {after_id}))
  ORDER BY w.location_id, w.held, w.waits_since, w.first_id, w.reservation_id LIMIT {limit};
