@@ -69,6 +69,7 @@ static const struct contender jobs[] = {
 	{"settle, order by order", 4, &way_settle_plain, NULL},
 	{"work settle", 4, &way_settle, NULL},
 	{"work expire", 4, &way_expire, NULL},
+	{"orders served by an arrival", 1, &way_arrive, NULL},
 };
 
 /* Each two are compared, the second with the first. */

@@ -204,7 +204,7 @@ long     log_size(void);
 
 /* ---- contenders */
 extern const struct way way_sql, way_redis, way_constant, way_http;
-extern const struct way way_settle_beside, way_settle_plain, way_settle, way_settle_asked, way_expire;
+extern const struct way way_settle_beside, way_settle_plain, way_settle, way_settle_asked, way_expire, way_arrive;
 extern const struct way way_feed, way_read_beside, way_deliver;
 struct delivery;
 extern const struct delivery deliver_one, deliver_parallel, deliver_many, deliver_beside;

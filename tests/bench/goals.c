@@ -37,6 +37,7 @@ static const struct goal {
          0},
 	{"orders settled a second", RATE, "work settle", 4, NULL, 0, 15000, 0},
 	{"holds expired a second", RATE, "work expire", 4, NULL, 0, 20000, 0},
+	{"waiting orders served by arrivals, a second", RATE, "orders served by an arrival", 1, NULL, 0, 10000, 0},
 	{"settling by ids, against tasks", PAIRED, "settle by ids over HTTP", 4, "settle by tasks over HTTP", 4, 0.7,
          0},
 	{"customers with a limit, against none", PAIRED, "reservations, 100,000 customers", 256,

@@ -4,13 +4,22 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "holdfast.h"
+#include "load.h"
 #include "sql.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { EXPIRE_PART = 4 /* of b->jobs */, BESIDE_PER_S = 30000, ASKED = 20000, MAKERS = 8 };
+enum {
+	EXPIRE_PART = 4, /* of b->jobs */
+	BESIDE_PER_S = 30000,
+	ASKED = 20000,
+	MAKERS = 8,
+	WAIT_ORDERS = 50000, /* orders that wait */
+	WAIT_CALL = 500,
+};
 
 static struct ledger ledger_job = {.prefix = "JOB", .count = SHOP_SKUS, .received = HOT_QTY};
 
@@ -265,6 +274,87 @@ static void asked_run(struct bench *b, const struct contender *c, struct round *
 
 const struct way way_settle_asked = {
 	.open = asked_open, .ready = asked_ready, .run = asked_run, .child = offsetof(struct bench, service)};
+
+/* ---- an arrival: orders that wait for one sku get their units */
+
+static bool told(struct bench *b, const char *method, const char *path, struct text *body)
+{
+	struct text answer = {0};
+	int         status = load_once(b->port, method, path, body, &answer);
+
+	if (status != 200 && status != 201)
+		bench_wrong("%s %s was answered %d %.300s", method, path, status, answer.data ? answer.data : "");
+	text_fini(&answer);
+	text_fini(body);
+	*body = (struct text){0};
+	return status == 200 || status == 201;
+}
+
+static bool arrive_open(struct bench *b, const struct contender *c)
+{
+	struct text body = {0};
+
+	(void)c;
+	text_add(&body, "{\"kind\":\"incoming\"}");
+	return service_start(b) && told(b, "PUT", "/v1/locations/po", &body);
+}
+
+/* As many promises as orders, which are confirmed. */
+static bool arrive_ready(struct bench *b, const struct contender *c)
+{
+	struct text body = {0};
+	bool        made;
+
+	(void)c;
+	text_format(&body,
+	            "{\"movement_id\":\"PO-%" PRIu64 "\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"LATE\","
+	            "\"location\":\"po\",\"qty\":%d}]}",
+	            b->order_next, WAIT_ORDERS);
+	made = told(b, "POST", "/v1/movements", &body);
+	for (int i = 0; made && i < WAIT_ORDERS; i += WAIT_CALL) {
+		text_add(&body, "{\"reservations\":[");
+		for (int k = 0; k < WAIT_CALL; k++)
+			text_format(&body,
+			            "%s{\"order_id\":\"L-%" PRIu64 "\",\"confirm\":true,\"lines\":[{\"sku\":\"LATE\","
+			            "\"location\":\"po\",\"qty\":1}]}",
+			            k ? "," : "", b->order_next++);
+		text_add(&body, "]}");
+		made = told(b, "POST", "/v1/reservations/batch", &body);
+	}
+	return made;
+}
+
+/* From the call to the moment in which nothing is left, which is looked for a hundred times a second. */
+static void arrive_run(struct bench *b, const struct contender *c, struct round *out)
+{
+	struct text body = {0};
+	int64_t     open = 1, waiting = 1, begun_us = clock_us();
+
+	(void)c;
+	text_format(&body,
+	            "{\"movement_id\":\"CAME-%" PRIu64 "\",\"kind\":\"arrival\",\"lines\":[{\"sku\":\"LATE\","
+	            "\"from\":\"po\",\"to\":\"main\",\"qty\":%d}]}",
+	            b->order_next, WAIT_ORDERS);
+	if (!told(b, "POST", "/v1/movements", &body))
+		out->wrong++;
+	while (out->wrong == 0 && open > 0) {
+		usleep(10000);
+		if (!database_ints(b, "SELECT COUNT(*) FROM arrival_open", &open, 1))
+			out->wrong++;
+	}
+	out->seconds = (double)(clock_us() - begun_us) / 1e6;
+	out->timed = out->orders = WAIT_ORDERS;
+	if (!database_ints(b, "SELECT COUNT(*) FROM waiting_line", &waiting, 1) || waiting > 0) {
+		bench_wrong("%s: not all who waited were served", c->name);
+		out->wrong++;
+	}
+}
+
+const struct way way_arrive = {.open = arrive_open,
+                               .ready = arrive_ready,
+                               .run = arrive_run,
+                               .child = offsetof(struct bench, service),
+                               .audited = true};
 
 /* ---- settling under full load: the loss of reservations a second */
 
