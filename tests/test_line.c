@@ -127,6 +127,30 @@ Test(line, a_newcomer_gets_none_of_it)
 	flow_end();
 }
 
+/* Who is locked holds nobody up for long, and gets what was kept for him. */
+Test(line, passes_over_who_is_locked)
+{
+	flow_begin();
+	flow_steps(po,
+	           "receipt A@po +9 A +1                         -> 201",
+	           "adjust A -1                                  -> 201",
+	           waits,
+	           "reserve W1 A@po=1 confirm=true               -> 201",
+	           "tick 2",
+	           "reserve W2 A@po=1 confirm=true               -> 201");
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'W1' FOR UPDATE");
+	flow_steps("receipt A +1                                 -> 201",
+	           "reserve N1 A=1                               -> 409 short A available=0",
+	           "receipt A +1                                 -> 201",
+	           "wait get W2                                  -> confirmed A@main=1",
+	           "get W1                                       -> confirmed A@po=1",
+	           "reserve N1 A=1                               -> 409 short A available=0");
+	trap_unlock();
+	flow_steps("wait get W1                                  -> confirmed A@main=1",
+	           "run audit                                    -> 0");
+	flow_end();
+}
+
 /* All ways by which units become available. */
 Test(line, whatever_becomes_available)
 {

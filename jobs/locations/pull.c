@@ -8,10 +8,11 @@
 #include "jobs/locations/handout.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* PAUSE_MS: between two walks over the sums of promises; NEXT_MS: between two parts of one. REST_MS: where no place has
  * a line. TURN_MS: after so long the other chores have their turn. */
-enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100 };
+enum { PAUSE_MS = 200, NEXT_MS = 20, REST_MS = 1000, TURN_MS = 200, PART = 5000, FOUND_MAX = 100, BLOCKED_US = 10000 };
 
 struct pull {
 	struct catalogue *catalogue;
@@ -102,6 +103,22 @@ static enum db_result given_write(struct db *db, const struct handout *h, struct
 	return result;
 }
 
+/* Who is locked for a moment holds up those behind him; later his units are kept for him, and they get theirs. */
+static enum db_result front_read(struct pull *p, struct db *db)
+{
+	struct handout *h = &p->handout;
+	enum db_result  result;
+
+	h->passes = false;
+	result = handout_read(db, p->catalogue, h);
+	if (result == DB_OK && h->waiting > 0 && h->count + h->lapsed_count == 0) {
+		usleep(BLOCKED_US);
+		h->passes = true;
+		result = handout_read(db, p->catalogue, h);
+	}
+	return result;
+}
+
 /* Gives units to the front of the line. *more: some were given, so there may be more to do. */
 static enum db_result front_serve(struct pull *p, struct db *db, const struct found *f, bool *more)
 {
@@ -117,7 +134,7 @@ static enum db_result front_serve(struct pull *p, struct db *db, const struct fo
 	h->units = 0;
 	result = db_ask(db, PULL_SLOTS, &(struct fill){.sku = f->sku_id, .location = f->place_id}, slot_read, &slots);
 	if (result == DB_OK && h->units > 0)
-		result = handout_read(db, p->catalogue, h);
+		result = front_read(p, db);
 	if (result == DB_OK && h->units > 0 && h->lapsed_count > 0)
 		result = handout_sweep(db, h);
 	if (result == DB_OK && h->units > 0 && h->count > 0) {
