@@ -1,5 +1,6 @@
 /* test_arrival.c - arrivals: promised units have come, and go to those who wait, in the order of their line; what they
  * leave over is for sale. */
+#include "tests/proxy.h"
 #include "tests/trap.h"
 
 #define PO "raw PUT /v1/locations/po {'kind':'incoming'} -> 201"
@@ -223,4 +224,45 @@ Test(arrival, races)
 	flow_step("wait sql SELECT COUNT(*) FROM arrival_open -> 0");
 	flow_step("run audit -> 0");
 	flow_end();
+}
+
+/* Holds the service at the statement with this text until the steps are done, which come in between. */
+static void arrival_between(const char *text, const char *arrival, const char *const *steps, const char *came)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           PO,
+	           "receipt  A@po +9                               -> 201",
+	           "reserve  R1 A@po=3 confirm=true                -> 201");
+	proxy_arm(proxy, BREACH_WAIT, text);
+	race = flow_race("1", arrival);
+	cr_expect(proxy_struck(proxy), "there is no %s", text);
+	flow_each(steps);
+	proxy_go_on(proxy);
+	trap_raced(race, came);
+	flow_step("run audit -> 0");
+	flow_end();
+	proxy_close(proxy);
+}
+
+/* What was decided on an order that has changed since is undone, and decided anew. */
+Test(arrival, serves_orders_as_they_were_read)
+{
+	static const char *const steps[] = {"split R1 R1b A@po=2 -> 201", "release R1 -> released", NULL};
+
+	arrival_between("r.changed = @s", "arrival M1 A@po>main=3", steps,
+	                "1x 201 lines[0].filled=2 lines[0].for_sale=1");
+}
+
+/* Whoever has come to wait before the rest is for sale gets of it. */
+Test(arrival, sells_nothing_while_somebody_waits)
+{
+	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};
+
+	arrival_between("available = available + 1", "arrival M1 A@po>main=6", steps,
+	                "1x 201 lines[0].filled=5 lines[0].for_sale=1");
 }
