@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import clients
+from proxy import Proxy
 from stage import Database, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
@@ -291,15 +292,19 @@ class Cluster:
 
 
 class ClusterStage(Stage):
-    """Three nodes, and services that have all of them in --db, each with another one to begin with."""
+    """Three nodes, and services that have all of them in --db, each with another one to begin with. between: a Proxy
+    stands before each node."""
 
-    def __init__(self, run, **how):
+    def __init__(self, run, between=False, **how):
         self.run, self.program, self.folder = run, run.holdfast, run.folder
         self.things, self.services, self.said, self.unknown_outcomes = [], [], [], 0
         self.cluster = Cluster(run.folder, **how)
         self.database = self.cluster.nodes[0]
         self.journal = clients.Journal(f'{run.folder}/journal.jsonl')
-        self.url = f'mariadb://app@{",".join(node.host for node in self.cluster.nodes)}/holdfast'
+        self.between = [Proxy(node.socket) for node in self.cluster.nodes] if between else []
+        self.things += self.between
+        hosts = [f'127.0.0.1:{one.port}' for one in self.between] or [node.host for node in self.cluster.nodes]
+        self.url = f'mariadb://app@{",".join(hosts)}/holdfast'
 
     def __enter__(self):
         try:

@@ -6,6 +6,7 @@ import threading
 import time
 
 from cluster import DETECTION, NODES, SYNCED_S, ClusterStage
+from proxy import AtCommit, Clear
 from stage import Trouble, wait_until
 
 CALLS = 30              # that are answered between two faults
@@ -112,6 +113,20 @@ def kill(stage, load, node, dice, _i):
     return 'kills', again_s
 
 
+def kill_at_commit(stage, load, _node, dice, i):
+    """Shortly after the COMMIT of a batch was sent, or when its answer is there, which is lost. The node with the most
+    connections: services that have moved do not move back."""
+    node = max(stage.cluster.nodes, key=lambda one: len(stage.between[one.number].pairs))
+    between, held_back = stage.between[node.number], i % 3 == 2
+    between.fault = at = AtCommit(node.kill, after_s=dice.random() * 0.004, held_back=held_back, lanes=True)
+    stage.need(at.struck.wait(AGAIN_S), f'round {i}: no batch was committed on n{node.number + 1}')
+    watched = Watched(stage, load, survivor_of(stage, node))
+    between.fault = Clear()
+    again_s = watched.end()
+    node.start()
+    return 'kills ' + ('before the answer to a COMMIT' if held_back else 'behind a COMMIT'), again_s
+
+
 def stop(stage, load, node, dice, _i):
     """A frozen node takes connections, and answers nothing."""
     longest = 4 if stage.run.slice else STOP_S[1]
@@ -139,6 +154,11 @@ def cut(stage, load, node, dice, i):
 def kills(run):
     """A node dies under load, and comes back from its recovered position."""
     return faults(run, kill)
+
+
+def kills_at_commit(run):
+    """The same right at the COMMIT of a batch."""
+    return faults(run, kill_at_commit, between=True)
 
 
 def kills_slowly(run):
