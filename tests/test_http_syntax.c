@@ -80,7 +80,7 @@ Test(http_syntax, request_lines)
 	STAYS(1, 405, "BREW /v1/skus HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 200, "GET /v1/skus/A HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 200, "GET http://x/livez HTTP/1.1\r\n" HOST "\r\n");
-	STAYS(1, 404, "GET http://x HTTP/1.1\r\n" HOST "\r\n");
+	STAYS(1, 303, "GET http://x HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 404, "GET ftp://x/livez HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 404, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n");
 	STAYS(1, 404, "CONNECT x:443 HTTP/1.1\r\n" HOST "\r\n");
