@@ -402,6 +402,8 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	result = listing_begin(db, &in, &nowhere);
 	if (result != DB_OK || nowhere)
 		return result;
+	in.totals_max = q->page.limit + 1;
+	q->totals = mem_alloc(in.totals_max * sizeof(*q->totals));
 	q->totals_of = mem_alloc((q->page.limit + 1) * sizeof(*q->totals_of));
 	q->lows_of = mem_alloc((q->page.limit + 1) * sizeof(*q->lows_of));
 	result = listing_walk(db, &in, &more);

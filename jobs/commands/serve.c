@@ -117,15 +117,14 @@ static void banner(const struct serve *s)
 	for (size_t i = 0; i < s->listen.count; i++)
 		printf("%s%s%s", i ? ", " : "", by_path || i ? "" : url.data,
 		       by_path || i ? s->listen.at[i].address : "");
-	printf("   database  %s   expiry  %s   stop with Ctrl-C\n"
+	printf("%s   database  %s   expiry  %s   stop with Ctrl-C\n"
 	       "  receive    curl -s %s/v1/movements%s --json "
 	       "'{\"movement_id\":\"M1\",\"kind\":\"receipt\",\"lines\":[{\"sku\":\"MUG\",\"qty\":10}]}'\n"
 	       "  reserve    curl -s %s/v1/reservations%s --json "
 	       "'{\"order_id\":\"R1\",\"lines\":[{\"sku\":\"MUG\",\"qty\":3}]}'\n",
+	       by_path ? "" : " (a browser shows the console)",
 	       s->database.embedded ? option_text(OPTION_data) : "yours", s->jobs ? "on" : "off", url.data, bearer,
 	       url.data, bearer);
-	if (!by_path)
-		printf("  look       %s in a browser\n", url.data);
 	fflush(stdout);
 	text_fini(&url);
 }
