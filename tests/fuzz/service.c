@@ -171,7 +171,8 @@ void service_exchange(const void *bytes, size_t len, bool ends, struct text *ans
 
 void service_check_statuses(const struct text *answer)
 {
-	static const int known[] = {100, 200, 201, 204, 400, 403, 404, 405, 409, 413, 415, 417, 422, 503};
+	static const int known[] = {100, 200, 201, 204, 303, 304, 400, 403, 404,
+	                            405, 409, 410, 413, 415, 417, 422, 429, 503};
 	size_t           at = 0;
 
 	assert(answer->len == 0 || strncmp(answer->data, "HTTP/", 5) == 0);
