@@ -226,7 +226,7 @@ static const struct threshold *thresholds_of(const struct listing *in, uint32_t 
 	}
 	for (*count = 0; from + *count < in->thresholds_count && in->thresholds[from + *count].sku_id == sku_id;)
 		++*count;
-	return in->thresholds + from;
+	return *count > 0 ? in->thresholds + from : NULL;
 }
 
 static void low_add(struct listing *in, const struct location *at, int64_t low, int64_t available)
