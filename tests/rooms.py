@@ -7,9 +7,9 @@ the objects in BUILD/obj (build/obj), calls a function or reads a variable that 
   circle    no way along the arrows leads back to where it began, neither between files nor between rooms (folders)
   arrow     arrows go down only: main, jobs/commands, api, jobs, engine, engine/db, engine/base. engine/read knows
             neither engine/lane nor engine/write nor engine/log, and none of them knows it; jobs/levels,
-            jobs/locations and jobs/webhooks do not know each other; jobs/terminal is for commands alone; api/http
-            knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces of engine's
-            statements
+            jobs/locations and jobs/webhooks do not know each other; jobs/import and jobs/terminal are for commands
+            alone; api/http knows outcomes and the base, schema engine/db and engine/base, and its invariants pieces
+            of engine's statements
   door      NAME.c has a NAME.h and includes it before all else, and all that NAME.h declares stands in NAME.c. A
             header whose first words say `private to ROOM and ROOM` or `for NAME.c alone` is included by nobody else
 
@@ -28,13 +28,14 @@ import subprocess
 import sys
 
 ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
-         'engine/write', 'engine', 'jobs/commands', 'jobs/levels', 'jobs/locations', 'jobs/terminal', 'jobs/webhooks', 'jobs',
-         'schema')
+         'engine/write', 'engine', 'jobs/commands', 'jobs/import', 'jobs/levels', 'jobs/locations', 'jobs/terminal',
+         'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
 BELOW = {
     'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
-    'jobs/commands': {'api', 'api/calls', 'api/http', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
+    'jobs/commands': {'api', 'api/calls', 'api/http', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
+    'jobs/import': {'api/calls', 'jobs/terminal', 'engine', 'engine/base'},
     'jobs/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},

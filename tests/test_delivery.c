@@ -1,5 +1,5 @@
 /* test_delivery.c - what a CSV file of stock says, row by row; the command: test_import.c. */
-#include "jobs/commands/delivery.h"
+#include "jobs/import/delivery.h"
 #include "tests/flow.h"
 
 #include <stdio.h>

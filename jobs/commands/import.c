@@ -10,7 +10,7 @@
 #include "engine/loop.h"
 #include "jobs/terminal/bar.h"
 #include "jobs/commands/database.h"
-#include "jobs/commands/parts.h"
+#include "jobs/import/parts.h"
 #include "jobs/options.h"
 
 #include <stdio.h>

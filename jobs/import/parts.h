@@ -7,7 +7,7 @@
 #ifndef PARTS_H
 #define PARTS_H
 
-#include "jobs/commands/delivery.h"
+#include "jobs/import/delivery.h"
 
 struct engine;
 struct loop;

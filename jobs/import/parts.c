@@ -1,5 +1,5 @@
 /* parts.c - see parts.h. */
-#include "jobs/commands/parts.h"
+#include "jobs/import/parts.h"
 #include "api/calls/stock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"

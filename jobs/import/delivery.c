@@ -1,5 +1,5 @@
 /* delivery.c - see delivery.h. */
-#include "jobs/commands/delivery.h"
+#include "jobs/import/delivery.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"
