@@ -7,6 +7,7 @@
 #include "tests/keyring.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
+#include "tests/server.h"
 #include "tests/verb.h"
 
 #include <signal.h>
@@ -478,6 +479,19 @@ void flow_step(const char *format, ...)
 	va_end(ap);
 	assert(n > 0 && (size_t)n < sizeof(text));
 	step_run(text);
+}
+
+void flow_costs(const struct server *server, const char *step, int statements, const char *words, int of)
+{
+	int all, some;
+
+	usleep(50000); /* a reader that looks at limits has written its line */
+	server_statements(server, NULL);
+	flow_step("%s", step);
+	all = server_statements(server, "");
+	some = server_statements(server, words);
+	cr_expect(statements == 0 || all == statements, "%s: %d statements", step, all);
+	cr_expect_eq(some, of, "%s: %d of them with %s", step, some, words);
 }
 
 void flow_repeat(const char *before, const char *piece, int n, const char *after)

@@ -75,6 +75,8 @@
 
 #include <criterion/criterion.h>
 
+struct server;
+
 /* A test is one call of flow(..), or flow_begin, any number of the others, flow_end. All on the test's main thread. */
 #define flow(...) flow_run((const char *const[]){__VA_ARGS__, NULL})
 void flow_run(const char *const *steps);
@@ -83,6 +85,9 @@ void flow_end(void);
 #define flow_steps(...) flow_each((const char *const[]){__VA_ARGS__, NULL})
 void flow_each(const char *const *steps);
 void flow_step(const char *format, ...) PRINTF(1, 2);
+/* The step takes that many statements (0: whatever it takes) of this server, which logs them (server.h), `of` of them
+ * with these words. */
+void flow_costs(const struct server *server, const char *step, int statements, const char *words, int of);
 /* Steps made of a piece repeated `n` times, # being its number: flow_repeat("reserve R1", " S#=1", 1000, " -> 201"). */
 void flow_repeat(const char *before, const char *piece, int n, const char *after);
 /* n orders NAME0, NAME1 .. of one A each, confirmed, the oldest first; as many units more. */

@@ -467,18 +467,6 @@ Test(customer, limits_of_another_service)
 
 /* ---- what an order costs */
 
-/* How many statements the step takes, and how many of them are about customers. */
-static void costs(const struct server *server, const char *step, int statements, int of_customers)
-{
-	usleep(50000); /* a reader that looks at limits has written its line */
-	server_statements(server, NULL);
-	flow_step("%s", step);
-	cr_expect_eq(server_statements(server, ""), statements, "%s: %d statements", step,
-	             server_statements(server, ""));
-	cr_expect_eq(server_statements(server, "customer_units"), of_customers, "%s: %d about customers", step,
-	             server_statements(server, "customer_units"));
-}
-
 /* An order without a customer sends what it always did, whatever limits there are: its lane's row, the deduction, the
  * order, its line, its event, COMMIT. */
 Test(customer, an_order_without_one_pays_nothing)
@@ -495,11 +483,11 @@ Test(customer, an_order_without_one_pays_nothing)
 	           "reserve R0 A=1 B=1 customer=c -> 201",
 	           "reserve R1 A=1          -> 201",
 	           "reserve R2 A=1 customer=c -> 201");
-	costs(&server, "reserve R3 A=1            -> 201", 6, 0);
-	costs(&server, "reserve R4 A=1 C=1        -> 201", 6, 0);
-	costs(&server, "release R3                -> 200", 7, 0);
-	costs(&server, "reserve R5 A=1 customer=c -> 201", 9, 2);
-	costs(&server, "release R5                -> 200", 8, 1);
+	flow_costs(&server, "reserve R3 A=1            -> 201", 6, "customer_units", 0);
+	flow_costs(&server, "reserve R4 A=1 C=1        -> 201", 6, "customer_units", 0);
+	flow_costs(&server, "release R3                -> 200", 7, "customer_units", 0);
+	flow_costs(&server, "reserve R5 A=1 customer=c -> 201", 9, "customer_units", 2);
+	flow_costs(&server, "release R5                -> 200", 8, "customer_units", 1);
 	flow_end();
 	server_remove(&server);
 }

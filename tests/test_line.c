@@ -268,19 +268,6 @@ Test(line, no_newcomer_comes_before_who_waits)
 
 /* ---- what an order costs */
 
-/* How many statements the step takes (0: whatever it takes, since the chore looks, too), and how many of them look
- * whether somebody waits. */
-static void costs(const struct server *server, const char *step, int statements, int looks)
-{
-	usleep(50000); /* a reader that looks at limits has written its line */
-	server_statements(server, NULL);
-	flow_step("%s", step);
-	cr_expect(statements == 0 || server_statements(server, "") == statements, "%s: %d statements", step,
-	          server_statements(server, ""));
-	cr_expect_eq(server_statements(server, "SELECT 1 FROM want"), looks, "%s: %d looks", step,
-	             server_statements(server, "SELECT 1 FROM want"));
-}
-
 /* An order at a place without a line sends what it always did, also where other places have one. */
 Test(line, a_place_without_one_pays_nothing)
 {
@@ -294,15 +281,15 @@ Test(line, a_place_without_one_pays_nothing)
 	           "receipt A +50 A@x +50     -> 201",
 	           "reserve R1 A=1            -> 201",
 	           "reserve R2 A@x=1          -> 201");
-	costs(&server, "reserve R3 A=1            -> 201", 6, 0);
+	flow_costs(&server, "reserve R3 A=1            -> 201", 6, "SELECT 1 FROM want", 0);
 	flow_steps(po,
 	           "raw PUT /v1/locations/x {'waits_at':'po'} -> 200",
 	           "reserve R4 A=1 A@x=1      -> 201");
-	costs(&server, "reserve R5 A=1            -> 201", 0, 0);
-	costs(&server, "reserve R6 A@x=1          -> 201", 0, 1);
-	costs(&server, "reserve R7 A=2 A@x=2      -> 201", 0, 1);
-	costs(&server, "release R7                -> 200", 0, 0);
-	costs(&server, "adjust  A@x -1            -> 201", 0, 0);
+	flow_costs(&server, "reserve R5 A=1            -> 201", 0, "SELECT 1 FROM want", 0);
+	flow_costs(&server, "reserve R6 A@x=1          -> 201", 0, "SELECT 1 FROM want", 1);
+	flow_costs(&server, "reserve R7 A=2 A@x=2      -> 201", 0, "SELECT 1 FROM want", 1);
+	flow_costs(&server, "release R7                -> 200", 0, "SELECT 1 FROM want", 0);
+	flow_costs(&server, "adjust  A@x -1            -> 201", 0, "SELECT 1 FROM want", 0);
 	flow_end();
 	server_remove(&server);
 }

@@ -495,18 +495,6 @@ Test(return, is_told_behind_the_settlement)
 	flow_end();
 }
 
-/* How many statements the step takes, and how many of them are about what came back. */
-static void costs(const struct server *server, const char *step, int statements, int of_returns)
-{
-	usleep(50000); /* a reader that looks at limits has written its line */
-	server_statements(server, NULL);
-	flow_step("%s", step);
-	cr_expect_eq(server_statements(server, ""), statements, "%s: %d statements", step,
-	             server_statements(server, ""));
-	cr_expect_eq(server_statements(server, "reservation_returned"), of_returns, "%s: %d about what came back", step,
-	             server_statements(server, "reservation_returned"));
-}
-
 /* A return that names no order costs what a receipt does, and an order of which nothing came back is read as ever. A
  * ROLLBACK ends each look of a lane. */
 Test(return, without_an_order_pays_nothing)
@@ -521,14 +509,14 @@ Test(return, without_an_order_pays_nothing)
 	           "receipt A +50 -> 201",
 	           "reserve R1 A=5 confirm=true -> 201",
 	           "settle  R1 -> settled");
-	costs(&server, "receipt A +1               -> 201", 7, 0);
-	costs(&server, "return  A +1               -> 201", 7, 0);
-	costs(&server, "get     R1                 -> settled !returned", 1, 0);
-	costs(&server, "confirm R1                 -> 200 replayed", 2, 0);
-	costs(&server, "return  A +1 order=R1      -> 201", 15, 2);
-	costs(&server, "return  A +1 order=R1      -> 201", 16, 3);
-	costs(&server, "get     R1                 -> settled returned=A", 2, 1);
-	costs(&server, "return  A +9 order=R1      -> 409 over_returned", 8, 1);
+	flow_costs(&server, "receipt A +1               -> 201", 7, "reservation_returned", 0);
+	flow_costs(&server, "return  A +1               -> 201", 7, "reservation_returned", 0);
+	flow_costs(&server, "get     R1                 -> settled !returned", 1, "reservation_returned", 0);
+	flow_costs(&server, "confirm R1                 -> 200 replayed", 2, "reservation_returned", 0);
+	flow_costs(&server, "return  A +1 order=R1      -> 201", 15, "reservation_returned", 2);
+	flow_costs(&server, "return  A +1 order=R1      -> 201", 16, "reservation_returned", 3);
+	flow_costs(&server, "get     R1                 -> settled returned=A", 2, "reservation_returned", 1);
+	flow_costs(&server, "return  A +9 order=R1      -> 409 over_returned", 8, "reservation_returned", 1);
 	flow_end();
 	server_remove(&server);
 }
