@@ -70,10 +70,10 @@ static void drain(struct service *s)
 {
 	if (s->requests.draining)
 		return;
+	s->drain_until_ms = clock_ms() + DRAIN_MS; /* before the line: where it goes may be slow */
 	log_event(LOG_INFO, "draining", "requests=%zu", s->requests.count);
 	s->requests.draining = true;
 	notify_stopping();
-	s->drain_until_ms = clock_ms() + DRAIN_MS;
 	connections_last(s->requests.connections);
 	engine_give_way(s->requests.engine, ENGINE_ALL);
 }
