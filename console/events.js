@@ -40,6 +40,7 @@ const TYPES = {
     'split',
     'replaced',
     'arrived',
+    'backordered',
   ],
   movement: ['receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival', 'settlement'],
   stock: ['out', 'low', 'back', 'changed'],

@@ -67,6 +67,24 @@ void op_forget(struct op *op)
 	*q = (struct query){.page = q->page};
 }
 
+void losses_forget(struct losses *losses)
+{
+	for (size_t i = 0; i < losses->losers_count; i++)
+		reservation_free(losses->losers[i].reservation);
+	losses->losers_count = losses->lost_count = 0;
+}
+
+static void losses_free(struct losses *losses)
+{
+	if (!losses)
+		return;
+	losses_forget(losses);
+	free(losses->losers);
+	free(losses->lost);
+	free(losses->list);
+	free(losses);
+}
+
 void op_free(struct op *op)
 {
 	if (!op)
@@ -80,6 +98,7 @@ void op_free(struct op *op)
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
 		movement_free(op->move.found);
+		losses_free(op->move.losses);
 		if (op->move.kind == RETURN)
 			free(op->move.parts);
 	}
@@ -162,6 +181,58 @@ void op_counted(struct op *op, int64_t as_of)
 		.as_of = as_of,
 		.sent = op->lines_count - 1,
 	};
+}
+
+void op_lose(struct op *op, const char *to, size_t to_len)
+{
+	const struct line *line = &op->lines[op->lines_count - 1];
+	struct losses     *losses = op->move.losses;
+	struct loss       *added;
+
+	assert(op->move.kind == STOCKTAKE || op->move.kind == ADJUSTMENT);
+	if (!losses)
+		losses = op->move.losses = mem_alloc(sizeof(*losses));
+	losses->list = mem_reach(losses->list, losses->count, &losses->max, sizeof(*losses->list));
+	added = &losses->list[losses->count++];
+	*added = (struct loss){
+		.sku_code = line->sku_code, .location_code = line->location_code, .sent = op->lines_count - 1};
+	if (to)
+		memcpy(added->to_code, to, to_len);
+}
+
+static int loss_order(const void *a, const void *b)
+{
+	const struct loss *x = a, *y = b;
+	int                order = strcmp(x->sku_code, y->sku_code);
+
+	return order ? order : strcmp(x->location_code, y->location_code);
+}
+
+struct loss *line_loss(const struct op *op, const struct line *line)
+{
+	const struct losses *losses = op->kind == OP_MOVE ? op->move.losses : NULL;
+	const struct loss    key = {.sku_code = line->sku_code, .location_code = line->location_code};
+
+	return losses ? bsearch(&key, losses->list, losses->count, sizeof(key), loss_order) : NULL;
+}
+
+void op_renew(struct op *op)
+{
+	reservation_free(op->found);
+	reservation_free(op->other);
+	free(op->claim);
+	op->found = op->other = NULL;
+	op->claim = NULL;
+	if (op->kind == OP_MOVE) {
+		movement_free(op->move.found);
+		op->move.found = NULL;
+	}
+	op->outcome = OUTCOME_OK;
+	op->ended = op->row_locked = op->suspects_lock = op->tried_alone = false;
+	op->lookup_seq = op->guard_misses = op->looks = op->tries = 0;
+	op->busy_since_ms = op->again_ms = 0;
+	op->next = NULL;
+	atomic_store(&op->stage, 0);
 }
 
 void op_choices(struct op *op, size_t max)
@@ -353,6 +424,11 @@ static void lines_hash(struct op *op)
 			print_string(&print, op->move.counted[i].location_code);
 			text_int(&print, op->move.counted[i].as_of);
 		}
+	for (size_t i = 0; op->kind == OP_MOVE && op->move.losses && i < op->move.losses->count; i++) {
+		print_other(&print, "backorder", op->move.losses->list[i].sku_code);
+		print_string(&print, op->move.losses->list[i].location_code);
+		print_string(&print, op->move.losses->list[i].to_code);
+	}
 	if (op->other_id && (op->kind == OP_RESERVE || op->kind == OP_MOVE))
 		print_other(&print, op->kind == OP_MOVE ? "returns" : "replaces", op->other_id);
 	if (op->kind == OP_RESERVE && op->reserve.customer)
@@ -363,7 +439,8 @@ static void lines_hash(struct op *op)
 	text_fini(&print);
 }
 
-/* An exclusive operation is a batch of its own. A stocktake has to see every slot, an arrival every promise. What a
+/* An exclusive operation is a batch of its own. A stocktake has to see every slot, an arrival every promise, and who
+ * takes promised units both. What a
  * location gives in a transfer has to be there before it gets any. A sum of many equal lines exceeds the margin below
  * the limit of totals. */
 static bool is_exclusive(const struct op *op)
@@ -372,7 +449,7 @@ static bool is_exclusive(const struct op *op)
 		if (op->lines[i].qty > LINE_UNITS_MAX || (op->move.kind == TRANSFER && op->lines[i].expected > 0 &&
 		                                          op->lines[i].qty + op->lines[i].expected > 0))
 			return true;
-	return op->kind == OP_MOVE && (op->move.kind == STOCKTAKE || op->move.kind == ARRIVAL);
+	return op->kind == OP_MOVE && (op->move.kind == STOCKTAKE || op->move.kind == ARRIVAL || op->move.losses);
 }
 
 void op_seal(struct op *op, size_t *twins)
@@ -390,6 +467,8 @@ void op_seal(struct op *op, size_t *twins)
 		transfers_seal(op);
 	if (op->kind == OP_MOVE && op->move.kind == STOCKTAKE && op->move.parts_count > 1)
 		qsort(op->move.counted, op->move.parts_count, sizeof(struct counted), counted_order);
+	if (op->kind == OP_MOVE && op->move.losses && op->move.losses->count > 1)
+		qsort(op->move.losses->list, op->move.losses->count, sizeof(struct loss), loss_order);
 	op->exclusive = is_exclusive(op);
 	lines_hash(op);
 }

@@ -60,12 +60,47 @@ struct counted {
 	int64_t     counted_at; /* the lane's: the time of the last count, as it is later than as_of; otherwise 0 */
 };
 
+/* A line of a count or an adjustment that takes promised units, too, where too little is left. */
+struct loss {
+	const char            *sku_code, *location_code;  /* of the line */
+	char                   to_code[LOCATION_MAX + 1]; /* where who loses them waits; empty: its own line */
+	unsigned               sent;                      /* the place of the line in the request */
+	const struct location *to;                        /* the lane's; NULL: there is none */
+	int64_t                needed;                    /* the lane's: promised units that are to go .. */
+	int64_t                found; /* .. and those of them which the orders have that may lose some */
+};
+/* An order that may lose units. */
+struct loser {
+	struct reservation *reservation; /* owned */
+	bool                locked;      /* the lane's: it is as it was read, and nobody changes it meanwhile */
+};
+/* Units that an order loses, all of one line. */
+struct lost {
+	struct reservation *of;
+	const struct line  *line;   /* of it .. */
+	const struct line  *beside; /* .. and the one of this sku that waits at loss->to; NULL: none */
+	const struct loss  *loss;
+	int64_t             qty;
+};
+/* LOSERS_MAX: orders that lose units by one movement. */
+enum { LOSERS_MAX = 1000 };
+struct losses {
+	struct loss  *list; /* behind op_seal by sku and location */
+	size_t        count, max;
+	struct loser *losers; /* from the end of the line on, as they were picked; none at first */
+	size_t        losers_count;
+	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
+	size_t        lost_count, lost_max;
+	unsigned      looks; /* how often orders were picked */
+};
+
 enum { PARTS_MAX = 100 };
 struct move { /* OP_MOVE; of OP_GET_MOVEMENT the answer */
-	enum movement_kind kind;
+	enum movement_kind kind : 8;
+	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
 	unsigned           parts_count;        /* of parts, transfers or counted */
 	const char        *by;                 /* the name of the key that asks, which outlives the op; NULL: none */
-	bool               over_limit;         /* the lane's: a total would pass 9e15, seen before new skus were made */
+	struct losses     *losses;             /* of what takes promised units, too; NULL: nothing does; owned */
 	const char        *reason, *reference; /* text of the op; NULL: none */
 	struct movement   *found;              /* the lane's: the row that the look-up of its id gave */
 	struct movement   *movement;           /* the answer: as it is now; owned */
@@ -276,6 +311,15 @@ void op_transfer(struct op *op, const struct transfer *transfer);
 /* The same of a count: room for sizeof(struct counted) each, and when the line that was added last was counted. */
 void op_counts(struct op *op, size_t max);
 void op_counted(struct op *op, int64_t as_of);
+/* The line that was added last takes promised units where too little is left; who loses them waits at `to`, or with
+ * NULL in the line of its place. No line of such a movement has the sku and location of another one. */
+void op_lose(struct op *op, const char *to, size_t to_len);
+/* What is said of a line (loss_of: of the line of a reservation); NULL: nothing. */
+struct loss *line_loss(const struct op *op, const struct line *line);
+/* Frees the orders that were picked, and the losses. */
+void losses_forget(struct losses *losses);
+/* The operation came back refused, and is started again. */
+void op_renew(struct op *op);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */
 void op_choices(struct op *op, size_t max);
 /* Adds a choice and, with op_place, its places, each of which takes one of lines_max. */

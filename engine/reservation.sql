@@ -200,6 +200,13 @@ SELECT COUNT(*) FROM (
   SELECT 1 FROM reservation FORCE INDEX (PRIMARY) WHERE reservation_id IN ({list})
    ORDER BY reservation_id FOR UPDATE) locked;
 
+-- name: losers_lock
+-- Locks those of the rows that may lose units: live ones of no task that are as they were read and that nobody else has
+-- locked.
+SELECT reservation_id FROM reservation FORCE INDEX (PRIMARY)
+ WHERE {as_read} AND NOT {is_claimed} AND (({is_kept}) OR state IN ({confirmed}, {buried}))
+ ORDER BY reservation_id FOR UPDATE SKIP LOCKED;
+
 -- name: task_lose
 -- The task that has claimed a reservation loses it by a split, or because somebody else revives, expires or settles it,
 -- and can tell so. What HAVING leaves out stays locked: no claim comes between this and the change.

@@ -261,8 +261,10 @@ int transfer_order(const void *a, const void *b)
 
 void movement_free(struct movement *m)
 {
-	if (m)
+	if (m) {
 		free(m->transfers);
+		free(m->backorders);
+	}
 	record_free(&movements, m);
 }
 
@@ -511,6 +513,83 @@ static enum db_result transfers_ask(struct db *db, int64_t sku_id, struct moveme
 	return result;
 }
 
+/* ---- orders that lost units */
+
+static int backorder_order(const void *a, const void *b)
+{
+	const struct backorder *x = a, *y = b;
+	int                     order = strcmp(x->order_id, y->order_id);
+
+	return order ? order : strcmp(x->sku_code, y->sku_code);
+}
+
+void backorders_sum(struct movement *m)
+{
+	struct backorder *list = m->backorders;
+	size_t            kept = 0;
+
+	if (m->backorders_count > 1)
+		qsort(list, m->backorders_count, sizeof(*list), backorder_order);
+	for (size_t i = 0; i < m->backorders_count; i++) {
+		if (kept > 0 && backorder_order(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1].qty += list[i].qty;
+		else
+			list[kept++] = list[i];
+	}
+	m->backorders_count = kept;
+}
+
+/* What took promised units has taken some in the house, and raised a promise. */
+static bool may_backorder(const struct movement *m)
+{
+	bool taken = false, raised = false;
+
+	for (size_t i = 0; (m->kind == STOCKTAKE || m->kind == ADJUSTMENT) && i < m->lines_count; i++) {
+		taken |= m->lines[i].granted < 0 && !line_waits(&m->lines[i]);
+		raised |= m->lines[i].granted > 0 && line_waits(&m->lines[i]);
+	}
+	return taken && raised;
+}
+
+static void backorder_read(void *arg, const struct db_row *row)
+{
+	const struct movement_reader *in = arg;
+	struct movement              *m = NULL;
+	struct backorder             *to;
+	size_t                        max;
+
+	for (size_t i = 0; i < in->count && !m; i++)
+		if (in->list[i]->movement_no == (uint64_t)db_int(row, 0))
+			m = in->list[i];
+	if (!m)
+		return;
+	max = m->backorders_count;
+	m->backorders = mem_reach(m->backorders, m->backorders_count, &max, sizeof(*m->backorders));
+	to = &m->backorders[m->backorders_count++];
+	*to = (struct backorder){.sku_code = sku_code(catalogue_sku_enter(in->catalogue, (uint32_t)db_int(row, 1),
+	                                                                  code_of(row, 2), row->len[2])),
+	                         .qty = qty_read(row, 4)};
+	if (row->len[3] < sizeof(to->order_id))
+		memcpy(to->order_id, row->col[3], row->len[3]);
+}
+
+static enum db_result backorders_ask(struct db *db, int64_t sku_id, struct movement_reader *in)
+{
+	struct values  numbers = {0};
+	enum db_result result = DB_OK;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (may_backorder(in->list[i]))
+			values_row(&numbers, V_INT(in->list[i]->movement_no));
+	if (numbers.count > 0)
+		result = db_ask(db, BACKORDERS_FIND, &(struct fill){.rows = &numbers, .sku = sku_id}, backorder_read,
+		                in);
+	for (size_t i = 0; i < in->count; i++)
+		backorders_sum(in->list[i]);
+	values_fini(&numbers);
+	return result;
+}
+
 enum db_result movements_ask(struct db *db, enum statement name, const struct fill *fill, struct movement_reader *in)
 {
 	struct reading all = {.shape = &movements, .catalogue = in->catalogue};
@@ -518,5 +597,7 @@ enum db_result movements_ask(struct db *db, enum statement name, const struct fi
 
 	in->list = (struct movement **)all.list;
 	in->count = all.count;
-	return result == DB_OK ? transfers_ask(db, fill->sku, in) : result;
+	if (result == DB_OK)
+		result = transfers_ask(db, fill->sku, in);
+	return result == DB_OK ? backorders_ask(db, fill->sku, in) : result;
 }

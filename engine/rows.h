@@ -94,16 +94,26 @@ struct transfer {
 };
 int transfer_order(const void *a, const void *b); /* for qsort: by the codes of sku, from, to */
 
+/* Units of a sku that an order lost by a movement. */
+struct backorder {
+	char        order_id[ID_MAX + 1];
+	const char *sku_code; /* in the text of the catalogue */
+	int64_t     qty;
+};
+
 struct movement {
 #define X(declaration, member, read, column) declaration;
 #include "engine/movement.def"
 #undef X
-	struct transfer *transfers; /* of what has ends, whose lines are sums of them; owned */
-	size_t           transfers_count;
-	size_t           lines_count;
-	struct line      lines[];
+	struct transfer  *transfers; /* of what has ends, whose lines are sums of them; owned */
+	size_t            transfers_count;
+	struct backorder *backorders; /* of a count or an adjustment that took promised units; owned */
+	size_t            backorders_count;
+	size_t            lines_count;
+	struct line       lines[];
 };
-void movement_free(struct movement *m); /* NULL is fine */
+void movement_free(struct movement *m);  /* NULL is fine */
+void backorders_sum(struct movement *m); /* sorts them by order and sku, those of one sku as one */
 
 /* Reservations as they were read; the list is the caller's. */
 struct reservation_reader {

@@ -138,4 +138,15 @@ void movement_json_part(struct json_writer *w, const struct movement *m, const c
 void movement_json(struct json_writer *w, const struct movement *m)
 {
 	movement_json_part(w, m, m->by, m->transfers ? m->transfers_count : m->lines_count);
+	if (m->backorders_count == 0)
+		return;
+	json_open_array(w, "backordered");
+	for (size_t i = 0; i < m->backorders_count; i++) {
+		json_open_object(w, NULL);
+		json_put_string(w, "order_id", m->backorders[i].order_id);
+		json_put_string(w, "sku", m->backorders[i].sku_code);
+		json_put_int(w, "qty", m->backorders[i].qty);
+		json_close_object(w);
+	}
+	json_close_array(w);
 }

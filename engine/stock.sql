@@ -251,6 +251,21 @@ SELECT t.movement_no, t.sku_id, k.code, t.from_id, t.to_id, t.qty, t.filled, t.f
 -- Rows: (movement_no, sku, from, to, units).
 INSERT INTO movement_transfer (movement_no, sku_id, from_id, to_id, qty) VALUES {rows};
 
+-- name: movement_backorder_add (never_waits)
+-- Rows: (movement_no, reservation_id, sku, location, the location where it waits, order_id, units).
+INSERT INTO movement_backorder (movement_no, reservation_id, sku_id, location_id, to_id, order_id, qty) VALUES {rows};
+
+-- name: backorders_find
+-- Orders that lost units by the movements {list}; {sku} 0: of every sku.
+SELECT b.movement_no, b.sku_id, k.code, b.order_id, b.qty
+  FROM movement_backorder b FORCE INDEX (PRIMARY) LEFT JOIN sku k FORCE INDEX (PRIMARY) ON k.sku_id = b.sku_id
+ WHERE b.movement_no IN ({list}) AND ({sku} = 0 OR b.sku_id = {sku});
+
+-- name: movement_line_more (never_waits)
+-- Units that a movement adds beside those of its lines. Rows: as movement_line_add.
+INSERT INTO movement_line (movement_no, sku_id, location_id, slot, qty) VALUES {rows}
+    ON DUPLICATE KEY UPDATE qty = qty + VALUES(qty);
+
 -- name: movement_dirty_read
 -- The ids of the list that exist, by a dirty read (dirty_read): another transaction may have written them and not
 -- committed.

@@ -28,6 +28,18 @@ INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since
     FROM want n LEFT JOIN waiting_line w FORCE INDEX (PRIMARY)
       ON w.reservation_id = n.old_id AND w.sku_id = n.sku_id AND w.location_id = n.location_id;
 
+-- name: waiting_lose (never_waits)
+-- Lines that wait from now on for units that were lost, each in the place that it would have had; who waits there for
+-- some already keeps his. Rows: (reservation_id, sku, location).
+INSERT INTO waiting_line (reservation_id, sku_id, location_id, held, waits_since, first_id, told)
+  SELECT r.reservation_id, lost.sku_id, lost.location_id, r.state = {held},
+         COALESCE(e.waits_since, IF(r.state = {held}, r.created_at, r.confirmed_at)), r.reservation_id,
+         e.waits_since IS NOT NULL
+    FROM (SELECT 0 AS id, 0 AS sku_id, 0 AS location_id UNION ALL VALUES {rows}) lost
+    STRAIGHT_JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = lost.id
+    LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON r.noted & {texts} AND e.reservation_id = r.reservation_id
+      ON DUPLICATE KEY UPDATE first_id = waiting_line.first_id;
+
 -- name: waiting_confirm
 -- The lines of holds of {list} that were confirmed just now.
 UPDATE waiting_line w FORCE INDEX (PRIMARY)

@@ -64,6 +64,19 @@ CREATE TABLE IF NOT EXISTS arrival_open (
   KEY of_sku (sku_id, to_id)
 ) ENGINE=InnoDB;
 
+-- Promised units that were lost: which order lost how many by which movement, of what lay at location_id, and the
+-- incoming location at which it has waited for others since. order_id stands here because orders are purged.
+CREATE TABLE IF NOT EXISTS movement_backorder (
+  movement_no    BIGINT UNSIGNED NOT NULL,
+  reservation_id BIGINT UNSIGNED NOT NULL,
+  sku_id         INT UNSIGNED NOT NULL,
+  location_id    INT UNSIGNED NOT NULL,
+  to_id          INT UNSIGNED NOT NULL,
+  order_id       VARBINARY(64) NOT NULL,
+  qty            BIGINT NOT NULL,
+  PRIMARY KEY (movement_no, reservation_id, sku_id, location_id)
+) ENGINE=InnoDB;
+
 -- One row. n grows with each change of a kind, entered with each writer that is entered: whoever changes a kind and
 -- whoever enters come one after the other, and each of them has changed the row.
 CREATE TABLE IF NOT EXISTS location_kinds (

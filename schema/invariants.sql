@@ -121,6 +121,26 @@ SELECT h.movement_id, k.code AS sku, f.code AS `from`, o.code AS `to`, d.qty, d.
   LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
   LEFT JOIN location f ON f.location_id = d.from_id LEFT JOIN location o ON o.location_id = d.to_id;
 
+-- name: backorder_is_moved (by_movement)
+-- Units that orders lost by a count or an adjustment are among those that it took from their place, and were promised
+-- anew where these orders wait.
+SELECT h.movement_id, k.code AS sku, o.code AS location, d.side, d.lost, d.moved
+  FROM (SELECT b.movement_no, b.sku_id, b.location_id, 'from' AS side, SUM(b.qty) AS lost, MIN(b.qty) AS least,
+               (SELECT -COALESCE(SUM(l.qty), 0) FROM movement_line l FORCE INDEX (PRIMARY)
+                 WHERE l.movement_no = b.movement_no AND l.sku_id = b.sku_id AND l.location_id = b.location_id) AS moved
+          FROM movement_backorder b FORCE INDEX (PRIMARY) WHERE b.movement_no BETWEEN {from_id} AND {until_id}
+         GROUP BY b.movement_no, b.sku_id, b.location_id
+        UNION ALL
+        SELECT b.movement_no, b.sku_id, b.to_id, 'to', SUM(b.qty), MIN(b.qty),
+               (SELECT COALESCE(SUM(l.qty), 0) FROM movement_line l FORCE INDEX (PRIMARY)
+                 WHERE l.movement_no = b.movement_no AND l.sku_id = b.sku_id AND l.location_id = b.to_id)
+          FROM movement_backorder b FORCE INDEX (PRIMARY) WHERE b.movement_no BETWEEN {from_id} AND {until_id}
+         GROUP BY b.movement_no, b.sku_id, b.to_id) d
+  LEFT JOIN movement h USING (movement_no) LEFT JOIN sku k USING (sku_id)
+  LEFT JOIN location o ON o.location_id = d.location_id
+ WHERE d.least < 1 OR (d.side = 'from' AND d.lost > d.moved) OR IFNULL(h.kind NOT IN ({adjustment}, {count}), TRUE)
+    OR (d.side = 'to' AND d.lost <> d.moved AND h.kind = {count});
+
 -- name: booked_is_promised (by_sku)
 -- Units that are booked of a promise are those of open arrivals, and the promise has them still.
 SELECT k.code AS sku, o.code AS location, SUM(d.booked) AS booked, SUM(d.open) AS open, SUM(d.lie) AS promised

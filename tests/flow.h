@@ -9,10 +9,11 @@
  * Requests                                             LINE is SKU=QTY or SKU@LOCATION=QTY
  *                                                      to reserve also SKU@X,Y=QTY, a list (of one: SKU@X,=QTY), and
  *                                                      SKU@X+Y=QTY, a list that may be split
- *   receipt|adjust|return [ID] SKU +N .. [reason=R] [order=ID]
+ *   receipt|adjust|return [ID] SKU +N [short=backorder] [to=L] .. [reason=R] [order=ID]
  *                                                      a movement, of SKU or SKU@LOCATION; ID may be left out
  *   transfer [ID] SKU@FROM>TO=N ..                     units of a SKU go from a location to another
- *   count [ID] LINE [expected=N] [as_of=-S] ..         the same with `counted`; S seconds ago
+ *   count [ID] LINE [expected=N] [as_of=-S] [short=backorder] [to=L] ..
+ *                                                      the same with `counted`; S seconds ago
  *   reserve ID LINE .. [ttl=S] [mode=best_effort] [confirm=true] [replaces=ID] [reference=TEXT]
  *                                                      [customer=ID] [ship_after=+S] [waits_since=-S]
  *   batch RESERVATION | RESERVATION ..                 several in one call

@@ -161,6 +161,18 @@ static const struct damage {
          /* of no arrival */
          "INSERT INTO arrival_open SELECT MAX(movement_no), 1, 1, 2, 3, 0, UTC_TIMESTAMP(3) FROM movement",
          "DELETE FROM arrival_open"},
+	{"backorder_is_moved", "movement_id=made-0 sku=A location=main side=from lost=4 moved=-10", false,
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 2 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_backorder SELECT movement_no, 1, 1, 1, 2, 'R', 4 FROM movement"
+         "   WHERE movement_id = 'made-0'; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_backorder; UPDATE movement SET kind = 1 WHERE movement_id = 'made-0';"
+         " END"},
+	{"backorder_is_moved", "movement_id=made-0 sku=A location=paris side=to lost=4 moved=", false, /* of a count */
+         "BEGIN NOT ATOMIC UPDATE movement SET kind = 4 WHERE movement_id = 'made-0';"
+         "  INSERT INTO movement_backorder SELECT movement_no, 1, 1, 1, 2, 'R', 4 FROM movement"
+         "   WHERE movement_id = 'made-0'; END",
+         "BEGIN NOT ATOMIC DELETE FROM movement_backorder; UPDATE movement SET kind = 1 WHERE movement_id = 'made-0';"
+         " END"},
 	{"booked_is_promised", "sku=A location=main booked=0 open=3", true,
          "INSERT INTO arrival_open SELECT MAX(movement_no), 1, 1, 2, 3, 0, UTC_TIMESTAMP(3) FROM movement",
          "DELETE FROM arrival_open"},

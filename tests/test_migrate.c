@@ -123,6 +123,7 @@ Test(migrate, writes_no_table_anew)
 				  " AND name NOT LIKE '%/customer\\_%' AND name NOT LIKE '%/sku\\_limit'"
 				  " AND name NOT LIKE '%/location\\_kinds' AND name NOT LIKE '%/promise'"
 				  " AND name NOT LIKE '%/waiting\\_line'"
+				  " AND name NOT LIKE '%/movement\\_backorder'"
 				  " AND name NOT LIKE '%/movement\\_transfer' AND name NOT LIKE '%/job'"
 				  " AND name NOT LIKE '%/stock\\_counted' AND name NOT LIKE '%/process'"
 				  " AND name NOT LIKE '%/log\\_floor' AND name NOT LIKE '%/arrival%' ORDER BY 1";

@@ -187,7 +187,12 @@ static bool write_transfer(const struct step *s, struct call *to)
 	return i == s->words;
 }
 
-/* receipt|adjust|return [ID] SKU +N .. [reason=R] [reference=R] */
+static bool loss_option(struct text *to, const char *word)
+{
+	return json_option(to, word, "short", "short", false) || json_option(to, word, "to", "to", false);
+}
+
+/* receipt|adjust|return [ID] SKU +N [short=backorder [to=L]] .. [reason=R] [reference=R] */
 static bool write_movement(const struct step *s, struct call *to)
 {
 	size_t      i = 1, lines = 0;
@@ -205,7 +210,10 @@ static bool write_movement(const struct step *s, struct call *to)
 		text_add(&to->body, lines++ ? ",{" : "{");
 		json_place(&to->body, s->word[i], strlen(s->word[i]));
 		i++;
-		text_format(&to->body, ",\"qty\":%s}", s->word[i] + (*s->word[i] == '+'));
+		text_format(&to->body, ",\"qty\":%s", s->word[i] + (*s->word[i] == '+'));
+		while (i + 1 < s->words && loss_option(&to->body, s->word[i + 1]))
+			i++;
+		text_add(&to->body, "}");
 	}
 	text_format(&to->body, "]%s}", tail.data ? tail.data : "");
 	text_fini(&tail);
@@ -227,7 +235,7 @@ static bool time_option(struct text *to, const char *word, const char *name)
 	return true;
 }
 
-/* count [ID] LINE [expected=N] [as_of=-S] .. [reason=R] [reference=R] */
+/* count [ID] LINE [expected=N] [as_of=-S] [short=backorder [to=L]] .. [reason=R] [reference=R] */
 static bool write_count(const struct step *s, struct call *to)
 {
 	size_t      i = 1, lines = 0;
@@ -245,8 +253,9 @@ static bool write_count(const struct step *s, struct call *to)
 		text_add(&to->body, lines++ ? ",{" : "{");
 		json_place(&to->body, s->word[i], (size_t)(equals - s->word[i]));
 		text_format(&to->body, ",\"counted\":%s", equals + 1);
-		while (i + 1 < s->words && (json_option(&to->body, s->word[i + 1], "expected", "expected", true) ||
-		                            time_option(&to->body, s->word[i + 1], "as_of")))
+		while (i + 1 < s->words &&
+		       (json_option(&to->body, s->word[i + 1], "expected", "expected", true) ||
+		        time_option(&to->body, s->word[i + 1], "as_of") || loss_option(&to->body, s->word[i + 1])))
 			i++;
 		text_add(&to->body, "}");
 	}

@@ -2,6 +2,7 @@
 #include "api/calls/stock.h"
 #include "api/calls/arrivals.h"
 #include "api/calls/availability.h"
+#include "api/calls/losses.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD_RULE "must be at most 35 days back, and not ahead of the database's clock"
+#define NOWHERE_RULE "is required where the location has no waits_at"
+#define AHEAD_RULE   "must be at most 35 days back, and not ahead of the database's clock"
 enum { LINES_MAX = 1000, AGE_MAX_MS = 60000, LOCATIONS_INLINE = 64 };
 
 /* ---- movements: answers */
@@ -43,19 +45,29 @@ static bool ends_are_wrong(const struct op *op)
 static bool names_lines(enum outcome outcome)
 {
 	return outcome == COUNT_MISMATCH || outcome == SHORT || outcome == UNKNOWN_SKU || outcome == OVER_RETURNED ||
-	       outcome == WRONG_KIND || outcome == LIMIT;
+	       outcome == WRONG_KIND || outcome == LIMIT || outcome == LOSES_TOO_MANY || outcome == UNKNOWN_LOCATION;
+}
+
+/* Nothing says where those would wait who lose units of this line. */
+static bool waits_nowhere(const struct op *op, const struct line *line)
+{
+	const struct loss *loss = line_loss(op, line);
+
+	return loss && !loss->to && !loss->to_code[0];
 }
 
 bool movement_faulty(const struct op *op, size_t i)
 {
 	if (op->outcome == INVALID)
-		return op->move.counted[i].ahead;
+		return (op->move.kind == STOCKTAKE && op->move.counted[i].ahead) || waits_nowhere(op, &op->lines[i]);
 	return names_lines(op->outcome) && (ends_are_wrong(op) ? op->move.transfers[i].fault : op->lines[i].fault);
 }
 
 /* Writes the facts of a line for which a movement was refused. */
 static void line_write(struct json_writer *w, const struct op *op, const struct line *line)
 {
+	const struct loss *loss = line_loss(op, line);
+
 	json_put_string(w, "sku", line->sku_code);
 	if (op->outcome == OVER_RETURNED) { /* of all places */
 		json_put_int(w, "requested", line->granted);
@@ -64,7 +76,13 @@ static void line_write(struct json_writer *w, const struct op *op, const struct 
 		return;
 	}
 	json_put_string(w, "location", line->location_code);
-	if (op->outcome == INVALID)
+	if (loss && loss->to_code[0] && (op->outcome == UNKNOWN_LOCATION || op->outcome == WRONG_KIND))
+		json_put_string(w, "to", loss->to_code);
+	if (op->outcome == LOSES_TOO_MANY)
+		json_put_int(w, "backorderable", loss->found);
+	if (op->outcome == INVALID && waits_nowhere(op, line))
+		json_put_string(w, "to", NOWHERE_RULE);
+	else if (op->outcome == INVALID)
 		json_put_string(w, "as_of", AHEAD_RULE);
 	if (op->move.kind == STOCKTAKE && (op->outcome == COUNT_MISMATCH || op->outcome == SHORT)) {
 		count_write(w, op, line, &op->move.counted[line - op->lines]);
@@ -113,16 +131,21 @@ static void moved_write(struct json_writer *w, void *arg)
 	movement_json(w, ((struct op *)arg)->move.movement);
 }
 
-/* A count of a time that may not be. */
-static void reply_ahead(struct request *r, const struct op *op)
+/* A count of a time that may not be, or orders that would wait nowhere. */
+static void reply_malformed(struct request *r, const struct op *op)
 {
-	const struct counted *counted = op->move.counted;
-	char                  field[32];
+	char   field[32];
+	size_t i = 0;
 
-	while (!counted->ahead)
-		counted++;
-	snprintf(field, sizeof(field), "lines[%u].as_of", counted->sent);
-	reply_invalid(r, field, AHEAD_RULE);
+	while (!movement_faulty(op, i))
+		i++;
+	if (waits_nowhere(op, &op->lines[i])) {
+		snprintf(field, sizeof(field), "lines[%u].to", line_loss(op, &op->lines[i])->sent);
+		reply_invalid(r, field, NOWHERE_RULE);
+	} else {
+		snprintf(field, sizeof(field), "lines[%u].as_of", op->move.counted[i].sent);
+		reply_invalid(r, field, AHEAD_RULE);
+	}
 }
 
 static void movement_reply(struct request *r, const struct op *op, enum outcome outcome)
@@ -134,7 +157,7 @@ static void movement_reply(struct request *r, const struct op *op, enum outcome 
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_REPLAYED)
 		reply_object(r, outcome == OUTCOME_OK ? 201 : 200, moved_write, (void *)op);
 	else if (outcome == INVALID)
-		reply_ahead(r, op);
+		reply_malformed(r, op);
 	else
 		reply_problem(r, outcome_status(outcome), outcome_code(outcome),
 		              outcome_is_of_other(outcome) ? "order_id" : NULL, outcome_detail(outcome),
@@ -148,7 +171,7 @@ static void movement_answer_request(struct request *r)
 
 	if (outcome == OUTCOME_OK && op->move.kind == ARRIVAL)
 		arrival_wait(r, movement_reply);
-	else
+	else if (!losses_go_on(r, outcome, movement_answer_request))
 		movement_reply(r, op, outcome);
 }
 
@@ -157,15 +180,31 @@ static void movement_answer_request(struct request *r)
 static const char *const        kinds[] = {"receipt", "adjustment", "return", "count", "transfer", "arrival", NULL};
 static const enum movement_kind kind_of[] = {RECEIPT, ADJUSTMENT, RETURN, STOCKTAKE, TRANSFER, ARRIVAL};
 
+/* True: promised units go, too, where too little is left. */
+static bool read_loss(struct json_reader *line, const char **to, size_t *to_len)
+{
+	static const char *const words[] = {"backorder", NULL};
+	int                      word = -1;
+
+	json_word(line, "short", JSON_OPTIONAL, words, &word);
+	json_code(line, "to", JSON_OPTIONAL, LOCATION_MAX, to, to_len);
+	if (*to && word < 0)
+		json_refuse(line, "to", "goes with short: backorder alone");
+	return word == 0;
+}
+
 static void read_line(struct json_reader *line, struct op *op, enum movement_kind kind)
 {
-	const char  *sku = "", *location = NULL;
-	size_t       sku_len = 0, location_len = 0;
+	const char  *sku = "", *location = NULL, *to = NULL;
+	size_t       sku_len = 0, location_len = 0, to_len = 0;
 	int64_t      qty = 0, expected = -1, as_of = TIME_NONE;
+	bool         loses = false;
 	struct line *added;
 
 	json_code(line, "sku", JSON_REQUIRED, SKU_MAX, &sku, &sku_len);
 	json_code(line, "location", JSON_OPTIONAL, LOCATION_MAX, &location, &location_len);
+	if (kind == STOCKTAKE || kind == ADJUSTMENT)
+		loses = read_loss(line, &to, &to_len);
 	if (kind == STOCKTAKE) {
 		json_int(line, "counted", JSON_REQUIRED, 0, QTY_MAX, &qty);
 		json_int(line, "expected", JSON_OPTIONAL, 0, QTY_MAX, &expected);
@@ -181,6 +220,8 @@ static void read_line(struct json_reader *line, struct op *op, enum movement_kin
 	added->expected = expected;
 	if (kind == STOCKTAKE)
 		op_counted(op, as_of == TIME_NONE ? 0 : as_of ? as_of : -1);
+	if (loses)
+		op_lose(op, to, to_len);
 }
 
 /* A line of a transfer, of which the operation makes two. */
@@ -256,6 +297,8 @@ static struct op *read_movement(struct json_reader *in)
 		op_seal(op, &twins);
 		if (twins > 0 && op->move.kind == STOCKTAKE)
 			json_refuse(in, "lines", "names a sku and location twice: each is counted once");
+		else if (twins > 0 && op->move.losses)
+			json_refuse(in, "lines", "names a sku and location twice, and one of them may be short");
 	}
 	if (json_end(in))
 		return op;

@@ -11,6 +11,26 @@ static void code_read(void *arg, const struct db_row *row)
 	catalogue_sku_enter(arg, (uint32_t)db_int(row, 1), row->col[0], row->len[0]);
 }
 
+/* Finds where those wait who lose units; true: the catalogue lacks such a location. */
+static bool losses_lack(struct lane *l, struct op *op)
+{
+	bool lacks = false;
+
+	for (size_t k = 0; op->kind == OP_MOVE && op->move.losses && k < op->lines_count; k++) {
+		struct loss *loss = line_loss(op, &op->lines[k]);
+
+		if (!loss)
+			continue;
+		loss->to = NULL;
+		if (loss->to_code[0])
+			loss->to = catalogue_location(l->catalogue, loss->to_code);
+		else if (op->lines[k].location)
+			loss->to = catalogue_location_by_id(l->catalogue, location_waits_at(op->lines[k].location));
+		lacks |= !loss->to;
+	}
+	return lacks;
+}
+
 /* Lines get the numbers that the catalogue has, those of a split the numbers of the lines that it divides (decide.c).
  * The codes of skus that it lacks are listed in l->rows; true: it lacks a location. */
 static bool lines_resolve(struct lane *l)
@@ -28,6 +48,8 @@ static bool lines_resolve(struct lane *l)
 				line->location = catalogue_location(l->catalogue, line->location_code);
 			lacks |= !line->location;
 		}
+	for (size_t i = 0; i < l->batch.count; i++)
+		lacks |= losses_lack(l, l->batch.ops[i]);
 	return lacks;
 }
 
@@ -46,6 +68,8 @@ static void numbers_forget(struct op *op, unsigned past)
 	if (op->kind == OP_MOVE) {
 		movement_free(op->move.found);
 		op->move.found = NULL;
+		if (op->move.losses)
+			losses_forget(op->move.losses);
 	}
 	op->past = past;
 }

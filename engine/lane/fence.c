@@ -149,6 +149,14 @@ static enum db_result fence_outcome(void *lane, int64_t *now)
 	return l->writer->batch_no == l->batch_no ? DB_OK : DB_AWAY; /* not committed, and never will be */
 }
 
+static int64_t losers_stamp(const struct losses *losses, int64_t min)
+{
+	for (size_t i = 0; i < losses->losers_count; i++)
+		if (losses->losers[i].reservation->changed >= min)
+			min = losses->losers[i].reservation->changed + 1;
+	return min;
+}
+
 /* A stamp is later than those of the reservations that the batch has read and may change. */
 static int64_t stamp_min(const struct batch *b)
 {
@@ -159,6 +167,8 @@ static int64_t stamp_min(const struct batch *b)
 
 		if (changes && changes->changed >= min)
 			min = changes->changed + 1;
+		if (b->ops[i]->kind == OP_MOVE && b->ops[i]->move.losses)
+			min = losers_stamp(b->ops[i]->move.losses, min);
 	}
 	return min;
 }

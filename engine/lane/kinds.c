@@ -61,6 +61,35 @@ static enum outcome ends_decide(struct op *op)
 	return out;
 }
 
+/* Who loses units waits for others at a place that is not in the house. */
+static enum outcome loss_decide(const struct line *line, const struct loss *loss)
+{
+	if (!loss->to)
+		return loss->to_code[0] ? UNKNOWN_LOCATION : INVALID;
+	return location_in_house(loss->to) || (line->location && !location_sells(line->location)) ? WRONG_KIND
+	                                                                                          : OUTCOME_OK;
+}
+
+/* The outcome that says most, and its lines at fault; a malformed line is told before all others. */
+static enum outcome losses_decide(struct op *op)
+{
+	enum outcome out = OUTCOME_OK;
+
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct loss *loss = line_loss(op, &op->lines[i]);
+		enum outcome       of = loss ? loss_decide(&op->lines[i], loss) : OUTCOME_OK;
+
+		if (of == INVALID || (of != OUTCOME_OK && (out == OUTCOME_OK || (out != INVALID && of < out))))
+			out = of;
+	}
+	for (size_t i = 0; out != OUTCOME_OK && i < op->lines_count; i++) {
+		const struct loss *loss = line_loss(op, &op->lines[i]);
+
+		op->lines[i].fault = loss && loss_decide(&op->lines[i], loss) == out;
+	}
+	return out;
+}
+
 /* May units be moved where the lines say? What is not in the house is neither counted, nor does it come back. */
 enum outcome moved_places_decide(struct op *op)
 {
@@ -76,7 +105,7 @@ enum outcome moved_places_decide(struct op *op)
 		if (line->fault)
 			out = WRONG_KIND;
 	}
-	return out;
+	return out == OUTCOME_OK && op->move.losses ? losses_decide(op) : out;
 }
 
 enum outcome waits_decide(struct line *lines, size_t count)

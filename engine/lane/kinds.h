@@ -9,7 +9,8 @@
 bool line_is_for_sale(const struct line *line);
 /* A reservation: NOT_FOR_SALE, with its lines and choices at fault, or OUTCOME_OK. */
 enum outcome places_decide(struct op *op);
-/* A movement: WRONG_KIND, with its lines or transfers at fault, or OUTCOME_OK. */
+/* A movement: WRONG_KIND, with its lines or transfers at fault, or OUTCOME_OK. Where those would wait who lose units:
+ * also UNKNOWN_LOCATION, or INVALID where nothing says where. */
 enum outcome moved_places_decide(struct op *op);
 /* What is to leave the stock: IS_WAITING, with the lines at fault that are not in the house, or OUTCOME_OK. */
 enum outcome waits_decide(struct line *lines, size_t count);

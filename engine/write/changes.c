@@ -4,6 +4,7 @@
 #include "engine/base/memory.h"
 #include "engine/log/event.h"
 #include "engine/shares.h"
+#include "engine/write/losses.h"
 #include "engine/write/reservation.h"
 #include "engine/write/split.h"
 
@@ -134,9 +135,11 @@ static void move_tell(struct text *to, const struct op *op)
 	                     .reason = (char *)op->move.reason,
 	                     .reference = (char *)op->move.reference,
 	                     .order_id = (char *)op->other_id};
-	struct line    *lines = mem_alloc((op->lines_count + 1) * sizeof(*lines));
+	size_t          count = op->lines_count;
+	struct line    *lines =
+                op->move.losses ? losses_lines(op, &count)
+				   : memcpy(mem_alloc((count + 1) * sizeof(*lines)), op->lines, count * sizeof(*lines));
 
-	memcpy(lines, op->lines, op->lines_count * sizeof(*lines));
 	for (size_t i = 0; m.kind == ARRIVAL && i < op->lines_count; i++)
 		lines[i].granted = lines[i].qty; /* what will be moved */
 	if (movement_has_ends(m.kind)) {
@@ -145,8 +148,10 @@ static void move_tell(struct text *to, const struct op *op)
 	}
 	memcpy(m.movement_id, op->id, sizeof(op->id));
 	event_movement(to, &(struct event_head){.type = event_of_movement(m.kind), .by = op->key_id}, &m, op->key_id,
-	               lines, op->lines_count);
+	               lines, count);
 	free(lines);
+	if (op->move.losses)
+		losses_tell(to, op);
 }
 
 static void (*const tells[OP_KINDS])(struct text *to, const struct op *op) = {

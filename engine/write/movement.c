@@ -3,6 +3,7 @@
 #include "engine/base/memory.h"
 #include "engine/lane/batch.h"
 #include "engine/lane/fence.h"
+#include "engine/write/losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,8 @@ void movements_insert(struct lane *l)
 
 void movement_answer(struct op *op, int64_t now)
 {
+	struct line     *lines = op->lines;
+	size_t           count = op->lines_count;
 	struct movement *m;
 
 	if (!op->writes) {
@@ -148,7 +151,9 @@ void movement_answer(struct op *op, int64_t now)
 		op->move.found = NULL;
 		return;
 	}
-	m = mem_alloc(sizeof(*m) + op->lines_count * sizeof(struct line));
+	if (op->move.losses)
+		lines = losses_lines(op, &count);
+	m = mem_alloc(sizeof(*m) + count * sizeof(struct line));
 	m->movement_no = op->new_id;
 	m->kind = op->move.kind;
 	m->created_at = now;
@@ -157,8 +162,12 @@ void movement_answer(struct op *op, int64_t now)
 	m->by = mem_copy(op->move.by);
 	m->order_id = mem_copy(op->other_id);
 	memcpy(m->movement_id, op->id, sizeof(op->id));
-	m->lines_count = op->lines_count;
-	memcpy(m->lines, op->lines, op->lines_count * sizeof(struct line));
+	m->lines_count = count;
+	memcpy(m->lines, lines, count * sizeof(struct line));
+	if (op->move.losses) {
+		losses_answer(op, m);
+		free(lines);
+	}
 	if (has_ends(op)) {
 		m->transfers_count = op->move.parts_count;
 		m->transfers = mem_alloc(m->transfers_count * sizeof(*m->transfers));

@@ -10,6 +10,7 @@
 #include "engine/lane/fence.h"
 #include "engine/write/changes.h"
 #include "engine/write/customers.h"
+#include "engine/write/losses.h"
 #include "engine/write/movement.h"
 #include "engine/write/note.h"
 #include "engine/write/reservation.h"
@@ -26,6 +27,7 @@ struct slot_row {
 	uint16_t slot;
 	int64_t  available, reserved;
 	int64_t  change; /* change of available */
+	int64_t  lost;   /* units that leave `reserved` */
 	int64_t  booked; /* of a sum of promises, which stands among the slots: units that are booked */
 };
 
@@ -71,8 +73,17 @@ static void promises_lock(struct lane *l, const struct op *op, struct slot_rows 
 		values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id), V_INT(0), V_INT(1));
 		values_row(&sums, V_INT(sku_id(line->sku)), V_INT(line->location->location_id));
 	}
-	if (sums.count > 0) {
+	for (size_t k = 0; op->move.losses && op->move.losses->losers_count > 0 && k < op->lines_count; k++) {
+		const struct line *line = &op->lines[k];
+		const struct loss *loss = line_loss(op, line);
+
+		if (loss)
+			values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(loss->to->location_id), V_INT(0),
+			           V_INT(1));
+	}
+	if (l->rows.count > 0)
 		txn_run(&l->txn, PROMISE_ENTER, &(struct fill){.rows = &l->rows});
+	if (sums.count > 0) {
 		txn_read(&l->txn, PROMISE_READ, &(struct fill){.rows = &sums}, promise_read, s);
 	}
 	values_fini(&sums);
@@ -203,8 +214,12 @@ static enum outcome count_decide(const struct counted *counted, struct line *lin
 /* The change that a line makes, now that its slots are locked. What is booked of a promise is nobody else's. */
 static enum outcome counted_decide(const struct op *op, struct line *line, const struct slot_rows *s)
 {
+	struct loss *loss = line_loss(op, line);
 	enum outcome out = OUTCOME_OK;
 	int64_t      unbooked, booked = 0;
+
+	if (loss)
+		loss->needed = 0;
 
 	line->available = line->reserved = 0;
 	for (size_t i = 0; i < s->count; i++)
@@ -225,6 +240,10 @@ static enum outcome counted_decide(const struct op *op, struct line *line, const
 		out = count_decide(&op->move.counted[line - op->lines], line);
 	else if (line->available + line->granted < 0 || (op->move.kind == TRANSFER && line->available < line->expected))
 		out = SHORT;
+	if (out == SHORT && loss && -(line->available + line->granted) <= line->reserved) {
+		loss->needed = -(line->available + line->granted);
+		out = OUTCOME_OK;
+	}
 	line->fault = out != OUTCOME_OK;
 	return out;
 }
@@ -281,32 +300,51 @@ static enum outcome stocktake_decide(struct op *op, const struct slot_rows *s, i
 		op->lines[k].fault = counted_decide(op, &op->lines[k], s) == COUNT_MISMATCH;
 	if (out == OUTCOME_OK && passes_limit(op, s))
 		out = LIMIT;
-	return out;
+	return out == OUTCOME_OK && op->move.losses ? losers_decide(op) : out;
 }
 
 /* Additions go to the own slot, whose row may have to be made; units that leave are taken from slots that have them. */
 static void line_spread(struct lane *l, const struct op *op, const struct line *line, struct slot_rows *s,
                         struct values *lines)
 {
-	int64_t left = -line->granted;
+	const struct loss *loss = line_loss(op, line);
+	int64_t            left = -line->granted - (loss ? loss->needed : 0);
 
-	if (left <= 0) {
+	if (line->granted >= 0) {
 		movement_line_row(lines, op, line, l->slot, line->granted);
 		if (left < 0)
 			values_row(&l->rows, V_INT(sku_id(line->sku)), V_INT(line->location->location_id),
 			           V_INT(l->slot), V_INT(-left), V_INT(0));
 		return;
 	}
-	for (size_t i = 0; i < s->count && left > 0; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		struct slot_row *r = &s->list[i];
 
-		if (!row_is_of(r, line) || r->available == 0)
+		if (!row_is_of(r, line))
 			continue;
 		r->change = r->available < left ? -r->available : -left;
 		left += r->change;
-		movement_line_row(lines, op, line, r->slot, r->change);
+		if (r->change < 0 || r->lost > 0)
+			movement_line_row(lines, op, line, r->slot, r->change - r->lost);
 	}
 	assert(left == 0);
+}
+
+/* Marks the slots that have what orders lose. */
+static void slots_lose(struct lane *l, const struct losses *losses, struct slot_rows *s)
+{
+	for (size_t i = 0; i < losses->lost_count; i++) {
+		const struct lost *lost = &losses->lost[i];
+		size_t             at = 0;
+
+		while (at < s->count && !(row_is_of(&s->list[at], lost->line) && s->list[at].slot == lost->line->slot))
+			at++;
+		if (at == s->count || s->list[at].lost + lost->qty > s->list[at].reserved) {
+			txn_refuse(&l->txn, TXN_MISPLACED);
+			return;
+		}
+		s->list[at].lost += lost->qty;
+	}
 }
 
 static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
@@ -315,6 +353,10 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	struct shares given = {0};
 
 	op->new_id = lane_new_id(l);
+	if (op->move.losses)
+		slots_lose(l, op->move.losses, s);
+	if (!txn_goes_on(&l->txn))
+		return;
 	values_reset(&l->rows);
 	for (size_t k = 0; k < op->lines_count; k++)
 		line_spread(l, op, &op->lines[k], s, &lines);
@@ -322,9 +364,9 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 		txn_run(&l->txn, STOCK_ADD, &(struct fill){.rows = &l->rows});
 	values_reset(&l->rows);
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].change < 0)
-			values_row(&l->rows, V_INT(-s->list[i].change), V_INT(0), V_INT(s->list[i].sku_id),
-			           V_INT(s->list[i].location_id), V_INT(s->list[i].slot));
+		if (s->list[i].change < 0 || s->list[i].lost > 0)
+			values_row(&l->rows, V_INT(-s->list[i].change), V_INT(-s->list[i].lost),
+			           V_INT(s->list[i].sku_id), V_INT(s->list[i].location_id), V_INT(s->list[i].slot));
 	if (l->rows.count > 0)
 		stock_deduct(l);
 	batch_gives(&l->batch, &given);
@@ -339,6 +381,8 @@ static void stocktake_write(struct lane *l, struct op *op, struct slot_rows *s)
 	transfers_insert(l);
 	if (op->move.kind == ARRIVAL)
 		arrivals_insert(l, op);
+	if (op->move.losses)
+		losses_write(l, op);
 	values_fini(&lines);
 	if (!l->writer->logs)
 		return;
@@ -390,6 +434,8 @@ enum db_result stocktake_run(struct lane *l, struct op *op, enum txn_verdict *ve
 	lane_begin(l, REPEATABLE_READ, false);
 	promises_lock(l, op, &s);
 	reservations_lock(l);
+	if (op->move.losses)
+		losers_lock(l, op);
 	if (is_count(op))
 		counts_enter(l, op);
 	values_reset(&l->rows);

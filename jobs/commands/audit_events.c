@@ -252,6 +252,12 @@ static bool is_part(const struct events_audit *a, const struct feed_event *e)
 	       strcmp(a->before.cause, e->reservation->order_id) == 0 && strcmp(a->before_id, e->cause) == 0;
 }
 
+/* The order has other lines behind it, in the state in which it was. */
+static bool moves_lines(enum event_type t)
+{
+	return t == EVENT_SPLIT || t == EVENT_ARRIVED || t == EVENT_BACKORDERED;
+}
+
 static const char *step_is_wrong(const struct subject *s, const struct feed_event *e, bool born, uint64_t lines)
 {
 	const struct event_trait *is = event_trait(e->type);
@@ -263,9 +269,9 @@ static const char *step_is_wrong(const struct subject *s, const struct feed_even
 		return NULL;
 	if (born)
 		return is_live(s->state) ? "it is made twice" : NULL; /* it may have been purged in between */
-	if (!(is->from >> s->state & 1) || ((e->type == EVENT_SPLIT || e->type == EVENT_ARRIVED) && state != s->state))
+	if (!(is->from >> s->state & 1) || (moves_lines(e->type) && state != s->state))
 		return "an event is missing or comes out of order";
-	if (e->type != EVENT_SPLIT && e->type != EVENT_ARRIVED && !e->cut && !s->cut && lines != s->lines)
+	if (!moves_lines(e->type) && !e->cut && !s->cut && lines != s->lines)
 		return "its lines change between two events";
 	return NULL;
 }

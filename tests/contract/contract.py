@@ -272,7 +272,13 @@ class Contract:
         value.pop('cursor', None)               # only one that an answer gave is right
         if value.get('kind') == 'return' and 'order_id' in value and self.chance.random() < .9:
             value['order_id'] = self.chance.choice(self.settled[-10:] or self.orders[-20:])
-        if value.get('kind') == 'count':        # where the schema cannot say that each is counted once
+        losing = [line for line in value.get('lines', []) if 'short' in line or 'to' in line and 'from' not in line]
+        for line in losing:                     # `to` goes with `short`, and no location has waits_at
+            line['short'] = 'backorder'
+            if self.chance.random() < .8:
+                line['to'] = 'awaited'
+            line.setdefault('to', 'nowhere')
+        if losing or value.get('kind') == 'count':      # where the schema cannot say that each stands there once
             once = {(line['sku'], line.get('location', 'main')): line for line in value['lines']}
             value['lines'] = list(once.values())
         return value
@@ -494,6 +500,7 @@ class Contract:
         lines = [{'sku': sku, 'location': location, 'qty': 500} for sku in 'AB' for location in ('main', 'annex')]
         self.make('postMovement', {'movement_id': 'M0', 'kind': 'receipt', 'lines': lines}, 201)
         self.make('putLocation', {'kind': 'aside'}, 201, {'location': 'attic'})
+        self.make('putLocation', {'kind': 'incoming'}, 201, {'location': 'awaited'})
         self.make('postReservation', {'order_id': 'R0', 'lines': [{'sku': 'A', 'qty': 1}]}, 201)
         self.make('confirmReservation', {}, 200, {'order_id': 'R0'})
         task = self.make('claimTask', {'kind': 'settle', 'worker': 'w', 'lease_s': 1}, 201).json()['task_id']

@@ -205,6 +205,7 @@ RULES = {
     'kicked': ({'buried'}, 'confirmed'),
     'split': ({None, 'held', 'confirmed', 'buried'}, '='),
     'arrived': ({'held', 'confirmed', 'buried'}, '='),
+    'backordered': ({'held', 'confirmed', 'buried'}, '='),
 }
 KINDS = {'receipt', 'adjustment', 'return', 'count', 'transfer', 'arrival'}
 
@@ -276,9 +277,9 @@ class Story:
         if what == 'split' and order.state is None:
             if self.merged:
                 self.parted(event, data, lines)
-        elif what == 'arrived' and by_sku(lines) != by_sku(order.lines):
+        elif what in ('arrived', 'backordered') and by_sku(lines) != by_sku(order.lines):
             self.disagree(event, f'has {lines}, before it had {order.lines}')
-        elif order.state and what not in ('split', 'arrived') and lines != order.lines:
+        elif order.state and what not in ('split', 'arrived', 'backordered') and lines != order.lines:
             self.disagree(event, f'has {lines}, before it had {order.lines}')
         order.before, order.state, order.lines, order.stamp = order.lines, data['state'], lines, stamp_of(event)
         order.expires_at = data['expires_at']

@@ -1,0 +1,123 @@
+/* losses.c - see losses.h. */
+#include "api/calls/losses.h"
+#include "api/request.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+#include "jobs/locations/loss.h"
+
+#include <stdlib.h>
+
+/* PICK_MS: no pick begins later. TURN_MS: as long as others of the background wait. LOOKS: picks that have too little,
+ * one behind the other, before anybody is told: an order may have been on its way. */
+enum { PICK_MS = 6000, TURN_MS = 250, LOOKS = 2 };
+
+struct loss_call {
+	struct op       *movement;
+	struct loss_pick pick;
+	bool             more;
+	void (*answer)(struct request *r);
+};
+
+static void call_free(void *arg)
+{
+	struct loss_call *call = arg;
+
+	if (!call)
+		return;
+	op_free(call->movement);
+	loss_pick_fini(&call->pick);
+	free(call);
+}
+
+static enum db_result call_run(struct db *db, struct catalogue *c, void *arg)
+{
+	struct loss_call *call = arg;
+
+	return loss_pick_run(db, c, &call->pick, TURN_MS, &call->more);
+}
+
+static void pick(struct request *r, struct loss_call *call);
+
+/* The movement is tried anew, with those who may lose units. */
+static void movement_retry(struct request *r, struct loss_call *call)
+{
+	struct op     *movement = call->movement;
+	struct losses *losses = movement->move.losses;
+
+	losses_forget(losses);
+	free(losses->losers);
+	losses->losers = call->pick.losers;
+	losses->losers_count = call->pick.losers_count;
+	losses->looks++;
+	call->pick.losers = NULL;
+	call->pick.losers_count = 0;
+	call->movement = NULL;
+	op_renew(movement);
+	request_go_on(r, movement, call->answer);
+}
+
+static void picked(struct request *r)
+{
+	struct op        *op = r->ops[0];
+	struct loss_call *call = op->job.arg;
+
+	if (request_outcome(r, 0) != OUTCOME_OK) { /* nothing was done, whatever the pick still does */
+		reply_refused(r, op->ended ? op->outcome : BUSY, NULL, NULL);
+		return;
+	}
+	op->job.arg = NULL;
+	op_free(op);
+	if (call->more) {
+		pick(r, call);
+		return;
+	}
+	movement_retry(r, call);
+	call_free(call);
+}
+
+static void pick(struct request *r, struct loss_call *call)
+{
+	struct op *op = op_new(OP_RUN, 0, 0);
+
+	op->job = (struct job){.run = call_run, .run_free = call_free, .arg = call};
+	request_go_on(r, op, picked);
+}
+
+/* What is to go of each line; none where a line is short that takes no promised units, or has too few of them. */
+static void wants_list(const struct op *op, struct loss_pick *p)
+{
+	p->wants = mem_alloc((op->lines_count + 1) * sizeof(*p->wants));
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i];
+		const struct loss *loss = line_loss(op, line);
+
+		if (line->fault && (!loss || loss->needed == 0)) {
+			p->wants_count = 0;
+			return;
+		}
+		if (loss && loss->needed > 0)
+			p->wants[p->wants_count++] = (struct loss_want){.sku_id = sku_id(line->sku),
+			                                                .location_id = line->location->location_id,
+			                                                .needed = loss->needed};
+	}
+}
+
+bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct request *r))
+{
+	struct op        *op = r->ops[0];
+	struct loss_call *call;
+
+	if (!op->ended || outcome != SHORT || !op->move.losses || op->move.losses->looks >= LOOKS ||
+	    clock_us() - r->began_us > INT64_C(1000) * PICK_MS)
+		return false;
+	call = mem_alloc(sizeof(*call));
+	call->answer = answer;
+	wants_list(op, &call->pick);
+	if (call->pick.wants_count == 0) {
+		call_free(call);
+		return false;
+	}
+	call->movement = op;
+	pick(r, call);
+	return true;
+}

@@ -1,0 +1,319 @@
+/* losses.c - see losses.h. It is a hand-out backwards: units leave a line of an order at a place in the house, and as
+ * many are promised at an incoming place, where the order waits from then on. */
+#include "engine/write/losses.h"
+#include "engine/base/memory.h"
+#include "engine/log/event.h"
+#include "engine/shares.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who loses what */
+
+static int id_order(const void *a, const void *b)
+{
+	uint64_t x = (*(struct loser *const *)a)->reservation->reservation_id,
+		 y = (*(struct loser *const *)b)->reservation->reservation_id;
+
+	return (x > y) - (x < y);
+}
+
+/* Those of the losers that lose something, or all, in the order of locks; the caller frees the list. */
+static struct loser **losers_sorted(const struct losses *losses, bool all, size_t *count)
+{
+	struct loser **list = mem_alloc((losses->losers_count + 1) * sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0, at = 0; i < losses->losers_count; i++) {
+		struct reservation *of = losses->losers[i].reservation;
+
+		if (!all && (at == losses->lost_count || losses->lost[at].of != of))
+			continue;
+		list[(*count)++] = &losses->losers[i];
+		while (at < losses->lost_count && losses->lost[at].of == of)
+			at++;
+	}
+	qsort(list, *count, sizeof(*list), id_order);
+	return list;
+}
+
+struct locking {
+	struct loser **list;
+	size_t         count;
+};
+
+static void locked_read(void *arg, const struct db_row *row)
+{
+	const struct locking *in = arg;
+	struct reservation    key = {.reservation_id = (uint64_t)db_int(row, 0)};
+	struct loser          loser = {.reservation = &key}, *wanted = &loser;
+	struct loser        **at = bsearch(&wanted, in->list, in->count, sizeof(*in->list), id_order);
+
+	if (at)
+		(*at)->locked = true;
+}
+
+void losers_lock(struct lane *l, const struct op *op)
+{
+	struct losses *losses = op->move.losses;
+	struct locking in;
+
+	if (losses->losers_count == 0)
+		return;
+	in.list = losers_sorted(losses, true, &in.count);
+	values_reset(&l->rows);
+	for (size_t i = 0; i < in.count; i++) {
+		in.list[i]->locked = false;
+		reservations_as_read(&l->rows, &in.list[i]->reservation, 1);
+	}
+	txn_read(&l->txn, LOSERS_LOCK, &(struct fill){.rows = &l->rows}, locked_read, &in);
+	free(in.list);
+}
+
+static const struct line *line_at(const struct reservation *r, const struct sku *sku, const struct location *at)
+{
+	for (size_t i = 0; i < r->lines_count; i++)
+		if (r->lines[i].sku == sku && r->lines[i].location == at)
+			return &r->lines[i];
+	return NULL;
+}
+
+static void line_lose(struct losses *losses, struct reservation *r, const struct line *line, struct loss *loss)
+{
+	int64_t left = loss->needed - loss->found, qty = line->qty < left ? line->qty : left;
+
+	loss->found += qty;
+	losses->lost = mem_reach(losses->lost, losses->lost_count, &losses->lost_max, sizeof(*losses->lost));
+	losses->lost[losses->lost_count++] = (struct lost){r, line, line_at(r, line->sku, loss->to), loss, qty};
+}
+
+/* True: the order loses some, or would, were there room for one more. */
+static bool order_loses(const struct op *op, struct reservation *r, bool room)
+{
+	bool loses = false;
+
+	for (size_t k = 0; k < r->lines_count; k++) {
+		struct loss *loss = line_loss(op, &r->lines[k]);
+
+		if (!loss || loss->found == loss->needed || r->lines[k].qty < 1)
+			continue;
+		loses = true;
+		if (room)
+			line_lose(op->move.losses, r, &r->lines[k], loss);
+	}
+	return loses;
+}
+
+enum outcome losers_decide(struct op *op)
+{
+	struct losses *losses = op->move.losses;
+	size_t         orders = 0;
+	enum outcome   out = OUTCOME_OK;
+
+	losses->lost_count = 0;
+	for (size_t i = 0; i < losses->count; i++)
+		losses->list[i].found = 0;
+	for (size_t i = 0; i < losses->losers_count && orders <= LOSERS_MAX; i++)
+		if (losses->losers[i].locked)
+			orders += order_loses(op, losses->losers[i].reservation, orders < LOSERS_MAX);
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct loss *loss = line_loss(op, &op->lines[i]);
+
+		op->lines[i].fault = loss && loss->found < loss->needed;
+		if (op->lines[i].fault)
+			out = orders > LOSERS_MAX ? LOSES_TOO_MANY : SHORT;
+	}
+	return out;
+}
+
+/* ---- written */
+
+static void orders_write(struct lane *l, struct loser *const *list, size_t count)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < count; i++)
+		reservations_as_read(&l->rows, &list[i]->reservation, 1);
+	txn_run(&l->txn, RESERVATION_SERVE, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, count, TXN_MOVED);
+}
+
+/* Lines of which units leave: those that leave whole, or the others. */
+static void lines_leave(struct lane *l, const struct losses *losses, bool whole)
+{
+	values_reset(&l->rows);
+	for (size_t i = 0; i < losses->lost_count; i++) {
+		const struct lost *lost = &losses->lost[i];
+		int64_t            id = (int64_t)lost->of->reservation_id, sku = sku_id(lost->line->sku);
+
+		if (whole != (lost->qty == lost->line->qty))
+			continue;
+		if (whole)
+			values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(lost->line->location->location_id));
+		else
+			values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(lost->line->location->location_id),
+			           V_INT(lost->line->slot), V_INT(lost->qty));
+	}
+	if (l->rows.rows == 0)
+		return;
+	txn_run(&l->txn, whole ? SPLIT_LINE_DROP : SPLIT_LINE_TAKE, &(struct fill){.rows = &l->rows});
+	txn_expect(&l->txn, (whole ? 1 : 2) * l->rows.rows, TXN_MOVED);
+}
+
+/* Where units wait there already, the others join them; all that is new lies in the own slot. */
+static uint16_t slot_of(const struct lane *l, const struct lost *lost)
+{
+	return lost->beside ? lost->beside->slot : (uint16_t)l->slot;
+}
+
+static void lines_wait_there(struct lane *l, const struct losses *losses, struct shares *at_to)
+{
+	struct values waits = {0};
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < losses->lost_count; i++) {
+		const struct lost *lost = &losses->lost[i];
+		int64_t            id = (int64_t)lost->of->reservation_id;
+		uint32_t           sku = sku_id(lost->line->sku), to = lost->loss->to->location_id;
+
+		values_row(&l->rows, V_INT(id), V_INT(sku), V_INT(to), V_INT(slot_of(l, lost)), V_INT(lost->qty));
+		values_row(&waits, V_INT(id), V_INT(sku), V_INT(to));
+		share_add(at_to, sku, to, slot_of(l, lost), lost->qty, 0);
+	}
+	txn_run(&l->txn, RESERVATION_LINE_ARRIVE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, WAITING_LOSE, &(struct fill){.rows = &waits});
+	values_fini(&waits);
+	shares_sum(at_to);
+}
+
+/* The promises grow by what was lost. */
+static void promises_grow(struct lane *l, const struct op *op, const struct shares *at_to)
+{
+	struct values lines = {0};
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < at_to->count; i++) {
+		const struct share *s = &at_to->list[i];
+
+		values_row(&l->rows, V_INT(s->sku_id), V_INT(s->location_id), V_INT(s->slot), V_INT(0), V_INT(s->qty));
+		values_row(&lines, V_INT(op->new_id), V_INT(s->sku_id), V_INT(s->location_id), V_INT(s->slot),
+		           V_INT(s->qty));
+	}
+	txn_run(&l->txn, STOCK_RESERVE, &(struct fill){.rows = &l->rows});
+	txn_run(&l->txn, MOVEMENT_LINE_MORE, &(struct fill){.rows = &lines});
+	values_fini(&lines);
+}
+
+static void backorders_insert(struct lane *l, const struct op *op)
+{
+	const struct losses *losses = op->move.losses;
+
+	values_reset(&l->rows);
+	for (size_t i = 0; i < losses->lost_count; i++) {
+		const struct lost *lost = &losses->lost[i];
+
+		values_row(&l->rows, V_INT(op->new_id), V_INT(lost->of->reservation_id), V_INT(sku_id(lost->line->sku)),
+		           V_INT(lost->line->location->location_id), V_INT(lost->loss->to->location_id),
+		           V_TEXT(lost->of->order_id), V_INT(lost->qty));
+	}
+	txn_run(&l->txn, MOVEMENT_BACKORDER_ADD, &(struct fill){.rows = &l->rows});
+}
+
+void losses_write(struct lane *l, const struct op *op)
+{
+	const struct losses *losses = op->move.losses;
+	struct shares        at_to = {0};
+	struct loser       **list;
+	size_t               count;
+
+	if (losses->lost_count == 0)
+		return;
+	list = losers_sorted(losses, false, &count);
+	orders_write(l, list, count);
+	lines_leave(l, losses, false);
+	lines_leave(l, losses, true);
+	lines_wait_there(l, losses, &at_to);
+	promises_grow(l, op, &at_to);
+	backorders_insert(l, op);
+	values_reset(&l->rows);
+	for (size_t i = 0; i < count; i++)
+		values_row(&l->rows, V_INT(list[i]->reservation->reservation_id));
+	txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &l->rows});
+	shares_fini(&at_to);
+	free(list);
+}
+
+/* ---- told */
+
+/* Adds units at a place to the lines: to the one that is there, or as a new one of `count`. */
+static void line_grow(struct line *lines, size_t *count, const struct lost *lost)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (lines[i].sku == lost->line->sku && lines[i].location == lost->loss->to) {
+			lines[i].granted += lost->qty;
+			return;
+		}
+	lines[*count] = *lost->line;
+	lines[*count].location = lost->loss->to;
+	lines[*count].location_code = lost->loss->to->code;
+	lines[(*count)++].granted = lost->qty;
+}
+
+/* The order as it is then. Its losses are `count` from the first on. */
+static void order_tell(struct text *to, const struct op *op, const struct lost *lost, size_t count)
+{
+	const struct reservation *r = lost->of;
+	struct event_head         head = {.type = EVENT_BACKORDERED, .by = op->key_id, .cause = op->id};
+	size_t                    lines_count = r->lines_count;
+	struct line              *lines = mem_alloc((lines_count + count) * sizeof(*lines));
+
+	memcpy(lines, r->lines, lines_count * sizeof(*lines));
+	for (size_t i = 0; i < lines_count; i++)
+		lines[i].granted = lines[i].qty;
+	for (size_t i = 0; i < count; i++) {
+		lines[lost[i].line - r->lines].granted -= lost[i].qty;
+		line_grow(lines, &lines_count, &lost[i]);
+	}
+	lines_sort(lines, lines_count);
+	event_reservation(to, &head, r, lines, lines_count, true);
+	free(lines);
+}
+
+void losses_tell(struct text *to, const struct op *op)
+{
+	const struct losses *losses = op->move.losses;
+
+	for (size_t i = 0, of = 0; i < losses->lost_count; i += of) {
+		of = 1;
+		while (i + of < losses->lost_count && losses->lost[i + of].of == losses->lost[i].of)
+			of++;
+		order_tell(to, op, &losses->lost[i], of);
+	}
+}
+
+struct line *losses_lines(const struct op *op, size_t *count)
+{
+	const struct losses *losses = op->move.losses;
+	struct line         *lines = mem_alloc((op->lines_count + losses->count + 1) * sizeof(*lines));
+
+	*count = op->lines_count;
+	memcpy(lines, op->lines, *count * sizeof(*lines));
+	for (size_t i = 0; i < losses->lost_count; i++)
+		line_grow(lines, count, &losses->lost[i]);
+	lines_sort(lines, *count);
+	return lines;
+}
+
+void losses_answer(const struct op *op, struct movement *m)
+{
+	const struct losses *losses = op->move.losses;
+
+	m->backorders = mem_alloc((losses->lost_count + 1) * sizeof(*m->backorders));
+	for (size_t i = 0; i < losses->lost_count; i++) {
+		struct backorder *b = &m->backorders[m->backorders_count++];
+
+		memcpy(b->order_id, losses->lost[i].of->order_id, sizeof(b->order_id));
+		b->sku_code = losses->lost[i].line->sku_code;
+		b->qty = losses->lost[i].qty;
+	}
+	backorders_sum(m);
+}

@@ -1,0 +1,200 @@
+/* loss.c - see loss.h. */
+#include "jobs/locations/loss.h"
+#include "engine/base/clock.h"
+#include "engine/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* PART: reservations of a step of the walk. SPARE: orders more than are needed, for those that change meanwhile, of all
+ * wants together; KEPT_MAX: orders that are kept of one at most. */
+enum { PART = 5000, SPARE = 200, SPARE_LEAST = 2, KEPT_MAX = LOSERS_MAX + SPARE };
+
+/* An order in the line of those who have units. */
+struct may_lose {
+	bool     held;
+	int64_t  since;
+	uint64_t reservation_id;
+	int64_t  qty;
+};
+
+static const struct {
+	enum statement         name;
+	enum reservation_state state;
+} walks[] = {{LOSERS_WALK, HELD}, {LOSERS_WALK, CONFIRMED}, {LOSERS_WALK_ASIDE, CONFIRMED}, {LOSERS_WALK, BURIED}};
+
+void loss_pick_fini(struct loss_pick *p)
+{
+	for (size_t i = 0; i < p->wants_count; i++)
+		free(p->wants[i].list);
+	for (size_t i = 0; i < p->losers_count; i++)
+		reservation_free(p->losers[i].reservation);
+	free(p->wants);
+	free(p->losers);
+}
+
+/* From the end of the line on. */
+static int line_end_order(bool held, int64_t since, uint64_t id, bool other_held, int64_t other_since,
+                          uint64_t other_id)
+{
+	if (held != other_held)
+		return held ? -1 : 1;
+	if (since != other_since)
+		return since > other_since ? -1 : 1;
+	return (id < other_id) - (id > other_id);
+}
+
+static int may_lose_order(const void *a, const void *b)
+{
+	const struct may_lose *x = a, *y = b;
+
+	return line_end_order(x->held, x->since, x->reservation_id, y->held, y->since, y->reservation_id);
+}
+
+static int want_order(const void *a, const void *b)
+{
+	const struct loss_want *x = a, *y = b;
+
+	if (x->sku_id != y->sku_id)
+		return x->sku_id < y->sku_id ? -1 : 1;
+	return (x->location_id > y->location_id) - (x->location_id < y->location_id);
+}
+
+/* Keeps those who would lose units, and some more. */
+static void want_cut(struct loss_want *want, size_t spare)
+{
+	int64_t units = 0;
+	size_t  kept = 0;
+
+	if (want->count > 0)
+		qsort(want->list, want->count, sizeof(*want->list), may_lose_order);
+	for (; kept < want->count && kept < KEPT_MAX && units < want->needed; kept++)
+		units += want->list[kept].qty;
+	kept += spare;
+	want->count = want->count < kept ? want->count : kept;
+}
+
+/* ---- the walk */
+
+struct part {
+	struct loss_pick      *pick;
+	enum reservation_state state;
+	size_t                 spare;
+	uint64_t               last_id;
+	int64_t                last_at;
+	size_t                 orders;
+};
+
+static void part_read(void *arg, const struct db_row *row)
+{
+	struct part     *in = arg;
+	uint64_t         id = (uint64_t)db_int(row, 1);
+	struct loss_want key = {.sku_id = (uint32_t)db_int(row, 3), .location_id = (uint32_t)db_int(row, 4)}, *want;
+
+	in->orders += in->orders == 0 || id != in->last_id;
+	in->last_id = id;
+	in->last_at = time_parse(row->col[0]);
+	want = row->col[3] ? bsearch(&key, in->pick->wants, in->pick->wants_count, sizeof(key), want_order) : NULL;
+	if (!want)
+		return;
+	if (want->count >= 2 * KEPT_MAX)
+		want_cut(want, in->spare);
+	want->list = mem_reach(want->list, want->count, &want->max, sizeof(*want->list));
+	want->list[want->count++] = (struct may_lose){in->state == HELD, time_parse(row->col[2]), id, qty_read(row, 5)};
+}
+
+static enum db_result part_run(struct db *db, struct loss_pick *p, size_t spare)
+{
+	struct part    in = {.pick = p, .state = walks[p->walk].state, .spare = spare};
+	struct values  rows = {0};
+	enum db_result result;
+
+	for (size_t i = 0; i < p->wants_count; i++)
+		values_row(&rows, V_INT(p->wants[i].sku_id), V_INT(p->wants[i].location_id));
+	result = db_ask(db, walks[p->walk].name,
+	                &(struct fill){.rows = &rows,
+	                               .state = walks[p->walk].state,
+	                               .after_at = p->after_at,
+	                               .after_id = p->after_id,
+	                               .limit = PART},
+	                part_read, &in);
+	values_fini(&rows);
+	if (result != DB_OK)
+		return result;
+	p->after_at = in.last_at;
+	p->after_id = (int64_t)in.last_id;
+	if (in.orders < PART) {
+		p->walk++;
+		p->after_at = p->after_id = 0;
+	}
+	return DB_OK;
+}
+
+/* ---- what was found */
+
+static int64_t since_of(const struct reservation *r)
+{
+	if (r->waits_since > 0)
+		return r->waits_since;
+	return r->state == HELD ? r->created_at : r->confirmed_at;
+}
+
+static int loser_order(const void *a, const void *b)
+{
+	const struct reservation *x = ((const struct loser *)a)->reservation;
+	const struct reservation *y = ((const struct loser *)b)->reservation;
+
+	return line_end_order(x->state == HELD, since_of(x), x->reservation_id, y->state == HELD, since_of(y),
+	                      y->reservation_id);
+}
+
+/* The orders as they are by now; those that have ended or were claimed are left out. */
+static enum db_result losers_read(struct db *db, struct catalogue *c, struct loss_pick *p, size_t spare)
+{
+	struct reservation_reader in = {.catalogue = c};
+	struct values             ids = {0};
+	enum db_result            result = DB_OK;
+
+	for (size_t i = 0; i < p->wants_count; i++) {
+		want_cut(&p->wants[i], spare);
+		for (size_t k = 0; k < p->wants[i].count; k++)
+			values_row(&ids, V_INT(p->wants[i].list[k].reservation_id));
+	}
+	if (ids.count > 0)
+		result = reservations_ask(db, RESERVATION_BY_ID, &(struct fill){.rows = &ids}, &in);
+	values_fini(&ids);
+	if (result != DB_OK) {
+		reservations_free(in.list, in.count);
+		return result;
+	}
+	p->losers = mem_alloc((in.count + 1) * sizeof(*p->losers));
+	for (size_t i = 0; i < in.count; i++) {
+		struct reservation *r = in.list[i];
+
+		if (r->task_id == 0 && reservation_is_live(reservation_reads(r)))
+			p->losers[p->losers_count++].reservation = r;
+		else
+			reservation_free(r);
+	}
+	free(in.list);
+	qsort(p->losers, p->losers_count, sizeof(*p->losers), loser_order);
+	return DB_OK;
+}
+
+enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pick *p, int64_t slice_ms, bool *more)
+{
+	int64_t        until_ms = clock_ms() + slice_ms;
+	size_t         spare = SPARE_LEAST + SPARE / p->wants_count;
+	enum db_result result = DB_OK;
+
+	*more = true;
+	if (p->walk == 0 && p->after_id == 0)
+		qsort(p->wants, p->wants_count, sizeof(*p->wants), want_order);
+	while (result == DB_OK && p->walk < LENGTH(walks) && clock_ms() < until_ms)
+		result = part_run(db, p, spare);
+	if (result != DB_OK || p->walk < LENGTH(walks))
+		return result;
+	result = losers_read(db, c, p, spare);
+	*more = result != DB_OK;
+	return result;
+}

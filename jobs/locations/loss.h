@@ -1,0 +1,35 @@
+/* loss.h - orders that may lose units which are not there: the end of the line of those who have them. Background
+ * threads.
+ *
+ * All live orders that no task has are walked over, in parts that no snapshot holds together: who moves meanwhile may
+ * be missed, and whoever writes makes sure that those who were found are as they were read. */
+#ifndef JOBS_LOSS_H
+#define JOBS_LOSS_H
+
+#include "engine/catalogue.h"
+#include "engine/db/db.h"
+#include "engine/op.h"
+
+/* Units of a sku at a place that are to go. */
+struct loss_want {
+	uint32_t         sku_id, location_id;
+	int64_t          needed;
+	struct may_lose *list; /* orders that have some; private */
+	size_t           count, max;
+};
+/* Zero-initialised but for what is asked. */
+struct loss_pick {
+	struct loss_want *wants; /* owned */
+	size_t            wants_count;
+	unsigned          walk;               /* the walk under way .. */
+	int64_t           after_at, after_id; /* .. has come so far */
+	struct loser     *losers;             /* found: from the end of the line on; owned */
+	size_t            losers_count;
+};
+void loss_pick_fini(struct loss_pick *p);
+
+/* Goes on for slice_ms or so. *more: it is not at its end. */
+enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pick *p, int64_t slice_ms,
+                             bool *more) MUST_CHECK;
+
+#endif
