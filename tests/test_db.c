@@ -255,6 +255,46 @@ Test(db, rows_by_themselves_on_a_cluster)
 	values_fini(&v);
 }
 
+/* On a node of a cluster a compound that was not given a row in time has waited for other nodes, perhaps: a read tells,
+ * which waits for them alone. Of a write it was a row. */
+Test(db_alone, waits_of_compounds_on_a_cluster)
+{
+	static const char locked[] = "BEGIN NOT ATOMIC SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205; END",
+			  write[] = "UPDATE t SET n = 2";
+	struct scratch   s = {0};
+	struct db_target target;
+	struct proxy    *proxy;
+	struct db       *db, *other;
+
+	scratch_open(&s);
+	proxy = proxy_open(&s);
+	target = s.target;
+	snprintf(target.socket, sizeof(target.socket), "%s", s.link);
+	snprintf(target.database, sizeof(target.database), "%s", s.name);
+	db = db_new_alone(&target);
+	other = scratch_connection(&s);
+	cr_assert(db_connect(db), "%s", db_error(db));
+	cr_assert(db_text(db, "CREATE TABLE t (n INT) ENGINE=InnoDB", NULL, NULL) == DB_OK &&
+	          db_text(db, "INSERT INTO t VALUES (1)", NULL, NULL) == DB_OK);
+	for (int cluster = 0; cluster < 2; cluster++) {
+		if (cluster)
+			source_node_set(db_source(db), &(struct node){.name = "n1"});
+		cr_expect(db_text(db, locked, NULL, NULL) == DB_LOCKED && db_errno(db) == 1205, "%s", db_error(db));
+		proxy_arm(proxy, BREACH_MUTE, "SELECT 1");
+		cr_expect(db_text(db, locked, NULL, NULL) == (cluster ? DB_AWAY : DB_LOCKED), "%s", db_error(db));
+		cr_expect(db_connected(db) == !cluster && proxy_disarm(proxy) == (cluster > 0));
+	}
+	cr_assert(db_connect(db), "%s", db_error(db));
+	cr_assert(db_text(other, "START TRANSACTION", NULL, NULL) == DB_OK &&
+	          db_text(other, write, NULL, NULL) == DB_OK);
+	proxy_arm(proxy, BREACH_MUTE, "SELECT 1");
+	cr_expect(db_text(db, write, NULL, NULL) == DB_LOCKED && !proxy_disarm(proxy), "%s", db_error(db));
+	db_free(other);
+	db_free(db);
+	proxy_close(proxy);
+	scratch_close(&s);
+}
+
 /* Sent one behind the other; one that fails does not stop those behind it. */
 Test(db, several_at_once)
 {

@@ -27,7 +27,7 @@ struct db {
 	int              kept;  /* of source_enter */
 	struct prepared  prepared;
 	unsigned         silence_s;
-	MYSQL_STMT      *sent[DB_AHEAD]; /* what was sent and not answered, the oldest first; NULL: plain text */
+	MYSQL_STMT      *sent[DB_AHEAD];      /* what was sent and not answered, the oldest first; NULL: plain text */
 	size_t           sent_rows[DB_AHEAD]; /* answers that come to each */
 	size_t           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
@@ -306,7 +306,9 @@ static bool answer_read(struct db *db, int *sets, void (*each)(void *arg, const 
 /* Text that waits, on a node of a cluster, until what the others have committed is here, and that waits for no row. */
 static bool is_causal(const char *sql)
 {
-	return strncmp(sql, "START", 5) == 0 || (strncmp(sql, "SELECT", 6) == 0 && !strstr(sql, "FOR UPDATE"));
+	bool reads = strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0;
+
+	return strncmp(sql, "START", 5) == 0 || (reads && !strstr(sql, "FOR UPDATE"));
 }
 
 /* The result of a statement that failed. An error after a whole result set came after a COMMIT, perhaps. */
@@ -354,8 +356,7 @@ static enum db_result prepared_answer(struct db *db, MYSQL_STMT *stmt, size_t ro
 	for (size_t i = 0; i < rows && db->mysql; i++) {
 		db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
 		if (!prepared_read(stmt)) {
-			enum db_result one =
-				failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), 0, false);
+			enum db_result one = failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), 0, false);
 
 			result = result == DB_OK ? one : result;
 			continue;
@@ -485,6 +486,14 @@ static const char *ending(const char *sql)
 	               : rollback;
 }
 
+/* A compound, or a read under locks, may have waited for a row or for other nodes: both end with the same error. A read
+ * that waits for no row tells which it was, and the connection is gone where the nodes say nothing to it, either. */
+static bool in_vain(struct db *db, const char *sql)
+{
+	return source_is_cluster(db->source) && ending(sql) != commit && db_text(db, "SELECT 1", NULL, NULL) != DB_OK &&
+	       !db->mysql;
+}
+
 /* Statement and ending go in one trip. */
 enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
@@ -502,6 +511,8 @@ enum db_result db_text(struct db *db, const char *sql, void (*each)(void *arg, c
 	if (end && db->mysql)
 		ended = oldest_answer(db, NULL, NULL);
 	db->changed = changed;
+	if (result == DB_LOCKED && in_vain(db, sql))
+		result = DB_AWAY;
 	return result == DB_OK ? ended : result;
 }
 
