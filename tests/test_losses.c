@@ -1,6 +1,6 @@
 /* test_losses.c - promised units that are lost: a count or an adjustment with short: backorder takes them from the end
  * of the line, and who loses them waits for others in the place that is his. */
-#include "tests/flow.h"
+#include "tests/proxy.h"
 #include "tests/trap.h"
 
 #define BO "raw PUT /v1/locations/bo {'kind':'incoming'} -> 201"
@@ -180,4 +180,114 @@ Test(losses, of_many_orders)
 	           "sku     A -> available=0 reserved=0 @bo reserved=1100",
 	           "run     audit                                 -> 0");
 	flow_end();
+}
+
+/* Everything that may happen to an order that loses units at that moment, through two services. */
+Test(losses, races)
+{
+	struct race *one;
+
+	flow_begin();
+	flow_step("serve --lanes 2 --jobs=expire,settle,reap");
+	flow_step("second --lanes 2 --slot 5 --jobs=expire,settle");
+	flow_steps(BO,
+	           "raw PUT /v1/locations/main {'waits_at':'bo'} -> 201",
+	           "receipt A +400 A@west +100                   -> 201",
+	           "race 4*50 reserve R# A=2 A@west=1 ttl=5      -> *x 201 | *x 409");
+	one = flow_race("4*60", "adjust L# A -2 short=backorder || count A@west=60 short=backorder to=bo"
+	                        " || adjust M# A -1 A@west -1 short=backorder to=bo || arrival N# A@bo>main=3");
+	flow_step("race 8*200 confirm R# || release R# || split R# S# A=1 || reserve Q# A=2 replaces=R# confirm=true"
+	          " || extend R# ttl=5 || raw POST /v1/reservations/R#/settle || confirm S#"
+	          " || claim settle w limit=3 lease=1 -> *x 200 | *x 200 replayed | *x 201 | *x 204 | *x 404 | *x 409"
+	          " | *x 422");
+	trap_raced(one, "*x 201 | *x 409");
+	flow_steps("run audit                                     -> 0",
+	           "race 4*50 release R# || release S#            -> *x 200 | *x 200 replayed | *x 404 | *x 409",
+	           "receipt A +800                                -> 201",
+	           "wait:16 sql SELECT COUNT(*) FROM waiting_line -> 0",
+	           "wait:16 sql SELECT COUNT(*) FROM reservation WHERE state = 2 -> 0",
+	           "run audit                                     -> 0");
+	flow_end();
+}
+
+/* Holds the movement at the statement with this text, until the steps are done through another service. */
+static void loss_between(const char *text, const char *loss, const char *const *steps, const char *came)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           "second   --lanes 1 --slot 5",
+	           BO,
+	           "receipt  A +3                                 -> 201",
+	           "reserve  R1 A=1 confirm=true                  -> 201",
+	           "reserve  R2 A=1 confirm=true                  -> 201",
+	           "reserve  R3 A=1                               -> 201");
+	proxy_arm(proxy, BREACH_WAIT, text);
+	race = flow_race("1", loss);
+	cr_expect(proxy_struck(proxy), "there is no %s", text);
+	flow_each(steps);
+	proxy_go_on(proxy);
+	trap_raced(race, came);
+	flow_step("run audit -> 0");
+	flow_end();
+	proxy_close(proxy);
+}
+
+#define LOCKS "ORDER BY reservation_id FOR UPDATE SKIP LOCKED"
+
+/* Whoever changes at that moment is passed over. */
+Test(losses, of_who_was_confirmed_meanwhile)
+{
+	static const char *const steps[] = {"@2 confirm R3 -> 200 confirmed", NULL};
+
+	loss_between(LOCKS, "count L1 A=2 short=backorder to=bo", steps,
+	             "1x 201 backordered=1 backordered[0].order_id=R2");
+}
+
+Test(losses, of_who_was_claimed_meanwhile)
+{
+	static const char *const steps[] = {"@2 claim settle w -> 201 orders=R1,R2", NULL};
+
+	loss_between(LOCKS, "count L1 A=1 short=backorder to=bo", steps, "1x 409 short A counted=1 reserved=3");
+}
+
+/* What was released is free, and goes first. */
+Test(losses, of_who_was_released_meanwhile)
+{
+	static const char *const steps[] = {"@2 release R3 -> 200 released", NULL};
+
+	loss_between(LOCKS, "count L1 A=2 short=backorder to=bo", steps, "1x 201 A@main=-1 !backordered");
+}
+
+/* A service is killed in the middle of it: nothing was done; and right behind the COMMIT: all was. */
+Test(losses, of_a_service_that_is_killed)
+{
+	struct proxy *proxy;
+	struct race  *race;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           BO,
+	           "receipt  A +3                                   -> 201",
+	           "reserve  R1 A=3 confirm=true                    -> 201");
+	proxy_arm(proxy, BREACH_WAIT, "INSERT INTO movement_backorder");
+	race = flow_race("1", "count L1 A=1 short=backorder to=bo");
+	cr_expect(proxy_struck(proxy));
+	flow_step("kill");
+	proxy_go_on(proxy);
+	trap_raced(race, "1x lost");
+	flow_steps("movement L1                                     -> 404",
+	           "get      R1                                      -> confirmed A=3",
+	           "run      audit                                   -> 0",
+	           "count    L1 A=1 short=backorder to=bo            -> 201 backordered=1 backordered[0].qty=2",
+	           "kill",
+	           "count    L1 A=1 short=backorder to=bo            -> 200 replayed backordered=1 A@bo=2",
+	           "get      R1                                      -> confirmed A@bo=2 A@main=1",
+	           "run      audit                                   -> 0");
+	flow_end();
+	proxy_close(proxy);
 }
