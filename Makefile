@@ -64,7 +64,7 @@ check: install-packages
 	tests/rooms.py
 	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
-	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast build/clang/test
+	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
 	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
@@ -72,9 +72,9 @@ check: install-packages
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast
 	@$(MAKE) --no-print-directory B=build/tsan CC=clang CFLAGS='-O1 -g -fsanitize=thread' build/tsan/holdfast
-	HOLDFAST_BIN=build/tsan/holdfast build/clang/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
-	@$(MAKE) --no-print-directory B=build build/holdfast
-	HOLDFAST_BIN=tests/memcheck.sh build/clang/test --jobs 4 --filter '@(reservation|batch)/*'
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
+	HOLDFAST_BIN=build/tsan/holdfast $(B)/test --jobs 4 --filter '@(concurrency|replay|batch|reservation_state|restart|worker|exec|reap)/*'
+	HOLDFAST_BIN=tests/memcheck.sh $(B)/test --jobs 4 --filter '@(reservation|batch)/*'
 
 check-long: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast
