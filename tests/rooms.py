@@ -35,7 +35,7 @@ JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
 BELOW = {
     'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
     'jobs/commands': {'api', 'api/calls', 'api/http', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
-    'jobs/import': {'api/calls', 'jobs/terminal', 'engine', 'engine/base'},
+    'jobs/import': {'api/calls', 'jobs/locations', 'jobs/terminal', 'engine', 'engine/base'},
     'jobs/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
     'api': {'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},

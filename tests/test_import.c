@@ -277,6 +277,34 @@ Test(import, counts_of_a_time)
 	flow_end();
 }
 
+/* What is promised goes, too, where a row says so; what is left out otherwise comes with the same file later. */
+Test(import, losses)
+{
+	flow_begin();
+	flow_steps("serve",
+	           "raw PUT /v1/locations/bo {'kind':'incoming'} -> 201",
+	           "receipt A +5 B +5 C +5 C@west +2 -> 201",
+	           "reserve R1 A=2 B=4 C=4 C@west=2 confirm=true -> 201",
+	           "reserve R2 A=3 -> 201");
+	import("sku,counted,short,to\nA,1,maybe,\nB,1,,bo\nC,1,backorder,b23456789012345678901234567890123\n",
+	       " --kind count -> 1 '~line 2: short must be' '~line 3: to goes with short' '~line 4: to must' '~3 bad "
+	       "rows'");
+	import("sku,counted,short,to\nA,1,backorder,bo\nB,1,,\nC,1,backorder,none\n",
+	       " --kind count -> 1 '~line 3: short {sku:B,location:main,counted:1,reserved:4}'"
+	       " '~line 4: unknown_location {sku:C,location:main,to:none}' '~in 1 movements' '~2 refused'");
+	flow_step("get R2 -> held A@bo=3");
+	flow_step("raw PUT /v1/locations/none {'kind':'incoming'} -> 201");
+	import("sku,counted,short,to\nA,1,backorder,bo\nB,1,,\nC,1,backorder,none\n",
+	       " --kind count -> 1 '~line 3: short' '~in 2 movements' '~1 refused'");
+	import("sku,location,qty,short,to\nB,main,-3,backorder,bo\nC,main,-1,backorder,bo\nC,west,-1,backorder,bo\n",
+	       " --kind adjustment -> 0 '~in 1 movements'");
+	import("sku,location,qty,short,to\nB,main,-3,backorder,bo\nC,main,-1,backorder,bo\nC,west,-1,backorder,bo\n",
+	       " --kind adjustment -> 0 '~all received before'");
+	flow_steps("get R1 -> confirmed A@bo=1 A@main=1 B@bo=2 B@main=2 C@bo=2 C@none=3 C@west=1",
+	           "run audit -> 0");
+	flow_end();
+}
+
 /* A total that would pass the greatest one names its rows, too. */
 Test(import, limit)
 {

@@ -7,9 +7,8 @@
 
 #include <stdlib.h>
 
-/* PICK_MS: no pick begins later. TURN_MS: as long as others of the background wait. LOOKS: picks that have too little,
- * one behind the other, before anybody is told: an order may have been on its way. */
-enum { PICK_MS = 6000, TURN_MS = 250, LOOKS = 2 };
+/* PICK_MS: no pick begins later. TURN_MS: as long as others of the background wait. */
+enum { PICK_MS = 6000, TURN_MS = 250 };
 
 struct loss_call {
 	struct op       *movement;
@@ -41,18 +40,10 @@ static void pick(struct request *r, struct loss_call *call);
 /* The movement is tried anew, with those who may lose units. */
 static void movement_retry(struct request *r, struct loss_call *call)
 {
-	struct op     *movement = call->movement;
-	struct losses *losses = movement->move.losses;
+	struct op *movement = call->movement;
 
-	losses_forget(losses);
-	free(losses->losers);
-	losses->losers = call->pick.losers;
-	losses->losers_count = call->pick.losers_count;
-	losses->looks++;
-	call->pick.losers = NULL;
-	call->pick.losers_count = 0;
 	call->movement = NULL;
-	op_renew(movement);
+	loss_pick_give(&call->pick, movement);
 	request_go_on(r, movement, call->answer);
 }
 
@@ -83,37 +74,16 @@ static void pick(struct request *r, struct loss_call *call)
 	request_go_on(r, op, picked);
 }
 
-/* What is to go of each line; none where a line is short that takes no promised units, or has too few of them. */
-static void wants_list(const struct op *op, struct loss_pick *p)
-{
-	p->wants = mem_alloc((op->lines_count + 1) * sizeof(*p->wants));
-	for (size_t i = 0; i < op->lines_count; i++) {
-		const struct line *line = &op->lines[i];
-		const struct loss *loss = line_loss(op, line);
-
-		if (line->fault && (!loss || loss->needed == 0)) {
-			p->wants_count = 0;
-			return;
-		}
-		if (loss && loss->needed > 0)
-			p->wants[p->wants_count++] = (struct loss_want){.sku_id = sku_id(line->sku),
-			                                                .location_id = line->location->location_id,
-			                                                .needed = loss->needed};
-	}
-}
-
 bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct request *r))
 {
 	struct op        *op = r->ops[0];
 	struct loss_call *call;
 
-	if (!op->ended || outcome != SHORT || !op->move.losses || op->move.losses->looks >= LOOKS ||
-	    clock_us() - r->began_us > INT64_C(1000) * PICK_MS)
+	if (!op->ended || outcome != SHORT || !op->move.losses || clock_us() - r->began_us > INT64_C(1000) * PICK_MS)
 		return false;
 	call = mem_alloc(sizeof(*call));
 	call->answer = answer;
-	wants_list(op, &call->pick);
-	if (call->pick.wants_count == 0) {
+	if (!loss_pick_begin(&call->pick, op)) {
 		call_free(call);
 		return false;
 	}

@@ -18,14 +18,15 @@ enum { FIELD_MAX = 128, COLUMNS_MAX = 64, OTHERS_MAX = 400, KEY_BYTES = 16, KEYS
 /* X(column, kinds that have it, kinds whose header must name it) */
 #define OF(kind) (1u << (kind))
 #define EVERY    (OF(RECEIPT) | OF(ADJUSTMENT) | OF(STOCKTAKE) | OF(TRANSFER))
-#define COLUMNS                               \
-	X(sku, EVERY, EVERY)                  \
-	X(qty, EVERY & ~OF(STOCKTAKE), EVERY) \
-	X(counted, OF(STOCKTAKE), EVERY)      \
-	X(from, OF(TRANSFER), EVERY)          \
-	X(to, OF(TRANSFER), EVERY)            \
-	X(location, EVERY & ~OF(TRANSFER), 0) \
-	X(expected, OF(STOCKTAKE), 0)         \
+#define COLUMNS                                     \
+	X(sku, EVERY, EVERY)                        \
+	X(qty, EVERY & ~OF(STOCKTAKE), EVERY)       \
+	X(counted, OF(STOCKTAKE), EVERY)            \
+	X(from, OF(TRANSFER), EVERY)                \
+	X(to, EVERY & ~OF(RECEIPT), OF(TRANSFER))   \
+	X(short, OF(STOCKTAKE) | OF(ADJUSTMENT), 0) \
+	X(location, EVERY & ~OF(TRANSFER), 0)       \
+	X(expected, OF(STOCKTAKE), 0)               \
 	X(as_of, OF(STOCKTAKE), 0)
 enum field {
 #define X(name, has, must) FIELD_##name,
@@ -68,7 +69,7 @@ static bool is_of_kind(const struct delivery *d, int what)
 
 static bool is_needed(const struct delivery *d, int what)
 {
-	return is_of_kind(d, what) && columns[what].must;
+	return columns[what].has & columns[what].must & OF(d->kind);
 }
 
 /* ---- which skus and places stood there */
@@ -200,6 +201,20 @@ static bool places_take(const struct delivery *d, struct delivery_row *row, char
 	return false;
 }
 
+static bool loss_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
+{
+	if (d->kind != STOCKTAKE && d->kind != ADJUSTMENT)
+		return true;
+	row->loses = strcmp(d->field[FIELD_short], "backorder") == 0;
+	if (!row->loses && *d->field[FIELD_short])
+		snprintf(wrong, size, "short must be backorder, or empty");
+	else if (!row->loses && *d->field[FIELD_to])
+		snprintf(wrong, size, "to goes with short backorder alone");
+	else
+		return code_take(d, FIELD_to, LOCATION_MAX, &row->waits_at, wrong, size);
+	return false;
+}
+
 static bool units_take(const struct delivery *d, struct delivery_row *row, char *wrong, size_t size)
 {
 	if (d->kind == STOCKTAKE)
@@ -226,7 +241,7 @@ static void row_take(struct delivery *d)
 		snprintf(wrong, sizeof(wrong), "sku " CODE_RULE, (size_t)SKU_MAX);
 	else if (code_take(d, FIELD_sku, SKU_MAX, &row.sku, wrong, sizeof(wrong)) &&
 	         places_take(d, &row, wrong, sizeof(wrong)) && units_take(d, &row, wrong, sizeof(wrong)) &&
-	         d->kind != RECEIPT)
+	         loss_take(d, &row, wrong, sizeof(wrong)) && d->kind != RECEIPT)
 		row_note(d, &row, wrong, sizeof(wrong));
 	row.wrong = *wrong ? wrong : NULL;
 	d->each(d->arg, &row);

@@ -15,6 +15,8 @@ struct delivery_row {
 	int64_t     qty;                 /* also what was counted */
 	int64_t     expected;            /* of a count; -1: none */
 	int64_t     as_of;               /* of a count, ms; 0: none */
+	bool        loses;               /* a count or an adjustment that takes promised units, too .. */
+	const char *waits_at; /* .. and where those wait who lose them; NULL: where it is said of its place */
 };
 
 /* Reads the file from its beginning to its end; `each` is given every row, which lives until it returns. `sha` takes in

@@ -6,6 +6,7 @@
 #include "engine/base/memory.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
+#include "jobs/locations/loss.h"
 #include "jobs/terminal/bar.h"
 
 #include <poll.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_ROWS = 1000, FLYING_MAX = 16 };
+enum { PART_ROWS = 1000, FLYING_MAX = 16, PICK_MS = 1000 };
 
 /* A row waits for its movement, stands in one, or was refused. */
 enum row_is { WAITS, FOUND, REFUSED };
@@ -21,6 +22,7 @@ enum row_is { WAITS, FOUND, REFUSED };
 struct row {
 	struct delivery_row said; /* its texts stand below */
 	char                sku[SKU_MAX + 1], location[LOCATION_MAX + 1], to[LOCATION_MAX + 1];
+	char                waits_at[LOCATION_MAX + 1];
 	enum row_is         is;
 };
 
@@ -29,7 +31,11 @@ struct part {
 	struct part  *next;
 	unsigned      number, attempt; /* the attempt is told from 2 on */
 	size_t        count;
-	struct row    rows[PART_ROWS];
+	/* ---- orders that lose units by its movement are picked */
+	struct op       *losing; /* the movement; NULL: none is tried anew */
+	struct loss_pick pick;
+	bool             more; /* the pick is not at its end */
+	struct row       rows[PART_ROWS];
 };
 
 /* ---- operations */
@@ -52,10 +58,12 @@ static void row_add(struct op *op, const struct row *row)
 		return;
 	}
 	op_line(op, row->sku, strlen(row->sku), location, location ? strlen(location) : 0, row->said.qty);
-	if (op->move.kind != STOCKTAKE)
-		return;
-	op->lines[op->lines_count - 1].expected = row->said.expected;
-	op_counted(op, row->said.as_of);
+	if (op->move.kind == STOCKTAKE) {
+		op->lines[op->lines_count - 1].expected = row->said.expected;
+		op_counted(op, row->said.as_of);
+	}
+	if (row->said.loses)
+		op_lose(op, row->said.waits_at ? row->waits_at : NULL, strlen(row->waits_at));
 }
 
 /* The movement of those rows of a part that are so, of which there is one at least. */
@@ -96,6 +104,8 @@ static void part_free(struct part *part)
 	p->flying--;
 	p->rows += (int64_t)part->count;
 	bar_set(p->rows);
+	op_free(part->losing);
+	loss_pick_fini(&part->pick);
 	free(part);
 }
 
@@ -201,6 +211,11 @@ static void part_done(void *arg, struct op *op)
 		part_free(part);
 	} else if (op->outcome == MOVEMENT_ID_REUSED) {
 		part_put(&part->parts->used, part);
+	} else if (loss_pick_begin(&part->pick, op)) {
+		part->losing = op;
+		part->more = true;
+		part_put(&part->parts->losing, part);
+		return;
 	} else if ((refused = faults_mark(part, op)) > 0) {
 		part->parts->refused += (int64_t)refused;
 		part_again(part);
@@ -252,6 +267,42 @@ static void found_done(void *arg, struct op *op)
 	part_again(part);
 }
 
+/* ---- orders that lose units */
+
+static enum db_result pick_run(struct db *db, struct catalogue *c, void *arg)
+{
+	struct part *part = arg;
+
+	return loss_pick_run(db, c, &part->pick, PICK_MS, &part->more);
+}
+
+static void pick_done(void *arg, struct op *op)
+{
+	struct part *part = arg;
+
+	if (op->outcome == OUTCOME_OK)
+		part_put(&part->parts->losing, part);
+	else
+		part_fail(part, op, op->outcome);
+	op_free(op);
+}
+
+/* Orders are picked, or they are and the movement is tried with them. */
+static void part_lose(struct part *part)
+{
+	struct op *op = part->losing;
+
+	if (part->more) {
+		op = op_new(OP_RUN, 0, 0);
+		op->job = (struct job){.run = pick_run, .arg = part};
+		part_start(part, op, pick_done);
+		return;
+	}
+	part->losing = NULL;
+	loss_pick_give(&part->pick, op);
+	part_start(part, op, part_done);
+}
+
 /* ---- sending */
 
 static struct part *part_take(struct part **list)
@@ -274,6 +325,8 @@ static void parts_wait(struct parts *p, int most)
 			part_start(part, movement_of(part, WAITS), part_done);
 		} else if ((part = part_take(&p->used))) {
 			part_start(part, op_new(OP_GET_MOVEMENT, 0, 0), found_done);
+		} else if ((part = part_take(&p->losing))) {
+			part_lose(part);
 		} else {
 			poll(&ready, 1, 1000);
 			loop_run(p->loop);
@@ -315,6 +368,7 @@ void parts_row(struct parts *p, const struct delivery_row *said)
 	strcpy(row->sku, said->sku);
 	strcpy(row->location, said->location ? said->location : "");
 	strcpy(row->to, said->to ? said->to : "");
+	strcpy(row->waits_at, said->waits_at ? said->waits_at : "");
 	if (p->open->count == PART_ROWS)
 		part_send(p);
 }

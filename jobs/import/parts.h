@@ -25,7 +25,8 @@ struct parts {
 	unsigned     count;
 	int          flying;       /* parts sent and not answered */
 	struct part *open;         /* takes rows */
-	struct part *again, *used; /* to be sent once more; whose id was used already */
+	struct part *again, *used; /* to be sent once more; whose id was used already .. */
+	struct part *losing;       /* .. and whose movement takes promised units */
 };
 
 /* Takes a row that is not wrong; may send a part, and wait until fewer are under way. */

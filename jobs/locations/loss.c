@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* PART: reservations of a step of the walk. SPARE: orders more than are needed, for those that change meanwhile, of all
- * wants together; KEPT_MAX: orders that are kept of one at most. */
-enum { PART = 5000, SPARE = 200, SPARE_LEAST = 2, KEPT_MAX = LOSERS_MAX + SPARE };
+ * wants together; KEPT_MAX: orders that are kept of one at most. LOOKS: picks that have too little, one behind
+ * the other, before anybody is told: an order may have been on its way. */
+enum { PART = 5000, SPARE = 200, SPARE_LEAST = 2, KEPT_MAX = LOSERS_MAX + SPARE, LOOKS = 2 };
 
 /* An order in the line of those who have units. */
 struct may_lose {
@@ -31,6 +32,49 @@ void loss_pick_fini(struct loss_pick *p)
 		reservation_free(p->losers[i].reservation);
 	free(p->wants);
 	free(p->losers);
+	*p = (struct loss_pick){0};
+}
+
+/* What is to go of each line; none where a line is short that takes no promised units, or has too few of them. */
+bool loss_pick_begin(struct loss_pick *p, const struct op *op)
+{
+	const struct losses *losses = op->move.losses;
+
+	assert(p->wants_count == 0);
+	if (op->outcome != SHORT || !losses || losses->looks >= LOOKS)
+		return false;
+	p->wants = mem_alloc((op->lines_count + 1) * sizeof(*p->wants));
+	for (size_t i = 0; i < op->lines_count; i++) {
+		const struct line *line = &op->lines[i];
+		const struct loss *loss = line_loss(op, line);
+
+		if (line->fault && (!loss || loss->needed == 0)) {
+			p->wants_count = 0;
+			break;
+		}
+		if (loss && loss->needed > 0)
+			p->wants[p->wants_count++] = (struct loss_want){.sku_id = sku_id(line->sku),
+			                                                .location_id = line->location->location_id,
+			                                                .needed = loss->needed};
+	}
+	if (p->wants_count == 0)
+		loss_pick_fini(p);
+	return p->wants_count > 0;
+}
+
+void loss_pick_give(struct loss_pick *p, struct op *movement)
+{
+	struct losses *losses = movement->move.losses;
+
+	losses_forget(losses);
+	free(losses->losers);
+	losses->losers = p->losers;
+	losses->losers_count = p->losers_count;
+	losses->looks++;
+	p->losers = NULL;
+	p->losers_count = 0;
+	loss_pick_fini(p);
+	op_renew(movement);
 }
 
 /* From the end of the line on. */

@@ -26,7 +26,13 @@ struct loss_pick {
 	struct loser     *losers;             /* found: from the end of the line on; owned */
 	size_t            losers_count;
 };
-void loss_pick_fini(struct loss_pick *p);
+void loss_pick_fini(struct loss_pick *p); /* it is as new */
+
+/* Begins for a movement that was refused. False: it is short of other units, too, or orders were picked for it before.
+ */
+bool loss_pick_begin(struct loss_pick *p, const struct op *movement) MUST_CHECK;
+/* The movement gets the orders, and is ready to be started again. The pick is as new. */
+void loss_pick_give(struct loss_pick *p, struct op *movement);
 
 /* Goes on for slice_ms or so. *more: it is not at its end. */
 enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pick *p, int64_t slice_ms,
