@@ -91,7 +91,8 @@ struct losses {
 	size_t        losers_count;
 	struct lost  *lost; /* the lane's, in that order; those of one order stand together */
 	size_t        lost_count, lost_max;
-	unsigned      looks; /* how often orders were picked */
+	bool          passed; /* the lane's: some losers were passed over, or changed meanwhile */
+	unsigned      looks;  /* how often orders were picked */
 };
 
 enum { PARTS_MAX = 100 };

@@ -111,11 +111,14 @@ enum outcome losers_decide(struct op *op)
 	enum outcome   out = OUTCOME_OK;
 
 	losses->lost_count = 0;
+	losses->passed = false;
 	for (size_t i = 0; i < losses->count; i++)
 		losses->list[i].found = 0;
-	for (size_t i = 0; i < losses->losers_count && orders <= LOSERS_MAX; i++)
+	for (size_t i = 0; i < losses->losers_count && orders <= LOSERS_MAX; i++) {
+		losses->passed |= !losses->losers[i].locked;
 		if (losses->losers[i].locked)
 			orders += order_loses(op, losses->losers[i].reservation, orders < LOSERS_MAX);
+	}
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct loss *loss = line_loss(op, &op->lines[i]);
 

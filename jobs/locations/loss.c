@@ -5,11 +5,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* PART: reservations of a step of the walk. SPARE: orders more than are needed, for those that change meanwhile, of all
  * wants together; KEPT_MAX: orders that are kept of one at most. LOOKS: picks that have too little, one behind
- * the other, before anybody is told: an order may have been on its way. */
-enum { PART = 5000, SPARE = 200, SPARE_LEAST = 2, KEPT_MAX = LOSERS_MAX + SPARE, LOOKS = 2 };
+ * the other, before anybody is told: an order may have been on its way; LOOKS_PASSED: where orders were passed over.
+ * PAUSE_US: ahead of the second one, twice as long ahead of each further one. */
+enum {
+	PART = 5000,
+	SPARE = 200,
+	SPARE_LEAST = 2,
+	KEPT_MAX = LOSERS_MAX + SPARE,
+	LOOKS = 2,
+	LOOKS_PASSED = 7,
+	PAUSE_US = 5000
+};
 
 /* An order in the line of those who have units. */
 struct may_lose {
@@ -41,8 +51,9 @@ bool loss_pick_begin(struct loss_pick *p, const struct op *op)
 	const struct losses *losses = op->move.losses;
 
 	assert(p->wants_count == 0);
-	if (op->outcome != SHORT || !losses || losses->looks >= LOOKS)
+	if (op->outcome != SHORT || !losses || losses->looks >= (losses->passed ? LOOKS_PASSED : LOOKS))
 		return false;
+	p->pause_us = losses->looks > 0 ? PAUSE_US << (losses->looks - 1) : 0;
 	p->wants = mem_alloc((op->lines_count + 1) * sizeof(*p->wants));
 	for (size_t i = 0; i < op->lines_count; i++) {
 		const struct line *line = &op->lines[i];
@@ -232,8 +243,10 @@ enum db_result loss_pick_run(struct db *db, struct catalogue *c, struct loss_pic
 	enum db_result result = DB_OK;
 
 	*more = true;
-	if (p->walk == 0 && p->after_id == 0)
+	if (p->walk == 0 && p->after_id == 0) {
+		usleep(p->pause_us);
 		qsort(p->wants, p->wants_count, sizeof(*p->wants), want_order);
+	}
 	while (result == DB_OK && p->walk < LENGTH(walks) && clock_ms() < until_ms)
 		result = part_run(db, p, spare);
 	if (result != DB_OK || p->walk < LENGTH(walks))

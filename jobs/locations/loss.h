@@ -21,6 +21,7 @@ struct loss_want {
 struct loss_pick {
 	struct loss_want *wants; /* owned */
 	size_t            wants_count;
+	unsigned          pause_us;           /* ahead of the walk */
 	unsigned          walk;               /* the walk under way .. */
 	int64_t           after_at, after_id; /* .. has come so far */
 	struct loser     *losers;             /* found: from the end of the line on; owned */
