@@ -50,6 +50,7 @@ Test(losses, go_from_the_end_of_the_line)
 	     "release H1                                           -> 200 released",
 	     "adjust  A@bo -1                                      -> 201",
 	     "claim   settle w                                     -> 201 orders=H2",
+	     "raw GET /metrics                                     -> 'holdfast_refusals_total{code=short}=2'",
 	     "run     audit                                        -> 0");
 }
 

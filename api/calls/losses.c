@@ -74,20 +74,32 @@ static void pick(struct request *r, struct loss_call *call)
 	request_go_on(r, op, picked);
 }
 
+/* Who was passed over may have enough. */
+static void reply_busy(struct request *r)
+{
+	r->all->metrics.refusals[SHORT]--;
+	metrics_refused(&r->all->metrics, BUSY);
+	reply_refused(r, BUSY, NULL, NULL);
+}
+
 bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct request *r))
 {
 	struct op        *op = r->ops[0];
 	struct loss_call *call;
 
-	if (!op->ended || outcome != SHORT || !op->move.losses || clock_us() - r->began_us > INT64_C(1000) * PICK_MS)
+	if (!op->ended || outcome != SHORT || !op->move.losses)
 		return false;
 	call = mem_alloc(sizeof(*call));
 	call->answer = answer;
-	if (!loss_pick_begin(&call->pick, op)) {
-		call_free(call);
-		return false;
+	if (clock_us() - r->began_us < INT64_C(1000) * PICK_MS && loss_pick_begin(&call->pick, op)) {
+		r->all->metrics.refusals[SHORT]--; /* it is not told yet */
+		call->movement = op;
+		pick(r, call);
+		return true;
 	}
-	call->movement = op;
-	pick(r, call);
+	call_free(call);
+	if (!op->move.losses->passed)
+		return false;
+	reply_busy(r);
 	return true;
 }

@@ -8,7 +8,7 @@
 struct request;
 
 /* The request's one operation, a movement, ended with `outcome`. True: it goes on, with orders to choose from, and
- * `answer` is called when it has ended again; where it cannot go on the request is answered. */
+ * `answer` is called when it has ended again; where it cannot, the request is answered 503. */
 bool losses_go_on(struct request *r, enum outcome outcome, void (*answer)(struct request *r)) MUST_CHECK;
 
 #endif

@@ -171,11 +171,7 @@ static void movement_answer_request(struct request *r)
 
 	if (outcome == OUTCOME_OK && op->move.kind == ARRIVAL)
 		arrival_wait(r, movement_reply);
-	else if (losses_go_on(r, outcome, movement_answer_request))
-		return;
-	else if (outcome == SHORT && op->move.losses && op->move.losses->passed) /* who was locked may have enough */
-		reply_refused(r, BUSY, NULL, NULL);
-	else
+	else if (!losses_go_on(r, outcome, movement_answer_request))
 		movement_reply(r, op, outcome);
 }
 
