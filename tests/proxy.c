@@ -37,8 +37,9 @@ struct proxy {
 	int             armed; /* how often it strikes yet */
 	enum breach     breach;
 	char            text[200];
-	size_t          nth;  /* BREACH_OTHER */
-	struct text     late; /* kept back, for late_server */
+	size_t          nth;            /* BREACH_OTHER: which of a lane's .. */
+	char            instead_of[40]; /* .. or which text, of others */
+	struct text     late;           /* kept back, for late_server */
 	int             late_server;
 	int             waiting_server; /* the same, of a client that waits; the pair's; -1: none waits */
 };
@@ -146,7 +147,10 @@ static bool other_sent(struct proxy *p, struct pair *pair, size_t len)
 
 	for (size_t at = 0; at + 5 <= len; at = next) {
 		next = at + 4 + (byte[at] | (size_t)byte[at + 1] << 8 | (size_t)byte[at + 2] << 16);
-		if (p->nth ? --p->nth > 0 : memcmp(p->chunk + at, commit, sizeof(commit) - 1) != 0)
+		if (*p->instead_of
+		            ? next > len || !memmem(p->chunk + at, next - at, p->instead_of, strlen(p->instead_of))
+		    : p->nth ? --p->nth > 0
+		             : memcmp(p->chunk + at, commit, sizeof(commit) - 1) != 0)
 			continue;
 		assert(next <= len && other < 1 << 8);
 		memcpy(head, (unsigned char[]){(unsigned char)other, 0, 0, 0, 3}, sizeof(head));
@@ -169,7 +173,7 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 	pair->lane |= memmem(p->chunk, len, OF_A_LANE, sizeof(OF_A_LANE) - 1) != NULL;
 	pthread_mutex_lock(&p->lock);
 	if (p->armed > 0 && p->breach == BREACH_OTHER) {
-		bool sent = pair->lane && other_sent(p, pair, len);
+		bool sent = pair->lane == !*p->instead_of && other_sent(p, pair, len);
 
 		pthread_mutex_unlock(&p->lock);
 		return sent;
@@ -354,7 +358,17 @@ void proxy_arm_other(struct proxy *p, size_t nth, const char *sql)
 	arm(p, BREACH_OTHER, sql, true);
 	pthread_mutex_lock(&p->lock);
 	p->nth = nth;
+	p->instead_of[0] = '\0';
 	pthread_mutex_unlock(&p->lock);
+}
+
+void proxy_arm_instead(struct proxy *p, const char *text, const char *sql)
+{
+	assert(strlen(sql) < sizeof(p->text));
+	pthread_mutex_lock(&p->lock);
+	snprintf(p->instead_of, sizeof(p->instead_of), "%s", text);
+	pthread_mutex_unlock(&p->lock);
+	arm(p, BREACH_OTHER, sql, false);
 }
 
 bool proxy_disarm(struct proxy *p)

@@ -36,6 +36,8 @@ void proxy_arm_lane(struct proxy *p, enum breach breach, const char *text);
  * (0).
  */
 void proxy_arm_other(struct proxy *p, size_t nth, const char *sql);
+/* The same instead of the next statement with this text that no lane sends. */
+void proxy_arm_instead(struct proxy *p, const char *text, const char *sql);
 /* Lies in wait for nothing any more. Did it strike? */
 bool proxy_disarm(struct proxy *p) MUST_CHECK;
 void proxy_let_in(struct proxy *p);

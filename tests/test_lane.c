@@ -305,6 +305,52 @@ Test(lane, any_statement_is_answered_as_by_a_node_in_trouble, .timeout = 120)
 	proxy_close(proxy);
 }
 
+/* The same of what readers, lists, the feed and workers ask: it is asked again, and nothing is done twice. 1105 stands
+ * for what a node refuses, once. */
+Test(lane, whoever_else_asks_is_answered_as_by_a_node_in_trouble, .timeout = 120)
+{
+	static const char *const answers[] = {"BEGIN NOT ATOMIC ROLLBACK; " SAYS("1213") "; END",
+	                                      SAYS("1047"),
+	                                      SAYS("1205"),
+	                                      "BEGIN NOT ATOMIC ROLLBACK; " SAYS("1180") "; END",
+	                                      "BEGIN NOT ATOMIC ROLLBACK; KILL CONNECTION_ID(); END",
+	                                      SAYS("1105")};
+	static const struct {
+		const char *step, *text; /* of one of its statements */
+	} asked[] = {
+		{"get R%d -> 200 confirmed", "FROM reservation"},
+		{"list state=confirmed -> 200 items=*", "FROM reservation"},
+		{"sku A max_age=0 -> 200 reserved=*", "stock_slot"},
+		{"events limit=1 -> 200 items=*", "FROM event"},
+		{"limit A 5 -> 200", "BEGIN NOT ATOMIC"},
+		{"raw PUT /v1/skus/A/threshold {'low':1} -> 200", "BEGIN NOT ATOMIC"},
+		{"raw PUT /v1/locations/q%d {'kind':'aside'} -> kind=aside", "location"},
+		{"claim settle w limit=1 -> 201 orders=R%d", "BEGIN NOT ATOMIC"},
+		{"heartbeat %d -> 200", "job_task"},
+		{"fail %1$d R%1$d=bury:E -> buried=1", "BEGIN NOT ATOMIC"},
+		{"raw POST /v1/kicks {'error':'E'} -> 200 kicked=1", "BEGIN NOT ATOMIC"},
+		{"raw POST /v1/reservations/R%d/release {} -> 200 released", "BEGIN NOT ATOMIC"},
+	};
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_step("serve --lanes 1");
+	flow_step("receipt A +100 -> 201");
+	for (int e = 1; e <= (int)LENGTH(answers); e++)
+		flow_step("reserve R%d A=1 confirm=true -> 201", e);
+	for (int e = 1; e <= (int)LENGTH(answers); e++)
+		for (size_t i = 0; i < LENGTH(asked); i++) {
+			proxy_arm_instead(proxy, asked[i].text, answers[e - 1]);
+			flow_step(asked[i].step, e);
+			cr_expect(proxy_disarm(proxy) || i == LENGTH(asked) - 1, "%s: %s", asked[i].step,
+			          answers[e - 1]);
+		}
+	flow_step("sku A -> available=100 reserved=0");
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* The server knows nothing of the break: its transaction waits for a row, gets it, and lands. */
 Test(lane, given_up_while_it_waits_for_a_row)
 {

@@ -14,7 +14,7 @@ import time
 
 import clients
 from proxy import Proxy
-from stage import Database, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
+from stage import Clock, Database, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
 NODES = 3
@@ -123,7 +123,8 @@ class Node(Database):
 
     def __init__(self, cluster, number, network, ports):
         self.cluster, self.number, self.network, self.ports = cluster, number, network, ports
-        self.folder, self.process, self.clock = f'{cluster.folder}/n{number}', None, None
+        self.folder, self.process = f'{cluster.folder}/n{number}', None
+        self.clock = cluster.clocks[number] if cluster.clocks else None
         self.address = network.address(number) if network else '127.0.0.1'
         self.host = f'{self.address}:{ports["sql"]}'
         self.socket, self.log = f'{self.folder}/db.sock', f'{cluster.folder}/n{number}.log'
@@ -149,8 +150,11 @@ class Node(Database):
     def run(self, words, **how):
         inside = ['ip', 'netns', 'exec', self.network.spaces[self.number]] if self.network else []
         with open(self.log, 'ab') as log:
-            return subprocess.Popen([*inside, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                    preexec_fn=die_with_us, **how)
+            process = subprocess.Popen([*inside, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       preexec_fn=die_with_us, env=self.clock and self.clock.environment(), **how)
+        if self.clock:
+            self.clock.processes.append(process)
+        return process
 
     def wipe(self):
         shutil.rmtree(f'{self.folder}/db')
@@ -211,14 +215,17 @@ class Node(Database):
 
 
 class Cluster:
-    """All nodes. `detection`: options by which a dead node is noticed."""
+    """All nodes. `detection`: options by which a dead node is noticed. `ahead_s`: of each node's clock, if they differ."""
 
-    def __init__(self, folder, detection=DETECTION):
+    def __init__(self, folder, detection=DETECTION, ahead_s=()):
         why = missing()
         if why:
             raise Skipped(why)
         self.folder, self.detection, self.state = folder, detection, None
         os.chmod(folder, 0o711)
+        self.clocks = [Clock(f'{folder}/clock{i}') for i in range(len(ahead_s))]
+        for clock, seconds in zip(self.clocks, ahead_s):
+            clock.set(seconds)
         self.name = f'{os.getpid() % 100000}'
         self.network = Network(self.name)
         if not self.network.start():
@@ -285,8 +292,8 @@ class Cluster:
         return [name for name in found[0] if len({one[name] for one in found}) > 1]
 
     def end(self):
-        for node in self.nodes:
-            node.end()
+        for thing in (*self.nodes, *self.clocks):
+            thing.end()
         if self.network:
             self.network.end()
 
@@ -324,8 +331,20 @@ class ClusterStage(Stage):
         for i in range(NODES):
             self.serve(*options, name=f'serve{i}', db=f'{self.url}?start={i + 1}' if spread else self.url)
 
+    def beside(self, name, *words, start=1):
+        """start: the number of the host that it begins with."""
+        url, self.url = self.url, f'{self.url}?start={start}'
+        try:
+            return super().beside(name, *words)
+        finally:
+            self.url = url
+
     def verify(self, purged=False):
         super().verify(purged)
+        self.agree()
+
+    def agree(self):
+        """The services end, and all nodes have the same."""
         for service in self.services:
             service.terminate()
         different = self.cluster.differences()

@@ -1,13 +1,19 @@
 """Drills on three nodes of Galera: nodes die, freeze and are cut off while three services sell from all of them."""
+import contextlib
 import random
 import signal
 import subprocess
 import threading
 import time
 
+import check
+import clients
+import drills_events
+import drills_line
+import events
 from cluster import DETECTION, NODES, SYNCED_S, ClusterStage
 from proxy import AtCommit, Clear
-from stage import Trouble, wait_until
+from stage import Skipped, Trouble, wait_until
 
 CALLS = 30              # that are answered between two faults
 CLIENTS = 12
@@ -15,6 +21,9 @@ AGAIN_S = 60            # from a fault until the services answer again
 STOP_S = (2, 60)        # how long a node is frozen
 CUT_S = (1, 20)
 JOBS = '--jobs=expire,settle,reap'
+ALLOW = ('--webhooks-allow', '127.0.0.0/8')
+AHEAD_S = (0, 3, 1.5)   # of the clocks of nodes that differ
+BEHIND_S = 20           # how long a node is kept behind the others, at most
 
 
 class Watched:
@@ -40,9 +49,9 @@ class Watched:
         return self.took_s
 
 
-def load_of(stage):
+def load_of(stage, **how):
     """Each client begins with a service of its own."""
-    load = stage.load(clients=CLIENTS, expire=0.1)
+    load = stage.load(clients=CLIENTS, expire=0.1, **how)
     for client in load.clients:
         client.connection.at = client.number % len(stage.services)
     return load
@@ -173,7 +182,11 @@ def stops(run):
 
 def cuts(run):
     """A node is cut off under load."""
-    return faults(run, cut)
+    def act(stage, *rest):
+        if not stage.cluster.network:
+            raise Skipped('needs network namespaces: on loopback nothing can be cut')
+        return cut(stage, *rest)
+    return faults(run, act)
 
 
 def all_killed(run):
@@ -245,6 +258,164 @@ def commands(run):
                               capture_output=True, text=True, check=False, timeout=AGAIN_S)
         stage.need(done.returncode == 78 and 'cluster' in done.stderr, f'tune: {done.returncode} {done.stderr}')
         stage.say(f'{run.rounds} times three migrations at once')
+        return stage.said
+
+
+def all_serve(stage):
+    """Starts services that have ended: a program that meets another schema does."""
+    for service in stage.services:
+        if not service.alive():
+            service.start(ready=False)
+    return all(service.get('/readyz')[0] == 200 for service in stage.services)
+
+
+def migrations(run):
+    """The newest step of the schema is run once more under load, as after a migration that was killed. Services that
+    meet the schema of before end, and are started again."""
+    with ClusterStage(run) as stage:
+        stage.serve_all('--lanes', '2', JOBS)
+        took = []
+        with load_of(stage) as load:
+            for i in rounds_of(stage, load):
+                began = time.monotonic()
+                stage.database.sql_as_root('DELETE FROM holdfast.schema_version WHERE version > 18')
+                stage.command('migrate')
+                took.append(time.monotonic() - began)
+                wait_until(lambda: all_serve(stage), AGAIN_S, 'all services are ready')
+        stage.verify()
+        stage.say(f'{run.rounds} migrations under load, the longest {max(took):.1f} s')
+        return stage.said
+
+
+@contextlib.contextmanager
+def behind(node):
+    """The node applies nothing of the others for as long as the block lasts. Its services keep their node."""
+    holder = subprocess.Popen(['mariadb', '--no-defaults', '-uroot', f'--socket={node.socket}', '--unbuffered', '-N', '-e',
+                               f'FLUSH TABLES WITH READ LOCK; SELECT 1; DO SLEEP({BEHIND_S})'], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE)
+    try:
+        holder.stdout.readline()
+        yield
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+# method, path, body: reads, reads before a write, compounds; what a lane writes waits for the lock, not for the nodes
+IN_VAIN = [('GET', '/v1/reservations/R1', None), ('GET', '/v1/skus/A', None), ('GET', '/v1/events?limit=1', None),
+           ('GET', '/v1/reservations?state=held', None), ('POST', '/v1/tasks', {'kind': 'settle', 'worker': 'w'}),
+           ('PUT', '/v1/skus/A', {'per_customer': 5}), ('PUT', '/v1/locations/qc', {'kind': 'aside'}),
+           ('PUT', '/v1/skus/A/threshold', {'low': 1}), ('DELETE', '/v1/webhooks/W', None),
+           ('POST', '/v1/kicks', {})]
+
+
+def ask(service, method, path, body=None):
+    connection = clients.Connection([service])
+    status, _, answer = connection.call(method, path, body)
+    connection.close()
+    return status, answer or {}
+
+
+def too_large(stage, node, service):
+    """A batch writes more rows than the node lets a transaction have: nothing is done until it does."""
+    many = [{'order_id': f'many-{i}', 'mode': 'best_effort', 'lines': [{'sku': 'A', 'qty': 1}]} for i in range(20)]
+    ask(service, 'POST', '/v1/movements', {'movement_id': 'MANY', 'kind': 'receipt', 'lines': [{'sku': 'A', 'qty': 99}]})
+    node.sql_as_root('SET GLOBAL wsrep_max_ws_rows = 5')
+    status, answer = ask(service, 'POST', '/v1/reservations/batch', {'reservations': many})
+    told = sorted({(one['status'], one.get('code')) for one in answer.get('results', [])}, key=str) or (status, answer)
+    node.sql_as_root('SET GLOBAL wsrep_max_ws_rows = 0')
+    stage.say(f'a batch of more rows than a node takes: {told}')
+    stage.need(all(ask(service, 'GET', f'/v1/reservations/{one["order_id"]}')[0] == 404 for one in many), 'something was done')
+    status, answer = ask(service, 'POST', '/v1/reservations/batch', {'reservations': many})
+    stage.need(all(one['status'] == 201 for one in answer['results']), f'{status} {answer}')
+
+
+def waits(run):
+    """What one node of a cluster has committed another one waits for: in vain it is unavailable, whatever the call; and
+    what is deleted there is deleted here."""
+    with ClusterStage(run) as stage:
+        one, other = stage.cluster.nodes[:2]
+        here, there = (stage.serve('--lanes', '2', *ALLOW, name=f'serve{i}', db=f'mariadb://app@{node.host}/holdfast')
+                       for i, node in enumerate((one, other)))
+        lines = [{'sku': 'A', 'qty': 10}]
+        stage.need(ask(here, 'POST', '/v1/movements', {'movement_id': 'M', 'kind': 'receipt', 'lines': lines})[0] == 201,
+                   'nothing was received')
+        hook = {'webhook_id': 'W', 'url': 'http://127.0.0.1:9/', 'from': 'oldest'}
+        for i in range(run.rounds):
+            with behind(other):
+                status, answer = ask(here, 'POST', '/v1/webhooks', hook)
+                stage.need(status == 201, f'round {i}: a webhook: {status} {answer}')
+                deleted = threading.Thread(target=lambda: told.append(ask(there, 'DELETE', '/v1/webhooks/W')[0]))
+                told = []
+                deleted.start()
+                time.sleep(1)
+            deleted.join()
+            stage.need(told == [204], f'round {i}: DELETE: {told}')
+            for service in (here, there):
+                stage.need(ask(service, 'GET', '/v1/webhooks/W')[0] == 404, f'round {i}: {service.name} still has it')
+        for method, path, body in IN_VAIN:
+            with behind(other):
+                stage.need(ask(here, 'POST', '/v1/reservations', {'order_id': f'{time.monotonic_ns()}', 'lines': [
+                    {'sku': 'A', 'qty': 1}], 'mode': 'best_effort'})[0] in (201, 409), 'the first node does not sell')
+                status, answer = ask(there, method, path, body)
+                stage.need((status, answer.get('code')) == (503, 'unavailable'), f'{method} {path}: {status} {answer}')
+        too_large(stage, one, here)
+        stage.agree()
+        stage.say(f'{run.rounds} webhooks deleted on a node that was behind; {len(IN_VAIN)} calls were told unavailable')
+        return stage.said
+
+
+def heard(run, act=None, **how):
+    """Nodes die, and what was acknowledged is told once, in its order, to readers and by deliverers that change nodes,
+    while workers on different nodes settle it."""
+    dice = random.Random(run.seed)
+    with ClusterStage(run, **how) as stage:
+        if 'ahead_s' in how:
+            told = [float(node.sql('SELECT UNIX_TIMESTAMP(SYSDATE(3))')[0][0]) - time.time() for node in stage.cluster.nodes]
+            stage.need(max(told) - min(told) > max(AHEAD_S) - 1, f'the clocks do not differ: {told}')
+        stage.serve_all('--lanes', '2', '--jobs=expire', *ALLOW)
+        listeners = [(stage.keep(events.Reader(stage.services[i:] + stage.services[:i], f'reader-{i}', seed=run.seed)), set())
+                     for i in range(NODES)]
+        lease = ('--lease', '2', '--max-attempts', '200')
+        for i in range(NODES):
+            listeners[i][0].start()
+            stage.beside(f'work-{i}', 'work', 'settle', '--batch', '20', *lease, start=i + 1)
+            stage.beside(f'deliver-{i}', 'work', 'deliver', *ALLOW, '--lease', '2', start=i + 1)
+        stage.beside('reap', 'reap', '--every', '1', '--max-attempts', '200', start=2)
+        webhooks, clerk = stage.keep(drills_events.Webhooks(stage)), stage.keep(drills_events.Clerk(stage))
+        clerk.start()
+        said = {}
+        with load_of(stage, wide=True) as load:
+            for i in rounds_of(stage, load):
+                word = (act or kill)(stage, load, stage.cluster.nodes[dice.randrange(NODES)], dice, i)[0]
+                said[word] = said.get(word, 0) + 1
+        clerk.end()
+        drills_events.settled(stage)
+        super(ClusterStage, stage).verify()
+        drills_events.settled(stage)
+        troubles = list(drills_events.check_story(stage, listeners)) or list(webhooks.verify(stage.wanted))
+        if troubles:
+            stage.disagree(f'{len(troubles)} disagreements\n' + '\n'.join(troubles[:check.TOLD_MAX]))
+        stage.agree()
+        stage.say(', '.join(f'{n} {word}' for word, n in said.items()))
+        return stage.said
+
+
+def clocks(run):
+    """The same on nodes whose clocks are 3 s apart."""
+    def pause(_stage, load, *_rest):
+        load.progress(20 * CALLS, AGAIN_S)
+        return 'loads on nodes with clocks apart', None
+    return heard(run, act=lambda stage, load, node, dice, i: (kill if i % 2 else pause)(stage, load, node, dice, i),
+                 ahead_s=AHEAD_S)
+
+
+def line(run):
+    """Paid orders wait for units at three services on three nodes, and newcomers ask for them."""
+    with ClusterStage(run) as stage:
+        stage.serve_all('--lanes', '2', '--jobs=expire')
+        drills_line.tried(run, stage)
+        stage.agree()
         return stage.said
 
 

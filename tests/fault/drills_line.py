@@ -141,30 +141,35 @@ def prepare(stage):
     return boss
 
 
+def tried(run, stage):
+    """What the line is worth on this stage, whose services run."""
+    boss = prepare(stage)
+    newcomers = [Newcomer(stage, i) for i in range(NEWCOMERS)]
+    tracks = [Track(stage, i, run.rounds // TRACKS + (i < run.rounds % TRACKS)) for i in range(TRACKS)]
+    for thread in (*newcomers, *tracks):
+        thread.start()
+    for thread in tracks:
+        thread.join()
+    too_early = [id_ for newcomer in newcomers for id_ in newcomer.got]
+    boss.do('/v1/movements', {'movement_id': 'free', 'kind': 'receipt', 'lines': [{'sku': 'T0', 'qty': 1}]})
+    time.sleep(FREE_S)
+    for thread in newcomers:
+        thread.leaving.set()
+        thread.join()
+    for thread in (*newcomers, *tracks):
+        stage.need(not thread.wrong, str(thread.wrong))
+    stage.need(not too_early, f'newcomers got what others waited for: {too_early[:5]}')
+    stage.need(sum(len(newcomer.got) for newcomer in newcomers) == 1, 'what nobody waited for was not for sale')
+    took, ways = sorted(s for track in tracks for s in track.took), sum((track.ways for track in tracks), collections.Counter())
+    stage.say(f'{len(took):,} tries: ' + ', '.join(f'{way} {n}' for way, n in sorted(ways.items())))
+    stage.say(f'{sum(newcomer.asked for newcomer in newcomers):,} newcomers; who waited had his unit after '
+              f'{took[len(took) // 2]:.2f} s, the last after {took[-1]:.2f} s')
+    stage.command('audit')
+
+
 def line(run):
     with Stage(run) as stage:
         stage.serve('--lanes', '2', '--jobs=expire')
         stage.serve('--lanes', '2', '--slot', '2', '--jobs=expire', name='second')
-        boss = prepare(stage)
-        newcomers = [Newcomer(stage, i) for i in range(NEWCOMERS)]
-        tracks = [Track(stage, i, run.rounds // TRACKS + (i < run.rounds % TRACKS)) for i in range(TRACKS)]
-        for thread in (*newcomers, *tracks):
-            thread.start()
-        for thread in tracks:
-            thread.join()
-        too_early = [id_ for newcomer in newcomers for id_ in newcomer.got]
-        boss.do('/v1/movements', {'movement_id': 'free', 'kind': 'receipt', 'lines': [{'sku': 'T0', 'qty': 1}]})
-        time.sleep(FREE_S)
-        for thread in newcomers:
-            thread.leaving.set()
-            thread.join()
-        for thread in (*newcomers, *tracks):
-            stage.need(not thread.wrong, str(thread.wrong))
-        stage.need(not too_early, f'newcomers got what others waited for: {too_early[:5]}')
-        stage.need(sum(len(newcomer.got) for newcomer in newcomers) == 1, 'what nobody waited for was not for sale')
-        took, ways = sorted(s for track in tracks for s in track.took), sum((track.ways for track in tracks), collections.Counter())
-        stage.say(f'{len(took):,} tries: ' + ', '.join(f'{way} {n}' for way, n in sorted(ways.items())))
-        stage.say(f'{sum(newcomer.asked for newcomer in newcomers):,} newcomers; who waited had his unit after '
-                  f'{took[len(took) // 2]:.2f} s, the last after {took[-1]:.2f} s')
-        stage.command('audit')
+        tried(run, stage)
         return stage.said
