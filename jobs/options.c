@@ -133,6 +133,22 @@ static const char *option_nth(size_t i)
 	return table[i].commands & names_mask ? table[i].name : NULL;
 }
 
+static const char *const *words_known;
+static const char        *word_nth(size_t i)
+{
+	return words_known[i];
+}
+
+int operand_wrong(const char *word, const char *const *words, size_t count, const char *rule)
+{
+	const char *near;
+
+	words_known = words;
+	near = word ? nearest(word, strlen(word), count, word_nth) : NULL;
+	return near ? say_status(EXIT_USAGE, "there is no %s here; did you mean %s?", word, near)
+	            : say_status(EXIT_USAGE, "%s", rule);
+}
+
 /* "; did you mean --jobs?", or nothing; in a file the name stands without dashes. */
 static const char *meant_write(char meant[80], const char *name, size_t len, int mask, bool flag)
 {

@@ -47,10 +47,13 @@ struct command {
 
 /* Reads argv[1..] into the options and operands. Every number is in its range (options.def). EXIT_DONE, or after saying
  * why EXIT_USAGE or EXIT_CONFIG. --help prints and ends the process with 0. */
-int         options_read(const struct command *command, int argc, char **argv);
-void        options_help(const struct command *command); /* the text of --help */
-void        options_forget(void);                        /* forgets all values; texts got before are void */
-char       *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
+int   options_read(const struct command *command, int argc, char **argv);
+void  options_help(const struct command *command); /* the text of --help */
+void  options_forget(void);                        /* forgets all values; texts got before are void */
+char *operand(int n);                              /* a word that is no flag, from 0; NULL: there is none */
+/* Says that `word` (NULL: what is wrong is not the word) is none of `words`, with the nearest of them, otherwise the
+ * rule; returns EXIT_USAGE. */
+int         operand_wrong(const char *word, const char *const *words, size_t count, const char *rule);
 const char *option_text(enum option o); /* NULL: neither given nor standard; a LIST's are divided by commas */
 bool        option_given(enum option o);
 int64_t     option_count(enum option o, int64_t standard);

@@ -316,7 +316,12 @@ Test(options, a_typo_is_answered_with_the_nearest)
 	           "alone serve --tls_cret=x -> 64 '~did you mean --tls-cert?'",
 	           "alone serve --skip-bda   -> 64 '~unknown flag --skip-bda' '!~did you mean'",
 	           "alone stats --x          -> 64 '~unknown flag --x' '!~did you mean'",
-	           "alone stats --           -> 64 '!~did you mean'");
+	           "alone stats --           -> 64 '!~did you mean'",
+	           "alone jobs pase settle   -> 64 '~there is no pase here; did you mean pause?'",
+	           "alone jobs zzzzz settle  -> 64 '~jobs resume KIND' '!~did you mean'",
+	           "alone jobs pause         -> 64 '~jobs resume KIND' '!~did you mean'",
+	           "alone show ordr R1       -> 64 '~there is no ordr here; did you mean order?'",
+	           "alone show order         -> 64 '~show sku SKU' '!~did you mean'");
 	with_config("batch-size = 7\n", "work settle --once", "78 '~there is no option batch-size' '!~did you mean'");
 	with_config("log-levle = info\n", "work settle --once", "78 '~did you mean log-level?'");
 	flow_end();

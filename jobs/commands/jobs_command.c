@@ -58,11 +58,16 @@ static int jobs_act(struct db *db, void *arg)
 
 int jobs_run(void)
 {
+	static const char *const verbs[] = {"pause", "resume"};
+
 	const char *verb = operand(0), *reason = option_text(OPTION_reason);
 	bool        paused = verb && strcmp(verb, "pause") == 0;
 
-	if (verb && ((!paused && strcmp(verb, "resume") != 0) || !operand(1)))
-		return say_status(EXIT_USAGE, "jobs, jobs pause KIND or jobs resume KIND; try `holdfast jobs --help`");
+	bool known = paused || (verb && strcmp(verb, "resume") == 0);
+
+	if (verb && (!known || !operand(1)))
+		return operand_wrong(known ? NULL : verb, verbs, LENGTH(verbs),
+		                     "jobs, jobs pause KIND or jobs resume KIND; try `holdfast jobs --help`");
 	if (verb && job_find(operand(1)) == NO_JOB_NAME)
 		return say_status(EXIT_USAGE, "there is no job %s: settle, expire or deliver", operand(1));
 	if (reason && strlen(reason) > NOTE_MAX)

@@ -225,6 +225,8 @@ static int show_act(struct asker *a, void *arg)
 
 int show_run(void)
 {
+	static const char *const words[] = {"sku", "order", "task", "buried"};
+
 	const char *word = operand(0), *id = operand(1), *error = option_text(OPTION_error);
 	struct text target = {0};
 	size_t      i = 0;
@@ -235,8 +237,8 @@ int show_run(void)
 		i++;
 	buried = word && strcmp(word, "buried") == 0;
 	if (!word || i == LENGTH(kinds) || buried == (id != NULL) || (error && !buried))
-		return say_status(EXIT_USAGE,
-		                  "show sku SKU, order ORDER_ID, task ID or buried; try `holdfast show --help`");
+		return operand_wrong(i == LENGTH(kinds) ? word : NULL, words, LENGTH(words),
+		                     "show sku SKU, order ORDER_ID, task ID or buried; try `holdfast show --help`");
 	if (id && (!*id || strlen(id) > 1000))
 		return say_status(EXIT_TROUBLE, "there is no such %s", word);
 	text_add(&target, error ? "/v1/reservations?state=buried&limit=1000&error=" : kinds[i].call);
