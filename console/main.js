@@ -19,7 +19,7 @@ const main = document.getElementById('main')
 const AFTER_ERRORS_MS = [1000, 2000, 5000, 10000]
 class Poll {
   constructor(ask, every_ms, signal) {
-    Object.assign(this, {ask, every_ms, signal, errors: 0, timer: null, under_way: false})
+    Object.assign(this, {ask, every_ms, signal, errors: 0, timer: null, under_way: false, once_more: false})
     const seen = () => {
       if (!document.hidden) this.now()
     }
@@ -28,11 +28,14 @@ class Poll {
     this.now()
   }
 
-  /* A call that takes longer than its period delays the next one. */
+  /* A call that takes longer than its period delays the next one. Whoever asks meanwhile is answered by another one:
+   * this one may tell of before. */
   async now() {
     clearTimeout(this.timer)
+    if (this.under_way) this.once_more = true
     if (this.under_way || this.signal.aborted || document.hidden) return
     this.under_way = true
+    this.once_more = false
     let result
     try {
       result = await this.ask(this.signal)
@@ -46,7 +49,7 @@ class Poll {
     heard(result)
     this.errors = result?.ok === false ? this.errors + 1 : 0
     const wait_ms = this.errors ? AFTER_ERRORS_MS[Math.min(this.errors, AFTER_ERRORS_MS.length) - 1] : this.every_ms
-    this.timer = setTimeout(() => this.now(), wait_ms)
+    this.timer = setTimeout(() => this.now(), this.once_more ? 0 : wait_ms)
   }
 }
 

@@ -20,7 +20,7 @@ import {
   units,
 } from './dom.js'
 import {call, may, newId, path, query} from './api.js'
-import {ask, field, int, unread} from './ask.js'
+import {announce, ask, field, int, unread} from './ask.js'
 import {List} from './list.js'
 
 const STATES = ['held', 'confirmed', 'buried', 'settled', 'released', 'expired']
@@ -336,28 +336,37 @@ function showOrder(page) {
     offered = ''
   const lines = h('section', {hidden: true}, h('h2', null, 'Lines'), table.element)
   room.append(h('p', null, h('a', {href: '#/orders'}, 'All orders')), wrong, acts, h('section', null, figures), lines)
-  const poll = page.poll(async () => {
+  const read = async () => {
     const result = await page.get(path`reservations/${id}`)
     put(wrong, result.ok ? null : unread(result))
-    if (!result.ok) return result.status === 404 ? null : result
-    order = result.data
+    if (result.ok) shown(result.data)
+    return result.status === 404 ? null : result
+  }
+  /* What a dialog names is the order as it is when it opens, not as the page knew it. */
+  const offer = ([text, does, states]) => {
+    const it = button(text, async () => {
+      it.disabled = true
+      await read().catch(e => {
+        if (!page.signal.aborted) throw e
+      })
+      it.disabled = false
+      if (page.signal.aborted) return
+      if (states.includes(order.state)) await does(order)
+      else announce('Order ', code(id), ' is ', order.state, ' by now.')
+      poll.now()
+    })
+    return it
+  }
+  const shown = now => {
+    order = now
     put(figures, orderFacts(order))
     table.show(order.lines)
     lines.hidden = false
-    const can = ACTS.filter(([, , states, roles]) => states.includes(order.state) && may(...roles))
-    if (order.state !== offered) {
-      offered = order.state
-      acts.replaceChildren(
-        ...can.map(([text, does]) =>
-          button(text, async () => {
-            await does(order)
-            poll.now()
-          }),
-        ),
-      )
-    }
-    return result
-  }, 5)
+    if (order.state === offered) return
+    offered = order.state
+    acts.replaceChildren(...ACTS.filter(([, , states, roles]) => states.includes(offered) && may(...roles)).map(offer))
+  }
+  const poll = page.poll(read, 5)
 }
 
 /* ---- the list */
