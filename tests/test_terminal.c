@@ -25,12 +25,12 @@ struct terminal {
 	struct text    said;
 };
 
-/* `holdfast COMMAND --db URL REST` by a shell, with a terminal of 60 columns as its input and outputs. */
-static void terminal_begin(struct terminal *t, const char *environment, const char *command, const char *rest)
+/* `holdfast COMMAND --db URL REST` by a shell, with a terminal of this size as its input and outputs. */
+static void terminal_begin_sized(struct terminal *t, struct winsize size, const char *environment, const char *command,
+                                 const char *rest)
 {
-	const char    *bin = getenv(PROGRAM_BIN);
-	struct winsize size = {.ws_row = 20, .ws_col = 60};
-	char           line[1200];
+	const char *bin = getenv(PROGRAM_BIN);
+	char        line[1200];
 
 	*t = (struct terminal){.pid = 0};
 	text_add(&t->said, "");
@@ -48,6 +48,11 @@ static void terminal_begin(struct terminal *t, const char *environment, const ch
 		_exit(127);
 	}
 	cr_assert(t->pid > 0 && fcntl(t->master, F_SETFL, O_NONBLOCK) == 0);
+}
+
+static void terminal_begin(struct terminal *t, const char *environment, const char *command, const char *rest)
+{
+	terminal_begin_sized(t, (struct winsize){.ws_row = 20, .ws_col = 60}, environment, command, rest);
 }
 
 static void terminal_read(struct terminal *t)
@@ -238,6 +243,29 @@ Test(terminal, watch_ends_with_a_key)
 	watch_ends(&t, 0);
 	watch_begin(&t);
 	cr_expect(write(t.master, "\003", 1) == 1); /* Ctrl-C */
+	watch_ends(&t, 0);
+	flow_end();
+}
+
+/* A screen of 80 by 24 has room for all of it, in two columns; the line at the bottom stays empty. */
+Test(terminal, watch_fits_an_ordinary_screen)
+{
+	struct terminal t;
+	int             lines = 0;
+
+	flow_begin();
+	flow_steps("receipt A +10  -> 201",
+	           "reserve R1 A=3 -> 201");
+	terminal_begin_sized(&t, (struct winsize){.ws_row = 24, .ws_col = 80}, "NO_COLOR=1", "stats --watch 1", "");
+	terminal_wait_for(&t, "\033[J");
+	cr_expect(shows(&t, "  skus                        1           oldest_expired_ms ") &&
+	                  shows(&t, "  available                   7           ") && shows(&t, "  buried  ") &&
+	                  shows(&t, "  leases_ahead                0"),
+	          "%s", t.said.data);
+	for (const char *at = t.said.data, *end; (end = strstr(at, "\033[K")); at = end + 5, lines++)
+		cr_expect(end - at < 80 + (lines > 0 ? 2 : (int)strlen(SCREEN) + 4), "%.*s", (int)(end - at), at);
+	cr_expect_eq(lines, 22, "%d: %s", lines, t.said.data);
+	cr_expect(write(t.master, "q", 1) == 1);
 	watch_ends(&t, 0);
 	flow_end();
 }

@@ -5,14 +5,18 @@
 #include "engine/read/census.h"
 #include "jobs/terminal/terminal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FIGURES_MAX = 64, LINES_MAX = 40, LINE_SIZE = 52, TWO_COLUMNS = 2 * LINE_SIZE };
+/* NARROW: a column of a screen of 80, where the whole picture has room in 24 rows. */
+enum { FIGURES_MAX = 64, LINES_MAX = 40, LINE_SIZE = 52, NARROW = 40, RATE_SIZE = 32 };
 
-/* Groups, each from a figure on; the right column of a wide terminal begins with the third. */
+static const int64_t NARROW_MOST = 9999999999;
+
+/* Groups, each from a figure on; the right column, where there are two, begins with the third. */
 static const struct {
 	const char *first, *title;
 } groups[] = {{"skus", "stock"},
@@ -36,9 +40,26 @@ struct look {
 
 /* Lines of a picture, by column. */
 struct lines {
-	char   text[2][LINES_MAX][LINE_SIZE];
-	size_t count[2];
+	char     text[2][LINES_MAX][LINE_SIZE];
+	size_t   count[2];
+	bool     two; /* columns side by side, each of `width` */
+	int      width;
+	unsigned rows; /* of the screen; 0: all that there are */
 };
+
+/* A screen has room for so much. */
+static void lines_begin(struct lines *to, bool screen)
+{
+	int width;
+
+	*to = (struct lines){.width = LINE_SIZE};
+	if (!screen)
+		return;
+	width = (int)terminal_width(STDOUT_FILENO, &to->rows);
+	to->two = width >= 2 * NARROW;
+	if (to->two && width < 2 * LINE_SIZE)
+		to->width = NARROW;
+}
 
 static void figure_take(void *arg, const char *name, int64_t n)
 {
@@ -60,23 +81,36 @@ static PRINTF(3, 4) void line_add(struct lines *to, int column, const char *form
 	va_end(ap);
 }
 
-/* What a figure has grown or fallen by in a second since the look before; an age has none. */
-static void rate_write(char rate[16], const char *name, int64_t n, int64_t before, int64_t passed_ms)
+/* What a figure has grown or fallen by in a second; in a narrow column in 7 characters at most. */
+static void rate_write(char rate[RATE_SIZE], double a_second, bool narrow)
 {
-	size_t len = strlen(name);
-	bool   age = len > 3 && strcmp(name + len - 3, "_ms") == 0;
+	static const char units[] = "kMGTPE";
+	size_t            unit = 0;
 
-	*rate = '\0';
-	if (!age && n != before && passed_ms > 0)
-		snprintf(rate, 16, "%+.1f/s", (double)(n - before) * 1e3 / (double)passed_ms);
+	if (!narrow || fabs(a_second) < 9999.5) {
+		snprintf(rate, RATE_SIZE, narrow && fabs(a_second) >= 99.95 ? "%+.0f/s" : "%+.1f/s", a_second);
+		return;
+	}
+	for (a_second /= 1000; fabs(a_second) >= 999.5; unit++)
+		a_second /= 1000;
+	snprintf(rate, RATE_SIZE, "%+.0f%c/s", a_second, units[unit]);
 }
 
+/* A figure, and how fast it changes; an age does not. */
 static void figure_line(struct lines *to, int column, const char *name, int64_t n, int64_t before, int64_t passed_ms)
 {
-	char rate[16];
+	size_t len = strlen(name);
+	bool   age = len > 3 && strcmp(name + len - 3, "_ms") == 0, narrow = to->width == NARROW;
+	char   rate[RATE_SIZE] = "";
 
-	rate_write(rate, name, n, before, passed_ms);
-	line_add(to, column, *rate ? "  %-19s %16lld %11s" : "  %-19s %16lld", name, (long long)n, rate);
+	if (!age && n != before && passed_ms > 0)
+		rate_write(rate, (double)(n - before) * 1e3 / (double)passed_ms, narrow);
+	if (!narrow)
+		line_add(to, column, *rate ? "  %-19s %16lld %11s" : "  %-19s %16lld", name, (long long)n, rate);
+	else if (n <= NARROW_MOST)
+		line_add(to, column, "  %-19s%10lld %s", name, (long long)n, rate);
+	else
+		line_add(to, column, "  %-19s%9lldM %s", name, (long long)(n / 1000000), rate);
 }
 
 /* All reservations, whatever their state: the figures of the group that count no claims. */
@@ -108,37 +142,36 @@ static void lines_make(struct lines *to, const struct look *l, const struct look
 	}
 }
 
-/* A line of the picture or of the block. Titles, which begin at the edge, are bold where there are colours. */
-static void line_put(const char *left, const char *right, bool screen)
+/* A line of the picture or of the block, the right column `width` behind the left one. Titles, which begin at the edge,
+ * are bold where there are colours. */
+static void line_put(const char *left, const char *right, int width, bool screen)
 {
 	bool title = *left && *left != ' ' && screen && terminal_paints(STDOUT_FILENO);
 
 	printf("%s%s%s", title ? "\033[1m" : "", left, title ? "\033[0m" : "");
 	title = right && *right && *right != ' ' && screen && terminal_paints(STDOUT_FILENO);
 	if (right && *right)
-		printf("%*s%s%s%s", (int)(LINE_SIZE - strlen(left)), "", title ? "\033[1m" : "", right,
+		printf("%*s%s%s%s", width - (int)strlen(left), "", title ? "\033[1m" : "", right,
 		       title ? "\033[0m" : "");
 	printf("%s\n", screen ? "\033[K" : "");
 }
 
 /* On a screen as much as fits, from its first line on; the line at the bottom stays empty. */
-static void picture_put(const struct lines *lines, const char *title, bool screen)
+static void picture_put(const struct lines *lines, const char *title)
 {
-	unsigned rows = 0, width = screen ? terminal_width(STDOUT_FILENO, &rows) : 0;
-	bool     wide = width >= TWO_COLUMNS;
-	size_t   all = lines->count[0] + lines->count[1],
-	       most = wide && lines->count[0] > lines->count[1] ? lines->count[0] : lines->count[1];
+	bool   screen = lines->rows > 0;
+	size_t most = lines->count[0] > lines->count[1] ? lines->count[0] : lines->count[1];
 
-	if (!wide)
-		most = all;
+	if (!lines->two)
+		most = lines->count[0] + lines->count[1];
 	printf("%s", screen ? "\033[H" : "");
-	line_put(title, NULL, screen);
-	for (size_t i = 0; i < most && (!screen || i + 3 < rows); i++) {
+	line_put(title, NULL, 0, screen);
+	for (size_t i = 0; i < most && (!screen || i + 3 < lines->rows); i++) {
 		const char *left = i < lines->count[0] ? lines->text[0][i]
-		                   : !wide             ? lines->text[1][i - lines->count[0]]
+		                   : !lines->two       ? lines->text[1][i - lines->count[0]]
 		                                       : "";
 
-		line_put(left, wide && i < lines->count[1] ? lines->text[1][i] : NULL, screen);
+		line_put(left, lines->two && i < lines->count[1] ? lines->text[1][i] : NULL, lines->width, screen);
 	}
 	printf("%s", screen ? "\033[J" : "\n");
 	fflush(stdout);
@@ -175,8 +208,9 @@ int stats_watch(struct db *db, int64_t every_s, void (*print)(const struct censu
 	terminal_enter(screen);
 	for (unsigned n = 0;;) {
 		struct look *now = &looks[n % 2];
-		struct lines lines = {.count = {0}};
+		struct lines lines;
 
+		lines_begin(&lines, screen);
 		if (look_take(db, now, &counts)) {
 			away = false;
 			title_write(title, every_s);
@@ -184,11 +218,11 @@ int stats_watch(struct db *db, int64_t every_s, void (*print)(const struct censu
 			if (print)
 				print(&counts);
 			else
-				picture_put(&lines, title, screen);
+				picture_put(&lines, title);
 		} else if (db_other_schema(db)) {
 			break;
 		} else if (screen) {
-			picture_put(&lines, "the database does not answer; q ends", true);
+			picture_put(&lines, "the database does not answer; q ends");
 		} else if (!away) {
 			say("the database does not answer: %s", db_error(db));
 			away = true;
