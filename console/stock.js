@@ -108,7 +108,8 @@ export async function receive(of, sku) {
   })
 }
 
-function count(of, sku, stock) {
+async function count(of, sku, stock) {
+  const taken = await losses(of)
   const all = stock.locations.filter(p => p.kind !== 'incoming')
   const where = field('Location', {options: all.map(p => [p.location, p.location]), value: all[0]?.location}),
     counted = field('Counted', UNITS)
@@ -117,7 +118,7 @@ function count(of, sku, stock) {
     title: ['Count ', code(sku)],
     of,
     kind: 'count',
-    inputs: [where, counted],
+    inputs: [where, counted, ...taken.inputs],
     say: () => {
       const place = at(),
         off = counted.int - place?.on_hand
@@ -140,20 +141,47 @@ function count(of, sku, stock) {
             ? 'as it was known'
             : `${units(Math.abs(off))} ${off < 0 ? 'fewer' : 'more'} than the ${number(place.on_hand)} that were known`,
           '.',
+          taken.says(place),
         ],
         act: `Set on hand to ${units(counted.int)}`,
       }
     },
-    lines: () => [{sku, location: where.value, counted: counted.int, expected: at().on_hand}],
+    lines: () => [{sku, location: where.value, counted: counted.int, expected: at().on_hand, ...taken.member(at())}],
     done: data => [
       'Counted ',
       code(sku),
       ': ',
-      data.lines[0].qty === 0 ? 'the number was right' : signed(data.lines[0].qty) + ' on hand',
+      lineAt(data, where.value).qty === 0 ? 'the number was right' : signed(lineAt(data, where.value).qty) + ' on hand',
       '.',
+      lost(data),
     ],
   })
 }
+
+/* What becomes of orders whose units are not there. There is nothing to choose where no location is incoming. */
+async function losses(of) {
+  const coming = (await places(of.signal)).filter(p => p.kind === 'incoming')
+  const choice = field('If orders have such units', {
+    options: [['', 'refuse it'], ...coming.map(p => [p.location, `let them wait at ${p.location}`])],
+  })
+  return {
+    inputs: coming.length ? [choice] : [],
+    member: place => (choice.value && place.kind === 'stock' ? {short: 'backorder', to: choice.value} : {}),
+    says: place =>
+      choice.value && place.kind === 'stock' ? [' Orders that lose units wait at ', code(choice.value), '.'] : '',
+  }
+}
+const lost = ({backordered: of = []}) =>
+  of.length
+    ? [
+        ` ${many(of.length, 'order')} wait${of.length === 1 ? 's' : ''} for others: `,
+        of.slice(0, 5).map((b, i) => [i > 0 && ', ', toOrder(b.order_id)]),
+        of.length > 5 ? ' …' : '',
+        '.',
+      ]
+    : ''
+/* A movement that took units from orders has a line for where they wait, too. */
+const lineAt = (data, where) => data.lines.find(l => l.location === where)
 
 async function transfer(of, sku, stock) {
   const known = await places(of.signal)
@@ -248,14 +276,16 @@ async function arrive(of, sku, stock) {
   })
 }
 
-function adjust(of, sku, stock) {
+async function adjust(of, sku, stock) {
+  const taken = await losses(of)
+  const at = () => stock.locations.find(p => p.location === where.value)
   const where = field('Location', {options: stock.locations.map(p => [p.location, p.location])}),
     change = field('Change', {...UNITS, inputmode: 'text', hint: 'With its sign: -6 takes six out, +6 brings six in.'})
   return move({
     title: ['Adjust ', code(sku)],
     of,
     kind: 'adjustment',
-    inputs: [where, change],
+    inputs: [where, change, ...taken.inputs],
     say: () =>
       !change.int
         ? {missing: 'By how many units? A whole number with its sign.'}
@@ -268,11 +298,12 @@ function adjust(of, sku, stock) {
               change.int < 0 ? ' out at ' : ' at ',
               code(where.value),
               '.',
+              change.int < 0 && taken.says(at()),
             ],
             act: `${change.int < 0 ? 'Take out' : 'Add'} ${units(Math.abs(change.int))}`,
           },
-    lines: () => [{sku, location: where.value, qty: change.int}],
-    done: data => ['Adjusted ', code(sku), ' by ', signed(data.lines[0].qty), '.'],
+    lines: () => [{sku, location: where.value, qty: change.int, ...(change.int < 0 && taken.member(at()))}],
+    done: data => ['Adjusted ', code(sku), ' by ', signed(lineAt(data, where.value).qty), '.', lost(data)],
   })
 }
 

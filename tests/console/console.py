@@ -148,6 +148,32 @@ def first_stock_to_settled(page, service):
 
 
 @check(long=True)
+def units_that_orders_lose(page, service):
+    service.call('PUT', 'v1/locations/supplier', {'kind': 'incoming'})
+    service.call('POST', 'v1/movements', {'movement_id': 'tubs', 'kind': 'receipt', 'lines': [{'sku': 'TUB', 'qty': 5}]})
+    for order, qty in (('T1', 2), ('T2', 2)):
+        service.call('POST', 'v1/reservations', {'order_id': order, 'confirm': True, 'lines': [{'sku': 'TUB', 'qty': qty}]})
+    page.open(service, 'sku/TUB')
+    page.press('Adjust')
+    page.fill('Change', '-2')
+    page.press('Take out 2 units')
+    page.says('short')
+    page.fill('If orders have such units', 'supplier')
+    page.says('Orders that lose units wait at supplier.')
+    page.press('Take out 2 units')
+    page.says('Adjusted TUB by -2. 1 order waits for others: T2.')
+    page.until('/supplier\\s+incoming/.test(document.body.innerText)')
+    page.press('Count')
+    page.fill('Location', 'main')
+    page.fill('Counted', '1')
+    page.fill('If orders have such units', 'supplier')
+    page.press('Set on hand to 1 unit')
+    page.says('Counted TUB: -2 on hand. 2 orders wait for others: T')
+    page.go('order/T1')
+    page.says('waiting')
+
+
+@check(long=True)
 def movements_of_a_sku(page, service):
     service.call('PUT', 'v1/locations/shelf', {'kind': 'aside'})
     service.call('POST', 'v1/movements', {'movement_id': 'pot', 'kind': 'receipt', 'lines': [{'sku': 'POT', 'qty': 50}]})
