@@ -326,14 +326,15 @@ def a_job_is_paused(page, service):
 # ---- events, webhooks, the contract
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    status, got = 204, 0
+    status, got, body = 204, 0, b''
 
     def do_POST(self):
         Receiver.got += 1
         self.rfile.read(int(self.headers['Content-Length']))
         self.send_response(Receiver.status)
-        self.send_header('Content-Length', '0')
+        self.send_header('Content-Length', str(len(Receiver.body)))
         self.end_headers()
+        self.wfile.write(Receiver.body)
 
     def log_message(self, *_):
         pass
@@ -551,7 +552,7 @@ def a_role_sees_what_it_may(page, service):
 
 
 HOSTILE = ['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '"\'&quot;--', '{{7*7}}${7*7}']
-HOSTILE_TEXT = HOSTILE + ['\u202eright to left\u2067', '</td></table><h1>', 'javascript:alert(1)']
+HOSTILE_TEXT = HOSTILE + ['倉庫 カップ 컵', '\u202eright to left\u2067', '</td></table><h1>', 'javascript:alert(1)']
 
 
 @check(long=True)
@@ -574,8 +575,32 @@ def hostile_names(page, service):
         for place in ('now', 'stock', f'sku/{quote(name, safe="")}', 'orders', f'order/{quote(name, safe="")}', 'jobs', 'events'):
             page.open(service, place)
             page.says({'now': 'paused', 'jobs': HOSTILE[1]}.get(place, name), within_s=20)
+            if place.startswith('order/'):
+                page.says('倉庫 カップ 컵')
             assert not page.js('return document.querySelector("main script, main img, main td h1")'), place
     service.call('PUT', 'v1/jobs/expire', {'paused': False})
+
+
+@check(long=True)
+def a_hostile_receiver(page, service):
+    receiver = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Receiver)
+    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    Receiver.status, Receiver.body = 500, ' '.join(HOSTILE_TEXT).encode()
+    at = f'http://127.0.0.1:{receiver.server_port}/{"".join(HOSTILE).replace(" ", "")}'
+    made = service.call('POST', 'v1/webhooks', {'webhook_id': 'mallory', 'url': at, 'types': ['movement.receipt']})
+    assert made[0] == 201, made
+    page.open(service, 'webhook/mallory')
+    page.says(at)
+    page.press('Ping')
+    page.says('Its receiver answered 500')
+    service.call('POST', 'v1/movements', {'movement_id': 'at mallory', 'kind': 'receipt', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.until('/movement.receipt\\s+\\S+\\s+500/.test(document.body.innerText)')
+    assert not page.js('return document.querySelector("main script, main img, main h1 ~ table h1, main a[href^=javascript]")')
+    page.open(service, 'events')
+    page.says('mallory')
+    service.call('DELETE', 'v1/webhooks/mallory')
+    receiver.shutdown()
+    Receiver.status, Receiver.body = 204, b''
 
 
 @check(long=True)
