@@ -447,6 +447,25 @@ Test(exec, goes_on_without_what_was_released)
 	proxy_close(proxy);
 }
 
+/* An order that lost its unit meanwhile waits for another one: whoever was at work on it does not settle it. */
+Test(exec, leaves_out_what_waits_by_now)
+{
+	struct proxy *proxy = exec_without_news("0.6");
+
+	flow_steps("raw PUT /v1/locations/bo {'kind':'incoming'} -> 201",
+	           "adjust A -1 short=backorder to=bo            -> 201 backordered=1");
+	proxy_go_on(proxy);
+	flow_steps("end W -> 0 ~event=task_taken_up '~event=orders_lost task=1 lost=1' !exec_killed",
+	           "sql SELECT state, COUNT(*) FROM reservation GROUP BY state -> 2,1 3,7",
+	           "claim settle w           -> 204",
+	           "arrival A@bo>main=1      -> 201 lines[0].filled=1",
+	           "claim settle w           -> 201 orders=1",
+	           "run audit                -> 0");
+	notes_are(8, 8);
+	flow_end();
+	proxy_close(proxy);
+}
+
 /* The database refuses for a while what was answered: it is held, and written then. */
 Test(exec, waits_while_the_database_refuses)
 {
