@@ -91,13 +91,10 @@ void op_free(struct op *op)
 		return;
 	assert(op->magic == OP_MAGIC);
 	op->magic = 0;
-	reservation_free(op->found);
-	reservation_free(op->other);
-	free(op->claim);
+	op_unread(op);
 	op_forget(op);
 	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.movement);
-		movement_free(op->move.found);
 		losses_free(op->move.losses);
 		if (op->move.kind == RETURN)
 			free(op->move.parts);
@@ -216,17 +213,22 @@ struct loss *line_loss(const struct op *op, const struct line *line)
 	return losses ? bsearch(&key, losses->list, losses->count, sizeof(key), loss_order) : NULL;
 }
 
-void op_renew(struct op *op)
+void op_unread(struct op *op)
 {
 	reservation_free(op->found);
 	reservation_free(op->other);
 	free(op->claim);
 	op->found = op->other = NULL;
 	op->claim = NULL;
-	if (op->kind == OP_MOVE) {
+	if (op->kind == OP_MOVE || op->kind == OP_GET_MOVEMENT) {
 		movement_free(op->move.found);
 		op->move.found = NULL;
 	}
+}
+
+void op_renew(struct op *op)
+{
+	op_unread(op);
 	op->outcome = OUTCOME_OK;
 	op->ended = op->row_locked = op->suspects_lock = op->tried_alone = false;
 	op->lookup_seq = op->guard_misses = op->looks = op->tries = 0;

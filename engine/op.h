@@ -319,6 +319,8 @@ void op_lose(struct op *op, const char *to, size_t to_len);
 struct loss *line_loss(const struct op *op, const struct line *line);
 /* Frees the orders that were picked, and the losses. */
 void losses_forget(struct losses *losses);
+/* Frees what a lane has read for the operation. */
+void op_unread(struct op *op);
 /* The operation came back refused, and is started again. */
 void op_renew(struct op *op);
 /* Room for so many choices, of text_size: sizeof(struct choice) each. Before the first text. */

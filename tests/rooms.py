@@ -17,7 +17,7 @@ A list (.def) and statements (.sql) are files, too: whoever includes the one or 
 other has an arrow to it.
 
 Three folders hold files above and below the rooms inside of them: engine/engine.c opens lanes and readers, which stand
-on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls, which stand on request; jobs/jobs.c
+on op, loop, rows, queue and catalogue; api/route.c names the handlers of api/calls and api/stock, which stand on request; jobs/jobs.c
 starts whoever serves levels and webhooks, which stand on stop. There the rule is by file: no circle, and it counts as
 one room with the rooms inside of it. The commands stand above all others: one of them is the service.
 """
@@ -27,18 +27,19 @@ import re
 import subprocess
 import sys
 
-ROOMS = ('api/calls', 'api/http', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
+ROOMS = ('api/calls', 'api/http', 'api/stock', 'api', 'engine/base', 'engine/db', 'engine/lane', 'engine/log', 'engine/read',
          'engine/write', 'engine', 'jobs/commands', 'jobs/import', 'jobs/levels', 'jobs/locations', 'jobs/terminal',
          'jobs/webhooks', 'jobs', 'schema')
 ENGINE = {'engine', 'engine/lane', 'engine/log', 'engine/read', 'engine/write', 'engine/db', 'engine/base'}
 JOBS = {'jobs', 'jobs/levels', 'jobs/locations', 'jobs/webhooks'}
 BELOW = {
     'main': {'jobs/commands', 'jobs', 'engine', 'engine/base'},
-    'jobs/commands': {'api', 'api/calls', 'api/http', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
-    'jobs/import': {'api/calls', 'jobs/locations', 'jobs/terminal', 'engine', 'engine/base'},
+    'jobs/commands': {'api', 'api/calls', 'api/http', 'api/stock', 'jobs/import', 'jobs/terminal', *JOBS, 'schema', *ENGINE},
+    'jobs/import': {'api/stock', 'jobs/locations', 'jobs/terminal', 'engine', 'engine/base'},
     'jobs/terminal': {'engine', 'engine/read', 'engine/db', 'engine/base'},
-    'api': {'api/calls', 'api/http', *JOBS, *ENGINE},
+    'api': {'api/calls', 'api/http', 'api/stock', *JOBS, *ENGINE},
     'api/calls': {'api', 'api/http', *JOBS, *ENGINE},
+    'api/stock': {'api', 'api/calls', 'api/http', *JOBS, *ENGINE},
     'api/http': {'engine', 'engine/base'},
     'jobs': {'jobs/levels', 'jobs/webhooks', *ENGINE},
     'jobs/levels': {'jobs', *ENGINE},
@@ -54,7 +55,7 @@ BELOW = {
     'engine/base': set(),
 }
 ONE_ROOM = {'engine/lane': 'engine', 'engine/log': 'engine', 'engine/read': 'engine', 'engine/write': 'engine',
-            'api/calls': 'api', 'jobs/levels': 'jobs', 'jobs/locations': 'jobs', 'jobs/webhooks': 'jobs'}
+            'api/calls': 'api', 'api/stock': 'api', 'jobs/levels': 'jobs', 'jobs/locations': 'jobs', 'jobs/webhooks': 'jobs'}
 NAMES_SHOWN = 6
 
 

@@ -60,17 +60,9 @@ static void numbers_forget(struct op *op, unsigned past)
 		op->lines[k].sku = NULL;
 		op->lines[k].location = NULL;
 	}
-	reservation_free(op->found);
-	reservation_free(op->other);
-	free(op->claim);
-	op->found = op->other = NULL;
-	op->claim = NULL;
-	if (op->kind == OP_MOVE) {
-		movement_free(op->move.found);
-		op->move.found = NULL;
-		if (op->move.losses)
-			losses_forget(op->move.losses);
-	}
+	op_unread(op);
+	if (op->kind == OP_MOVE && op->move.losses)
+		losses_forget(op->move.losses);
 	op->past = past;
 }
 

@@ -1,6 +1,6 @@
 /* parts.c - see parts.h. */
 #include "jobs/import/parts.h"
-#include "api/calls/stock.h"
+#include "api/stock/stock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "engine/base/memory.h"

@@ -1,5 +1,5 @@
 /* losses.c - see losses.h. */
-#include "api/calls/losses.h"
+#include "api/stock/losses.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"

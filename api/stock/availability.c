@@ -1,5 +1,5 @@
 /* availability.c - see availability.h. */
-#include "api/calls/availability.h"
+#include "api/stock/availability.h"
 #include "engine/base/memory.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* waiting.c - see waiting.h. */
-#include "api/calls/waiting.h"
+#include "api/stock/waiting.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/memory.h"

@@ -1,5 +1,5 @@
 /* thresholds.c - see thresholds.h. */
-#include "api/calls/thresholds.h"
+#include "api/stock/thresholds.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "jobs/levels/threshold.h"

@@ -1,6 +1,6 @@
 /* arrivals.c - see arrivals.h. The hand-out goes on in short operations, between which other calls of the background
  * have their turns; whatever becomes of it, the arrival is booked, and every service hands it out. */
-#include "api/calls/arrivals.h"
+#include "api/stock/arrivals.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"

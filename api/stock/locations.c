@@ -1,5 +1,5 @@
 /* locations.c - see locations.h. */
-#include "api/calls/locations.h"
+#include "api/stock/locations.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/memory.h"

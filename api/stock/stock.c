@@ -1,8 +1,8 @@
 /* stock.c - see stock.h. Each call is read, started, answered. */
-#include "api/calls/stock.h"
-#include "api/calls/arrivals.h"
-#include "api/calls/availability.h"
-#include "api/calls/losses.h"
+#include "api/stock/stock.h"
+#include "api/stock/arrivals.h"
+#include "api/stock/availability.h"
+#include "api/stock/losses.h"
 #include "api/calls/page.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
