@@ -234,6 +234,21 @@ static void exec_that_notes(const char *pause)
 	          pause, scratch_dir(), flow_scratch()->name);
 }
 
+static void notes_path(char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s.done", scratch_dir(), flow_scratch()->name);
+}
+
+/* Waits until the program has done its first order, and the worker has heard of it. */
+static void notes_begin(void)
+{
+	char path[300];
+
+	notes_path(path, sizeof(path));
+	trap_file(path);
+	usleep(200000);
+}
+
 /* How often the program did anything, and how many orders that were. */
 static void notes_are(int lines, int orders)
 {
@@ -241,7 +256,7 @@ static void notes_are(int lines, int orders)
 	FILE *file;
 	int   all = 0, different = 0, n;
 
-	snprintf(path, sizeof(path), "%s/%s.done", scratch_dir(), flow_scratch()->name);
+	notes_path(path, sizeof(path));
 	file = fopen(path, "r");
 	cr_assert(file, "the program did nothing");
 	while (fscanf(file, " R%63[0-9]", id) == 1 && sscanf(id, "%d", &n) == 1 && n < 100) {
@@ -262,7 +277,7 @@ Test(exec, connects_anew)
 	flow_steps("start X reap --every 1",
 	           "start W work settle --once --lease 2",
 	           "wait task 1 -> open");
-	usleep(800000);
+	notes_begin();
 	flow_steps("cut",
 	           "end W -> 0 !orders_lost !exec_killed",
 	           "task 1 -> done completed=8 failed=0",
@@ -285,7 +300,7 @@ Test(exec, while_the_database_stands_still)
 	flow_steps("start X reap --every 1",
 	           "start W work settle --once --lease 2",
 	           "wait task 1 -> open");
-	usleep(800000);
+	notes_begin();
 	proxy_stall(proxy, true);
 	usleep(4000000);
 	proxy_stall(proxy, false);
@@ -323,7 +338,7 @@ Test(exec, takes_up_what_was_reaped)
 	exec_that_notes("0.4");
 	flow_steps("start W work settle --once --lease 3",
 	           "wait task 1 -> open");
-	usleep(600000);
+	notes_begin();
 	flow_steps("signal W STOP",
 	           "tick 100",
 	           "run reap --max-attempts 1 -> 0 '~8 orders freed'",
@@ -347,7 +362,7 @@ Test(exec, takes_up_no_order_that_its_old_task_has_settled)
 	exec_that_notes("0.4");
 	flow_steps("start W work settle --once --lease 3",
 	           "wait task 1 -> open");
-	usleep(600000);
+	notes_begin();
 	flow_steps("signal W STOP",
 	           "complete 1 R0 R7 -> completed=2",
 	           "tick 100",
@@ -371,7 +386,7 @@ Test(exec, gives_up_what_others_have)
 	exec_that_notes("0.4");
 	flow_steps("start W work settle --once --lease 3",
 	           "wait task 1 -> open");
-	usleep(600000);
+	notes_begin();
 	flow_steps("signal W STOP",
 	           "tick 100",
 	           "run reap                            -> 0 '~8 orders freed'",

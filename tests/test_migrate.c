@@ -6,6 +6,7 @@
 #include "tests/flow.h"
 #include "tests/steps.h"
 #include "tests/tables.h"
+#include "tests/trap.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -461,20 +462,25 @@ Test(migrate, workers_end)
 /* What a worker's program has done cannot be written any more: the log names it, and the reaper frees the order. */
 Test(migrate, an_answer_that_comes_too_late)
 {
-	flow("receipt A +10        -> 201",
-	     "reserve R1 A=1       -> 201",
-	     "confirm R1           -> confirmed",
-	     EACH("sleep 1; echo $id done"),
-	     "start E work settle --once",
-	     "wait tasks           -> items=T1 end",
-	     NEWER,
-	     "cut",
-	     "end E                -> 78 ~answer_lost '~schema version 999'",
-	     "ended 78",
-	     AS_BEFORE,
-	     "get R1               -> confirmed attempts=1",
-	     "tick 60",
-	     "run reap             -> 0 '~task 1'");
+	char path[300];
+
+	flow_begin();
+	snprintf(path, sizeof(path), "%s/%s.began", scratch_dir(), flow_scratch()->name);
+	flow_steps("receipt A +10        -> 201",
+	           "reserve R1 A=1       -> 201",
+	           "confirm R1           -> confirmed");
+	flow_step(EACH_FORMAT("touch %s; sleep 1; echo $id done"), path);
+	flow_step("start E work settle --once");
+	trap_file(path);
+	flow_steps(NEWER,
+	           "cut",
+	           "end E                -> 78 ~answer_lost '~schema version 999'",
+	           "ended 78",
+	           AS_BEFORE,
+	           "get R1               -> confirmed attempts=1",
+	           "tick 60",
+	           "run reap             -> 0 '~task 1'");
+	flow_end();
 }
 
 /* A database that is being restored has no schema for a while. */

@@ -132,6 +132,13 @@ void trap_gate(const char *path)
 	usleep(GATE_US);
 }
 
+void trap_file(const char *path)
+{
+	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++)
+		usleep(10000);
+	cr_assert_eq(access(path, F_OK), 0, "%s: nobody made it", path);
+}
+
 /* ---- figures */
 
 int64_t trap_metric(int program, const char *name)
