@@ -1,5 +1,6 @@
 /* health.c - see health.h. A census of the database for /metrics is taken when a call needs one and the last census is
- * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. */
+ * ten seconds old. A call that comes meanwhile gets the last census, if young enough, or waits for the next. The brief
+ * one, for the activity, is waited for by nobody. */
 #include "api/health.h"
 #include "api/request.h"
 #include "engine/base/clock.h"
@@ -77,11 +78,11 @@ static void reply_metrics(struct request *r, const struct census *census)
 	text_fini(&body);
 }
 
-/* The last census, and whether the next one is under way; used on the loop's thread only. */
-static struct {
+/* The last census, whole and brief, and whether the next one is under way; used on the loop's thread only. */
+static struct last {
 	struct census census; /* counted_ms 0: no census yet */
 	bool          under_way;
-} last;
+} last, last_brief;
 
 static const struct census *census_within(int64_t age_ms)
 {
@@ -91,16 +92,16 @@ static const struct census *census_within(int64_t age_ms)
 	return young ? &last.census : NULL;
 }
 
-static void census_take(const struct op *op, enum outcome outcome)
+static void census_take(struct last *to, const struct op *op, enum outcome outcome)
 {
-	last.under_way = false;
+	to->under_way = false;
 	if (outcome == OUTCOME_OK)
-		last.census = *op->census;
+		to->census = *op->census;
 }
 
 static void metrics_answer_request(struct request *r)
 {
-	census_take(r->ops[0], request_outcome(r, 0));
+	census_take(&last, r->ops[0], request_outcome(r, 0));
 	reply_metrics(r, census_within(CENSUS_OLD_MS));
 }
 
@@ -144,7 +145,7 @@ static void stats_answer_request(struct request *r)
 {
 	enum outcome outcome = request_outcome(r, 0);
 
-	census_take(r->ops[0], outcome);
+	census_take(&last, r->ops[0], outcome);
 	if (outcome == OUTCOME_OK)
 		reply_object(r, 200, stats_write, r->ops[0]->census);
 	else
@@ -159,13 +160,13 @@ void get_stats(struct request *r)
 
 const struct census *health_census(void)
 {
-	return &last.census;
+	return last.census.counted_ms > last_brief.census.counted_ms ? &last.census : &last_brief.census;
 }
 
 static void health_count_done(void *arg, struct op *op)
 {
 	(void)arg;
-	census_take(op, op->outcome);
+	census_take(&last_brief, op, op->outcome);
 	op_free(op);
 }
 
@@ -173,14 +174,16 @@ void health_count(struct requests *all)
 {
 	struct op *op;
 
-	if (last.under_way || census_within(CENSUS_OLD_MS) || !engine_ready(all->engine))
+	if (last_brief.under_way || !engine_ready(all->engine))
 		return;
-	op = census_op(0);
+	op = op_new(OP_COUNTS, 0, 0);
+	op->census->brief = true;
+	last_brief.under_way = true;
 	if (engine_start(all->engine, op, all->loop, health_count_done, NULL)) {
 		engine_wake(all->engine);
 		return;
 	}
-	last.under_way = false;
+	last_brief.under_way = false;
 	op_free(op);
 }
 

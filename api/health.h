@@ -13,9 +13,10 @@ void get_openapi(struct request *r);
 void get_stats(struct request *r);
 void get_key(struct request *r);
 
-/* The last count of the database that this process has; counted_ms 0: there is none yet. The loop's thread. */
+/* The last count of the database, brief or whole, that this process has; counted_ms 0: there is none yet. The loop's
+ * thread. */
 const struct census *health_census(void);
-/* Has one made, unless it is young or under way. */
+/* Has a brief one made, unless one is under way. */
 void health_count(struct requests *all);
 
 #endif

@@ -167,6 +167,7 @@ enum { WEBHOOKS_TOLD = 200 };
 /* The number of reservations, and the age of the oldest due one, counted at one moment. */
 struct census {             /* OP_COUNTS */
 	int64_t age_max_ms; /* asked: the last count will do where it is younger; 0: see census.c */
+	bool    brief;      /* asked: oldest_ready_ms, buried orders, tasks and webhooks, and nothing else */
 	struct {            /* as STOCK_STATS has them */
 		int64_t skus, locations, slots, slot_rows, available, reserved, aside, incoming, incoming_reserved;
 	} stock;

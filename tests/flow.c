@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRAMS = 2, WAIT_S = 5, WAIT_PAUSE_US = 50000, ENDED_MS = 30000, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
+enum { PROGRAMS = 2, WAIT_S = 10, WAIT_PAUSE_US = 50000, ENDED_MS = 30000, FAILURES_MAX = 25, SHOWN_BYTES = 1500 };
 
 /* One program and the connection to it. */
 struct runner {

@@ -1,6 +1,11 @@
 /* test_calls.c - the calls behind a page for people: who asks, what there is, what has gone on. */
+#include "engine/base/memory.h"
+#include "engine/read/census.h"
 #include "tests/flow.h"
 #include "tests/steps.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
 
 Test(calls, who_am_i)
 {
@@ -48,6 +53,63 @@ Test(calls, stats_without_a_database)
 	     "raw GET /v1/stats            -> 503 unavailable",
 	     "raw GET /v1/activity         -> 200 step_s=1",
 	     "back");
+}
+
+static void counts_agree(const struct census *brief, const struct census *whole)
+{
+	for (enum reservation_state s = HELD; s <= CONFIRMED; s++) {
+		cr_expect(brief->oldest_ready_ms[s] > 1000, "state %d", s);
+		cr_expect(whole->oldest_ready_ms[s] >= brief->oldest_ready_ms[s]);
+		cr_expect(whole->oldest_ready_ms[s] - brief->oldest_ready_ms[s] < 100000);
+	}
+	cr_expect_eq(brief->by_state[BURIED], 1);
+	cr_expect_eq(whole->by_state[BURIED], 1);
+	cr_expect_eq(brief->tasks_open, 1);
+	cr_expect_eq(whole->tasks_open, 1);
+	cr_expect_eq(brief->webhooks_count, 1);
+	cr_expect_eq(whole->webhooks_count, 1);
+}
+
+/* What the activity tells of the database is found without a count of all orders; it is the same. Claimed orders and
+ * those whose time has not come are older than any that is due. */
+Test(calls, a_brief_count_is_as_the_whole)
+{
+	struct census     *brief = mem_alloc(sizeof(*brief)), *whole = mem_alloc(sizeof(*whole));
+	struct db         *db;
+	static const char *due[][2] = {{"T1", "9000"}, {"C1", "500"},  {"C2", "400"}, {"H1", "300"},
+	                               {"H2", "200"},  {"H3", "-500"}, {"B1", "9000"}};
+
+	flow_begin();
+	db = flow_scratch()->db;
+	flow_steps("receipt  A +20               -> 201",
+	           "raw POST /v1/webhooks {'webhook_id':'W','url':'https://shop.example/'} -> 201",
+	           "reserve  B1 A=1 confirm=true -> 201",
+	           "claim    settle w            -> 201 ~B1",
+	           "fail     1 B1=bury:E         -> 200",
+	           "reserve  T1 A=1 confirm=true -> 201",
+	           "claim    settle w            -> 201 ~T1",
+	           "reserve  C1 A=1 confirm=true -> 201",
+	           "reserve  C2 A=1 confirm=true -> 201",
+	           "reserve  H1 A=1 ttl=600      -> 201",
+	           "reserve  H2 A=1 ttl=600      -> 201",
+	           "reserve  H3 A=1 ttl=600      -> 201",
+	           "sql UPDATE reservation SET task_id = 0 WHERE order_id IN ('C2', 'H1') -> ");
+	cr_assert(census_read(db, true, brief));
+	cr_expect_eq(brief->oldest_ready_ms[HELD], 0);
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		flow_step("sql UPDATE reservation SET due_at = UTC_TIMESTAMP(3) - INTERVAL %s SECOND"
+		          " WHERE order_id = '%s' -> ",
+		          due[i][1], due[i][0]);
+	cr_assert(census_read(db, true, brief));
+	cr_assert(census_read(db, false, whole));
+	counts_agree(brief, whole);
+	cr_expect(brief->oldest_ready_ms[CONFIRMED] >= 500000 && brief->oldest_ready_ms[CONFIRMED] < 600000);
+	cr_expect(brief->oldest_ready_ms[HELD] >= 300000 && brief->oldest_ready_ms[HELD] < 400000);
+	flow_step("sql UPDATE reservation SET due_at = expires_at WHERE state = 1 -> ");
+	flow_step("sql UPDATE reservation SET task_id = NULL WHERE order_id IN ('C2', 'H1') -> ");
+	flow_end();
+	free(brief);
+	free(whole);
 }
 
 /* The series have ten minutes, of which most is from before the process. */

@@ -289,11 +289,11 @@ Test(changed, take_up_takes_what_it_has_read)
 	proxy = proxy_open(flow_scratch());
 	flow_steps("serve --lanes 1",
 	           "receipt A +10 -> 201",
-	           CONFIRMED3,
-	           "exec while read -r l; do sleep 2; done",
-	           "start W work settle --once --lease 3",
-	           "wait task 1 -> open");
-	usleep(600000);
+	           CONFIRMED3);
+	trap_exec("while read -r l; do sleep 2; done");
+	flow_step("start W work settle --once --lease 3");
+	trap_begun();
+	usleep(200000);
 	flow_steps("signal W STOP",
 	           "tick 100",
 	           "run reap --max-attempts 1 -> 0 '~1 orders freed'");

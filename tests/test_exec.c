@@ -320,8 +320,9 @@ Test(exec, waits_for_the_database)
 	flow_orders("R", 5);
 	exec_that_notes("0.2");
 	flow_steps("start W work settle --once --lease 2",
-	           "wait task 1 -> open",
-	           "away");
+	           "wait task 1 -> open");
+	notes_begin();
+	flow_step("away");
 	usleep(13000000);
 	flow_steps("back",
 	           "end W  -> 0",

@@ -462,16 +462,13 @@ Test(migrate, workers_end)
 /* What a worker's program has done cannot be written any more: the log names it, and the reaper frees the order. */
 Test(migrate, an_answer_that_comes_too_late)
 {
-	char path[300];
-
 	flow_begin();
-	snprintf(path, sizeof(path), "%s/%s.began", scratch_dir(), flow_scratch()->name);
 	flow_steps("receipt A +10        -> 201",
 	           "reserve R1 A=1       -> 201",
 	           "confirm R1           -> confirmed");
-	flow_step(EACH_FORMAT("touch %s; sleep 1; echo $id done"), path);
+	trap_exec(LOOP_FORMAT("sleep 1; echo $id done"));
 	flow_step("start E work settle --once");
-	trap_file(path);
+	trap_begun();
 	flow_steps(NEWER,
 	           "cut",
 	           "end E                -> 78 ~answer_lost '~schema version 999'",

@@ -2,6 +2,7 @@
 #include "tests/flow.h"
 #include "tests/proxy.h"
 #include "tests/steps.h"
+#include "tests/trap.h"
 
 #include <unistd.h>
 
@@ -135,12 +136,12 @@ Test(worker, database_away)
 {
 	flow_begin();
 	flow_orders("R", 10);
-	flow_steps("exec sleep 0.5; while read -r l; do id=${l#*:\\\"}; id=${id%%\\\"*}; echo $id done; done",
-	           "start W work settle --batch 10",
+	trap_exec("sleep 0.5; " LOOP_FORMAT("echo $id done"));
+	flow_steps("start W work settle --batch 10",
 	           "start V work expire",
-	           "start X reap --every 1",
-	           "wait task 1             -> open",
-	           "away");
+	           "start X reap --every 1");
+	trap_begun();
+	flow_step("away");
 	usleep(1200000);
 	flow_steps("back",
 	           "wait get R9 -> settled",

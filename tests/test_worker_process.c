@@ -55,9 +55,10 @@ Test(worker_process, freeze)
 	flow_begin();
 	flow_orders("R", 20);
 	snprintf(gate, sizeof(gate), "%s/%s.gate", scratch_dir(), flow_scratch()->name);
-	flow_step("exec " GATE " " LOOP_FORMAT("echo $id done"), gate);
-	flow_steps("start A work settle --lease 1 --batch 20 --once",
-	           "wait task 1               -> open claimed=20",
+	trap_exec(GATE " " LOOP_FORMAT("echo $id done"), gate);
+	flow_step("start A work settle --lease 1 --batch 20 --once");
+	trap_begun();
+	flow_steps("task 1                    -> open claimed=20",
 	           "signal A STOP");
 	trap_gate(gate);
 	flow_steps("wait sql SELECT lease_until < UTC_TIMESTAMP(3) FROM job_task -> 1",

@@ -139,6 +139,34 @@ void trap_file(const char *path)
 	cr_assert_eq(access(path, F_OK), 0, "%s: nobody made it", path);
 }
 
+static void begun_path(char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s.begun", scratch_dir(), flow_scratch()->name);
+}
+
+void trap_exec(const char *format, ...)
+{
+	char    path[300], body[1000];
+	va_list ap;
+	int     n;
+
+	va_start(ap, format);
+	n = vsnprintf(body, sizeof(body), format, ap);
+	va_end(ap);
+	cr_assert(n > 0 && (size_t)n < sizeof(body));
+	begun_path(path, sizeof(path));
+	unlink(path);
+	flow_step("exec touch %s; %s", path, body);
+}
+
+void trap_begun(void)
+{
+	char path[300];
+
+	begun_path(path, sizeof(path));
+	trap_file(path);
+}
+
 /* ---- figures */
 
 int64_t trap_metric(int program, const char *name)

@@ -18,8 +18,12 @@ void trap_unlock(void);
 int64_t trap_waiter(void);
 /* Makes the file that a program waits for (GATE, steps.h), and gives the program half a second to go on. */
 void trap_gate(const char *path);
-/* Waits 30 s at most until a program that a worker started has made the file. */
+/* Waits 30 s at most until there is a file. */
 void trap_file(const char *path);
+/* Workers start this program (of the shell) from now on; trap_begun waits until it runs. A task that is open may still
+ * be on its way to its worker. */
+void trap_exec(const char *format, ...) PRINTF(1, 2);
+void trap_begun(void);
 /* Waits for the end of a race, judges it and frees it. */
 void trap_raced(struct race *race, const char *expectation);
 /* A race of which all calls wait together, so that a few come in one batch, and of many half: the lane's own row is

@@ -22,8 +22,9 @@ static void count_read(void *arg, const struct db_row *row)
 	if (db_int(row, 1)) {
 		counts->claimed[state] = db_int(row, 2);
 	} else {
-		counts->ready[state] = db_int(row, 3);
-		counts->oldest_ready_ms[state] = db_int(row, 3) ? db_int(row, 4) : 0;
+		counts->ready[state] += db_int(row, 3);
+		if (db_int(row, 3) && db_int(row, 4) > counts->oldest_ready_ms[state])
+			counts->oldest_ready_ms[state] = db_int(row, 4);
 	}
 }
 
@@ -49,20 +50,21 @@ static enum db_result ahead_count(struct db *db, enum statement find, int64_t *c
 }
 
 /* Figures of one row stand in struct census as the row has them. */
-bool census_read(struct db *db, struct census *out)
+bool census_read(struct db *db, bool brief, struct census *out)
 {
 	int64_t began_ms = clock_boot_ms();
 
-	*out = (struct census){.counted_ms = began_ms};
+	*out = (struct census){.counted_ms = began_ms, .brief = brief};
 	if (db_ask(db, CENSUS_CLOCK, NULL, db_time, &out->counted_at) != DB_OK ||
-	    db_ask(db, STOCK_STATS, NULL, db_ints, &out->stock) != DB_OK ||
-	    db_ask(db, RESERVATION_COUNTS, NULL, count_read, out) != DB_OK ||
+	    db_ask(db, brief ? BRIEF_COUNTS : RESERVATION_COUNTS, NULL, count_read, out) != DB_OK ||
 	    db_ask(db, TASK_FIGURES, NULL, db_ints, &out->tasks_open) != DB_OK ||
-	    db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) != DB_OK ||
-	    db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
-	    db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
-	    ahead_count(db, LEASES_AHEAD, &out->leases_ahead) != DB_OK ||
-	    ahead_count(db, ORDERS_AHEAD, &out->orders_ahead) != DB_OK)
+	    db_ask(db, WEBHOOK_FIGURES, &(struct fill){.limit = WEBHOOKS_TOLD}, webhooks_read, out) != DB_OK)
+		return false;
+	if (!brief && (db_ask(db, STOCK_STATS, NULL, db_ints, &out->stock) != DB_OK ||
+	               db_ask(db, EVENT_FIGURES, NULL, db_ints, &out->event_rows) != DB_OK ||
+	               db_ask(db, LEVELS_BEHIND, NULL, db_ints, &out->levels_behind_ms) != DB_OK ||
+	               ahead_count(db, LEASES_AHEAD, &out->leases_ahead) != DB_OK ||
+	               ahead_count(db, ORDERS_AHEAD, &out->orders_ahead) != DB_OK))
 		return false;
 	out->took_ms = clock_boot_ms() - began_ms;
 	return true;
@@ -159,18 +161,21 @@ static bool is_young(const struct census *last, int64_t age_max_ms)
 
 enum db_result census_answer(struct db *db, struct catalogue *c, struct op *op)
 {
-	static struct census last; /* the census thread's; of a process there is one */
+	static struct census counts[2]; /* whole and brief; the census thread's, of a process there is one */
+	bool                 brief = op->census->brief;
+	struct census       *last = &counts[brief];
 
 	(void)c;
-	if (!is_young(&last, op->census->age_max_ms)) {
-		last.counted_ms = 0;
-		if (!census_read(db, &last)) {
-			last.counted_ms = 0;
+	if (!is_young(last, op->census->age_max_ms)) {
+		last->counted_ms = 0;
+		if (!census_read(db, brief, last)) {
+			last->counted_ms = 0;
 			return DB_AWAY;
 		}
-		counters_take_over(db);
+		if (!brief)
+			counters_take_over(db);
 	}
-	*op->census = last;
+	*op->census = *last;
 	op->outcome = OUTCOME_OK;
 	return DB_OK;
 }

@@ -6,8 +6,9 @@
 
 #include "engine/op.h"
 
-/* Counts by one walk over the claim index and one over the slots. false: the database did not answer. */
-bool census_read(struct db *db, struct census *out) MUST_CHECK;
+/* Counts by one walk over the claim index and one over the slots; a brief one looks at the heads of the index, and
+ * counts buried orders. false: the database did not answer. */
+bool census_read(struct db *db, bool brief, struct census *out) MUST_CHECK;
 /* Names what `stats` says, one figure after the other. */
 void census_tell(const struct census *c, void (*tell)(void *arg, const char *name, int64_t n), void *arg);
 

@@ -63,7 +63,7 @@ static int stats_act(struct db *db, void *arg)
 
 	if (*watch_s)
 		return stats_watch(db, *watch_s, option_given(OPTION_json) ? stats_json : NULL);
-	if (!census_read(db, &counts))
+	if (!census_read(db, false, &counts))
 		return EXIT_UNAVAILABLE;
 	source_node(db_source(db), &node);
 	if (option_given(OPTION_json))

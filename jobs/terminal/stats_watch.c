@@ -180,7 +180,7 @@ static void picture_put(const struct lines *lines, const char *title)
 /* One look. The figures stay those of the look before where the database does not answer. */
 static bool look_take(struct db *db, struct look *l, struct census *counts)
 {
-	if ((!db_connected(db) && !db_connect(db)) || !census_read(db, counts))
+	if ((!db_connected(db) && !db_connect(db)) || !census_read(db, false, counts))
 		return false;
 	l->count = 0;
 	census_tell(counts, figure_take, l);
