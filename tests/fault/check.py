@@ -181,6 +181,10 @@ class Ledger:
 
     enter_adjust = enter_transfer = enter_receipt
 
+    def enter_moved(self, entry):
+        """Units for which an order waited have come, or some are lost: it has them elsewhere."""
+        self.lines[entry['id']] = summed(entry['answer']['lines'])
+
     def enter_location(self, entry):
         """A place that a receipt does not make, and that nobody orders from."""
 

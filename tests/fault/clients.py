@@ -7,7 +7,7 @@ such call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
                       count, transfer, limit, location; of a split the new id, of a limit the sku; of a call with many,
-                      each stands by itself
+                      each stands by itself; moved: no call, a drill was told that units of an order are elsewhere
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took

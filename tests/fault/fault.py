@@ -80,6 +80,9 @@ CLUSTER = {
     'cluster-events':   (drills_cluster.heard,                10,       0,                   1,       0),
     'cluster-clocks':   (drills_cluster.clocks,                4,       0,                   1,       0),
     'cluster-line':     (drills_cluster.line,                200,       0,                   8,       0),
+    'cluster-arrivals': (drills_cluster.arrivals,             10,       0,                   2,       0),
+    'cluster-counts':   (drills_cluster.counts,              100,       0,                   9,       0),
+    'cluster-moves':    (drills_cluster.moves,                 9,       0,                   1,       0),
 }
 SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
