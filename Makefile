@@ -109,8 +109,8 @@ fault soak: install-packages
 	python3 tests/fault/fault.py --holdfast $(B)/holdfast --tests $(B)/test $(FAULT_FLAGS)
 
 cluster: install-packages
-	@$(MAKE) --no-print-directory $(B)/holdfast
-	python3 tests/fault/fault.py --cluster $(CLUSTER:%=--hours %) --holdfast $(B)/holdfast $(FAULT_FLAGS)
+	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/bench-holdfast
+	python3 tests/fault/fault.py --cluster $(CLUSTER:%=--hours %) --holdfast $(B)/holdfast --bench $(B)/bench-holdfast $(FAULT_FLAGS)
 
 tidy:; tests/tidy.sh && tests/rooms.py
 

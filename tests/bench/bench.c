@@ -258,6 +258,8 @@ int main(int argc, char **argv)
 		return constant_main();
 	if (argc == 2 && strcmp(argv[1], "receiver") == 0)
 		return receiver_main();
+	if (argc > 1 && strcmp(argv[1], "at") == 0)
+		return at_main(argc, argv);
 	if (!options_read(&b, argc, argv)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;

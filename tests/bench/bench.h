@@ -14,6 +14,7 @@
  *
  *   scale.c      make scale: lanes, skus, and a long past             place.c     databases made in bulk for it
  *   pairs.c      what an order costs, old and new program in turns    meter.c     reads it, preload/trips.c counts
+ *   at.c         one round on services that others have started
  *
  * A contender is a row in bench.c; a kind of contender is a struct way; a load on Holdfast is a struct http_load. */
 #ifndef BENCH_H
@@ -85,7 +86,8 @@ struct bench {
 	const char      *data;     /* folder of a MariaDB that is the program's own; NULL: the one for all */
 	const char      *trips;    /* file where the program's round trips are counted; NULL: they are not */
 	struct child     service, second, redis, constant, worker, receiver;
-	unsigned port, second_port, redis_port, constant_port, receiver_port; /* on 127.0.0.1; 0: does not run */
+	/* on 127.0.0.1; 0: does not run */
+	unsigned port, second_port, third_port, redis_port, constant_port, receiver_port;
 };
 
 struct contender;
@@ -225,6 +227,9 @@ int  receiver_main(void); /* another one */
 void    work_run(struct bench *b, char *kind, int state, struct round *out);
 void    work_all(struct bench *b, char *kind, struct round *out); /* the same, not counted */
 int64_t state_count(struct bench *b, int state);                  /* reservations; 0, and said: nobody knows */
+
+/* ---- at.c. A round on what somebody else has started; returns the exit status. */
+int at_main(int argc, char **argv);
 
 /* ---- scale.c */
 void scale_run(struct bench *b);

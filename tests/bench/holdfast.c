@@ -497,7 +497,7 @@ void visit_run(struct bench *b, const struct http_load *load, int connections, i
 {
 	struct visit v = {.bench = b, .load = load, .left = orders};
 	struct load  l = {.port = b->port,
-	                  .second_port = b->second_port,
+	                  .more = {b->second_port, b->third_port},
 	                  .connections = connections,
 	                  .plan = load->plan,
 	                  .arg = &v};

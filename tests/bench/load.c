@@ -218,6 +218,13 @@ static void conn_open(struct load *l, struct conn *c, unsigned port)
 		conn_lost(l, c, strerror(errno));
 }
 
+static unsigned port_of(const struct load *l, int connection)
+{
+	int at = connection % (1 + (l->more[0] > 0) + (l->more[1] > 0));
+
+	return at ? l->more[at - 1] : l->port;
+}
+
 /* Paced orders whose time has come, as far as there are connections for them. */
 static void paced_begin(struct load *l)
 {
@@ -281,7 +288,7 @@ void load_run(struct load *l)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	assert(l->epoll >= 0);
 	for (int i = 0; i < l->connections; i++)
-		conn_open(l, &conns[i], i % 2 && l->second_port ? l->second_port : l->port);
+		conn_open(l, &conns[i], port_of(l, i));
 	l->begun_us = l->now_us = clock_us();
 	l->until_us = l->begun_us + window_us; /* connecting is not part of the window */
 	for (int i = 0; i < l->connections; i++)

@@ -43,8 +43,8 @@ struct load_plan {
 };
 
 struct load {
-	unsigned                port;        /* on 127.0.0.1 */
-	unsigned                second_port; /* that every second connection goes to; 0: none */
+	unsigned                port;    /* on 127.0.0.1 */
+	unsigned                more[2]; /* ports that connections go to in turns with it; 0: none */
 	int                     connections;
 	int64_t                 until_us; /* no order begins later; those begun are finished */
 	double                  rate;     /* orders begun a second, at even distances; 0: as fast as answers come */

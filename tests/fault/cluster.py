@@ -145,7 +145,7 @@ class Node(Database):
                 f'--wsrep-cluster-address=gcomm://{peers}', f'--wsrep-cluster-name={self.cluster.name}',
                 f'--wsrep-node-name=n{self.number + 1}', f'--wsrep-node-address={self.address}',
                 f'--wsrep-sst-receive-address={self.address}:{self.ports["sst"]}', '--wsrep-sst-method=rsync',
-                '--wsrep-slave-threads=2', f'--wsrep-provider-options={options}', *as_mysql()]
+                '--wsrep-slave-threads=2', f'--wsrep-provider-options={options}', *as_mysql(), *self.cluster.options]
 
     def run(self, words, **how):
         inside = ['ip', 'netns', 'exec', self.network.spaces[self.number]] if self.network else []
@@ -215,13 +215,14 @@ class Node(Database):
 
 
 class Cluster:
-    """All nodes. `detection`: options by which a dead node is noticed. `ahead_s`: of each node's clock, if they differ."""
+    """All nodes. `detection`: options by which a dead node is noticed. `ahead_s`: of each node's clock, if they differ.
+    `options`: more of each server."""
 
-    def __init__(self, folder, detection=DETECTION, ahead_s=()):
+    def __init__(self, folder, detection=DETECTION, ahead_s=(), options=()):
         why = missing()
         if why:
             raise Skipped(why)
-        self.folder, self.detection, self.state = folder, detection, None
+        self.folder, self.detection, self.options, self.state = folder, detection, options, None
         os.chmod(folder, 0o711)
         self.clocks = [Clock(f'{folder}/clock{i}') for i in range(len(ahead_s))]
         for clock, seconds in zip(self.clocks, ahead_s):

@@ -33,6 +33,7 @@ import drills_process   # noqa: E402
 import drills_races     # noqa: E402
 import drills_replica   # noqa: E402
 import drills_soak      # noqa: E402
+import drills_speed     # noqa: E402
 from stage import Skipped, Trouble  # noqa: E402
 
 FAILURES = (OSError, RuntimeError, ValueError, LookupError, HTTPException, subprocess.SubprocessError)
@@ -83,6 +84,8 @@ CLUSTER = {
     'cluster-arrivals': (drills_cluster.arrivals,             10,       0,                   2,       0),
     'cluster-counts':   (drills_cluster.counts,              100,       0,                   9,       0),
     'cluster-moves':    (drills_cluster.moves,                 9,       0,                   1,       0),
+    'cluster-written':  (drills_speed.written,                 1,       3,                   1,       1),
+    'cluster-speed':    (drills_speed.speed,                   9,       2,                   1,       1),
 }
 SOAK = {'soak':         (drills_soak.soak,                     1,     600,                   1,       3)}
 
@@ -100,7 +103,8 @@ def run_one(name, options):
     drill, rounds, seconds, few, short = {**DRILLS, **CLUSTER, **SOAK}[name]
     folder = tempfile.mkdtemp(prefix='holdfast-fault-', dir=options.folder)
     run = types.SimpleNamespace(
-        holdfast=os.path.abspath(options.holdfast), tests=os.path.abspath(options.tests), folder=folder,
+        holdfast=os.path.abspath(options.holdfast), tests=os.path.abspath(options.tests),
+        bench=os.path.abspath(options.bench), folder=folder,
         seed=options.seed,
         template=options.template or f'{options.scratch}/template',
         rounds=options.rounds or (few if options.slice else rounds),
@@ -135,6 +139,8 @@ def read_options():
     parser.add_argument('--seed', default='', help='of what the clients do; any word')
     parser.add_argument('--holdfast', default=str(HERE.parents[1] / 'build' / 'holdfast'), help='the program')
     parser.add_argument('--tests', default=str(HERE.parents[1] / 'build' / 'test'), help='the tests, for `workers`')
+    parser.add_argument('--bench', default=str(HERE.parents[1] / 'build' / 'bench-holdfast'),
+                        help='the clients of `cluster-speed`')
     parser.add_argument('--folder', default=None, metavar='DIR', help='where scratch folders are made')
     parser.add_argument('--template', default='', metavar='DIR', help='an empty data directory, made if there is none')
     options = parser.parse_args()
