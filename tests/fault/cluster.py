@@ -14,7 +14,7 @@ import time
 
 import clients
 from proxy import Proxy
-from stage import Clock, Database, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
+from stage import Clock, Database, Program, Skipped, Stage, Trouble, die_with_us, free_port, wait_until
 
 PROVIDER = '/usr/lib/galera/libgalera_smm.so'
 NODES = 3
@@ -345,9 +345,10 @@ class ClusterStage(Stage):
         self.agree()
 
     def agree(self):
-        """The services end, and all nodes have the same."""
-        for service in self.services:
-            service.terminate()
+        """The services end, and whatever runs beside them: it renews its leases. Then all nodes have the same."""
+        for thing in self.things:
+            if isinstance(thing, Program) and thing.process and thing.alive():
+                thing.terminate()
         different = self.cluster.differences()
         self.need(not different, f'the nodes do not agree on {", ".join(different)}')
         self.services = []

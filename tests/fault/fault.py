@@ -67,7 +67,7 @@ DRILLS = {
 }
 CLUSTER = {
     'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   1,       0),
-    'cluster-kills':    (drills_cluster.kills,                26,       0,                   1,       0),
+    'cluster-kills':    (drills_cluster.kills,                17,       0,                   1,       0),
     'cluster-commits':  (drills_cluster.kills_at_commit,      30,       0,                   1,       0),
     'cluster-slowly':   (drills_cluster.kills_slowly,          4,       0,                   1,       0),
     'cluster-stops':    (drills_cluster.stops,                20,       0,                   1,       0),
@@ -81,7 +81,7 @@ CLUSTER = {
     'cluster-events':   (drills_cluster.heard,                10,       0,                   1,       0),
     'cluster-clocks':   (drills_cluster.clocks,                4,       0,                   1,       0),
     'cluster-line':     (drills_cluster.line,                200,       0,                   8,       0),
-    'cluster-arrivals': (drills_cluster.arrivals,             10,       0,                   2,       0),
+    'cluster-arrivals': (drills_cluster.arrivals,              6,       0,                   2,       0),
     'cluster-counts':   (drills_cluster.counts,              100,       0,                   9,       0),
     'cluster-moves':    (drills_cluster.moves,                 9,       0,                   1,       0),
     'cluster-written':  (drills_speed.written,                 1,       3,                   1,       1),
