@@ -52,6 +52,11 @@ void op_forget(struct op *op)
 		movement_free(op->move.movement);
 		op->move.movement = NULL;
 	}
+	if (op->kind == OP_GET && op->kin) {
+		free(op->kin->parts);
+		free(op->kin);
+		op->kin = NULL;
+	}
 	if (!q)
 		return;
 	for (size_t i = 0; q->reservations && i < q->items; i++)

@@ -133,6 +133,16 @@ struct claim {
 	char     worker[ID_MAX + 1];
 };
 
+enum { KIN_MAX = 100 };
+struct kin { /* OP_GET: what its reservation has to do with others */
+	char         replaces[ID_MAX + 1], split_from[ID_MAX + 1]; /* orders; empty: none */
+	struct claim task;       /* that has it, or that settled or expired it; task_id 0: none */
+	unsigned     task_state; /* as stored */
+	bool         was_split;  /* some parts were split off .. */
+	size_t       parts_count;
+	char (*parts)[ID_MAX + 1]; /* .. and those that are there, the first KIN_MAX; owned */
+};
+
 /* A list: its filter and its cursor. A cursor is opaque text that the list makes. */
 struct page {
 	enum reservation_state state;    /* a reservation list: the state to show; 0: all (list.h) */
@@ -251,6 +261,7 @@ struct op {
 		struct change  change;
 		struct has     has;
 		struct job     job;
+		struct kin    *kin;    /* owned; NULL: none was read */
 		struct query  *query;  /* in the op's allocation */
 		struct census *census; /* in the op's allocation */
 		struct follow *follow; /* in the op's allocation */

@@ -107,8 +107,8 @@ VALUES (?, ?, ?, NULLIF(?, 0), ?, @t + INTERVAL ? SECOND, IF(state = {held}, exp
 INSERT INTO reservation_note (reservation_id, customer) VALUES (?, ?);
 
 -- name: reservation_note_add (never_waits)
--- Rows: (reservation_id, reference, replaced_by, customer). A replaced order may have a row already.
-INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer) VALUES {rows}
+-- Rows: (reservation_id, reference, replaced_by, customer, replaces). A replaced order may have a row already.
+INSERT INTO reservation_note (reservation_id, reference, replaced_by, customer, replaces) VALUES {rows}
     ON DUPLICATE KEY UPDATE replaced_by = VALUES(replaced_by);
 
 -- name: reservation_ship_after (never_waits)

@@ -9,8 +9,11 @@ RENAME TABLE IF EXISTS writer TO log_writer, claimed_task TO job_task, reservati
 -- ship_after: no claim takes the confirmed order before this time; NULL: at once.
 ALTER TABLE reservation ADD COLUMN IF NOT EXISTS ship_after DATETIME(3) NULL, ALGORITHM=INSTANT;
 
--- customer: the code of whoever ordered; NULL: nobody was named.
-ALTER TABLE reservation_note ADD COLUMN IF NOT EXISTS customer VARBINARY(64) NULL, ALGORITHM=INSTANT;
+-- customer: the code of whoever ordered; NULL: nobody was named. replaces: the order_id of the order that this one took
+-- the place of; NULL: of none, or it was made before this step.
+ALTER TABLE reservation_note
+  ADD COLUMN IF NOT EXISTS customer VARBINARY(64) NULL,
+  ADD COLUMN IF NOT EXISTS replaces VARBINARY(64) NULL, ALGORITHM=INSTANT;
 
 -- limited: 1 where the limit of the customer is why the line fell short.
 ALTER TABLE reservation_short ADD COLUMN IF NOT EXISTS limited TINYINT UNSIGNED NOT NULL DEFAULT 0, ALGORITHM=INSTANT;

@@ -231,7 +231,8 @@ static const struct damage {
 	{"task_counts", "task_id=3 kind=settle claimed=1 completed=0 failed=0 still=1 released=0 lost=1", false,
          "INSERT INTO task_lost VALUES (3, 'LOST')", "DELETE FROM task_lost"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
-         "INSERT INTO reservation_note VALUES (7, 'of nobody', NULL, NULL, NULL)", "DELETE FROM reservation_note"},
+         "INSERT INTO reservation_note (reservation_id, reference) VALUES (7, 'of nobody')",
+         "DELETE FROM reservation_note"},
 	{"note_has_reservation", "reservation_id=7 order_id=- noted=-", false,
          "INSERT INTO reservation_short VALUES (7, 0, 1, 2, 1, 0)", "DELETE FROM reservation_short"},
 	{"note_has_reservation", "reservation_id=", false, /* a reservation that does not say so */
@@ -263,10 +264,8 @@ static const struct damage {
          "DELETE FROM reservation_returned WHERE reservation_id = 7"},
 	{"replaced_is_released", "order_id=HELD state=held replaced_by=NEXT", false,
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 1 WHERE order_id = 'HELD';"
-         "  INSERT INTO reservation_note SELECT reservation_id, NULL, 'NEXT', NULL, NULL FROM reservation WHERE "
-         "order_id = "
-         "'HELD';"
-         " END",
+         "  INSERT INTO reservation_note (reservation_id, replaced_by) SELECT reservation_id, 'NEXT' FROM reservation"
+         "  WHERE order_id = 'HELD'; END",
          "BEGIN NOT ATOMIC UPDATE reservation SET noted = 0 WHERE order_id = 'HELD'; DELETE FROM reservation_note; "
          "END"},
 	{"split_conserves", "order_id=HELD sku=A location=main units_before=3 parted=1 last=2 qty=1", true,

@@ -361,6 +361,7 @@ static const struct {
 	{"GET", "/v1/reservations/held", ""},
 	{"GET", "/v1/reservations/buried", ""},
 	{"GET", "/v1/reservations/part", ""},
+	{"GET", "/v1/reservations/claimed", ""},
 	{"GET", "/v1/reservations?limit=100", ""},
 	{"GET", "/v1/reservations?state=held&sku=A", ""},
 	{"GET", "/v1/skus?limit=100", ""},

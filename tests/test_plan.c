@@ -119,6 +119,9 @@ static const struct plan {
 	{RETURNED_MAKE, "(3,1,1),(3,2,1)", NO_SORT},
 	{RETURNED_ADD, "(3,1,1),(3,2,1)", NO_SORT},
 	{PARTS_SETTLED, "(1,1),(1,2),(2,3)", NO_SORT},
+	{KIN_FIND, "10", NO_SORT}, /* expired by task 10 */
+	{KIN_FIND, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20", NO_SORT},
+	{KIN_PARTS, "1", SORTS_OWN_ROWS},
 	{RESERVATION_PROBE, "1,2,3", NO_SORT},
 	{RESERVATION_DIRTY_READ, "A,B", NO_SORT},
 	{RESERVATION_AWAIT, "1,2,3", NO_SORT},

@@ -87,7 +87,7 @@ Test(purge, what_stands_beside_them)
 	     "run purge --keep 0            -> 0 '~1 reservations'",
 	     "sql SELECT COUNT(*) FROM key_hold -> 0",
 	     "sql SELECT COUNT(*) FROM reservation_part -> 0",
-	     "sql SELECT COUNT(*) FROM reservation_note -> 0",
+	     "sql SELECT replaces FROM reservation_note -> R2",
 	     "sql SELECT COUNT(*) FROM reservation_short -> 1",
 	     "reserve R1 A=2                -> 201 held !reference !replaced_by",
 	     "split R1 S1 A=1               -> 201 held");

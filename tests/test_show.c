@@ -17,6 +17,23 @@ Test(show, what_there_is)
 	     "run show task 1 --json         -> 0 task_id=1 open claimed=1");
 }
 
+Test(show, what_an_order_has_to_do_with)
+{
+	flow("receipt  A +10                 -> 201",
+	     "reserve  R1 A=2                -> 201",
+	     "reserve  R2 A=6 replaces=R1 confirm=true -> 201",
+	     "split    R2 S1 A=1             -> 201",
+	     "split    R2 S2 A=1             -> 201",
+	     "claim    settle w lease=60     -> 201 task_id=1",
+	     "run show order R1              -> 0 '~replaced_by  R2'",
+	     "run show order R2              -> 0 '~replaces      R1' '~split_into    S1, S2'"
+	     " '~task          task_id 1, worker w, state open, lease_until 20'",
+	     "run show order S1              -> 0 '~split_from    R2'",
+	     "fail     1 S1=retry:late       -> 200",
+	     "run show order S1              -> 0 '~next_attempt_at  20' '~last_error       late' !~task",
+	     "run show order S1 --json       -> 0 split_from=R2 next_attempt_at=~2 !task");
+}
+
 Test(show, what_there_is_not)
 {
 	flow("run show order R9   -> 1 '~there is no reservation for this order_id'",

@@ -1,5 +1,6 @@
 /* reservations.c - see reservations.h. Each call is read, started, answered. */
 #include "api/calls/reservations.h"
+#include "api/calls/kin.h"
 #include "api/request.h"
 #include "engine/base/memory.h"
 #include "engine/rows_json.h"
@@ -100,6 +101,8 @@ static void good_write(struct json_writer *w, void *arg)
 	const struct op *op = arg;
 
 	reservation_json(w, op->reservation);
+	if (op->kind == OP_GET)
+		kin_write(w, op);
 	if (op->kind == OP_RESERVE && op_has_faults(op))
 		faults_write(w, "short", op, SHORT);
 	if (op->kind == OP_CONFIRM && op->change.reacquired && op->outcome == OUTCOME_OK)

@@ -8,6 +8,7 @@
 #include "engine/past.h"
 #include "engine/read/cursor.h"
 #include "engine/read/ended.h"
+#include "engine/read/kin.h"
 #include "engine/read/totals.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ enum db_result list_found(struct db *db, struct catalogue *c, struct op **ops, s
 	}
 	reservations_free(in.list, in.count);
 	values_fini(&ids);
-	return result;
+	return result == DB_OK ? kin_look(db, ops, count) : result;
 }
 
 /* ---- movements */

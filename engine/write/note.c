@@ -12,20 +12,26 @@ const char *op_customer(const struct op *op)
 	return op->kind == OP_RESERVE ? op->reserve.customer : op->kind == OP_SPLIT ? op->other->customer : NULL;
 }
 
+/* A reference, or an order that the new one replaces. */
+static bool has_text(const struct op *op)
+{
+	return op->kind == OP_RESERVE && (op->reserve.reference || op->other_id);
+}
+
 unsigned op_notes(const struct op *op)
 {
 	bool reserves = op->kind == OP_RESERVE;
 
 	if (!op->writes)
 		return 0;
-	return ((reserves && op->reserve.reference) || op_customer(op) || op_told(op) > 0 ? NOTED_TEXTS : 0) |
+	return (has_text(op) || op_customer(op) || op_told(op) > 0 ? NOTED_TEXTS : 0) |
 	       (reserves && op_has_faults(op) ? NOTED_SHORTS : 0);
 }
 
 /* What most orders with a note have: a customer alone. */
 static bool notes_customer_alone(const struct op *op)
 {
-	return op->writes && op_customer(op) && !(op->kind == OP_RESERVE && op->reserve.reference);
+	return op->writes && op_customer(op) && !has_text(op);
 }
 
 static void customers_insert(struct lane *l)
@@ -38,7 +44,7 @@ static void customers_insert(struct lane *l)
 		txn_run(&l->txn, RESERVATION_NOTE_CUSTOMER, &(struct fill){.rows = &l->rows});
 }
 
-/* Writes references and customers, and which order has replaced another. */
+/* Writes references and customers, and which order has replaced another: in the notes of both. */
 static void texts_insert(struct lane *l)
 {
 	customers_insert(l);
@@ -49,10 +55,10 @@ static void texts_insert(struct lane *l)
 		if (op_notes(op) & NOTED_TEXTS && !notes_customer_alone(op))
 			values_row(&l->rows, V_INT(op->new_id),
 			           V_TEXT(op->kind == OP_RESERVE ? op->reserve.reference : NULL), V_TEXT(NULL),
-			           V_TEXT(op_customer(op)));
+			           V_TEXT(op_customer(op)), V_TEXT(op->kind == OP_RESERVE ? op->other_id : NULL));
 		if (op->writes && op->kind == OP_RESERVE && op->other)
 			values_row(&l->rows, V_INT(op->other->reservation_id), V_TEXT(NULL), V_TEXT(op->id),
-			           V_TEXT(NULL));
+			           V_TEXT(NULL), V_TEXT(NULL));
 	}
 	if (l->rows.count > 0)
 		txn_run(&l->txn, RESERVATION_NOTE_ADD, &(struct fill){.rows = &l->rows});
