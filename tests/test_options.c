@@ -320,6 +320,18 @@ Test(options, a_typo_is_answered_with_the_nearest)
 	           "alone jobs pase settle   -> 64 '~there is no pase here; did you mean pause?'",
 	           "alone jobs zzzzz settle  -> 64 '~jobs resume KIND' '!~did you mean'",
 	           "alone jobs pause         -> 64 '~jobs resume KIND' '!~did you mean'",
+	           "alone jobs pause setle   -> 64 '~there is no setle here; did you mean settle?'",
+	           "alone jobs pause zzzzzz  -> 64 '~the jobs are settle, expire and deliver' '!~did you mean'",
+	           "alone work setle         -> 64 '~there is no setle here; did you mean settle?'",
+	           "alone work delivr --once -> 64 '~did you mean deliver?'",
+	           "alone work zzzzzz        -> 64 '~work settle, expire or deliver' '!~did you mean'",
+	           "alone work               -> 64 '~work settle, expire or deliver'",
+	           "alone export stok        -> 64 '~there is no stok here; did you mean stock?'",
+	           "alone export zzzzzz      -> 64 '~say what to export' '!~did you mean'",
+	           "alone export             -> 64 '~say what to export'",
+	           "alone key nwe A read     -> 64 '~there is no nwe here; did you mean new?'",
+	           "alone key zzzzzz A read  -> 64 '~key new NAME ROLE' '!~did you mean'",
+	           "alone key new A          -> 64 '~key new NAME ROLE' '!~did you mean'",
 	           "alone show ordr R1       -> 64 '~there is no ordr here; did you mean order?'",
 	           "alone show order         -> 64 '~show sku SKU' '!~did you mean'");
 	with_config("batch-size = 7\n", "work settle --once", "78 '~there is no option batch-size' '!~did you mean'");

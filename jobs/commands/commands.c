@@ -64,16 +64,19 @@ static int workers_run(struct work *work, unsigned count)
 
 int work_run(void)
 {
+	static const char *const kinds[] = {"settle", "expire", "deliver"};
+
 	struct webhook_options webhooks = {0};
 	const char            *kind = operand(0);
 	struct work            work = {.kind = kind ? task_kind_find(kind) : TASK_NO_KIND};
 	bool                   delivers = kind && strcmp(kind, "deliver") == 0;
 	int                    status;
 
-	if ((work.kind == TASK_NO_KIND && !delivers) || (option_given(OPTION_once) && option_given(OPTION_every)))
-		return say_status(EXIT_USAGE, "%s; try `holdfast work --help`",
-		                  work.kind || delivers ? "--once and --every do not go together"
-		                                        : "work settle, expire or deliver");
+	if (work.kind == TASK_NO_KIND && !delivers)
+		return operand_wrong(kind, kinds, LENGTH(kinds),
+		                     "work settle, expire or deliver; try `holdfast work --help`");
+	if (option_given(OPTION_once) && option_given(OPTION_every))
+		return say_status(EXIT_USAGE, "--once and --every do not go together; try `holdfast work --help`");
 	if (delivers && (status = webhook_options_read(&webhooks)) != EXIT_DONE)
 		return status;
 	work.batch = option_count(OPTION_batch, 0);

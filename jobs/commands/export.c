@@ -188,14 +188,18 @@ static int export_act(struct db *db, void *arg)
 
 int export_run(void)
 {
-	struct csv x = {0};
-	int        status;
+	const char *words[LENGTH(tables)];
+	struct csv  x = {0};
+	int         status;
 
-	for (size_t i = 0; operand(0) && i < LENGTH(tables); i++)
-		if (strcmp(operand(0), tables[i].word) == 0)
+	for (size_t i = 0; i < LENGTH(tables); i++) {
+		words[i] = tables[i].word;
+		if (operand(0) && strcmp(operand(0), words[i]) == 0)
 			x.table = &tables[i];
+	}
 	if (!x.table)
-		return say_status(EXIT_USAGE, "say what to export: stock, movements or reservations");
+		return operand_wrong(operand(0), words, LENGTH(words),
+		                     "say what to export: stock, movements or reservations");
 	status = database_run(EMBEDDED_FIND, false, export_act, &x);
 	text_fini(&x.line);
 	text_fini(&x.next);

@@ -60,6 +60,7 @@ int jobs_run(void)
 {
 	static const char *const verbs[] = {"pause", "resume"};
 
+	const char *kinds[] = {job_word(JOB_SETTLE), job_word(JOB_EXPIRE), job_word(JOB_DELIVER)};
 	const char *verb = operand(0), *reason = option_text(OPTION_reason);
 	bool        paused = verb && strcmp(verb, "pause") == 0;
 
@@ -69,7 +70,8 @@ int jobs_run(void)
 		return operand_wrong(known ? NULL : verb, verbs, LENGTH(verbs),
 		                     "jobs, jobs pause KIND or jobs resume KIND; try `holdfast jobs --help`");
 	if (verb && job_find(operand(1)) == NO_JOB_NAME)
-		return say_status(EXIT_USAGE, "there is no job %s: settle, expire or deliver", operand(1));
+		return operand_wrong(operand(1), kinds, LENGTH(kinds),
+		                     "the jobs are settle, expire and deliver; try `holdfast jobs --help`");
 	if (reason && strlen(reason) > NOTE_MAX)
 		return say_status(EXIT_USAGE, "--reason may have at most 500 bytes");
 	return database_run(EMBEDDED_FIND, false, jobs_act, verb ? &paused : NULL);

@@ -109,12 +109,16 @@ static int key_add(int fd, const char *file, const char *name, unsigned roles)
 
 int key_run(void)
 {
-	const char *file = option_text(OPTION_keys);
+	static const char *const verbs[] = {"new"};
+
+	const char *verb = operand(0), *file = option_text(OPTION_keys);
+	bool        known = verb && strcmp(verb, "new") == 0;
 	unsigned    roles;
 	int         fd, status;
 
-	if (!operand(2) || strcmp(operand(0), "new") != 0 || !file)
-		return say_status(EXIT_USAGE, "key new NAME ROLE --keys FILE; try `holdfast key --help`");
+	if (!known || !operand(2) || !file)
+		return operand_wrong(known ? NULL : verb, verbs, LENGTH(verbs),
+		                     "key new NAME ROLE --keys FILE; try `holdfast key --help`");
 	if (!name_valid(operand(1)))
 		return say_status(EXIT_USAGE, "NAME " NAME_RULE, (size_t)ID_MAX);
 	if (!roles_read(&roles, operand(2)))
