@@ -146,6 +146,28 @@ export function int(text) {
   return /^[+-]?\d{1,16}$/.test(plain) ? Number(plain) : NaN
 }
 
+/* A button for a dialog that names things as they are when it opens: read() asks for them anew before does(). What
+ * could not be read is named as it was known. */
+export function asking(page, text, read, does, attributes) {
+  let busy = false
+  return button(
+    text,
+    async () => {
+      if (busy) return
+      busy = true
+      try {
+        await read().catch(e => {
+          if (!page.signal.aborted) throw e
+        })
+        if (!page.signal.aborted) await does()
+      } finally {
+        busy = false
+      }
+    },
+    attributes,
+  )
+}
+
 /* Asks for a change. Resolves to the answer, or null where the person thought better of it.
  * title; fields: elements; say() -> {what: the sentence, act: the words of the button} or {missing: why not yet};
  * send() -> a result of call(); done(result) -> what came of it, for the status line. */

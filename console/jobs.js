@@ -1,7 +1,7 @@
 /* jobs.js - jobs, tasks, and buried orders by their error. */
 import {Table, button, code, h, many, now, number, put, said, span, state, time, units} from './dom.js'
 import {call, may, query} from './api.js'
-import {announce, ask, field, unread} from './ask.js'
+import {announce, ask, asking, field, unread} from './ask.js'
 import {List} from './list.js'
 import {unitsOf} from './orders.js'
 
@@ -48,7 +48,8 @@ function resume(job, again) {
   }).then(again)
 }
 
-const jobColumns = again => [
+/* change(job) -> the button that pauses or resumes it. */
+const jobColumns = change => [
   {head: 'job', cell: j => j.job},
   {
     head: 'state',
@@ -75,15 +76,7 @@ const jobColumns = again => [
         ? [j.reason && [said(j.reason), ' · '], j.since && ['since ', time(j.since)], j.by && [', by ', code(j.by)]]
         : h('span', {class: 'muted'}, WHAT[j.job]),
   },
-  ...(may()
-    ? [
-        {
-          head: '',
-          act: true,
-          cell: j => (j.paused ? button('Resume', () => resume(j, again)) : button('Pause', () => pause(j, again))),
-        },
-      ]
-    : []),
+  ...(may() ? [{head: '', act: true, cell: change}] : []),
 ]
 
 /* ---- tasks */
@@ -134,7 +127,7 @@ async function groups(page, told) {
   return {ok: true}
 }
 
-const named = error => (error == null ? 'without an error' : [' with the error “', said(error), '”'])
+const named = error => (error == null ? ' without an error' : [' with the error “', said(error), '”'])
 
 /* Kicks page by page; where a call failed, it goes on from there. */
 function kickAll(group, again) {
@@ -245,7 +238,8 @@ async function releaseAll(group, page, again) {
   again()
 }
 
-const buriedColumns = (page, again) => [
+/* kick(group) -> the button for it. */
+const buriedColumns = (page, kick, again) => [
   {head: 'last error', wide: true, cell: g => (g.error == null ? h('span', {class: 'muted'}, 'none') : said(g.error))},
   {head: 'orders', number: true, cell: g => number(g.orders)},
   {head: 'oldest', cell: g => time(g.oldest)},
@@ -255,7 +249,7 @@ const buriedColumns = (page, again) => [
     cell: g => [
       h('a', {href: '#/orders' + query({state: 'buried', error: g.error})}, 'Orders'),
       ' ',
-      may('order', 'worker') && g.error != null && [button('Kick', () => kickAll(g, again)), ' '],
+      may('order', 'worker') && [kick(g), ' '],
       may('order') && button('Release', () => releaseAll(g, page, again)),
     ],
   },
@@ -266,13 +260,25 @@ function buried(page) {
     said_ = h('p', {class: 'none'}, 'Looking …'),
     all = h('div', {class: 'buttons'})
   let poll = null,
-    total = 0
+    known = {items: [], counted: 0, other: 0}
   const again = () => poll.now()
-  const table = new Table('Buried orders by their last error', buriedColumns(page, again), g => JSON.stringify(g.error))
+  const none = of => announce('No order is buried', of ?? '', ' any more.')
+  /* A group that is not among the largest is kicked as it was shown. */
+  const kick = ({error, ...shown}) =>
+    asking(page, 'Kick', read, () => {
+      const group = known.items.find(g => g.error === error) ?? (known.other ? {error, ...shown} : null)
+      return group ? kickAll(group, again) : none(named(error))
+    })
+  const every = () => ({all: true, orders: known.counted})
+  const table = new Table(
+    'Buried orders by their last error',
+    buriedColumns(page, kick, again),
+    g => JSON.stringify(g.error),
+  )
   table.element.hidden = true
-  poll = page.poll(async () => {
+  const read = async () => {
     const result = await groups(page, ({items, counted, other, more}) => {
-      total = counted
+      known = {items, counted, other}
       table.show(items)
       table.element.hidden = items.length === 0
       said_.hidden = items.length > 0 && !more && !other
@@ -288,32 +294,42 @@ function buried(page) {
       else if (!all.children.length)
         all.append(
           ...[
-            may('order', 'worker') && button('Kick all', () => kickAll({all: true, orders: total}, again)),
-            may('order') && button('Release all', () => releaseAll({all: true, orders: total}, page, again)),
+            may('order', 'worker') &&
+              asking(page, 'Kick all', read, () => (known.counted ? kickAll(every(), again) : none())),
+            may('order') && button('Release all', () => releaseAll(every(), page, again)),
           ].filter(Boolean),
         )
     })
     put(wrong, result.ok ? null : unread(result))
     if (!result.ok) said_.hidden = true
     return result
-  }, 10)
+  }
+  poll = page.poll(read, 10)
   return h('section', null, h('h2', null, 'Buried orders'), wrong, table.element, said_, all)
 }
 
 export function show(page) {
   const wrong = h('div')
-  let poll = null
-  const table = new Table(
-    'Jobs',
-    jobColumns(() => poll.now()),
-    j => j.job,
-  )
-  poll = page.poll(async () => {
+  let poll = null,
+    items = []
+  const again = () => poll.now()
+  const change = ({job, paused}) =>
+    asking(page, paused ? 'Resume' : 'Pause', read, () => {
+      const now = items.find(j => j.job === job)
+      if (now.paused === paused) return (paused ? resume : pause)(now, again)
+      announce(`The job ${job} ${paused ? 'goes on' : 'is paused'} by now.`)
+    })
+  const table = new Table('Jobs', jobColumns(change), j => j.job)
+  const read = async () => {
     const result = await page.get('jobs')
     put(wrong, result.ok ? null : unread(result))
-    if (result.ok) table.show(result.data.items)
+    if (result.ok) {
+      items = result.data.items
+      table.show(items)
+    }
     return result
-  }, 5)
+  }
+  poll = page.poll(read, 5)
   const tasks = new List(page, {
     table: new Table('Tasks, newest first', TASKS, t => t.task_id),
     what: 'task',

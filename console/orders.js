@@ -20,7 +20,7 @@ import {
   units,
 } from './dom.js'
 import {call, may, newId, path, query} from './api.js'
-import {announce, ask, field, int, unread} from './ask.js'
+import {announce, ask, asking, field, unread} from './ask.js'
 import {List} from './list.js'
 
 const STATES = ['held', 'confirmed', 'buried', 'settled', 'released', 'expired']
@@ -309,6 +309,17 @@ function times(o) {
   ].filter(([, value]) => value)
 }
 
+/* An order by itself says these; one of a list does not. */
+const ofTask = t => [
+  h('a', {href: '#/jobs'}, `task ${t.task_id}`),
+  ' of ',
+  code(t.worker),
+  ', ',
+  state(t.state),
+  t.state === 'open' && [', lease until ', time(t.lease_until)],
+]
+const toOrders = ids => ids.map((id, i) => [i > 0 && ', ', toOrder(id)])
+
 function orderFacts(o) {
   return facts([
     ['State', state(o.state)],
@@ -319,7 +330,12 @@ function orderFacts(o) {
     ...times(o),
     ['Attempts', o.attempts || o.state === 'confirmed' || o.state === 'buried' ? number(o.attempts) : null],
     ['Last error', o.last_error && said(o.last_error)],
+    ['Next attempt', o.next_attempt_at && [time(o.next_attempt_at), `, ${ago(o.next_attempt_at)}`]],
+    ['Task', o.task && ofTask(o.task)],
+    ['Replaces', o.replaces && toOrder(o.replaces)],
     ['Replaced by', o.replaced_by && toOrder(o.replaced_by)],
+    ['Split from', o.split_from && toOrder(o.split_from)],
+    ['Split into', o.split_into && toOrders(o.split_into)],
     ['Came back', o.returned && o.returned.map((r, i) => [i > 0 && ', ', number(r.qty), ' × ', toSku(r.sku)])],
   ])
 }
@@ -342,21 +358,12 @@ function showOrder(page) {
     if (result.ok) shown(result.data)
     return result.status === 404 ? null : result
   }
-  /* What a dialog names is the order as it is when it opens, not as the page knew it. */
-  const offer = ([text, does, states]) => {
-    const it = button(text, async () => {
-      it.disabled = true
-      await read().catch(e => {
-        if (!page.signal.aborted) throw e
-      })
-      it.disabled = false
-      if (page.signal.aborted) return
+  const offer = ([text, does, states]) =>
+    asking(page, text, read, async () => {
       if (states.includes(order.state)) await does(order)
       else announce('Order ', code(id), ' is ', order.state, ' by now.')
       poll.now()
     })
-    return it
-  }
   const shown = now => {
     order = now
     put(figures, orderFacts(order))

@@ -18,7 +18,7 @@ import {
   units,
 } from './dom.js'
 import {call, mayChangeStock, newId, path, query} from './api.js'
-import {ask, field, unread} from './ask.js'
+import {announce, ask, asking, field, unread} from './ask.js'
 import {List} from './list.js'
 import {Plot} from './plots.js'
 
@@ -486,15 +486,24 @@ function showSku(page) {
     moved = movementsOf(page, sku)
   let stock = null
   const of = {signal: page.signal, again: () => poll.now()}
-  const arrived = button('Arrival', () => arrive(of, sku, stock), {hidden: true})
+  const read = async () => {
+    const result = await page.get(path`skus/${sku}`)
+    put(wrong, result.ok ? null : unread(result))
+    if (result.ok) shown(result.data)
+    return result
+  }
+  const offer = (text, does, attributes) => asking(page, text, read, () => does(of, sku, stock), attributes)
+  const comes = (of, sku, stock) =>
+    stock.incoming ? arrive(of, sku, stock) : announce('No unit of ', code(sku), ' is to come any more.')
+  const arrived = offer('Arrival', comes, {hidden: true})
   if (mayChangeStock())
     acts.append(
       button('Receive', () => receive(of, sku)),
-      button('Count', () => count(of, sku, stock)),
-      button('Transfer', () => transfer(of, sku, stock)),
-      button('Adjust', () => adjust(of, sku, stock)),
+      offer('Count', count),
+      offer('Transfer', transfer),
+      offer('Adjust', adjust),
       arrived,
-      button('Threshold', () => threshold(of, sku, stock)),
+      offer('Threshold', threshold),
     )
   room.append(
     h('p', null, h('a', {href: '#/stock'}, 'All stock')),
@@ -503,11 +512,8 @@ function showSku(page) {
     h('section', null, figures, table.element),
     h('section', null, moved.element),
   )
-  const poll = page.poll(async () => {
-    const result = await page.get(path`skus/${sku}`)
-    put(wrong, result.ok ? null : unread(result))
-    if (!result.ok) return result
-    stock = result.data
+  const shown = now => {
+    stock = now
     acts.hidden = false
     arrived.hidden = !stock.incoming
     put(
@@ -529,7 +535,10 @@ function showSku(page) {
       ),
     )
     table.show(stock.locations)
-    await moved.look(stock)
+  }
+  const poll = page.poll(async () => {
+    const result = await read()
+    if (result.ok) await moved.look(stock)
     return result
   }, 5)
 

@@ -147,6 +147,61 @@ def first_stock_to_settled(page, service):
     assert service.call('GET', 'v1/skus/CUP')[1]['available'] == 998
 
 
+@check()
+def what_an_order_has_to_do_with(page, service):
+    for order, more in (('kin 1', {}), ('kin 2', {'replaces': 'kin 1', 'confirm': True})):
+        service.call('POST', 'v1/reservations', {'order_id': order, 'lines': [{'sku': 'MUG', 'qty': 4}], **more})
+    service.call('POST', 'v1/reservations/kin%202/split', {'order_id': 'kin 3', 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    task = service.call('POST', 'v1/tasks', {'kind': 'settle', 'worker': 'packer', 'limit': 1000, 'lease_s': 3600})[1]['task_id']
+    page.open(service, 'order/kin%203')
+    page.until('/Task\\s+task \\d+ of packer, open, lease until/.test(document.body.innerText)')
+    page.until('/Split from\\s+kin 2/.test(document.body.innerText)')
+    page.press('kin 2')
+    page.until('/Replaces\\s+kin 1\\s+Split into\\s+kin 3/.test(document.body.innerText)')
+    page.press('kin 1')
+    page.until('/Replaced by\\s+kin 2/.test(document.body.innerText)')
+    service.call('POST', f'v1/tasks/{task}/return')
+    tomorrow = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 86000))
+    service.call('POST', 'v1/reservations', {'order_id': 'kin 4', 'confirm': True, 'ship_after': tomorrow, 'lines': [{'sku': 'MUG', 'qty': 1}]})
+    page.go('order/kin%204')
+    page.until('/Next attempt\\s+\\S+ \\S+, in 23 h/.test(document.body.innerText)')
+    service.call('POST', 'v1/reservations/kin%204/release')
+
+
+HIDDEN = "Object.defineProperty(document, 'hidden', {value: true, configurable: true})"    # nothing is polled any more
+
+
+@check()
+def a_dialog_names_what_is_now(page, service):
+    """What has changed since the page's last poll."""
+    service.call('POST', 'v1/movements', {'movement_id': 'bowls', 'kind': 'receipt', 'lines': [{'sku': 'BOWL', 'qty': 10}]})
+    page.open(service, 'sku/BOWL')
+    page.says('1 movement')
+    page.js(HIDDEN)
+    service.call('POST', 'v1/movements', {'movement_id': 'broken', 'kind': 'adjustment', 'lines': [{'sku': 'BOWL', 'qty': -3}]})
+    page.press('Count')
+    page.says('On hand are 7 units at main.')
+    page.press('Cancel')
+    bury(service, 'as of now', 3)
+    page.open(service, 'jobs')
+    page.says('as of now')
+    page.js(HIDDEN)
+    kick = """[...[...document.querySelectorAll('tr')].find(r => r.innerText.includes('as of now')).querySelectorAll('button')]
+        .find(b => b.innerText === 'Kick')"""
+    for left, said in ((2, '2 orders with the error “as of now” go back'), (1, '1 order with the error “as of now” goes back')):
+        service.call('POST', f'v1/reservations/as%20of%20now%20{left}/kick')
+        page.until(kick).click()
+        page.says(said)
+        page.press('Cancel')
+    service.call('POST', 'v1/reservations/as%20of%20now%200/kick')
+    page.until(kick).click()
+    page.says('No order is buried with the error “as of now” any more.')
+    service.call('PUT', 'v1/jobs/settle', {'paused': True})
+    page.press('Pause')
+    page.says('The job settle is paused by now.')
+    service.call('PUT', 'v1/jobs/settle', {'paused': False})
+
+
 @check(long=True)
 def units_that_orders_lose(page, service):
     service.call('PUT', 'v1/locations/supplier', {'kind': 'incoming'})
@@ -302,6 +357,16 @@ def buried_orders(page, service):
     page.until(f"[...{row}.querySelectorAll('button')].find(b => b.innerText === 'Kick')", 'no carrier').click()
     page.press('Kick 4 orders')
     page.says('4 orders went back to the workers.')
+    page.says('No order is buried.')
+    bury(service, 'to be lost', 1)
+    subprocess.run(['mariadb', '--no-defaults', '--user=root', f'--socket={service.command[3]}/mariadbd.sock', 'holdfast', '-e',
+                    'UPDATE reservation SET last_error = NULL WHERE order_id = "to be lost 0"'], check=True)     # by hand: workers name one
+    page.press('Now')
+    page.press('Jobs')
+    page.until(f"{row} && [...{row}.querySelectorAll('button')].find(b => b.innerText === 'Kick')", 'none').click()
+    page.says('1 order without an error goes back to the workers.')
+    page.press('Kick 1 order')
+    page.says('1 order went back to the workers.')
     page.says('No order is buried.')
     page.says('packer')
 
@@ -649,7 +714,7 @@ def a_hidden_tab_asks_nothing(page, service):
     page.says('Skus')
     page.js(COUNTED)
     page.until('window.asked > 1')
-    page.js("""Object.defineProperty(document, 'hidden', {value: true, configurable: true})
+    page.js(HIDDEN + """
         document.dispatchEvent(new Event('visibilitychange'))""")
     time.sleep(1)
     before = page.js('return window.asked')
