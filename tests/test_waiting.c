@@ -122,6 +122,22 @@ Test(waiting, the_first_confirmation_counts)
 	     "run     audit                                   -> 0");
 }
 
+/* A part keeps the place that its first was told, also where only the first waits when it is split off. */
+Test(waiting, a_part_keeps_the_place_that_was_told)
+{
+	flow(po,
+	     "receipt A@po +9 A +2                        -> 201",
+	     "reserve R1 A=1 confirm=true                     -> 201",
+	     "tick    10",
+	     "reserve T1 A@po=1 A=1 confirm=true waits_since=-3600 -> 201 waits_since=*",
+	     "split   T1 T2 A=1                               -> 201 confirmed !waits_since",
+	     "count   A=0 short=backorder to=po               -> 201 backordered=2",
+	     "raw GET /v1/skus/A/waiting                      -> 200 items=T1,T2,R1 end",
+	     "get     T2                                      -> confirmed A@po=1 waits_since=*",
+	     "split   R1 R2 A@po=1                            -> 422 nothing_left",
+	     "run     audit                                   -> 0");
+}
+
 Test(waiting, a_place_is_told_by_admins)
 {
 	flow("keys    shop order | boss admin                 -> ",

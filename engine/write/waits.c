@@ -17,7 +17,7 @@ int64_t op_told(const struct op *op)
 	               : op->kind == OP_SPLIT ? op->other->waits_since
 	                                      : 0;
 
-	return told > 0 && op_waits(op) ? told : 0;
+	return told > 0 && (op->kind == OP_SPLIT || op_waits(op)) ? told : 0;
 }
 
 /* Lists the waiting ones of these lines, of reservation `id`; they come from `old` (0: from none). */
@@ -71,6 +71,7 @@ static void told_write(struct lane *l)
 void waits_write(struct lane *l)
 {
 	struct values ids = {0};
+	bool          told = false;
 
 	if (!txn_goes_on(&l->txn))
 		return;
@@ -80,6 +81,7 @@ void waits_write(struct lane *l)
 
 		if (!op->writes || op->kind == OP_MOVE)
 			continue;
+		told |= op->kind == OP_SPLIT && op_told(op) > 0;
 		changed_list(l, op, &ids);
 		if (op_traits[op->kind].makes)
 			made_list(l, op, &ids);
@@ -90,7 +92,8 @@ void waits_write(struct lane *l)
 		txn_run(&l->txn, WAITING_CONFIRM, &(struct fill){.rows = &ids});
 		txn_run(&l->txn, WAITING_END, &(struct fill){.rows = &ids});
 		txn_run(&l->txn, RESERVATION_WAIT, &(struct fill){.rows = &ids});
-		told_write(l);
 	}
+	if (ids.count > 0 || told)
+		told_write(l);
 	values_fini(&ids);
 }
