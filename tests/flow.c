@@ -53,6 +53,11 @@ void flow_fail(const char *format, ...)
 	cr_expect_fail("%s", line);
 }
 
+bool flow_failed(void)
+{
+	return f.failures > 0;
+}
+
 static void step_fail(const char *step, const struct text *why, const struct answer *a)
 {
 	flow_fail("step    %.300s\nbut     %.*s\nanswer  %.700s\n%.*s", step, SHOWN_BYTES, why->data ? why->data : "",

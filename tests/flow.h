@@ -110,5 +110,6 @@ void flow_terminate(void);
 void flow_signal(int sig);
 /* Marks the test as failed and goes on. */
 void flow_fail(const char *format, ...) PRINTF(1, 2);
+bool flow_failed(void);
 
 #endif

@@ -633,13 +633,6 @@ static void end_compare(void)
 	flow_step("run audit -> 0");
 }
 
-static uint64_t number_from(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void model_run(const char *first, const char *second, int steps)
 {
 	run.seed = run.chance = number_from("HOLDFAST_MODEL_SEED", 203777);

@@ -28,6 +28,13 @@ unsigned chance_of(uint64_t *chance, unsigned n)
 	return (unsigned)((z ^ z >> 31) % n);
 }
 
+uint64_t number_from(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 /* ---- requests */
 
 static void line_write(struct text *to, int s, int p, const char *name, int64_t qty, const int64_t *expected,

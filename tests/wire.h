@@ -9,6 +9,8 @@ enum { WIRE_WRONGS = 4 }; /* faults that a body can have, 1 to this */
 
 /* Chance that can be repeated: the whole run hangs on one seed. */
 unsigned chance_of(uint64_t *chance, unsigned n); /* 0 to n - 1 */
+/* A number of the environment: a seed, a length. */
+uint64_t number_from(const char *name, uint64_t otherwise);
 
 /* Lines go in any order and perhaps in two parts, because that makes no difference. */
 void wire_ask(struct call *to, const struct ask *ask, uint64_t *chance);
