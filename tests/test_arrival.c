@@ -226,8 +226,60 @@ Test(arrival, races)
 	flow_end();
 }
 
-/* Holds the service at the statement with this text until the steps are done, which come in between. */
-static void arrival_between(const char *text, const char *arrival, const char *const *steps, const char *came)
+/* The last line of a hold arrives at the instant of its confirmation, through two services: whichever comes first, the
+ * order has its units and a worker gets it. */
+Test(arrival, a_confirmation_at_that_instant)
+{
+	enum { INSTANTS = 60 };
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 5");
+	flow_step(PO);
+	flow_step("receipt A@po +100 A +100 -> 201");
+	for (int i = 0; i < INSTANTS; i++) {
+		flow_step("reserve R%d A=1 A@po=1 -> 201 held", i);
+		if (i % 2)
+			flow_step("race 2 confirm R%d || arrival M%d A@po>main=1 -> 1x 200 confirmed | 1x 201", i, i);
+		else
+			flow_step("race 2 arrival M%d A@po>main=1 || confirm R%d -> 1x 200 confirmed | 1x 201", i, i);
+		flow_step("wait get R%d -> confirmed lines=1 A=2 !lines[0].waiting", i);
+	}
+	flow_step("events types=reservation.arrived -> items=%d", INSTANTS);
+	flow_step("claim settle w limit=1000 -> 201 orders=%d", INSTANTS);
+	flow_step("sku A -> available=%d reserved=%d @po available=%d @po reserved=0", 100 - INSTANTS, 2 * INSTANTS,
+	          100 - INSTANTS);
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
+/* Many at once: an arrival serves whoever is first by then, and confirmations change who that is. */
+Test(arrival, confirmations_while_they_arrive)
+{
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 5");
+	flow_step(PO);
+	flow_step("receipt A@po +200 A +200 -> 201");
+	flow_step("race 4*50 reserve R# A=1 A@po=1 -> 200x 201");
+	flow_step("race 8*25 confirm R# || arrival M# A@po>main=1 -> 100x 200 confirmed | 100x 201");
+	flow_step("wait sql SELECT COUNT(*) FROM arrival_open -> 0");
+	flow_step("sku A -> available=0 reserved=300 @po available=0 @po reserved=100");
+	flow_step("events types=reservation.arrived limit=1000 -> items=100");
+	flow_step("sql SELECT COUNT(*) FROM waiting_line w JOIN reservation r USING (reservation_id)"
+	          " WHERE (w.held = 1) <> (r.state = 1) -> 0");
+	flow_step("race 4*25 arrival N# A@po>main=1 -> 100x 201");
+	flow_step("wait sql SELECT COUNT(*) FROM waiting_line -> 0");
+	flow_step("claim settle w limit=1000 -> 201 orders=100");
+	flow_step("sku A -> available=0 reserved=400 !incoming");
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
+/* Holds the service at the statement with this text until the steps are done, which come in between. R1 waits. A worker
+ * gets `ready` in the end. */
+static void arrival_between(const char *r1, const char *text, const char *act, const char *const *steps,
+                            const char *came, const char *ready)
 {
 	struct proxy *proxy;
 	struct race  *race;
@@ -235,27 +287,47 @@ static void arrival_between(const char *text, const char *arrival, const char *c
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_steps("serve    --lanes 1",
+	           "second   --lanes 1 --slot 5",
 	           PO,
 	           "receipt  A@po +9                               -> 201",
-	           "reserve  R1 A@po=3 confirm=true                -> 201");
+	           r1);
 	proxy_arm(proxy, BREACH_WAIT, text);
-	race = flow_race("1", arrival);
+	race = flow_race("1", act);
 	cr_expect(proxy_struck(proxy), "there is no %s", text);
 	flow_each(steps);
 	proxy_go_on(proxy);
 	trap_raced(race, came);
+	flow_step("wait claim settle w -> 201 orders=%s", ready);
 	flow_step("run audit -> 0");
 	flow_end();
 	proxy_close(proxy);
 }
+
+#define HELD      "reserve R1 A@po=3 -> 201 held"
+#define CONFIRMED "reserve R1 A@po=3 confirm=true -> 201 confirmed"
 
 /* What was decided on an order that has changed since is undone, and decided anew. */
 Test(arrival, serves_orders_as_they_were_read)
 {
 	static const char *const steps[] = {"split R1 R1b A@po=2 -> 201", "release R1 -> released", NULL};
 
-	arrival_between("r.changed = @s", "arrival M1 A@po>main=3", steps,
-	                "1x 201 lines[0].filled=2 lines[0].for_sale=1");
+	arrival_between(CONFIRMED, "r.changed = @s", "arrival M1 A@po>main=3", steps,
+	                "1x 201 lines[0].filled=2 lines[0].for_sale=1", "R1b");
+}
+
+Test(arrival, serves_who_is_confirmed_meanwhile)
+{
+	static const char *const steps[] = {"@2 confirm R1 -> confirmed lines[0].waiting=true", NULL};
+
+	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 lines[0].filled=3", "R1");
+}
+
+/* The confirmation has read that the order waits, which is true no more when it is written. */
+Test(arrival, is_confirmed_as_it_was_served_meanwhile)
+{
+	static const char *const steps[] = {"@2 arrival M1 A@po>main=3 -> 201 lines[0].filled=3", NULL};
+
+	arrival_between(HELD, "changed = @s", "confirm R1", steps, "1x 200 confirmed A=3 !lines[0].waiting", "R1");
 }
 
 /* Whoever has come to wait before the rest is for sale gets of it. */
@@ -263,6 +335,6 @@ Test(arrival, sells_nothing_while_somebody_waits)
 {
 	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};
 
-	arrival_between("available = available + 1", "arrival M1 A@po>main=6", steps,
-	                "1x 201 lines[0].filled=5 lines[0].for_sale=1");
+	arrival_between(CONFIRMED, "available = available + 1", "arrival M1 A@po>main=6", steps,
+	                "1x 201 lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
 }

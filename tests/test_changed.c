@@ -33,6 +33,8 @@ static int64_t part_made(void)
 	         "  created_at, confirmed_at, later FROM reservation WHERE order_id = 'R1';"
 	         " INSERT INTO reservation_line SELECT 7, sku_id, location_id, slot, 1 FROM reservation_line"
 	         "  JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
+	         " INSERT INTO waiting_line SELECT 7, sku_id, location_id, held, waits_since, first_id, told"
+	         "  FROM waiting_line JOIN reservation USING (reservation_id) WHERE order_id = 'R1';"
 	         " UPDATE reservation_line JOIN reservation USING (reservation_id) SET qty = qty - 1, changed = later"
 	         "  WHERE order_id = 'R1'; COMMIT; END");
 	return trap_number("SELECT changed FROM reservation WHERE order_id = 'R1'");
@@ -89,6 +91,10 @@ static void writer_try(const struct writer *w, bool locks)
 #define CONFIRMED3 HELD3, "confirm R1 -> 200"
 #define CLAIMED3   CONFIRMED3, "claim settle w -> 201 R1"
 #define BURIED3    CLAIMED3, "fail 1 R1=bury -> buried=1"
+#define WAITING3 \
+	"raw PUT /v1/locations/po {'kind':'incoming'} -> 201", \
+	"receipt A@po +3 -> 201", \
+	"reserve R1 A@po=3 -> 201 lines[0].waiting=true"
 /* A clock that was ahead has claimed R1, which lives. */
 #define LIVING3 \
 	"reserve OLD A=1 ttl=60 -> 201", \
@@ -143,6 +149,25 @@ static const struct writer lanes[] = {
          "adjust A -8 short=backorder to=bo",
          "1x 201 backordered=1 backordered[0].order_id=R1 A@main=-8",
          {"get R1 -> held A@main=1 A@bo=1", "get PART -> held A=1", "sku A -> available=0 reserved=2"}},
+	{"a confirmation of who waits",
+         {WAITING3},
+         CHANGED,
+         "confirm R1",
+         "1x 200 confirmed A@po=2 lines[0].waiting=true",
+         {"get PART -> held A@po=1", "sku A -> available=10 @po reserved=3"}},
+	{"a hand-out of what arrived",
+         {WAITING3},
+         "r.changed = @s",
+         "arrival A@po>main=3",
+         "1x 201 lines[0].filled=3",
+         {"get R1 -> held lines=1 A=2", "get PART -> held lines=1 A=1", "sku A -> available=10 reserved=3"}},
+	{"a hand-out of what is free",
+         {WAITING3},
+         "r.changed = @s",
+         "raw PUT /v1/locations/main {'waits_at':'po'}",
+         "1x 200 waits_at=po",
+         {"wait get R1 -> held lines=1 A=2", "wait get PART -> held lines=1 A=1",
+          "sku A -> available=7 reserved=3 @po available=3 @po reserved=0"}},
 	{"a kick",
          {BURIED3},
          CHANGED,

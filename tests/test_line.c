@@ -269,6 +269,28 @@ Test(line, no_newcomer_comes_before_who_waits)
 	flow_end();
 }
 
+/* A hold is confirmed at the instant in which a unit becomes free for it: a worker gets it, whichever comes first. */
+Test(line, a_confirmation_at_that_instant)
+{
+	enum { INSTANTS = 30 };
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 4");
+	flow_step(po);
+	flow_step("receipt A@po +100 A@x +100 -> 201");
+	flow_step("raw PUT /v1/locations/main {'waits_at':'po'} -> 201");
+	for (int i = 0; i < INSTANTS; i++) {
+		flow_step("reserve R%d A@x=1 A@po=1 -> 201 held", i);
+		flow_step("race 2 receipt M%d A +1 || confirm R%d -> 1x 200 confirmed | 1x 201", i, i);
+		flow_step("wait get R%d -> confirmed lines=2 A@main=1 A@x=1", i);
+	}
+	flow_step("claim settle w limit=1000 -> 201 orders=%d", INSTANTS);
+	flow_step("sku A -> on_hand=%d reserved=%d @po available=100 @po reserved=0", 100 + INSTANTS, 2 * INSTANTS);
+	flow_step("run audit -> 0");
+	flow_end();
+}
+
 /* ---- what an order costs */
 
 /* An order at a place without a line sends what it always did, also where other places have one. */

@@ -211,6 +211,29 @@ Test(losses, races)
 	flow_end();
 }
 
+/* A hold is confirmed at the instant in which it loses its unit: it waits, and no worker gets it before another came.
+ */
+Test(losses, a_confirmation_at_that_instant)
+{
+	enum { INSTANTS = 40 };
+
+	flow_begin();
+	flow_step("serve --lanes 2");
+	flow_step("second --lanes 2 --slot 5");
+	flow_step(BO);
+	flow_step("receipt A@west +%d -> 201", INSTANTS);
+	for (int i = 0; i < INSTANTS; i++) {
+		flow_step("receipt A +1 -> 201");
+		flow_step("reserve R%d A=1 A@west=1 -> 201 held", i);
+		flow_step("race 2 confirm R%d || count A=0 short=backorder to=bo"
+		          " -> 1x 200 confirmed | 1x 201 backordered=1",
+		          i);
+		flow_step("get R%d -> confirmed lines=2 A@bo=1 A@west=1", i);
+	}
+	flow_step("claim settle w limit=1000 -> 204");
+	flow_end();
+}
+
 /* Holds the movement at the statement with this text, until the steps are done through another service. */
 static void loss_between(const char *text, const char *loss, const char *const *steps, const char *came)
 {
