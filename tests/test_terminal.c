@@ -350,3 +350,16 @@ Test(terminal, watch_in_a_pipe)
 	     "run stats --watch=1 2       -> 64 '~unexpected argument 2'",
 	     "run stats 2                 -> 64 '~unexpected argument 2'");
 }
+
+/* Whoever reads it has gone. */
+Test(terminal, watch_ends_with_its_pipe)
+{
+	struct terminal t;
+
+	flow_begin();
+	terminal_begin(&t, "", "stats --watch 1", "| head -n 1");
+	cr_expect_eq(terminal_end(&t), 0);
+	cr_expect(shows(&t, "holdfast stats  20"), "%s", t.said.data);
+	text_fini(&t.said);
+	flow_end();
+}

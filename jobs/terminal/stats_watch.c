@@ -174,7 +174,6 @@ static void picture_put(const struct lines *lines, const char *title)
 		line_put(left, lines->two && i < lines->count[1] ? lines->text[1][i] : NULL, lines->width, screen);
 	}
 	printf("%s", screen ? "\033[J" : "\n");
-	fflush(stdout);
 }
 
 /* One look. The figures stay those of the look before where the database does not answer. */
@@ -227,7 +226,7 @@ int stats_watch(struct db *db, int64_t every_s, void (*print)(const struct censu
 			say("the database does not answer: %s", db_error(db));
 			away = true;
 		}
-		if (fflush(stdout) != 0 || terminal_wait(every_s * 1000))
+		if (fflush(stdout) != 0 || ferror(stdout) || terminal_wait(every_s * 1000))
 			break;
 	}
 	terminal_leave();
