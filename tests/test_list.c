@@ -467,6 +467,25 @@ Test(list, cursor_from_elsewhere)
 	     "movements A next            -> items=1 end");
 }
 
+/* Lists that are both by a code are two all the same, and so are two lines. */
+Test(list, cursor_of_another_list_by_code)
+{
+#define NEXT(path, of) "raw GET " path "cursor=" of " -> 400 invalid_request field=cursor"
+	flow("raw PUT /v1/locations/po {'kind':'incoming'} -> 201",
+	     "raw PUT /v1/locations/qc {} -> 201",
+	     "receipt  A@po +10 B@po +10  -> 201",
+	     "reserve  R1 A@po=1          -> 201",
+	     "reserve  R2 A@po=1          -> 201",
+	     "raw GET /v1/skus?limit=1             -> 200 next_cursor=s.41.88e38716",
+	     "raw GET /v1/locations?limit=1        -> 200 next_cursor=l.706f.a1a9389e",
+	     NEXT("/v1/locations?", "s.41.88e38716"),
+	     NEXT("/v1/webhooks?", "s.41.88e38716"),
+	     NEXT("/v1/skus/A/waiting?", "s.41.88e38716"),
+	     NEXT("/v1/skus?", "l.706f.a1a9389e"),
+	     "raw GET /v1/locations?cursor=l.706f.a1a9389e -> 200 items=qc end");
+#undef NEXT
+}
+
 /* A cursor is text for the client to keep: it outlives the process, and another process takes it. */
 Test(list, cursor_goes_anywhere)
 {

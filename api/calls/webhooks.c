@@ -140,7 +140,7 @@ static bool list_begin(void *arg, const char *cursor)
 {
 	struct webhook_call *call = arg;
 	size_t               len = 0;
-	bool                 good = !cursor || cursor_read_code(cursor, 0, call->webhook_id, &len);
+	bool                 good = !cursor || cursor_read_code(cursor, 'w', 0, call->webhook_id, &len);
 
 	call->webhook_id[len] = '\0';
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
@@ -164,7 +164,7 @@ static void list_write(struct json_writer *w, void *arg)
 	char                       cursor[CURSOR_SIZE] = "";
 
 	if (more)
-		cursor_write_code(cursor, 0, call->list[count - 1].webhook_id);
+		cursor_write_code(cursor, 'w', 0, call->list[count - 1].webhook_id);
 	page_write(w, call->list, count, sizeof(*call->list), webhook_write, cursor);
 }
 

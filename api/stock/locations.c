@@ -90,6 +90,7 @@ static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
 	enum db_result        result =
 		location_put(db, c, call->code, &call->wish, &call->location, &made, &call->job.outcome);
 
+	call->job.field = call->wish.fault;
 	if (made) {
 		call->job.made = "";
 		strcpy(call->job.made_id, call->code);
@@ -116,7 +117,7 @@ static bool list_begin(void *arg, const char *cursor)
 	struct location_call *call = arg;
 	char                  code[SKU_MAX + 1] = "";
 	size_t                len = 0;
-	bool                  good = !cursor || (cursor_read_code(cursor, 0, code, &len) && len <= LOCATION_MAX);
+	bool                  good = !cursor || (cursor_read_code(cursor, 'l', 0, code, &len) && len <= LOCATION_MAX);
 
 	if (good)
 		memcpy(call->code, code, len);
@@ -141,7 +142,7 @@ static void list_write(struct json_writer *w, void *arg)
 	char                        cursor[CURSOR_SIZE] = "";
 
 	if (more)
-		cursor_write_code(cursor, 0, call->list[count - 1].is.code);
+		cursor_write_code(cursor, 'l', 0, call->list[count - 1].is.code);
 	page_write(w, call->list, count, sizeof(*call->list), location_write, cursor);
 }
 

@@ -2,6 +2,7 @@
 #include "api/stock/waiting.h"
 #include "api/calls/page.h"
 #include "api/request.h"
+#include "engine/base/hash.h"
 #include "engine/base/memory.h"
 #include "engine/read/cursor.h"
 #include "jobs/locations/line.h"
@@ -46,6 +47,15 @@ static const struct job_noun noun = {call_new, call_free};
 #define PLACE_FORM "%08" PRIx32 "%1x%011" PRIx64 "%016" PRIx64 "%016" PRIx64
 enum { PLACE_LEN = 8 + 1 + 11 + 16 + 16 };
 
+/* A cursor is of one sku, at one location or everywhere. */
+static uint32_t filter_of(const struct waiting_call *call)
+{
+	char filter[SKU_MAX + LOCATION_MAX + 2];
+	int  len = snprintf(filter, sizeof(filter), "%s\n%s", call->sku, call->location);
+
+	return hash_stable(filter, (size_t)len);
+}
+
 static bool list_begin(void *arg, const char *cursor)
 {
 	struct waiting_call *call = arg;
@@ -57,7 +67,7 @@ static bool list_begin(void *arg, const char *cursor)
 	call->list = mem_alloc((call->job.limit + 1) * sizeof(*call->list));
 	if (!cursor)
 		return true;
-	if (!cursor_read_code(cursor, 0, code, &len) || len != PLACE_LEN)
+	if (!cursor_read_code(cursor, 'q', filter_of(call), code, &len) || len != PLACE_LEN)
 		return false;
 	code[len] = '\0';
 	if (sscanf(code, "%8" SCNx32 "%1x%11" SCNx64 "%16" SCNx64 "%16" SCNx64, &call->after.location_id, &held, &since,
@@ -100,7 +110,7 @@ static void list_write(struct json_writer *w, void *arg)
 
 		snprintf(code, sizeof(code), PLACE_FORM, last->location_id, (unsigned)last->held,
 		         (uint64_t)last->waits_since, last->first_id, last->reservation_id);
-		cursor_write_code(cursor, 0, code);
+		cursor_write_code(cursor, 'q', filter_of(call), code);
 	}
 	page_write(w, call->list, count, sizeof(*call->list), waiter_write, cursor);
 }

@@ -25,21 +25,21 @@ bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_
 	return strcmp(again, from) == 0;
 }
 
-static void code_write(char *to, uint32_t filter, const char *code, size_t len)
+static void code_write(char *to, char list, uint32_t filter, const char *code, size_t len)
 {
 	struct text hex = {0};
 
 	text_hex(&hex, code, len);
-	snprintf(to, CURSOR_SIZE, "s.%s.%08x", hex.data, hash_stable(hex.data, hex.len) ^ filter);
+	snprintf(to, CURSOR_SIZE, "%c.%s.%08x", list, hex.data, hash_stable(hex.data, hex.len) ^ filter);
 	text_fini(&hex);
 }
 
-void cursor_write_code(char *to, uint32_t filter, const char *code)
+void cursor_write_code(char *to, char list, uint32_t filter, const char *code)
 {
-	code_write(to, filter, code, strlen(code));
+	code_write(to, list, filter, code, strlen(code));
 }
 
-bool cursor_read_code(const char *from, uint32_t filter, char *code, size_t *len)
+bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t *len)
 {
 	char     again[CURSOR_SIZE];
 	unsigned byte;
@@ -48,10 +48,10 @@ bool cursor_read_code(const char *from, uint32_t filter, char *code, size_t *len
 	*len = 0;
 	if (!*from)
 		return true;
-	if (strncmp(from, "s.", 2) != 0)
+	if (from[0] != list || from[1] != '.')
 		return false;
 	for (const char *at = from + 2; *len < SKU_MAX && sscanf(at, "%2x%n", &byte, &used) == 1 && used == 2; at += 2)
 		code[(*len)++] = (char)byte;
-	code_write(again, filter, code, *len);
+	code_write(again, list, filter, code, *len);
 	return strcmp(again, from) == 0;
 }

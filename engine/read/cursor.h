@@ -14,10 +14,10 @@ void cursor_write(char *to, char list, int64_t filter, int64_t a, int64_t b, int
 /* false: the text is another list's, another filter's, or none that cursor_write gave; a, b and c are void then. */
 bool cursor_read(const char *from, char list, int64_t filter, int64_t *a, int64_t *b, int64_t *c) MUST_CHECK;
 
-/* s.HEX.check: the code after which a page of skus begins, in hexadecimal, so that it is read back byte by byte.
+/* LIST.HEX.check: the code after which a page begins, in hexadecimal, so that it is read back byte by byte.
  * filter: a hash of the list's, which is in the check; 0: it has none. */
-void cursor_write_code(char *to, uint32_t filter, const char *code);
+void cursor_write_code(char *to, char list, uint32_t filter, const char *code);
 /* Up to SKU_MAX bytes without a NUL behind them; an empty cursor is the code of no bytes. */
-bool cursor_read_code(const char *from, uint32_t filter, char *code, size_t *len) MUST_CHECK;
+bool cursor_read_code(const char *from, char list, uint32_t filter, char *code, size_t *len) MUST_CHECK;
 
 #endif

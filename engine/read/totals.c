@@ -395,7 +395,7 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 	enum db_result result;
 
 	op->lines_count = 0;
-	op->outcome = cursor_read_code(q->page.cursor, filter, in.after, &len) ? OUTCOME_OK : BAD_CURSOR;
+	op->outcome = cursor_read_code(q->page.cursor, 's', filter, in.after, &len) ? OUTCOME_OK : BAD_CURSOR;
 	if (op->outcome != OUTCOME_OK)
 		return DB_OK;
 	in.after[len] = '\0';
@@ -413,9 +413,9 @@ enum db_result totals_page(struct db *db, struct catalogue *c, struct op *op)
 		return result;
 	q->page.cursor[0] = '\0';
 	if (op->lines_count > q->page.limit)
-		cursor_write_code(q->page.cursor, filter, op->lines[--op->lines_count - 1].sku_code);
+		cursor_write_code(q->page.cursor, 's', filter, op->lines[--op->lines_count - 1].sku_code);
 	else if (more)
-		cursor_write_code(q->page.cursor, filter, in.after);
+		cursor_write_code(q->page.cursor, 's', filter, in.after);
 	return DB_OK;
 }
 

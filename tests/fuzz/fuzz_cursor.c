@@ -23,13 +23,13 @@ static void code_check(const char *cursor)
 	char   code[SKU_MAX + 1], again[CURSOR_SIZE];
 	size_t len;
 
-	if (!cursor_read_code(cursor, 0, code, &len))
+	if (!cursor_read_code(cursor, 's', 0, code, &len))
 		return;
 	assert(len <= SKU_MAX);
 	code[len] = '\0';
 	if (!*cursor || strlen(code) < len)
 		return;
-	cursor_write_code(again, 0, code);
+	cursor_write_code(again, 's', 0, code);
 	assert(strcmp(again, cursor) == 0);
 }
 
