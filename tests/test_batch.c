@@ -85,6 +85,11 @@ Test(batch, a_malformed_item_is_its_own_fault)
 	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'ttl_s':0}") FAULT "results[0].field=ttl_s",
 	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'mode':''}") FAULT "results[0].field=mode",
 	     AMONG("{'lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
+	     AMONG("{'order_id':'R1\\u0000','lines':[{'sku':'A','qty':1}]}") FAULT
+	     "results[0].field=order_id !results[0].order_id",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'reference':'cut \\ud83d'}") FAULT
+	     "results[0].field=reference results[0].order_id=R1",
+	     AMONG("{'order_id':'R1','lines':[{'sku':'A','qty':1}],'\\u0000':1}") FAULT "results[0].order_id=R1",
 	     AMONG("{'order_id':7,'lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
 	     AMONG("{'order_id':'R1','order_id':'R1','lines':[{'sku':'A','qty':1}]}") FAULT "results[0].field=order_id",
 	     AMONG("{}") FAULT,

@@ -111,7 +111,7 @@ static const char *codes_of(const char *body, struct text *out)
 	struct json_fault  fault = {0};
 	struct json_reader items;
 	struct json_doc   *doc = json_parse(body, strlen(body), &fault);
-	size_t             count = json_begin_items(&items, doc, "ids", 9, &fault), len = 0;
+	size_t             count = json_begin_items(&items, doc, "ids", 10, &fault), len = 0;
 	const char        *id = NULL;
 
 	text_reset(out);
@@ -260,11 +260,11 @@ Test(json, judges_codes_one_by_one)
 	struct text out = {0};
 
 	cr_expect_str_eq(
-		codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345']}"), &out),
+		codes_of(quoted("{'ids':['R1','',7,'R22','R1',1.5,{'a':1,'a':1},'\\u00e9','12345','\\u0000']}"), &out),
 		"2:R1; !ids[1]: " CODE(4) "; !ids[2]: must be a string; 3:R22; 2:R1; "
 					  "!ids[5]: must be a string; !ids[6]: must be a string; !ids[7]: " CODE(
 						  4) "; "
-						     "!ids[8]: " CODE(4) "; ");
+						     "!ids[8]: " CODE(4) "; !ids[9]: holds \\u0000; ");
 	text_fini(&out);
 }
 

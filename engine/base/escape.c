@@ -48,12 +48,12 @@ uint32_t escape_read(const char *at, size_t *len, const char **why)
 	if (at[1] != 'u') {
 		const char *found = at[1] ? strchr(short_escapes, at[1]) : NULL;
 
-		*len = 2;
+		*len = found ? 2 : 0;
 		*why = "is not JSON: there is no such escape";
 		return found ? (uint32_t)short_meanings[found - short_escapes] : 0;
 	}
-	*len = 6;
 	c = hex_read(at);
+	*len = c == UINT32_MAX ? 0 : 6;
 	if (c == UINT32_MAX) {
 		*why = "is not JSON: \\u takes four hexadecimal digits";
 		return 0;
@@ -62,11 +62,11 @@ uint32_t escape_read(const char *at, size_t *len, const char **why)
 		*why = "holds \\u0000";
 		return c;
 	}
-	*len = 12;
 	*why = "holds half of a surrogate pair";
 	low = hex_read(at + 6);
 	if (c > 0xdbff || low < 0xdc00 || low > 0xdfff)
 		return 0;
+	*len = 12;
 	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 

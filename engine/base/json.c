@@ -375,9 +375,13 @@ const void *json_array_code(struct json_reader *in, const char *name, size_t i, 
 bool json_item_code(struct json_reader *items, const char *name, size_t i, size_t max, const char **out, size_t *len,
                     struct json_fault *fault)
 {
-	struct json_reader item = {.fault = fault};
+	struct json_reader      item = {.fault = fault};
+	const struct cJSON     *node = item_next(items, i);
+	const struct scan_flaw *flaw = cJSON_IsString(node) ? scan_flaw_find(&items->doc->flaws, i) : NULL;
 
-	code_read(&item, name, (int64_t)i, item_next(items, i), max, out, len);
+	if (flaw)
+		reader_flawed(&item, flaw->fault.field, flaw->fault.detail);
+	code_read(&item, name, (int64_t)i, node, max, out, len);
 	return !item.failed;
 }
 

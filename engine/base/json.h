@@ -2,9 +2,9 @@
  *
  * Reading: one strict scan of the text (scan.h) runs before cJSON, because cJSON cannot tell 1 from 1.0, 1e0 or 01,
  * takes the first of two equal members, lets bad UTF-8 through and cuts a string at \u0000. A text that is not JSON is
- * a fault of the whole call. A member named twice is a flaw of its item, so that one malformed reservation of a batch
- * does not refuse the others. A number that is not an integer in plain digits reads as an empty array: the reader of
- * the member says what it must be.
+ * a fault of the whole call. A member named twice or an escape of no character is a flaw of its item, so that one
+ * malformed reservation of a batch does not refuse the others. A number that is not an integer in plain digits reads as
+ * an empty array: the reader of the member says what it must be.
  *
  * Writing: straight into a struct text; numbers are 64-bit integers, written digit by digit. */
 #ifndef JSON_H

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stands for an escape that no call takes: no code and no name of a member has it. */
+enum { DELETE = 0x7f };
+
 /* A member's name as it stands in the text, without the quotes. */
 struct name {
 	char  *at;
@@ -168,8 +171,12 @@ static bool scan_string(struct scan *s)
 			break;
 		if (*at == '\\') {
 			s->escaped = true;
-			if (!escape_read(at, &len, &why))
-				return scan_fail(s, at, "%s", why);
+			if (!escape_read(at, &len, &why)) {
+				if (len == 0)
+					return scan_fail(s, at, "%s", why);
+				scan_flaw(s, why);
+				memset(at, DELETE, len);
+			}
 		} else if ((signed char)*at < 0) {
 			len = utf8_length(at);
 			if (len == 0)

@@ -1,8 +1,9 @@
 /* scan.h - one strict pass over a JSON text (RFC 8259) before cJSON, which is lenient, sees it.
  *
  * A fault makes the whole text unreadable: it is not JSON, not UTF-8, or over one of the limits below. A flaw is JSON
- * that no call takes: a member that is there twice. A flaw belongs to its item, an element of an array that is a member
- * of the root object, so that one malformed reservation of a batch does not refuse the others. A number that is not a
+ * that no call takes: a member that is there twice, an escape of NUL or of half a surrogate pair. A flaw belongs to its
+ * item, an element of an array that is a member of the root object, so that one malformed reservation of a batch does
+ * not refuse the others. A number that is not a
  * 64-bit integer in plain digits is left to its reader, who knows its range and refuses it by that. */
 #ifndef SCAN_H
 #define SCAN_H
@@ -41,8 +42,8 @@ struct scan_flaws {
 /* Scans text[0..len); text[len] must be NUL. False: the text is not readable and `fault` says where and why. Bytes are
  * counted from 1.
  * On true the text means the same but cJSON reads it right: the escapes in members' names are spelled in the one
- * shortest way, and numbers that are no 64-bit integer in plain digits, which cJSON would round, have become an empty
- * array, which no reader takes. Linear in len, no globals. */
+ * shortest way, escapes that are flaws have become other characters, and numbers that are no 64-bit integer in plain
+ * digits, which cJSON would round, have become an empty array, which no reader takes. Linear in len, no globals. */
 bool scan_text(char *text, size_t len, struct scan_flaws *flaws, struct json_fault *fault) MUST_CHECK;
 /* The flaw of an item; NULL if the item has none. */
 const struct scan_flaw *scan_flaw_find(const struct scan_flaws *flaws, size_t item);
