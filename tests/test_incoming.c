@@ -18,11 +18,12 @@ Test(incoming, is_a_kind_with_a_time)
 	     "raw PUT /v1/locations/po {'kind':'stock'}       -> 409 in_use",
 	     "adjust A@po -5                                  -> 201",
 	     "raw PUT /v1/locations/po {'expected_at':'2027-01-02T03:04:05Z'} -> 200",
-	     "raw PUT /v1/locations/po {'kind':'stock','expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind",
+	     "raw PUT /v1/locations/po {'kind':'stock','expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind"
+	     " field=expected_at",
 	     "raw PUT /v1/locations/po {'kind':'stock'}       -> 200 kind=stock !expected_at",
 	     "raw PUT /v1/locations/po {'expected_at':null}   -> 200 kind=stock",
-	     "raw PUT /v1/locations/po {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind",
-	     "raw PUT /v1/locations/new {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind",
+	     "raw PUT /v1/locations/po {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind field=expected_at",
+	     "raw PUT /v1/locations/new {'expected_at':'2027-01-02T03:04:05Z'} -> 422 wrong_kind field=expected_at",
 	     "raw GET /v1/locations/new                       -> 404 unknown_location");
 }
 

@@ -9,14 +9,18 @@ static void answer(struct request *r)
 {
 	struct job_call *call = r->ops[0]->job.arg;
 	enum outcome     outcome = request_outcome(r, 0);
+	const char      *field = NULL;
 
-	if (outcome == OUTCOME_OK) /* otherwise the work may be under way still */
+	if (outcome == OUTCOME_OK) { /* otherwise the work may be under way still */
 		outcome = call->outcome;
+		field = call->field;
+	}
 	if (outcome == OUTCOME_REPLAYED) {
 		reply_header(r, "Idempotent-Replayed", "true");
 		reply_object(r, 200, call->kind->write, call);
 	} else if (outcome != OUTCOME_OK) {
-		reply_refused(r, outcome, NULL, NULL);
+		reply_problem(r, outcome_status(outcome), outcome_code(outcome), field, outcome_detail(outcome), NULL,
+		              NULL);
 	} else if (call->empty) {
 		if (call->later)
 			reply_header(r, "Retry-After", "5");

@@ -31,6 +31,7 @@ struct job_call {
 	enum onward (*onward)(void *call, struct op *op); /* of struct job; NULL: there is none */
 	/* ---- set by `run` */
 	enum outcome outcome;             /* OUTCOME_OK, OUTCOME_REPLAYED, or why the call is refused */
+	const char  *field;               /* a refusal is about this member of the body; NULL: about none */
 	bool         empty;               /* the answer is 204 .. */
 	bool         later;               /* .. with Retry-After: 5 */
 	const char  *made;                /* the answer is 201 and this way, "tasks/", leads to .. ; NULL: 200 */

@@ -39,9 +39,13 @@ static void read_put(struct json_reader *in, void *arg)
 static enum db_result run_put(struct db *db, struct catalogue *c, void *arg)
 {
 	struct threshold_call *call = arg;
+	enum outcome          *outcome = &call->job.outcome;
+	enum db_result         result =
+		threshold_put(db, call->sku, *call->location ? call->location : NULL, call->low, outcome);
 
 	(void)c;
-	return threshold_put(db, call->sku, *call->location ? call->location : NULL, call->low, &call->job.outcome);
+	call->job.field = *outcome == NO_LOCATION || *outcome == WRONG_KIND ? "location" : NULL;
+	return result;
 }
 
 static void threshold_write(struct json_writer *w, void *arg)

@@ -115,20 +115,31 @@ static enum db_result location_turn(struct db *db, struct catalogue *c, const st
 	return result;
 }
 
+/* WRONG_KIND where a location of this kind is not what is wished; otherwise OUTCOME_OK. */
+static enum outcome wish_judge(struct location_wish *wish, enum location_kind kind)
+{
+	if (wish->expected_at > 0 && kind != PLACE_INCOMING)
+		wish->fault = "expected_at";
+	else if (wish->waits_at[0] && kind != PLACE_STOCK)
+		wish->fault = "waits_at";
+	return wish->fault ? WRONG_KIND : OUTCOME_OK;
+}
+
 /* Kind, line and time of a location that is there. What becomes incoming waits nowhere any more. */
-static enum db_result location_change(struct db *db, struct catalogue *c, const struct location_wish *wish,
+static enum db_result location_change(struct db *db, struct catalogue *c, struct location_wish *wish,
                                       const struct location *l, uint32_t line, enum outcome *outcome)
 {
 	enum location_kind kind = wish->kind ? wish->kind : location_kind(l);
 	uint32_t           waits_at = wish->waits ? line : kind == PLACE_INCOMING ? 0 : l->waits_at;
 	enum db_result     result = DB_OK;
 
-	if ((wish->expected_at > 0 && kind != PLACE_INCOMING) || (line && kind != PLACE_STOCK)) {
-		*outcome = WRONG_KIND;
+	*outcome = wish_judge(wish, kind);
+	if (*outcome != OUTCOME_OK)
 		return DB_OK;
-	}
 	if (kind != location_kind(l) || waits_at != l->waits_at)
 		result = location_turn(db, c, l, kind, waits_at, outcome);
+	if (*outcome == WRONG_KIND) /* the other one has changed just now */
+		wish->fault = "waits_at";
 	if (result == DB_OK && *outcome == OUTCOME_OK && wish->expected_at >= 0)
 		result = db_ask(db, LOCATION_EXPECT,
 		                &(struct fill){.location = l->location_id, .until_at = wish->expected_at}, NULL, NULL);
@@ -136,7 +147,7 @@ static enum db_result location_change(struct db *db, struct catalogue *c, const 
 }
 
 /* The location at which another one is to wait; 0: none. */
-static enum db_result line_find(struct db *db, const struct location_wish *wish, uint32_t *line, enum outcome *outcome)
+static enum db_result line_find(struct db *db, struct location_wish *wish, uint32_t *line, enum outcome *outcome)
 {
 	struct location_row at = {0};
 	enum db_result      result = DB_OK;
@@ -148,18 +159,12 @@ static enum db_result line_find(struct db *db, const struct location_wish *wish,
 		*outcome = UNKNOWN_LOCATION;
 	else if (wish->waits_at[0] && location_kind(&at.is) != PLACE_INCOMING)
 		*outcome = WRONG_KIND;
+	wish->fault = *outcome != OUTCOME_OK ? "waits_at" : NULL;
 	*line = at.is.location_id;
 	return result;
 }
 
-/* False: a new location would not be as it is wished. */
-static bool wish_fits(const struct location_wish *wish)
-{
-	return (wish->expected_at <= 0 || wish->kind == PLACE_INCOMING) &&
-	       (!wish->waits_at[0] || wish->kind == 0 || wish->kind == PLACE_STOCK);
-}
-
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
                             struct location_row *out, bool *made, enum outcome *outcome)
 {
 	uint32_t       line = 0;
@@ -168,11 +173,10 @@ enum db_result location_put(struct db *db, struct catalogue *c, const char *code
 	if (result != DB_OK || *outcome != OUTCOME_OK)
 		return result;
 	result = location_find(db, code, out, outcome);
-	if (result == DB_OK && *outcome == NO_LOCATION && !wish_fits(wish)) {
-		*outcome = WRONG_KIND;
-		return DB_OK;
-	}
 	if (result == DB_OK && *outcome == NO_LOCATION) {
+		*outcome = wish_judge(wish, wish->kind ? wish->kind : PLACE_STOCK);
+		if (*outcome != OUTCOME_OK)
+			return DB_OK;
 		result = location_make(db, code, wish->kind, made, outcome);
 		if (result != DB_OK || *outcome != OUTCOME_OK)
 			return result;

@@ -26,11 +26,13 @@ struct location_wish {
 	int64_t            expected_at;                /* ms; 0: none, -1: as it is */
 	bool               waits;                      /* false: waits_at is as it is */
 	char               waits_at[LOCATION_MAX + 1]; /* empty: none */
+	const char        *fault;                      /* answered: the member for which it is refused; NULL: none */
 };
 /* Makes the location, or changes it. *outcome: OUTCOME_OK, and `out` has the location; IN_USE: something lies there,
  * also after holds past their time were swept; WRONG_KIND: nothing is expected at a location of its kind, or it does
- * not wait, or not there; UNKNOWN_LOCATION: it would wait at none; LIMIT: there are LOCATIONS_MAX. *made: it is new. */
-enum db_result location_put(struct db *db, struct catalogue *c, const char *code, const struct location_wish *wish,
+ * not wait, or not there; UNKNOWN_LOCATION: it would wait at none; LIMIT: there are LOCATIONS_MAX. WRONG_KIND and
+ * UNKNOWN_LOCATION set wish->fault. *made: it is new. */
+enum db_result location_put(struct db *db, struct catalogue *c, const char *code, struct location_wish *wish,
                             struct location_row *out, bool *made, enum outcome *outcome) MUST_CHECK;
 
 #endif
