@@ -86,6 +86,10 @@ Test(pause, by_the_command)
 	     "run      jobs --json             -> 0 items=3 items[0].paused=true",
 	     "run      jobs resume settle      -> 0 !~paused",
 	     "claim    settle w                -> 201",
+	     "run      jobs                    -> 0 '~  w  tasks 1'",
+	     "run      jobs pause settle --reason late\xff -> 64 '~not UTF-8'",
+	     "raw PUT /v1/jobs/settle {'paused':true,'reason':'\\u001b[31m\\u202ered'} -> 200",
+	     "run      jobs                    -> 0 '~\\u001b[31m\\u202ered' '!~\033'",
 	     "run      jobs pause reap         -> 64",
 	     "run      jobs pause              -> 64",
 	     "run      jobs hold settle        -> 64");
@@ -99,5 +103,6 @@ Test(pause, roles)
 	     "raw GET /v1/jobs                 -> 200 items=3",
 	     PAUSE("settle") "403 forbidden",
 	     "key boss",
-	     PAUSE("settle") "200 by=boss");
+	     PAUSE("settle") "200 by=boss",
+	     "run      jobs                    -> 0 '~by boss  carrier down'");
 }

@@ -24,6 +24,15 @@ size_t utf8_length(const char *at)
 	return len;
 }
 
+bool utf8_valid(const char *text)
+{
+	size_t len = 1;
+
+	for (; *text && len > 0; text += len)
+		len = (unsigned char)*text < 0x80 ? 1 : utf8_length(text);
+	return len > 0;
+}
+
 /* \uXXXX as a number; UINT32_MAX if it is something else. */
 static uint32_t hex_read(const char *at)
 {

@@ -10,6 +10,7 @@ enum { ESCAPE_MAX = 6 }; /* the most bytes that escape_write writes */
 /* The number of bytes of the character at `at`, which is not ASCII; 0 if the bytes are no UTF-8 (RFC 3629, section 4).
  * The text ends in a NUL. */
 size_t utf8_length(const char *at);
+bool   utf8_valid(const char *text);
 
 /* Reads the escape at `at`, a backslash in a text that ends in a NUL, and gives its character. *len is the length of
  * the escape, both halves of a surrogate pair together. 0: no such character is allowed, and *why says so in words;

@@ -1,10 +1,12 @@
 /* jobs_command.c - see jobs_command.h. */
 #include "jobs/commands/jobs_command.h"
 #include "engine/base/clock.h"
+#include "engine/base/escape.h"
 #include "engine/base/log.h"
 #include "jobs/commands/database.h"
 #include "jobs/options.h"
 #include "jobs/pause.h"
+#include "jobs/terminal/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +29,27 @@ static void list_json(const struct job_state *list, const struct job_workers *wo
 	text_fini(&out);
 }
 
-static void line_print(const struct job_state *j)
+/* A line for the job, and one for each who works. */
+static void job_print(const struct job_state *j, const struct job_workers *workers)
 {
-	struct text since = {0};
+	struct text line = {0};
 
-	if (j->since != TIME_NONE)
-		time_write(&since, j->since);
-	printf("%-8s %-7s ready %lld  open %lld%s%s%s%s\n", job_word(j->job), j->paused ? "paused" : "runs",
-	       (long long)j->ready, (long long)j->open, since.len ? "  since " : "", since.len ? since.data : "",
-	       *j->reason ? "  " : "", j->reason);
-	text_fini(&since);
+	text_format(&line, "%-8s %-7s ready %lld  open %lld", job_word(j->job), j->paused ? "paused" : "runs",
+	            (long long)j->ready, (long long)j->open);
+	if (j->since != TIME_NONE) {
+		text_add(&line, "  since ");
+		time_write(&line, j->since);
+	}
+	if (*j->by)
+		text_format(&line, "  by %s", j->by);
+	if (*j->reason)
+		text_add(&line, "  ");
+	terminal_text(&line, j->reason);
+	puts(line.data);
+	for (const struct job_worker *w = workers->list; w < workers->list + workers->count; w++)
+		if (w->job == j->job)
+			printf("  %s  tasks %lld\n", w->worker, (long long)w->tasks);
+	text_fini(&line);
 }
 
 /* arg: whether it is to be paused; NULL: only listed. */
@@ -52,7 +65,7 @@ static int jobs_act(struct db *db, void *arg)
 	if (option_given(OPTION_json))
 		list_json(list, &workers);
 	for (enum job_name j = JOB_SETTLE; !option_given(OPTION_json) && j < JOB_NAMES; j++)
-		line_print(&list[j]);
+		job_print(&list[j], &workers);
 	return EXIT_DONE;
 }
 
@@ -74,5 +87,7 @@ int jobs_run(void)
 		                     "the jobs are settle, expire and deliver; try `holdfast jobs --help`");
 	if (reason && strlen(reason) > NOTE_MAX)
 		return say_status(EXIT_USAGE, "--reason may have at most 500 bytes");
+	if (reason && !utf8_valid(reason))
+		return say_status(EXIT_USAGE, "--reason is not UTF-8");
 	return database_run(EMBEDDED_FIND, false, jobs_act, verb ? &paused : NULL);
 }
