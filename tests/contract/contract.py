@@ -532,8 +532,9 @@ class Contract:
         self.make('failTask', {'orders': failed}, 200, {'task_id': task['task_id']})
         for order, status in (('S00', 200), ('R00', 409)):
             self.make('kickReservation', {}, status, {'order_id': order})
+        self.make('splitReservation', {'order_id': 'S01', 'lines': [{'sku': 'A', 'qty': 1}]}, 404, {'order_id': NOBODY})
         for operation in self.document.operations:
-            if '{order_id}' in operation.path and '404' in operation.raw['responses']:
+            if '{order_id}' in operation.path and '404' in operation.raw['responses'] and operation.name != 'splitReservation':
                 self.call(operation, 'of nobody', self.needing(operation, path={'order_id': NOBODY}), self.is_one_of(404))
         holders = next(o for o in self.document.operations if o.name == 'listReservations')
         self.call(holders, 'of no sku', self.request(holders, query=[('sku', 'nothing')]), self.is_one_of(404))
