@@ -244,6 +244,8 @@ QUERIES = (
     ' JOIN reservation f ON f.reservation_id = s.first_id JOIN reservation p ON p.reservation_id = s.part_id',
     'SELECT r.order_id, e.replaced_by FROM reservation_note e JOIN reservation r USING (reservation_id)'
     ' WHERE e.replaced_by IS NOT NULL',
+    'SELECT e.replaces, r.order_id FROM reservation_note e JOIN reservation r USING (reservation_id)'
+    ' WHERE e.replaces IS NOT NULL AND r.noted & 1',
     'SELECT r.order_id, k.code, b.units, r.noted FROM reservation_returned b LEFT JOIN reservation r USING (reservation_id)'
     ' JOIN sku k USING (sku_id)',
     'SELECT movement_id, order_id FROM movement WHERE order_id IS NOT NULL',
@@ -261,8 +263,8 @@ class Tables:
     """The contents of the tables, in one snapshot."""
 
     def __init__(self, socket):
-        (reservations, lines, movements, settlements, levels, splits, self.replaced, back, origins, customers,
-         has) = rows_of(socket, *QUERIES)
+        (reservations, lines, movements, settlements, levels, splits, self.replaced, self.replaces, back, origins,
+         customers, has) = rows_of(socket, *QUERIES)
         counts = collections.Counter(id_ for id_, _, _ in reservations)
         self.twins = [id_ for id_, count in counts.items() if count > 1]
         self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
@@ -333,6 +335,9 @@ def check_taken_over(ledger, tables, purged):
     replaced = sorted(pair for pair in ledger.replaced.items() if not purged or pair[0] in there)
     if replaced != sorted(tables.replaced):
         ledger.disagree(f'replacements differ: {sorted(set(replaced) ^ set(tables.replaced))[:3]}')
+    replaces = sorted(pair for pair in ledger.replaced.items() if not purged or pair[1] in there)
+    if replaces != sorted(tables.replaces):
+        ledger.disagree(f'orders forget what they replace: {sorted(set(replaces) ^ set(tables.replaces))[:3]}')
     for old, new in tables.replaced:
         if tables.states[old] != 'released':
             ledger.disagree(f'{old}: was replaced by {new}, and is {tables.states[old]}')

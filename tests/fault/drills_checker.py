@@ -23,6 +23,7 @@ WRONGS = {
     'a part that came back': 'UPDATE reservation_line SET qty = qty + 1 WHERE reservation_id ='
                              ' (SELECT MIN(first_id) FROM reservation_part) LIMIT 1',
     'a lost replacement': 'UPDATE reservation_note SET replaced_by = NULL WHERE replaced_by IS NOT NULL LIMIT 1',
+    'an order that forgets what it replaces': 'UPDATE reservation_note SET replaces = NULL WHERE replaces IS NOT NULL LIMIT 1',
     'a replaced order that holds': 'UPDATE reservation SET state = 1, released_at = NULL WHERE reservation_id = (SELECT'
                                    ' MIN(reservation_id) FROM reservation_note WHERE replaced_by IS NOT NULL)',
     'a unit that came back once more': 'UPDATE reservation_returned SET units = units + 1 LIMIT 1',
