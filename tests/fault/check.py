@@ -7,6 +7,8 @@ Reads the tables with the `mariadb` client program alone. Holds that
   - every acknowledged split and replacement is remembered once, as it was acknowledged, and nothing else; an order
     that was replaced is released;
   - what was refused, or answered 503 `busy` or `unavailable`, has no effect; every call has an answer by now;
+  - an order that waits, or has units where others wait, has as many units of each sku as were acknowledged, wherever they
+    are by now; nobody else's are anywhere but where he was told; each loss of promised units was told as it is;
   - units per sku and location are what the journal says: on_hand, reserved, and so available, which is not negative;
   - units left the stock once for each settled order: each task settled what its movements say, and so did each order
     that was settled by its id;
@@ -27,6 +29,7 @@ TOLD_MAX = 20
 NOTHING_DONE = ('busy', 'unavailable')
 STATES = {1: 'held', 2: 'confirmed', 3: 'settled', 4: 'released', 5: 'expired', 6: 'buried'}
 PROMISED = ('held', 'confirmed', 'buried')
+WANDER = {'ordered', 'annex'}     # whoever has units there may find them elsewhere
 AFTER_CONFIRM = {'confirmed', 'settled', 'buried'}
 
 
@@ -63,12 +66,22 @@ def summed(lines):
     return {place: qty for place, qty in sums.items() if qty or 'from' not in lines[0]}
 
 
+def whole(lines):
+    """By sku, wherever they are."""
+    sums = collections.Counter()
+    for (sku, _), qty in lines.items():
+        sums[sku, ''] += qty
+    return dict(sums)
+
+
 class Ledger:
     """What the journal says must be there."""
 
     def __init__(self, purged):
         self.purged = purged
-        self.lines = {}               # of each acknowledged order
+        self.lines = {}               # of each acknowledged order; of one that wanders by sku
+        self.wandering = set()        # orders whose units may be elsewhere by now
+        self.losses = {}              # (movement, order, sku) of each that lost units, as acknowledged
         self.states = {}              # in which it may be
         self.movements = {}           # of each acknowledged movement, its lines
         self.parts = {}               # (first, part) of each acknowledged split, its lines
@@ -90,7 +103,7 @@ class Ledger:
             self.open_calls[call, id_] = status
         elif status in (200, 201):
             getattr(self, f'enter_{call}')(entry)
-        elif status == 409 or code == 'customer_required':
+        elif status == 409 or code in ('customer_required', 'not_in_order'):
             self.enter_refused(entry, code)
         elif self.purged and code == 'unknown_order':
             pass                      # it had ended, and was purged before this call
@@ -102,6 +115,8 @@ class Ledger:
     def enter_reserve(self, entry):
         id_, old = entry['id'], entry['other']
         new = id_ not in self.states
+        if any(line['location'] in WANDER for line in entry['sent']['lines']):
+            self.wandering.add(id_)
         held = {'held', 'expired'} if entry['may_expire'] else {'held'}
         self.enter_made(entry, AFTER_CONFIRM if entry['sent'].get('confirm') else held)
         self.customers[id_] = entry['answer'].get('customer')
@@ -117,11 +132,17 @@ class Ledger:
         id_, first = entry['id'], entry['other']
         new, then = id_ not in self.states, entry['sent'].get('then')
         states = self.states.get(first, set())
+        if first in self.wandering:
+            self.wandering.add(id_)
         self.enter_made(entry, {'confirm': AFTER_CONFIRM, 'release': {'released'}, 'settle': {'settled'}}.get(then, set(states)))
         if new:
             self.customers[id_] = self.customers.get(first)
             self.parts[first, id_] = summed(entry['sent']['lines'])
-            self.take(entry, first, self.parts[first, id_])
+            self.take(entry, first, self.of(first, self.parts[first, id_]))
+
+    def of(self, id_, lines):
+        """Lines of an order, as far as they stay as they are."""
+        return whole(lines) if id_ in self.wandering else lines
 
     def take(self, entry, first, lines):
         """Units leave an order; the rest of it stays."""
@@ -133,8 +154,9 @@ class Ledger:
 
     def enter_made(self, entry, states):
         """What an answer shows of an order that is made or was: later it has what splits have left."""
-        id_, lines = entry['id'], summed(entry['answer']['lines'])
-        if id_ not in self.lines and lines != summed(entry['sent']['lines']):
+        id_ = entry['id']
+        lines, sent = (self.of(id_, summed(entry[of]['lines'])) for of in ('answer', 'sent'))
+        if id_ not in self.lines and lines != sent:
             self.disagree(f'{entry["call"]} {id_}: the answer shows other lines than were sent')
         if self.lines.setdefault(id_, lines) != lines:
             self.disagree(f'{entry["call"]} {id_}: two answers show different lines')
@@ -179,7 +201,7 @@ class Ledger:
             self.disagree(f'{entry["call"]} {id_}: made twice')
         self.movements[id_] = lines
 
-    enter_adjust = enter_transfer = enter_receipt
+    enter_adjust = enter_transfer = enter_arrival = enter_receipt
 
     def enter_moved(self, entry):
         """Units for which an order waited have come, or some are lost: it has them elsewhere."""
@@ -195,13 +217,32 @@ class Ledger:
 
     def enter_count(self, entry):
         """The answer shows by how much it changed what was there."""
+        self.note_losses(entry)
         self.enter_receipt({**entry, 'sent': entry['answer']})
+
+    def note_losses(self, entry):
+        """Units that orders have lost, by sku."""
+        lost = collections.Counter()
+        for row in entry['answer'].get('backordered', ()):
+            lost[row['sku']] += row['qty']
+            if self.losses.setdefault((entry['id'], row['order_id'], row['sku']), row['qty']) != row['qty']:
+                self.disagree(f'{entry["call"]} {entry["id"]}: two answers show different losses')
+        return lost
+
+    def enter_lose(self, entry):
+        """What orders have lost is promised to them from then on, by a line of the movement."""
+        id_, answer, lost = entry['id'], entry['answer'], self.note_losses(entry)
+        grown = {line['sku']: line['qty'] for line in answer['lines'] if line['location'] == 'ordered'}
+        here = {line['sku']: line['qty'] for line in answer['lines'] if line['location'] != 'ordered'}
+        if grown != dict(lost) or any(here[line['sku']] != line.get('qty', here[line['sku']]) for line in entry['sent']['lines']):
+            self.disagree(f'lose {id_}: the promise grows by {grown}, lost was {dict(lost)}')
+        self.enter_receipt({**entry, 'sent': answer})
 
     def enter_refused(self, entry, code):
         """What is refused has told something about the order that must be true."""
         call, id_ = entry['call'], entry['id']
         about = entry['other'] or id_
-        if code == 'short' and call in ('reserve', 'adjust', 'transfer'):
+        if code == 'short' and call in ('reserve', 'adjust', 'transfer', 'arrival', 'lose'):
             if id_ in self.lines or id_ in self.movements:
                 self.disagree(f'{call} {id_}: acknowledged, and then short')
             for line in entry['answer']['lines']:
@@ -214,6 +255,9 @@ class Ledger:
                 settled = sum(qty for (sku, _), qty in self.lines.get(about, {}).items() if sku == line['sku'])
                 if line['settled'] != settled or line['requested'] <= settled - line['returned'] or id_ in self.returned:
                     self.disagree(f'return {id_}: not too much with {line}, settled was {settled}')
+        elif code == 'waiting' and call in ('settle', 'split') or code == 'not_in_order' and call == 'split':
+            if about not in self.wandering or code == 'waiting' and not AFTER_CONFIRM & self.states.get(about, set()):
+                self.disagree(f'{call} {id_}: refused with {code}')
         elif code in STATES.values() and code in self.states.get(about, ()):
             back = {'expired': {'held', 'expired'}, 'confirmed': AFTER_CONFIRM, 'buried': AFTER_CONFIRM}
             self.states[about] = back.get(code, {code})   # what a reaper has buried, its worker may take up again
@@ -251,7 +295,9 @@ QUERIES = (
     'SELECT movement_id, order_id FROM movement WHERE order_id IS NOT NULL',
     'SELECT r.order_id, e.customer FROM reservation_note e JOIN reservation r USING (reservation_id)'
     ' WHERE e.customer IS NOT NULL',
-    'SELECT u.customer, k.code, u.units FROM customer_units u JOIN sku k USING (sku_id) WHERE u.units <> 0')
+    'SELECT u.customer, k.code, u.units FROM customer_units u JOIN sku k USING (sku_id) WHERE u.units <> 0',
+    'SELECT m.movement_id, b.order_id, k.code, SUM(b.qty) FROM movement_backorder b JOIN movement m USING (movement_no)'
+    ' JOIN sku k USING (sku_id) GROUP BY m.movement_id, b.order_id, k.code')
 
 
 def settled_by(movement_id, reference):
@@ -264,7 +310,7 @@ class Tables:
 
     def __init__(self, socket):
         (reservations, lines, movements, settlements, levels, splits, self.replaced, self.replaces, back, origins,
-         customers, has) = rows_of(socket, *QUERIES)
+         customers, has, losses) = rows_of(socket, *QUERIES)
         counts = collections.Counter(id_ for id_, _, _ in reservations)
         self.twins = [id_ for id_, count in counts.items() if count > 1]
         self.states = {id_: STATES[int(state)] for id_, state, _ in reservations}
@@ -283,6 +329,7 @@ class Tables:
         self.origins, self.backs = dict(origins), len(back)
         self.customers = dict(customers)
         self.has = {(customer, sku): int(units) for customer, sku, units in has}
+        self.losses = {(id_, order, sku): int(qty) for id_, order, sku, qty in losses}
         self.levels = {(sku, at): (int(available), int(reserved)) for sku, at, available, reserved in levels}
 
 
@@ -302,7 +349,7 @@ def check_orders(ledger, tables, purged):
             resolve_purged(ledger, tables, id_)
         elif state not in ledger.states[id_]:
             ledger.disagree(f'{id_}: is {state}, the journal allows {sorted(ledger.states[id_])}')
-        elif tables.orders[id_] != lines:
+        elif ledger.of(id_, tables.orders[id_]) != lines:
             ledger.disagree(f'{id_}: has {tables.orders[id_]}, acknowledged was {lines}')
     for id_ in tables.twins:
         ledger.disagree(f'{id_}: exists twice')
@@ -323,6 +370,12 @@ def check_movements(ledger, tables, _purged):
     for id_, lines in ledger.movements.items():
         if tables.movements.get(id_) != lines:
             ledger.disagree(f'movement {id_}: has {tables.movements.get(id_)}, acknowledged was {lines}')
+
+
+def check_losses(ledger, tables, _purged):
+    for key in ledger.losses.keys() | tables.losses.keys():
+        if ledger.losses.get(key) != tables.losses.get(key):
+            ledger.disagree(f'{key}: lost {tables.losses.get(key)}, acknowledged was {ledger.losses.get(key)}')
 
 
 def check_taken_over(ledger, tables, purged):
@@ -391,16 +444,24 @@ def check_settled_once(ledger, tables, purged):
         ledger.disagree(f'settled orders and their movements differ, so for task or order, sku, location {wrong[:3]}')
 
 
-def check_units(ledger, tables, _purged):
-    on_hand, reserved, settled = (collections.Counter() for _ in range(3))
+def check_units(ledger, tables, purged):
+    """Where the units of an order that wanders are by now its row says, and of one that is gone the settlements."""
+    on_hand, reserved, settled, told = (collections.Counter() for _ in range(4))
     for lines in ledger.movements.values():
         on_hand.update(lines)
     for id_, state in tables.states.items():
-        lines = ledger.lines.get(id_, {})
+        wanders = id_ in ledger.wandering and id_ in tables.tasks
+        lines = tables.orders[id_] if wanders else ledger.lines.get(id_, {})
         if state == 'settled':
             settled.update(lines)
         elif state in PROMISED:
             reserved.update(lines)
+    if purged:
+        for (_, sku, at), qty in tables.settlements.items():
+            told[sku, at] += qty
+        if whole(settled) != whole(told):
+            ledger.disagree(f'settled were {whole(settled)}, the movements say {whole(told)}')
+        settled = told
     for place in on_hand.keys() | tables.levels.keys():
         wanted = (on_hand[place] - settled[place] - reserved[place], reserved[place])
         if tables.levels.get(place, (0, 0)) != wanted:
@@ -417,7 +478,7 @@ def check_all(journal_path, socket, purged=False):
             ledger.enter(json.loads(text))
     tables = Tables(socket)
     for check in (check_answered, check_taken_over, check_orders, check_movements, check_settled_once, check_returned,
-                  check_units, check_customers):
+                  check_losses, check_units, check_customers):
         check(ledger, tables, purged)
     return ledger.troubles, len(ledger.lines), len(ledger.movements)
 

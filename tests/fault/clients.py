@@ -2,12 +2,14 @@
 
 Each client is a thread with one connection: it reserves, and then splits, replaces, confirms, releases, extends,
 settles, repeats or leaves what it got, and brings units back of orders that anybody settled. It moves units from place
-to place, and aside. A call without an answer ends that order for now; when all is well again, `resolve` repeats every
+to place, and aside. Some orders wait for units that are promised at ORDERED, or have some at ANNEX, which gets them for
+those who wait: goods arrive, and units are lost that somebody has. A call without an answer ends that order for now; when all is well again, `resolve` repeats every
 such call with its id. The journal has one JSON object per line and call:
 
   call id sent        what was asked: reserve, split, confirm, release, extend, settle, kick, receipt, adjust, return,
-                      count, transfer, limit, location; of a split the new id, of a limit the sku; of a call with many,
-                      each stands by itself; moved: no call, a drill was told that units of an order are elsewhere
+                      count, transfer, arrival, lose (a count or an adjustment with short: backorder), limit, location;
+                      of a split the new id, of a limit the sku; of a call with many, each stands by itself; moved: no
+                      call, a drill was told that units of an order are elsewhere
   other               the order that is split or replaced, or from which units come back; null: none
   status answer       what came back; null: nothing did
   replayed wait ms    Idempotent-Replayed; Retry-After; how long it took
@@ -25,12 +27,14 @@ import time
 SKUS = [f'S{i:02}' for i in range(20)]
 LOCATIONS = ['main', 'north']
 ASIDE = 'quality'                       # nobody may order there
+ORDERED, ANNEX = 'ordered', 'annex'     # incoming; a house that waits at it
+SCARCE = SKUS[-6:]                      # for which somebody waits
 LIMITS = {'S00': 4, 'S01': 9, 'S02': 30}        # of each customer
 AT_A_TIME, ORDERS_EACH = 4, 20          # customers who buy at a time, and for how many orders of each client
 ANSWER_S = 20                           # the service promises an answer within 10.5 s
 LONG_TTL_S = 86400
 COUNTED_MIN, COUNTED_MAX = 900_000, 1_100_000  # never fewer than are reserved
-MOVEMENTS = ('receipt', 'adjust', 'return', 'count', 'transfer')
+MOVEMENTS = ('receipt', 'adjust', 'return', 'count', 'transfer', 'arrival', 'lose')
 PUTS = {'limit': '/v1/skus/', 'location': '/v1/locations/'}
 MANY = {'reserve': ('/v1/reservations/batch', 'reservations'), 'confirm': ('/v1/confirmations', 'order_ids'),
         'release': ('/v1/releases', 'order_ids'), 'settle': ('/v1/settlements', 'order_ids')}
@@ -196,7 +200,7 @@ class Client(threading.Thread):
         """Some orders by one call, confirmed and released likewise."""
         asked = []
         for i in range(self.dice.randint(2, 12)):
-            sent = {'order_id': f'{id_}-m{i}', **self.wanted(self.lines(2, 3)), 'ttl_s': LONG_TTL_S}
+            sent = {'order_id': f'{id_}-m{i}', **self.wanted(self.waiting(self.lines(2, 3))), 'ttl_s': LONG_TTL_S}
             asked.append((sent['order_id'], {**sent, 'confirm': True} if self.dice.random() < 0.2 else sent))
         made, confirmed = self.call_many('reserve', asked), []
         for call in ('confirm', 'release', 'settle'):
@@ -217,10 +221,43 @@ class Client(threading.Thread):
         lines = []
         for sku in self.dice.sample(SKUS, self.dice.randint(1, 3)):
             start, end = self.dice.sample([*LOCATIONS, ASIDE], 2)
+            if self.load.places and self.dice.random() < 0.1:
+                end = ANNEX
             lines.append({'sku': sku, 'from': start, 'to': end, 'qty': self.dice.randint(1, 60)})
         sent = {'movement_id': id_, 'kind': 'transfer', 'lines': lines}
         if self.call('transfer', id_, sent) == 201 and self.repeated():
             self.call('transfer', id_, sent)
+
+    def arrival(self, id_):
+        lines = [{'sku': sku, 'from': ORDERED, 'to': self.dice.choice((ANNEX, *LOCATIONS)), 'qty': self.dice.randint(1, 8)}
+                 for sku in self.dice.sample(SCARCE, self.dice.randint(1, 3))]
+        sent = {'movement_id': id_, 'kind': 'arrival', 'lines': lines}
+        if self.call('arrival', id_, sent) == 201 and self.repeated():
+            self.call('arrival', id_, sent)
+
+    def promise(self, id_):
+        call, kind, sign = self.dice.choice((('receipt', 'receipt', 1), ('adjust', 'adjustment', -1)))
+        lines = [{'sku': sku, 'location': ORDERED, 'qty': sign * self.dice.randint(1, 9)}
+                 for sku in self.dice.sample(SCARCE, self.dice.randint(1, 3))]
+        self.call(call, id_, {'movement_id': id_, 'kind': kind, 'lines': lines})
+
+    def lose(self, id_):
+        """Where there are too few, orders lose theirs, and wait for others."""
+        kind = self.dice.choice(('count', 'adjustment'))
+        lines = [{'sku': sku, 'location': ANNEX, 'short': 'backorder',
+                  **({'counted': self.dice.randint(0, 3)} if kind == 'count' else
+                     {'qty': -self.dice.randint(1, 4), 'to': ORDERED})}
+                 for sku in self.dice.sample(SCARCE, self.dice.randint(1, 3))]
+        sent = {'movement_id': id_, 'kind': kind, 'lines': lines}
+        if self.call('lose', id_, sent) == 201 and self.repeated():
+            self.call('lose', id_, sent)
+
+    def waiting(self, lines):
+        """At times some units are not in the house yet, or lie where others wait for them."""
+        if not self.load.places or self.dice.random() > 0.25:
+            return lines
+        return [*lines, {'sku': self.dice.choice(SCARCE), 'location': self.dice.choice((ORDERED, ANNEX)),
+                         'qty': self.dice.randint(1, 3)}]
 
     def lines(self, most, units):
         places = self.dice.sample([(sku, at) for sku in SKUS for at in LOCATIONS], self.dice.randint(1, most))
@@ -248,12 +285,14 @@ class Client(threading.Thread):
             self.call('adjust', id_, {'movement_id': id_, 'kind': 'adjustment', 'lines': lines})
         elif chance < 0.08:
             self.transfer(id_)
+        elif self.load.places and chance < 0.14:
+            self.dice.choice((self.arrival, self.arrival, self.lose, self.promise))(id_)
         else:
             self.reserve(id_)
 
     def reserve(self, id_):
         may_expire = self.dice.random() < self.load.expire
-        sent = {'order_id': id_, **self.wanted(self.lines(self.load.lines, 3)),
+        sent = {'order_id': id_, **self.wanted(self.waiting(self.lines(self.load.lines, 3))),
                 'ttl_s': self.dice.randint(1, 3) if may_expire else LONG_TTL_S}
         confirmed = self.dice.random() < 0.2
         if confirmed:
@@ -309,7 +348,7 @@ class Client(threading.Thread):
         for link in range(links):
             stay = {(line['sku'], line['location']): self.dice.randint(1, 4)
                     for line in lines if self.dice.random() < 0.7}
-            stay.update({(line['sku'], line['location']): line['qty'] for line in self.lines(1, 3)})
+            stay.update({(line['sku'], line['location']): line['qty'] for line in self.waiting(self.lines(1, 3))})
             lines = [{'sku': sku, 'location': at, 'qty': qty} for (sku, at), qty in stay.items()]
             new = f'{id_}-r{link}'
             sent = {'order_id': new, **self.wanted(lines), 'ttl_s': LONG_TTL_S, 'replaces': old}
@@ -330,8 +369,15 @@ class Client(threading.Thread):
     def repeated(self):
         return self.load.repeats and self.dice.random() < 0.2
 
+    def now(self, id_):
+        """The lines of an order whose units may be elsewhere by now, and again when they are to leave it."""
+        status, _, answer = self.connection.call('GET', f'/v1/reservations/{id_}')
+        return answer['lines'] if status == 200 else []
+
     def split(self, id_, lines, may_expire, confirmed):
         """Up to two parts leave the order; then each goes its way, and what is left, too."""
+        if any(line['location'] in (ORDERED, ANNEX) for line in lines):
+            lines = self.now(id_)
         settles = ('settle',) if confirmed else ()
         left, parts = {(line['sku'], line['location']): line['qty'] for line in lines}, []
         for link in range(self.dice.randint(1, 2)):
@@ -361,11 +407,12 @@ class Load:
     """Some clients, for as long as the block lasts."""
 
     def __init__(self, services, journal, seed, name='L', clients=16, lines=4, expire=0.0, pause_s=0.0, jumps=False, repeats=True,
-                 wide=False):
+                 wide=False, places=True):
         self.services, self.journal, self.seed, self.name = services, journal, seed, name
         self.lines, self.expire, self.pause_s, self.jumps = lines, expire, pause_s, jumps
         self.repeats = repeats           # false: what is repeated may have been purged, and its id is new again
         self.wide = wide                 # also calls with many orders, returns and counts
+        self.places = places             # some orders wait for units that are still to come
         self.ending = threading.Event()
         self.settled = []                # orders that left lately, with their lines
         self.answered = 0                # acknowledged or refused, not 503: the sign of progress
@@ -394,16 +441,28 @@ class Load:
 
 
 def stock(load, units):
-    """The place aside, a receipt for every sku and place, and the limits, before the clients begin."""
-    lines = [{'sku': sku, 'location': at, 'qty': units} for sku in SKUS for at in (*LOCATIONS, ASIDE)]
+    """The places, a receipt for every sku and place, and the limits, before the clients begin. ANNEX has little."""
+    lines = [{'sku': sku, 'location': at, 'qty': min(units, 5) if at == ANNEX else units}
+             for sku in SKUS for at in (*LOCATIONS, ASIDE, ORDERED, ANNEX)]
     id_ = f'{load.name}-stock'
     client = Client(load, 'stock')
-    done = client.call('location', ASIDE, {'kind': 'aside'}) in (200, 201)
+    done = all([client.call('location', at, what) in (200, 201) for at, what in (
+        (ASIDE, {'kind': 'aside'}), (ORDERED, {'kind': 'incoming'}), (ANNEX, {'waits_at': ORDERED}))])
     done = client.call('receipt', id_, {'movement_id': id_, 'kind': 'receipt', 'lines': lines}) == 201 and done
     for sku, limit in LIMITS.items():
         done = client.call('limit', sku, {'per_customer': limit}) == 200 and done
     client.connection.close()
     return done
+
+
+def supply(services, journal, units):
+    """As much as anybody may wait for. True: it was received, and is given to those who wait."""
+    client = Client(Load(services, journal, '', name=f'S{time.monotonic_ns()}', clients=0), 'supply')
+    sent = {'movement_id': client.load.name, 'kind': 'receipt',
+            'lines': [{'sku': sku, 'location': ANNEX, 'qty': units} for sku in SKUS]}
+    status = client.call('receipt', client.load.name, sent)
+    client.connection.close()
+    return status == 201
 
 
 def resolve(services, journal, seed, within_s=60):

@@ -1,6 +1,7 @@
 """A drill for the checker: what it must find is put into the tables by hand."""
+import clients
 from check import check_all
-from stage import Stage
+from stage import Stage, wait_until
 
 ORDER = "(SELECT MIN(reservation_id) FROM reservation WHERE state = {})"
 WRONGS = {
@@ -35,10 +36,33 @@ WRONGS = {
     'an order of somebody else': "UPDATE reservation_note SET customer = 'x' WHERE customer IS NOT NULL LIMIT 1",
     'a transfer that took too few': 'UPDATE movement_line SET qty = qty + 1 WHERE qty < 0 AND movement_no IN'
                                     ' (SELECT movement_no FROM movement WHERE kind = 6) LIMIT 1',
+    'an arrival that took too few': 'UPDATE movement_line SET qty = qty + 1 WHERE qty < 0 AND movement_no IN'
+                                    ' (SELECT movement_no FROM movement WHERE kind = 7) LIMIT 1',
+    'a unit that wandered off': "UPDATE reservation_line SET location_id = (SELECT location_id FROM location WHERE code ="
+                                " 'main') WHERE (reservation_id, sku_id, location_id) IN"
+                                ' (SELECT reservation_id, sku_id, location_id FROM waiting_line) LIMIT 1',
+    'a loss of somebody else': "UPDATE movement_backorder SET order_id = 'x' LIMIT 1",
+    'a loss of more than was told': 'UPDATE movement_backorder SET qty = qty + 1 LIMIT 1',
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
     'a unit reserved for nobody': 'UPDATE stock_slot SET available = available - 1, reserved = reserved + 1'
                                   ' WHERE available > 0 LIMIT 1',
 }
+
+
+def some_of_each(stage, client):
+    """What chance may have left out. An order that waits for more than anybody else gives back has some, and loses them
+    again."""
+    client.transfer('moved')
+    client.arrival('came')
+    line = {'sku': clients.SKUS[-1], 'location': clients.ORDERED, 'qty': 500}
+    some = {'sku': line['sku'], 'location': clients.ANNEX}
+    client.call('reserve', 'waits', {'order_id': 'waits', 'lines': [line], 'confirm': True})
+    client.call('receipt', 'some', {'movement_id': 'some', 'kind': 'receipt', 'lines': [{**some, 'qty': 400}]})
+    wait_until(lambda: len(client.now('waits')) == 2, 10, 'some of it is served')
+    client.call('lose', 'lost', {'movement_id': 'lost', 'kind': 'count',
+                                 'lines': [{**some, 'counted': 0, 'short': 'backorder'}]})
+    stage.need(client.answer['backordered'], 'nothing was lost')
+    client.connection.close()
 
 
 def checker(run):
@@ -47,6 +71,7 @@ def checker(run):
         stage.serve('--lanes', '2', '--jobs=settle')
         with stage.load() as load:
             stage.need(load.progress(400, 60), 'no progress')
+        some_of_each(stage, clients.Client(load, 'checker'))
         stage.command('work', 'settle', '--once')
         stage.verify()
         stage.services[0].terminate()

@@ -197,6 +197,7 @@ class Trial:
              f'job_task WHERE state = 1 AND lease_until > UTC_TIMESTAMP(3) + INTERVAL {LEASE_MAX_S} SECOND')
         self.within(began, HEAL_S, 'lists begin with the newest', self.newest_first, 2)
         if not self.stage.run.slice:
+            self.stage.supply()
             none('every hold past its time was swept', DONE_S,
                  'reservation WHERE state = 1 AND expires_at < UTC_TIMESTAMP(3)')
             none('every claim has ended', DONE_S, 'job_task WHERE state = 1')

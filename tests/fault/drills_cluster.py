@@ -562,7 +562,7 @@ def arrivals(run):
     with ClusterStage(run) as stage:
         stage.serve_all('--lanes', '2', '--jobs=expire')
         served, open_at = 0, 0
-        with load_of(stage) as load:
+        with load_of(stage, places=False) as load:
             clients.Client(load, 'po').call('location', 'po', {'kind': 'incoming'})
             for i in rounds_of(stage, load):
                 waiting, node = Waiting(stage, load, i, dice), stage.cluster.nodes[dice.randrange(NODES)]

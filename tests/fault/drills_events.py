@@ -251,6 +251,7 @@ def journal(run):
         clerk.end()
         for service in stage.services:
             service.wait_ready()
+        stage.supply()
         settled(stage)
         stage.verify()
         settled(stage)

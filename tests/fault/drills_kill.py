@@ -56,6 +56,8 @@ def kill_service(run):
                 victim.kill()
                 killed[victim.name] += 1
                 victim.start()
+        service.wait_ready()
+        stage.supply()
         wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM reservation WHERE state = 2')[0][0]), 120,
                    'every confirmed order is settled')
         wait_until(lambda: not int(stage.database.sql('SELECT COUNT(*) FROM job_task WHERE state = 1')[0][0]), 30,

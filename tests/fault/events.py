@@ -336,6 +336,9 @@ def check_tables(story, tables):
         yield 'settlements differ'
 
 
+NOT_TOLD = '0127'       # how a row begins that says what an arrival has left over: those who watch levels read it alone
+
+
 def check_rows(story, rows):
     """Each row of the log was read, from its first place on, and nothing else."""
     places = collections.defaultdict(set)
@@ -352,7 +355,7 @@ def check_rows(story, rows):
 
 def check_story(story, stage, tables):
     """The story follows from itself, and agrees with the journal, the tables and the rows of the log."""
-    rows = stage.database.sql('SELECT writer_id, stamp FROM event')
+    rows = stage.database.sql(f"SELECT writer_id, stamp FROM event WHERE LEFT(changes, 2) <> X'{NOT_TOLD}'")
     return [*story.troubles, *check_acknowledged(story, stage.journal.path), *check_tables(story, tables),
             *check_rows(story, rows)]
 

@@ -21,11 +21,18 @@ import check
 import clients
 
 START_S, STOP_S, READY_S = 60, 30, 60
+SERVED_S = 60               # who waits is served
 PORTS = 20000, 32000        # Linux gives those from 32768 on to whoever asks for any
 PR_SET_PDEATHSIG = 1
 INSTALL = ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--rpm',
            '--auth-root-authentication-method=normal']
 REDO = '--innodb-log-file-size=32M'
+
+
+# Lines that wait although there is something for them.
+KEPT_WAITING = """waiting_line w JOIN reservation r USING (reservation_id) JOIN location l ON l.waits_at = w.location_id
+  JOIN stock_slot s ON s.sku_id = w.sku_id AND s.location_id = l.location_id AND s.available > 0
+ WHERE r.state <> 1 OR r.expires_at > UTC_TIMESTAMP(3)"""
 
 
 class Trouble(Exception):
@@ -306,6 +313,14 @@ class Stage:
             raise Trouble('the stock was not received')
         return load
 
+    def none(self, where):
+        """True: there is no such row."""
+        return not int(self.database.sql(f'SELECT COUNT(*) FROM {where}')[0][0])
+
+    def supply(self, units=1_000_000):
+        """Whoever waits is served."""
+        wait_until(lambda: clients.supply(self.services, self.journal, units), READY_S, 'what is waited for came')
+
     def say(self, text):
         self.said.append(text)
 
@@ -323,6 +338,8 @@ class Stage:
             service.wait_ready()
         counts = self.journal.counts
         repeated = clients.resolve(self.services, self.journal, self.run.seed)
+        wait_until(lambda: self.none('arrival_open'), SERVED_S, 'every arrival is handed out')
+        wait_until(lambda: self.none(KEPT_WAITING), SERVED_S, 'what is at a place goes to those who wait for it')
         self.unknown_outcomes += sum(service.metric('holdfast_unknown_outcomes_total') for service in self.services)
         self.journal.file.flush()
         troubles, orders, movements = check.check_all(self.journal.path, self.database.socket, purged)
