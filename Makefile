@@ -32,7 +32,7 @@ OBJECTS  = $(PARTS:%.c=$(B)/obj/%.o)
 
 MAKEFLAGS += $(if $(filter 0,$(MAKELEVEL)),--jobs=$(shell nproc))
 
-.PHONY: all run test check check-long pictures fuzz contract bench scale demo fault soak cluster tidy install install-packages generated clean help ALWAYS
+.PHONY: all run test check check-long pictures fuzz contract bench scale demo fault soak cluster tidy install deb install-packages generated clean help ALWAYS
 .DELETE_ON_ERROR:
 all: $(B)/holdfast
 
@@ -45,6 +45,7 @@ help:
 	@echo 'make fault    break the database, its network and the service for half an hour; make soak [SOAK_S=600]'
 	@echo 'make cluster  the same on three nodes of Galera, CLUSTER=HOURS for longer'
 	@echo 'make install  the program, its systemd unit and its documents, to PREFIX (/usr/local) under DESTDIR'
+	@echo 'make deb      a Debian package of that, in build'
 	@echo 'make bench    measure against the usual ways, AGAINST=PROGRAM against an older one; make scale: lanes, a million skus, 20 million reservations'
 	@echo 'make demo     replay sales and check every sum with other code; demo and bench take ORDERS=FILE.csv'
 
@@ -121,6 +122,11 @@ install: $(B)/holdfast
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/holdfast/docs/pictures docs/pictures/*.png
 	sed 's|/usr/local|$(PREFIX)|' api/holdfast.service | \
 	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/systemd/system/holdfast.service
+
+deb: $(B)/holdfast
+	rm -rf $(B)/deb
+	@$(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr
+	api/deb.sh $(B)
 
 # apt-get says what comes and how much that is. It waits for dpkg's lock by itself, not for these two of its own.
 LOCKS   = /var/lib/apt/lists/lock /var/cache/apt/archives/lock
