@@ -211,7 +211,7 @@ static const char *bytes_special(const unsigned char bytes[16])
 		if (in_range(bytes, &specials[i]))
 			return special[i].name;
 	if (!bits_equal(bytes, mapped, MAPPED_BITS) && bytes[0] >> 5 != 1)
-		return "no global address";
+		return "an address that is not global";
 	return bytes_own(bytes) ? "an address of this machine" : NULL;
 }
 
