@@ -67,7 +67,7 @@ DRILLS = {
 }
 CLUSTER = {
     'cluster-mixed':    (drills_cluster.mixed,                 7,       0,                   1,       0),
-    'cluster-kills':    (drills_cluster.kills,                17,       0,                   1,       0),
+    'cluster-kills':    (drills_cluster.kills,                 8,       0,                   1,       0),
     'cluster-commits':  (drills_cluster.kills_at_commit,      30,       0,                   1,       0),
     'cluster-slowly':   (drills_cluster.kills_slowly,          4,       0,                   1,       0),
     'cluster-stops':    (drills_cluster.stops,                20,       0,                   1,       0),
