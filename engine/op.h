@@ -135,7 +135,7 @@ struct claim {
 
 enum { KIN_MAX = 100 };
 struct kin { /* OP_GET: what its reservation has to do with others */
-	char         replaces[ID_MAX + 1], split_from[ID_MAX + 1]; /* orders; empty: none */
+	char         split_from[ID_MAX + 1]; /* an order; empty: none */
 	struct claim task;       /* that has it, or that settled or expired it; task_id 0: none */
 	unsigned     task_state; /* as stored */
 	bool         was_split;  /* some parts were split off .. */

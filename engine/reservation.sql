@@ -216,7 +216,7 @@ SELECT task_id, order_id FROM reservation FORCE INDEX (PRIMARY) WHERE {as_read} 
 -- name: split_first
 -- The first reservation stays as it is but for its lines, and nobody has claimed it any more. Its attempts stay.
 UPDATE reservation FORCE INDEX (PRIMARY)
-   SET changed = @s, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
+   SET changed = @s, noted = noted | {parts}, task_id = IF(state = {confirmed} AND {is_put_aside}, 0, NULL),
        due_at = IF(state = {held}, expires_at, due_at)
  WHERE {as_read} AND (({is_kept}) OR state = {confirmed}) AND {is_had_as_read};
 

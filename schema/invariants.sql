@@ -299,7 +299,7 @@ SELECT n.reservation_id, r.order_id, r.noted
         SELECT s.reservation_id FROM reservation_short s FORCE INDEX (PRIMARY)
          WHERE s.reservation_id BETWEEN {from_id} AND {until_id}) n
   LEFT JOIN reservation r FORCE INDEX (PRIMARY) ON r.reservation_id = n.reservation_id
- WHERE r.reservation_id IS NULL OR r.noted = 0;
+ WHERE r.reservation_id IS NULL OR r.noted & ({texts} | {shorts}) = 0;
 
 -- name: returned_was_settled (by_reservation)
 -- What came back is of a settled order that says so, and no more than was settled of the sku.

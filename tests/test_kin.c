@@ -159,7 +159,7 @@ Test(kin, a_task_that_ends_between)
 	flow_steps("receipt A +10              -> 201",
 	           "reserve R A=1 confirm=true -> 201",
 	           "claim settle w             -> 201 task_id=1");
-	proxy_arm(proxy, BREACH_WAIT, "e.replaces");
+	proxy_arm(proxy, BREACH_WAIT, "k.lease_until");
 	race = flow_race("1", "get R");
 	cr_expect(proxy_struck(proxy));
 	flow_step("complete 1 -> completed=1");

@@ -511,11 +511,11 @@ Test(return, without_an_order_pays_nothing)
 	           "settle  R1 -> settled");
 	flow_costs(&server, "receipt A +1               -> 201", 7, "reservation_returned", 0);
 	flow_costs(&server, "return  A +1               -> 201", 7, "reservation_returned", 0);
-	flow_costs(&server, "get     R1                 -> settled !returned", 2, "reservation_returned", 0);
+	flow_costs(&server, "get     R1                 -> settled !returned", 1, "reservation_returned", 0);
 	flow_costs(&server, "confirm R1                 -> 200 replayed", 2, "reservation_returned", 0);
 	flow_costs(&server, "return  A +1 order=R1      -> 201", 15, "reservation_returned", 2);
 	flow_costs(&server, "return  A +1 order=R1      -> 201", 16, "reservation_returned", 3);
-	flow_costs(&server, "get     R1                 -> settled returned=A", 3, "reservation_returned", 1);
+	flow_costs(&server, "get     R1                 -> settled returned=A", 2, "reservation_returned", 1);
 	flow_costs(&server, "return  A +9 order=R1      -> 409 over_returned", 8, "reservation_returned", 1);
 	flow_end();
 	server_remove(&server);

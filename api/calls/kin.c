@@ -32,12 +32,12 @@ void kin_write(struct json_writer *w, const struct op *op)
 
 	if (next != TIME_NONE)
 		json_put_time(w, "next_attempt_at", next);
-	if (!kin) /* purged between two reads */
+	if (op->reservation->replaces)
+		json_put_string(w, "replaces", op->reservation->replaces);
+	if (!kin)
 		return;
 	if (kin->task.task_id > 0)
 		task_write(w, kin);
-	if (kin->replaces[0])
-		json_put_string(w, "replaces", kin->replaces);
 	if (kin->split_from[0])
 		json_put_string(w, "split_from", kin->split_from);
 	if (kin->parts_count == 0)

@@ -18,12 +18,12 @@ static void code_read(char to[ID_MAX + 1], const struct db_row *row, unsigned co
 /* A task that has come or gone since the reservation was read does not fit what is told of it. */
 static void task_read(struct kin *kin, const struct reservation *r, const struct db_row *row)
 {
-	if (!row->col[5] || (uint64_t)db_int(row, 5) != r->task_id || db_int(row, 1) != r->changed)
+	if (!row->col[4] || (uint64_t)db_int(row, 4) != r->task_id || db_int(row, 1) != r->changed)
 		return;
 	kin->task.task_id = r->task_id;
-	code_read(kin->task.worker, row, 6);
-	kin->task_state = (unsigned)db_int(row, 7);
-	kin->task.lease_until = time_parse(row->col[8]);
+	code_read(kin->task.worker, row, 5);
+	kin->task_state = (unsigned)db_int(row, 6);
+	kin->task.lease_until = time_parse(row->col[7]);
 }
 
 /* Several may ask for one order. */
@@ -37,9 +37,8 @@ static void kin_read(void *arg, const struct db_row *row)
 		if (!op->reservation || op->kin || op->reservation->reservation_id != (uint64_t)db_int(row, 0))
 			continue;
 		op->kin = mem_alloc(sizeof(*op->kin));
-		code_read(op->kin->replaces, row, 2);
-		code_read(op->kin->split_from, row, 3);
-		op->kin->was_split = row->col[4] != NULL;
+		code_read(op->kin->split_from, row, 2);
+		op->kin->was_split = row->col[3] != NULL;
 		task_read(op->kin, op->reservation, row);
 	}
 }
@@ -64,6 +63,11 @@ static enum db_result parts_look(struct db *db, const struct op *op)
 	return result;
 }
 
+static bool has_kin(const struct reservation *r)
+{
+	return r && (r->task_id > 0 || r->noted & NOTED_PARTS);
+}
+
 enum db_result kin_look(struct db *db, struct op **ops, size_t count)
 {
 	struct kin_reader in = {ops, count};
@@ -71,7 +75,7 @@ enum db_result kin_look(struct db *db, struct op **ops, size_t count)
 	enum db_result    result = DB_OK;
 
 	for (size_t i = 0; i < count; i++)
-		if (ops[i]->reservation)
+		if (has_kin(ops[i]->reservation))
 			values_row(&ids, V_INT(ops[i]->reservation->reservation_id));
 	if (ids.count > 0)
 		result = db_ask(db, KIN_FIND, &(struct fill){.rows = &ids}, kin_read, &in);

@@ -1,16 +1,16 @@
--- What a single reservation is told with: other orders and a task. Only who asks for one by its id pays for these.
+-- What a single reservation is told with: other orders and a task. Only who asks for one by its id pays for these, and
+-- only for one that has any.
 
 -- name: kin_find
--- Reservations of the list, a row each: what it replaces, what it was split from, whether it was split, and its task:
--- an open one that has it, or the one that settled or expired it. `changed` and the task are those of the row now.
-SELECT r.reservation_id, r.changed, e.replaces,
+-- Reservations of the list, a row each: what it was split from, whether it was split, and its task: an open one that
+-- has it, or the one that settled or expired it. `changed` and the task are those of the row now.
+SELECT r.reservation_id, r.changed,
        (SELECT f.order_id FROM reservation_part p FORCE INDEX (part)
          STRAIGHT_JOIN reservation f FORCE INDEX (PRIMARY) ON f.reservation_id = p.first_id
          WHERE p.part_id = r.reservation_id LIMIT 1),
        (SELECT p.first_id FROM reservation_part p FORCE INDEX (PRIMARY) WHERE p.first_id = r.reservation_id LIMIT 1),
        k.task_id, k.worker, k.state, k.lease_until
   FROM reservation r FORCE INDEX (PRIMARY)
-  LEFT JOIN reservation_note e FORCE INDEX (PRIMARY) ON r.noted & {texts} AND e.reservation_id = r.reservation_id
   LEFT JOIN job_task k FORCE INDEX (PRIMARY)
     ON k.task_id = r.task_id
        AND (r.state IN ({settled}, {expired}) OR (r.state IN ({held}, {confirmed}) AND k.state = {open}))
