@@ -40,7 +40,10 @@ WRONGS = {
                                     ' (SELECT movement_no FROM movement WHERE kind = 7) LIMIT 1',
     'a unit that wandered off': "UPDATE reservation_line SET location_id = (SELECT location_id FROM location WHERE code ="
                                 " 'main') WHERE (reservation_id, sku_id, location_id) IN"
-                                ' (SELECT reservation_id, sku_id, location_id FROM waiting_line) LIMIT 1',
+                                ' (SELECT w.reservation_id, w.sku_id, w.location_id FROM waiting_line w LEFT JOIN ('
+                                "SELECT reservation_id, sku_id FROM reservation_line JOIN location USING (location_id)"
+                                " WHERE code = 'main') m USING (reservation_id, sku_id) WHERE m.sku_id IS NULL)"
+                                ' LIMIT 1',
     'a loss of somebody else': "UPDATE movement_backorder SET order_id = 'x' LIMIT 1",
     'a loss of more than was told': 'UPDATE movement_backorder SET qty = qty + 1 LIMIT 1',
     'a unit too many': 'UPDATE stock_slot SET available = available + 1 LIMIT 1',
