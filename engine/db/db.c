@@ -27,8 +27,9 @@ struct db {
 	int              kept;  /* of source_enter */
 	struct prepared  prepared;
 	unsigned         silence_s;
-	MYSQL_STMT      *sent[DB_AHEAD];      /* what was sent and not answered, the oldest first; NULL: plain text */
-	size_t           sent_rows[DB_AHEAD]; /* answers that come to each */
+	/* What was sent and not answered, the oldest first; NULL: plain text. */
+	const struct prepared_statement *sent[DB_AHEAD];
+	size_t           sent_rows[DB_AHEAD]; /* that went by prepared_send_some; 0: all at once */
 	size_t           sent_count;
 	unsigned         causal;  /* a bit for each of them, from the oldest: on a cluster it waits for other nodes */
 	bool             running; /* a statement's rows are being read */
@@ -343,17 +344,22 @@ static enum db_result text_put(struct db *db, const char *sql)
 	if (mysql_send_query(db->mysql, sql, strlen(sql)) != 0)
 		return not_sent(db);
 	db->causal |= (unsigned)is_causal(sql) << db->sent_count;
-	db->sent_rows[db->sent_count] = 1;
+	db->sent_rows[db->sent_count] = 0;
 	db->sent[db->sent_count++] = NULL;
 	return DB_OK;
 }
 
 /* Reads all answers to a prepared statement. The first that is none tells why; those behind it are read, too. */
-static enum db_result prepared_answer(struct db *db, MYSQL_STMT *stmt, size_t rows)
+static enum db_result prepared_answer(struct db *db, const struct prepared_statement *s, size_t rows)
 {
 	enum db_result result = DB_OK;
+	size_t         took;
 
-	for (size_t i = 0; i < rows && db->mysql; i++) {
+	for (size_t at = 0; (at == 0 || at < rows) && db->mysql; at += took) {
+		MYSQL_STMT *stmt;
+
+		took = rows ? prepared_takes(s, rows - at) : 1;
+		stmt = prepared_of(s, took);
 		db->mysql->net.last_errno = 0; /* the library clears the error before it when it sends */
 		if (!prepared_read(stmt)) {
 			enum db_result one = failed(db, mysql_stmt_errno(stmt), mysql_stmt_error(stmt), 0, false);
@@ -371,18 +377,19 @@ static enum db_result prepared_answer(struct db *db, MYSQL_STMT *stmt, size_t ro
 
 static enum db_result oldest_answer(struct db *db, void (*each)(void *arg, const struct db_row *row), void *arg)
 {
-	MYSQL_STMT *stmt = db->sent[0];
-	size_t      rows = db->sent_rows[0];
-	int         sets = 0;
-	bool        ok, causal = db->causal & 1;
+	const struct prepared_statement *prepared = db->sent[0];
+
+	size_t rows = db->sent_rows[0];
+	int    sets = 0;
+	bool   ok, causal = db->causal & 1;
 
 	db->causal >>= 1;
 	db->sent_count--;
 	memmove(db->sent, db->sent + 1, db->sent_count * sizeof(*db->sent));
 	memmove(db->sent_rows, db->sent_rows + 1, db->sent_count * sizeof(*db->sent_rows));
 	db->changed = 0;
-	if (stmt)
-		return prepared_answer(db, stmt, rows);
+	if (prepared)
+		return prepared_answer(db, prepared, rows);
 	db->mysql->net.last_errno = 0;
 	db->running = true;
 	ok = answer_read(db, &sets, each, arg);
@@ -419,29 +426,32 @@ enum db_result db_prepare(struct db *db, const char *sql)
 	if (!db->mysql)
 		return DB_AWAY;
 	if (prepared_find(&db->prepared, sql) ||
-	    prepared_make(&db->prepared, db->mysql, sql, &code, error, sizeof(error)))
+	    prepared_make(&db->prepared, db->mysql, sql, source_is_cluster(db->source), &code, error, sizeof(error)))
 		return DB_OK;
 	return failed(db, code, error, 0, false);
 }
 
 /* Several rows go in one execution, but for a node of a cluster: there a batch of rows that another node's write has
  * aborted is answered as if it had been done, and what follows it is committed without what came before it (9 of 203
- * batches beside a writer on another node). A row by itself is answered with the error. */
+ * batches beside a writer on another node). A statement by itself is answered with the error. */
 enum db_result db_send_values(struct db *db, const char *sql, const struct values *values)
 {
-	MYSQL_STMT    *stmt = prepared_find(&db->prepared, sql);
-	size_t         each = source_is_cluster(db->source) ? 1 : values->rows;
+	const struct prepared_statement *s = prepared_find(&db->prepared, sql);
+
+	bool           apart = source_is_cluster(db->source);
 	enum db_result result = session_follow(db);
 
 	assert(!db->running && db->sent_count < DB_AHEAD);
 	if (result != DB_OK || !db->mysql)
 		return DB_AWAY;
-	assert(stmt && values->rows > 0);
-	for (size_t first = 0; first < values->rows; first += each)
-		if (!prepared_send(stmt, values, first, each))
+	assert(s && values->rows > 0);
+	if (!apart && !prepared_send(s, values))
+		return not_sent(db);
+	for (size_t at = 0; apart && at < values->rows; at += prepared_takes(s, values->rows - at))
+		if (!prepared_send_some(s, values, at))
 			return not_sent(db);
-	db->sent_rows[db->sent_count] = values->rows / each;
-	db->sent[db->sent_count++] = stmt;
+	db->sent_rows[db->sent_count] = apart ? values->rows : 0;
+	db->sent[db->sent_count++] = s;
 	return DB_OK;
 }
 

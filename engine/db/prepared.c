@@ -1,40 +1,97 @@
 /* prepared.c - see prepared.h. */
 #include "engine/db/prepared.h"
 #include "engine/base/memory.h"
+#include "engine/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const size_t widths[WIDTHS] = {1, 4, 16};
+enum { WIDEST = 16 };
+
+static void statement_close(struct prepared_statement *s)
+{
+	for (int i = 0; i < WIDTHS; i++)
+		if (s->stmt[i])
+			mysql_stmt_close(s->stmt[i]);
+	*s = (struct prepared_statement){0};
+}
+
 void prepared_close(struct prepared *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		mysql_stmt_close(p->list[i].stmt);
+		statement_close(&p->list[i]);
 	p->count = 0;
 }
 
-MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql)
+const struct prepared_statement *prepared_find(const struct prepared *p, const char *sql)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].sql == sql)
-			return p->list[i].stmt;
+			return &p->list[i];
 	return NULL;
 }
 
-bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error, size_t error_size)
+/* The end of the parenthesis that opens at `at`. No text in a prepared statement holds one. */
+static const char *parenthesis_end(const char *at)
 {
-	MYSQL_STMT *stmt = mysql_stmt_init(mysql);
+	int depth = 0;
+
+	do
+		depth += (*at == '(') - (*at == ')');
+	while (*at && at++ && depth > 0);
+	return at;
+}
+
+/* The statement with its row of VALUES so many times; false: it has none. */
+static bool widen(struct text *to, const char *sql, size_t rows)
+{
+	static const char word[] = "VALUES (";
+
+	const char *values = strstr(sql, word), *row = values ? values + strlen(word) - 1 : NULL;
+	const char *end = row ? parenthesis_end(row) : NULL;
+
+	if (!row || !memchr(row, '?', (size_t)(end - row)))
+		return false;
+	text_format(to, "%.*s", (int)(row - sql), sql);
+	for (size_t i = 0; i < rows; i++)
+		text_format(to, "%s%.*s", i > 0 ? ", " : "", (int)(end - row), row);
+	text_add(to, end);
+	return true;
+}
+
+/* Prepares the statement for `rows` rows, if it can have them. */
+static bool width_make(MYSQL_STMT **stmt, MYSQL *mysql, const char *sql, size_t rows)
+{
+	struct text wide = {0};
+	bool        made = true;
+
+	if (rows == 1 || widen(&wide, sql, rows)) {
+		const char *text = rows == 1 ? sql : wide.data;
+
+		*stmt = mysql_stmt_init(mysql);
+		made = *stmt && mysql_stmt_prepare(*stmt, text, strlen(text)) == 0;
+	}
+	text_fini(&wide);
+	return made;
+}
+
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, unsigned *code, char *error,
+                   size_t error_size)
+{
+	struct prepared_statement s = {.sql = sql};
 
 	assert(p->count < PREPARED_MAX);
-	if (!stmt || mysql_stmt_prepare(stmt, sql, strlen(sql)) != 0) {
-		*code = stmt ? mysql_stmt_errno(stmt) : mysql_errno(mysql);
-		snprintf(error, error_size, "%s", stmt ? mysql_stmt_error(stmt) : mysql_error(mysql));
-		if (stmt)
-			mysql_stmt_close(stmt);
-		return false;
-	}
-	p->list[p->count].sql = sql;
-	p->list[p->count++].stmt = stmt;
+	for (int i = 0; i < (wide ? WIDTHS : 1); i++)
+		if (!width_make(&s.stmt[i], mysql, sql, widths[i])) {
+			*code = s.stmt[i] ? mysql_stmt_errno(s.stmt[i]) : mysql_errno(mysql);
+			snprintf(error, error_size, "%s",
+			         s.stmt[i] ? mysql_stmt_error(s.stmt[i]) : mysql_error(mysql));
+			statement_close(&s);
+			return false;
+		}
+	p->list[p->count++] = s;
 	return true;
 }
 
@@ -59,10 +116,10 @@ static char *columns_make(struct column *columns, size_t count, size_t rows)
 	return room;
 }
 
-static void column_fill(struct column *to, const struct values *v, size_t column, size_t first, size_t rows)
+static void column_fill(struct column *to, const struct values *v, size_t column, size_t rows)
 {
 	for (size_t i = 0; i < rows; i++) {
-		const struct value *value = &v->list[(first + i) * v->columns + column];
+		const struct value *value = &v->list[i * v->columns + column];
 
 		assert(value->type == v->list[column].type && value->type <= VALUE_BYTES);
 		to->number[i] = value->number;
@@ -83,25 +140,70 @@ static MYSQL_BIND bind_of(struct column *c, enum value_type type, bool many)
 	return bind;
 }
 
-bool prepared_send(MYSQL_STMT *stmt, const struct values *v, size_t first, size_t rows)
+/* rows: of the arrays that are bound; 0: single values are. */
+static bool execution_send(MYSQL_STMT *stmt, MYSQL_BIND *binds, unsigned rows)
+{
+	bool sent;
+
+	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){1});
+	sent = mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &rows) == 0 && mysql_stmt_bind_param(stmt, binds) == 0 &&
+	       mysql_stmt_execute(stmt) == 0;
+	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){0});
+	return sent;
+}
+
+bool prepared_send(const struct prepared_statement *s, const struct values *v)
 {
 	struct column columns[VALUES_COLUMNS_MAX];
 	MYSQL_BIND    binds[VALUES_COLUMNS_MAX];
-	unsigned      many = rows > 1 ? (unsigned)rows : 0;
-	char         *room = columns_make(columns, v->columns, rows);
+	unsigned      many = v->rows > 1 ? (unsigned)v->rows : 0;
+	char         *room = columns_make(columns, v->columns, v->rows);
 	bool          sent;
 
-	assert(first + rows <= v->rows);
 	for (size_t i = 0; i < v->columns; i++) {
-		column_fill(&columns[i], v, i, first, rows);
+		column_fill(&columns[i], v, i, v->rows);
 		binds[i] = bind_of(&columns[i], v->list[i].type, many > 0);
 	}
-	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){1});
-	sent = mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &many) == 0 && mysql_stmt_bind_param(stmt, binds) == 0 &&
-	       mysql_stmt_execute(stmt) == 0;
-	mysql_options(stmt->mysql, MARIADB_OPT_SKIP_READ_RESPONSE, &(my_bool){0});
+	sent = execution_send(s->stmt[0], binds, many);
 	free(room);
 	return sent;
+}
+
+size_t prepared_takes(const struct prepared_statement *s, size_t left)
+{
+	int i = WIDTHS - 1;
+
+	while (i > 0 && (!s->stmt[i] || widths[i] > left))
+		i--;
+	return widths[i];
+}
+
+MYSQL_STMT *prepared_of(const struct prepared_statement *s, size_t rows)
+{
+	int i = 0;
+
+	while (widths[i] != rows)
+		i++;
+	return s->stmt[i];
+}
+
+bool prepared_send_some(const struct prepared_statement *s, const struct values *v, size_t first)
+{
+	size_t              rows = prepared_takes(s, v->rows - first);
+	const struct value *values = &v->list[first * v->columns];
+	MYSQL_BIND          binds[WIDEST * VALUES_COLUMNS_MAX] = {0};
+	unsigned long       len[WIDEST * VALUES_COLUMNS_MAX];
+
+	for (size_t i = 0; i < rows * v->columns; i++) {
+		bool is_int = values[i].type == VALUE_INT;
+
+		assert(values[i].type <= VALUE_BYTES);
+		len[i] = (unsigned long)values[i].number;
+		binds[i].buffer_type = is_int ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
+		binds[i].buffer = is_int ? (void *)&values[i].number : (void *)values[i].bytes;
+		binds[i].length = is_int ? NULL : &len[i];
+	}
+	return execution_send(prepared_of(s, rows), binds, 0);
 }
 
 /* The library has no call for this half of mysql_stmt_execute, which MARIADB_OPT_SKIP_READ_RESPONSE leaves out:

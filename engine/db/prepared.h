@@ -10,24 +10,33 @@
 
 #include <mysql.h>
 
-enum { PREPARED_MAX = 12 };
+enum { PREPARED_MAX = 12, WIDTHS = 3 };
+
+struct prepared_statement {
+	const char *sql;          /* the same pointer every time, so that it names the statement */
+	MYSQL_STMT *stmt[WIDTHS]; /* of one row, of 4 and of 16; NULL: there is none of so many */
+};
 
 /* Zero-initialised is empty. */
 struct prepared {
-	struct {
-		const char *sql; /* the same pointer every time, so that it names the statement */
-		MYSQL_STMT *stmt;
-	} list[PREPARED_MAX];
-	size_t count;
+	struct prepared_statement list[PREPARED_MAX];
+	size_t                    count;
 };
-/* false: the statement is not known; the error's number and text are filled in. */
-bool        prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, unsigned *code, char *error,
-                          size_t error_size) MUST_CHECK;
-MYSQL_STMT *prepared_find(const struct prepared *p, const char *sql); /* NULL: it was not made */
-void        prepared_close(struct prepared *p);
-/* The first half of an execution that gives no rows, with `rows` of the values from row `first` on. Other statements
- * may be sent before prepared_read, the second. */
-bool prepared_send(MYSQL_STMT *stmt, const struct values *v, size_t first, size_t rows) MUST_CHECK;
-bool prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
+/* wide: an INSERT of VALUES is there for several rows, too. false: the statement is not known; the error's number and
+ * text are filled in. */
+bool prepared_make(struct prepared *p, MYSQL *mysql, const char *sql, bool wide, unsigned *code, char *error,
+                   size_t error_size) MUST_CHECK;
+const struct prepared_statement *prepared_find(const struct prepared *p, const char *sql); /* NULL: it was not made */
+void                             prepared_close(struct prepared *p);
+/* The first half of an execution that gives no rows, with all rows of the values. Other statements may be sent before
+ * prepared_read, the second. */
+bool prepared_send(const struct prepared_statement *s, const struct values *v) MUST_CHECK;
+/* The same with the rows from row `first` on that one statement takes. */
+bool prepared_send_some(const struct prepared_statement *s, const struct values *v, size_t first) MUST_CHECK;
+/* How many rows that is where so many are left. */
+size_t prepared_takes(const struct prepared_statement *s, size_t left);
+/* rows: as prepared_takes said; 1 behind prepared_send. */
+MYSQL_STMT *prepared_of(const struct prepared_statement *s, size_t rows);
+bool        prepared_read(MYSQL_STMT *stmt) MUST_CHECK;
 
 #endif
