@@ -55,7 +55,7 @@ run: install-packages
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 6
+	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 5
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
@@ -65,10 +65,9 @@ check: install-packages
 	tests/rooms.py
 	@set -e; for awk in mawk 'gawk --posix' 'busybox awk'; do to=build/awk/$${awk%% *}; \
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
-	@$(MAKE) --no-print-directory B=build/clang AWK=mawk CC=clang build/clang/holdfast
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 5
+	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast

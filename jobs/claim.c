@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. */
-enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCK_MET_MS = 10000 };
+/* LOCK_MET_MS: how long a claimer remembers a lock. Meeting one costs a second. BACK_MS: how long it is tried to give a
+ * claim back. */
+enum { FULL_WALK_MS = 3000, LOW_MARGIN_MS = 2000, LOCK_MET_MS = 10000, BACK_MS = 5000 };
 
 static void claim_read(void *arg, const struct db_row *row)
 {
@@ -105,10 +106,15 @@ static enum db_result claim_once(struct db *db, struct catalogue *c, struct clai
 
 enum db_result task_give_back(struct db *db, struct catalogue *c, const struct task *task)
 {
-	struct task_answer answer = {0};
-	enum db_result     result = task_return(db, c, task->task_id, &answer);
+	struct retry   retry = {.results = RETRY_LOCKS, .tries_max = RETRY_TRIES, .until_ms = clock_ms() + BACK_MS};
+	enum db_result result;
 
-	task_answer_fini(&answer);
+	do {
+		struct task_answer answer = {0};
+
+		result = task_return(db, c, task->task_id, &answer);
+		task_answer_fini(&answer);
+	} while (retry_again(&retry, result));
 	return result;
 }
 

@@ -4,6 +4,7 @@
 #include "tests/steps.h"
 #include "tests/trap.h"
 
+#include <criterion/criterion.h>
 #include <unistd.h>
 
 Test(worker, settle_against_release)
@@ -104,6 +105,31 @@ Test(worker, expiry_against_everybody)
 	           "end V                   -> 0",
 	           "wait " OPEN "0");
 	flow_end();
+}
+
+/* A worker that is to end has claimed an order, and somebody changes it just then: the claim is given back all the
+ * same. Nobody would do it for the worker before the lease is over. */
+Test(worker, gives_its_claim_back_at_its_end)
+{
+	struct proxy *proxy;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_orders("R", 2);
+	trap_lock("SELECT 1 FROM reservation WHERE order_id = 'R0' FOR UPDATE");
+	proxy_arm_instead(proxy, "GREATEST(attempts, 1) - 1",
+	                  "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock'");
+	flow_step("start W work settle");
+	trap_waiter();
+	flow_step("signal W TERM");
+	trap_unlock();
+	flow_step("end W -> 0");
+	cr_expect(proxy_disarm(proxy), "nothing was given back");
+	flow_steps(OPEN "0",
+	           "task 1 -> returned claimed=2 completed=0",
+	           "get R0 -> confirmed attempts=0");
+	flow_end();
+	proxy_close(proxy);
 }
 
 /* ---- trouble with the database */
