@@ -33,7 +33,7 @@ struct proxy {
 	char           *chunk;
 	struct pair     pair[PAIRS];
 	pthread_mutex_t lock; /* for what follows */
-	bool            ends, struck, shut, stalls, lanes_only;
+	bool            ends, struck, shut, shuts, stalls, lanes_only;
 	int             armed; /* how often it strikes yet */
 	enum breach     breach;
 	char            text[200];
@@ -190,7 +190,8 @@ static bool strikes(struct proxy *p, struct pair *pair, size_t len)
 			statement_keep(p, pair, hit, len);
 		else
 			send_all(pair->server, p->chunk, len);
-		p->shut = p->breach == BREACH_TORN;
+		p->shut = p->breach == BREACH_TORN || p->shuts;
+		p->shuts = false;
 		pair->left = p->breach == BREACH_TORN ? TORN_BYTES : 0;
 		pair->mute = p->breach == BREACH_MUTE;
 		if (p->breach == BREACH_LATE || p->breach == BREACH_DEAF)
@@ -380,6 +381,13 @@ bool proxy_disarm(struct proxy *p)
 	p->armed = 0;
 	pthread_mutex_unlock(&p->lock);
 	return struck;
+}
+
+void proxy_shut_behind(struct proxy *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->shuts = true;
+	pthread_mutex_unlock(&p->lock);
 }
 
 void proxy_let_in(struct proxy *p)

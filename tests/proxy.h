@@ -40,6 +40,8 @@ void proxy_arm_other(struct proxy *p, size_t nth, const char *sql);
 void proxy_arm_instead(struct proxy *p, const char *text, const char *sql);
 /* Lies in wait for nothing any more. Did it strike? */
 bool proxy_disarm(struct proxy *p) MUST_CHECK;
+/* Behind the statement for which it lies in wait nobody gets in any more, until proxy_let_in. */
+void proxy_shut_behind(struct proxy *p);
 void proxy_let_in(struct proxy *p);
 /* Waits 10 s at most until it came. */
 bool proxy_struck(struct proxy *p) MUST_CHECK;

@@ -322,9 +322,11 @@ Test(confirmations, outcome_of_each)
 	           "batch    R1 A=1 | R2 A=1 | R3 A=1 -> 201 | 201 | 201",
 	           "confirm  R2                       -> confirmed");
 	proxy_arm_lane(proxy, BREACH_LATE, "COMMIT");
+	proxy_shut_behind(proxy); /* or the lane is back before the database is away */
 	race = flow_race("1", "confirmations R1 R2");
 	cr_assert(proxy_struck(proxy));
 	flow_step("away");
+	proxy_let_in(proxy);
 	flow_steps("confirmations R3 BAD R9           -> 503 unavailable order_id=R3 | 503 unavailable"
 	           " | 503 unavailable order_id=R9");
 	trap_raced(race, "1x 200 results=2 results[0].code=unknown_outcome results[0].order_id=R1"
