@@ -488,15 +488,16 @@ void flow_step(const char *format, ...)
 
 void flow_costs(const struct server *server, const char *step, int statements, const char *words, int of)
 {
-	int all, some;
+	struct text said = {0};
+	int         all, some;
 
-	usleep(50000); /* a reader that looks at limits has written its line */
-	server_statements(server, NULL);
+	server_statements(server, NULL, NULL);
 	flow_step("%s", step);
-	all = server_statements(server, "");
-	some = server_statements(server, words);
-	cr_expect(statements == 0 || all == statements, "%s: %d statements", step, all);
-	cr_expect_eq(some, of, "%s: %d of them with %s", step, some, words);
+	all = server_statements(server, "", &said);
+	some = server_statements(server, words, NULL);
+	cr_expect(statements == 0 || all == statements, "%s: %d statements:\n%s", step, all, said.data);
+	cr_expect_eq(some, of, "%s: %d of them with %s:\n%s", step, some, words, said.data);
+	text_fini(&said);
 }
 
 void flow_repeat(const char *before, const char *piece, int n, const char *after)

@@ -3,6 +3,7 @@
 #ifndef TESTS_SERVER_H
 #define TESTS_SERVER_H
 
+#include "engine/base/text.h"
 #include "engine/db/db.h"
 
 #include <sys/types.h>
@@ -20,9 +21,10 @@ void server_start(struct server *s, const char *const *options);
 void server_stop(struct server *s);
 /* Likewise, with a log of all statements. */
 void server_start_logged(struct server *s);
-/* The statements that came since the last call with NULL, those with `words` in them. Looks at limits, which a reader
- * takes all the time, are left out. */
-int server_statements(const struct server *s, const char *words);
+/* The statements with `words` in them that came since the last call with NULL on connections which read or changed an
+ * order or a movement meanwhile; NULL takes what comes from now on, and is 0. They are added to `said`, a line each,
+ * where it is not NULL. */
+int server_statements(const struct server *s, const char *words, struct text *said);
 /* Removes the folder, after server_stop where it runs. */
 void server_remove(struct server *s);
 
