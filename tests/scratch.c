@@ -59,6 +59,13 @@ const char *scratch_dir(void)
 	return env(SCRATCH_DIR);
 }
 
+void scratch_folder(char *to, size_t size)
+{
+	int n = snprintf(to, size, "%s/XXXXXX", scratch_dir());
+
+	cr_assert(n > 0 && (size_t)n < size && mkdtemp(to) && chmod(to, 0755) == 0, "a folder of the test's own");
+}
+
 static struct db *connection_new(const struct db_target *target, const char *database)
 {
 	struct db_target to = *target;

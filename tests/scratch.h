@@ -25,6 +25,8 @@ struct scratch {
 void        scratch_open(struct scratch *s);
 void        scratch_close(struct scratch *s);
 const char *scratch_dir(void);
+/* Makes a folder of the test's own in there, into which everybody may look; what the test leaves goes with the run. */
+void scratch_folder(char *to, size_t size);
 /* One more connection to the database, not through the link. The caller frees it. */
 struct db *scratch_connection(const struct scratch *s);
 /* From now on programs get in by an account with a password that may do what the README says that it must, and no

@@ -28,8 +28,8 @@ void server_make(struct server *s, const char *const *sql)
 	struct embedded *embedded;
 	struct db       *db;
 
-	*s = (struct server){.dir = "/tmp/holdfast-test-XXXXXX"};
-	cr_assert(mkdtemp(s->dir) && chmod(s->dir, 0755) == 0);
+	*s = (struct server){0};
+	scratch_folder(s->dir, sizeof(s->dir));
 	snprintf(data, sizeof(data), "%s/var", s->dir);
 	snprintf(s->socket, sizeof(s->socket), "%s/var/own.sock", s->dir);
 	cr_assert(embedded_open(&embedded, data, EMBEDDED_MAKE, why, sizeof(why)) == EXIT_DONE, "%s", why);

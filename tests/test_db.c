@@ -5,6 +5,7 @@
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
 #include "tests/proxy.h"
+#include "tests/scratch.h"
 #include "tests/server.h"
 
 #include <arpa/inet.h>
@@ -35,8 +36,7 @@ static void setup(void)
 {
 	char why[1024];
 
-	snprintf(dir, sizeof(dir), "/tmp/holdfast-test-XXXXXX");
-	cr_assert(mkdtemp(dir) && chmod(dir, 0755) == 0);
+	scratch_folder(dir, sizeof(dir));
 	cr_assert(embedded_open(&server, strcat(dir, "/var"), EMBEDDED_SERVE, why, sizeof(why)) == EXIT_DONE, "%s",
 	          why);
 	one = connection();

@@ -1,7 +1,8 @@
-/* The private mariadbd: made, adopted, healed, shared, stopped. Each test has a folder of its own under /tmp. */
+/* The private mariadbd: made, adopted, healed, shared, stopped. Each test has a folder of its own. */
 #include "engine/base/clock.h"
 #include "engine/db/db.h"
 #include "engine/db/embedded.h"
+#include "tests/scratch.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -192,8 +193,7 @@ static void helper_close(struct helper *h)
 
 static void home_make(void)
 {
-	snprintf(home, sizeof(home), "/tmp/holdfast-test-XXXXXX");
-	cr_assert(mkdtemp(home) && chmod(home, 0755) == 0);
+	scratch_folder(home, sizeof(home));
 	snprintf(dir, sizeof(dir), "%s/var", home);
 }
 

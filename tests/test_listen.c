@@ -328,8 +328,7 @@ Test(listen, private_database_that_cannot_be_made)
 	struct text said = {0};
 	FILE       *maker;
 
-	snprintf(home, sizeof(home), "%s/half-XXXXXX", scratch_dir());
-	cr_assert(mkdtemp(home) && chmod(home, 0755) == 0);
+	scratch_folder(home, sizeof(home));
 	snprintf(path, sizeof(path), "%s/mariadb-install-db", home);
 	maker = fopen(path, "w");
 	cr_assert(maker && fputs("#!/bin/sh\necho; echo 'FATAL ERROR: Could not find it'; exit 1\n", maker) > 0);

@@ -63,8 +63,7 @@ static void own_make(void)
 {
 	char options[400];
 
-	snprintf(own.home, sizeof(own.home), "%s/own-XXXXXX", scratch_dir());
-	cr_assert(mkdtemp(own.home) && chmod(own.home, 0755) == 0);
+	scratch_folder(own.home, sizeof(own.home));
 	snprintf(own.dir, sizeof(own.dir), "%s/var", own.home);
 	snprintf(own.log, sizeof(own.log), "%s/log", own.home);
 	snprintf(options, sizeof(options), "--data %s --lanes 2", own.dir);
