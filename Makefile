@@ -38,7 +38,7 @@ all: $(B)/holdfast
 
 help:
 	@echo 'make run      install what is missing, build, start the service on a private database in ./var'
-	@echo 'make test     install what is missing, build, run all tests'
+	@echo 'make test     install what is missing, build, run all tests; FILTER=SUITE/* some of them'
 	@echo 'make check    warnings of two compilers, tests under sanitizers and valgrind, fuzz corpus, contract, rules of style'
 	@echo 'make check-long   the console in a real Chromium, all of it; make pictures those of the README, ten minutes'
 	@echo 'make fuzz     each fuzz target for a minute, FUZZ_S=SECONDS FUZZ_TARGET=NAME; make contract [SEED=N] the calls'
@@ -55,7 +55,7 @@ run: install-packages
 
 test: install-packages
 	@$(MAKE) --no-print-directory $(B)/holdfast $(B)/test
-	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 5
+	HOLDFAST_BIN=$(B)/holdfast $(B)/test --jobs 6 $(FILTER:%=--filter '%')
 
 SANITIZED = CC=clang CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(FUZZER)'
 check: export TSAN_OPTIONS = halt_on_error=1
@@ -67,7 +67,7 @@ check: install-packages
 	  $(MAKE) --no-print-directory B=$$to AWK="$$awk" generated; diff -r build/awk/mawk $$to; done
 	@$(MAKE) --no-print-directory B=build/asan $(SANITIZED) build/asan/holdfast build/asan/test $(FUZZ:%=build/asan/fuzz/%)
 	rm -f build/asan/report.*
-	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 4
+	ASAN_OPTIONS=log_path=build/asan/report:quarantine_size_mb=8 HOLDFAST_BIN=build/asan/holdfast build/asan/test --jobs 6
 	! cat build/asan/report.* 2>/dev/null
 	tests/fuzz/run.sh build/asan 0 $(FUZZ)
 	tests/contract/contract.py --holdfast build/asan/holdfast

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # fresh.sh - the README's two commands on a Debian 12 on which nothing is installed. A root of its own is made from the
 # package lists of this machine, and HEAD is put into it. There root, then an ordinary user, does what a newcomer does.
-# The last line counts the checks. Where no such root can be made, it says why, and all of them are skipped.
+# --slice: root, too, runs a slice of the tests instead of all. The last line counts the checks. Where no such root can
+# be made, it says why, and all of them are skipped.
 #
 # Each check runs in namespaces of its own: no process and no mount outlives it, however this script ends.
 set -euo pipefail -m
 cd "$(dirname "$0")/.."
 suite=bookworm slice='@(embedded|db_tls|private_server|documents)/*'
-passed=0 failed=0 checks=7 job=
+passed=0 failed=0 checks=7 job= make_test='make test'
+[ "${1:-}" != --slice ] || make_test="make test FILTER='$slice'"
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-fresh.XXXXXX")
 root=$home/root
@@ -29,10 +31,12 @@ alone() {
 	job=
 	return $status
 }
-# USER COMMAND: that in the new root, which has terminals, as a machine has. Of the environment only a proxy goes along.
+# USER COMMAND: that in the new root, which has terminals and shared memory, as a machine has. Of the environment only a
+# proxy goes along.
 within() {
 	alone --root="$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "${proxies[@]}" \
-		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts || exit
+		bash -c 'mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts &&
+				mount -t tmpfs tmpfs /dev/shm || exit
 			timeout 1200 runuser -u "$0" -- bash -c "export HOME=~$0 && cd ~/holdfast && $1"; exit $?' \
 		"$1" "$(declare -f newcomer); $2"
 }
@@ -49,7 +53,7 @@ make_root() {
 	command -v mmdebstrap || make -s install-packages PACKAGES=mmdebstrap || return
 	apt-config dump Acquire > "$home/apt"
 	alone mmdebstrap --variant=minbase --include=git,make --aptopt="$home/apt" "$suite" "$root" "${sources[@]}" &&
-		chmod 1777 "$root/dev/shm" && checkout_for root
+		checkout_for root
 }
 home_of() { chroot "$root" getent passwd "$1" | cut -d: -f6; }
 checkout_for() {    # USER
@@ -104,7 +108,7 @@ apt=(apt-get -q -o "Dir::State::Lists=$home/lists")
 check 'a minimal root' make_root
 [ $failed = 0 ] || count
 check 'root: make run, and the first calls' within root newcomer
-check 'root: make test' tests root 'make test'
+check "root: $make_test" tests root "$make_test"
 check 'the packages that the README names' packages
 check 'user: the checkout' checkout_for newcomer
 check 'user: make run, and the first calls' within newcomer newcomer

@@ -277,7 +277,7 @@ Test(arrival, confirmations_while_they_arrive)
 }
 
 /* Holds the service at the statement with this text until the steps are done, which come in between. R1 waits. A worker
- * gets `ready` in the end. */
+ * gets `ready` in the end. One service: another one's look for open arrivals would come in between, too. */
 static void arrival_between(const char *r1, const char *text, const char *act, const char *const *steps,
                             const char *came, const char *ready)
 {
@@ -287,7 +287,6 @@ static void arrival_between(const char *r1, const char *text, const char *act, c
 	flow_begin();
 	proxy = proxy_open(flow_scratch());
 	flow_steps("serve    --lanes 1",
-	           "second   --lanes 1 --slot 5",
 	           PO,
 	           "receipt  A@po +9                               -> 201",
 	           r1);
@@ -317,7 +316,7 @@ Test(arrival, serves_orders_as_they_were_read)
 
 Test(arrival, serves_who_is_confirmed_meanwhile)
 {
-	static const char *const steps[] = {"@2 confirm R1 -> confirmed lines[0].waiting=true", NULL};
+	static const char *const steps[] = {"confirm R1 -> confirmed lines[0].waiting=true", NULL};
 
 	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 lines[0].filled=3", "R1");
 }
@@ -325,7 +324,8 @@ Test(arrival, serves_who_is_confirmed_meanwhile)
 /* The confirmation has read that the order waits, which is true no more when it is written. */
 Test(arrival, is_confirmed_as_it_was_served_meanwhile)
 {
-	static const char *const steps[] = {"@2 arrival M1 A@po>main=3 -> 201 lines[0].filled=3", NULL};
+	static const char *const steps[] = {"second --lanes 1 --slot 5",
+	                                    "@2 arrival M1 A@po>main=3 -> 201 lines[0].filled=3", NULL};
 
 	arrival_between(HELD, "changed = @s", "confirm R1", steps, "1x 200 confirmed A=3 !lines[0].waiting", "R1");
 }
