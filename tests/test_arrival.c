@@ -324,9 +324,11 @@ Test(arrival, serves_who_is_confirmed_meanwhile)
 /* The confirmation has read that the order waits, which is true no more when it is written. */
 Test(arrival, is_confirmed_as_it_was_served_meanwhile)
 {
-	static const char *const steps[] = {"second --lanes 1 --slot 5",
-	                                    "@2 arrival M1 A@po>main=3 -> 201 lines[0].filled=3",
-	                                    NULL};
+	static const char *const steps[] = {
+		"second --lanes 1 --slot 5",
+		"@2 arrival M1 A@po>main=3 -> 201 lines[0].filled=3",
+		NULL,
+	};
 
 	arrival_between(HELD, "changed = @s", "confirm R1", steps, "1x 200 confirmed A=3 !lines[0].waiting", "R1");
 }
