@@ -28,7 +28,7 @@
 #define SHARED_MEMORY       "/dev/shm"
 #define SHARED_MEMORY_BYTES (8ull << 30)
 
-enum { TEST_TIMEOUT_S = 100, LARGE_TIMEOUT_S = 3600 };
+enum { TEST_TIMEOUT_S = 300, LARGE_TIMEOUT_S = 3600 };
 
 static volatile sig_atomic_t child;
 

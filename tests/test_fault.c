@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLICE_TIMEOUT_S = 180 };
+enum { SLICE_TIMEOUT_S = 300 };
 
 enum { SH_NOT_FOUND = 127 };
 
