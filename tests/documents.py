@@ -293,7 +293,7 @@ class Desktop:
         with open(log, 'wb') as out:
             process = subprocess.Popen(['bash', '--noprofile', '--norc', '-c', self.here(block.text)], stdout=out,
                                        stderr=out, stdin=subprocess.DEVNULL, **self.surroundings())
-        self.staying.append(process)
+        self.staying.append((process, log))
         until = time.monotonic() + STAY_S
         while block.rest not in (said := self.there(log.read_text(errors='replace'))):
             if process.poll() is not None or time.monotonic() > until:
@@ -301,19 +301,20 @@ class Desktop:
             time.sleep(0.02)
 
     def stop_all(self):
-        for process in self.staying:
+        """The last one first: it may be a client of those before it."""
+        while self.staying:
+            process, log = self.staying.pop()
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
-        for process in self.staying:
             if process.wait(END_S) not in ENDED:
-                raise Wrong(f'what stayed in a terminal ended with {process.returncode}')
-        self.staying = []
+                raise Wrong(f'what stayed in a terminal ended with {process.returncode}:\n'
+                            f'{log.read_text(errors="replace")[-2000:]}')
 
     def close(self):
         try:
             self.stop_all()
         finally:
-            for process in [self.shell, *self.staying]:
+            for process in [self.shell, *(process for process, _ in self.staying)]:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
