@@ -303,12 +303,13 @@ class Desktop:
     def stop_all(self):
         """The last one first: it may be a client of those before it."""
         while self.staying:
-            process, log = self.staying.pop()
+            process, log = self.staying[-1]
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
             if process.wait(END_S) not in ENDED:
                 raise Wrong(f'what stayed in a terminal ended with {process.returncode}:\n'
                             f'{log.read_text(errors="replace")[-2000:]}')
+            self.staying.pop()
 
     def close(self):
         try:

@@ -6,8 +6,7 @@
  *
  * The parent only waits and cleans up, so that neither a crash nor Ctrl-C leaves a server behind. With the environment
  * already set (HOLDFAST_TEST_SOCKET, _USER, _DIR) the tests use that server. TMPDIR is where the folder is made.
- * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual.
- */
+ * HOLDFAST_TEST_TIMEOUT_S is what a test may take at most: drills of many rounds need more than the usual. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/db/embedded.h"

@@ -21,9 +21,9 @@ void server_start(struct server *s, const char *const *options);
 void server_stop(struct server *s);
 /* Likewise, with a log of all statements. */
 void server_start_logged(struct server *s);
-/* The statements with `words` in them that came since the last call with NULL on connections which read or changed an
- * order or a movement meanwhile; NULL takes what comes from now on, and is 0. They are added to `said`, a line each,
- * where it is not NULL. */
+/* The statements with `words` in them that came since the last call with NULL; with "" all of them on connections which
+ * read or changed an order or a movement meanwhile. NULL takes what comes from now on, and is 0. They are added to
+ * `said`, a line each, where it is not NULL. */
 int server_statements(const struct server *s, const char *words, struct text *said);
 /* Removes the folder, after server_stop where it runs. */
 void server_remove(struct server *s);
