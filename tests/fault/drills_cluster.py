@@ -409,7 +409,6 @@ def heard(run, act=None, **how):
                 word = (act or kill)(stage, load, stage.cluster.nodes[dice.randrange(NODES)], dice, i)[0]
                 said[word] = said.get(word, 0) + 1
         clerk.end()
-        stage.supply()
         drills_events.settled(stage)
         super(ClusterStage, stage).verify()
         drills_events.settled(stage)

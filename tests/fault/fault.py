@@ -116,8 +116,8 @@ def run_one(name, options):
     except Skipped as why:
         passed, lines = None, [str(why)]
     except (Trouble, *FAILURES) as error:
-        passed, lines = False, [f'{type(error).__name__}: {error}', *complaints(folder),
-                                f'seed {options.seed}; left in {folder}']
+        passed, lines = False, [*complaints(folder), f'seed {options.seed}; left in {folder}',
+                                f'{type(error).__name__}: {error}']
     word = {True: 'passed', False: 'FAILED', None: 'skipped'}[passed]
     print(f'{name:<17} {word}  {time.monotonic() - began:.0f} s', flush=True)
     for line in lines:
