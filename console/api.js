@@ -88,7 +88,10 @@ const WORDS = {
   invalid_request: ['The service cannot read this.', 'Correct the field that is named.'],
   unauthorized: ['The key is not known.', 'Enter another key.'],
   forbidden: ['This key may not do that.', 'Somebody with another role has to.'],
-  short: ['There are not enough units.', 'Take fewer, or receive more first.'],
+  short: [
+    'There are not enough units.',
+    'Take fewer, or receive more first. Units of orders are free when those are released, or wait for others.',
+  ],
   not_for_sale: ['Units at this location are not for sale.', 'Name another location.'],
   wrong_kind: ['The location is of another kind.', 'Name another location.'],
   in_use: ['Units or promises lie there.', 'Move them first.'],

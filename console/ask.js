@@ -5,10 +5,19 @@ import {bearsRepeating, words} from './api.js'
 
 const status = () => document.getElementById('status')
 
-/* One line for everybody, read aloud, until the next one. */
+const TOLD_MS = 1000
+let told_at = 0
+
+/* One line for everybody, read aloud, until the next one, or until another page is opened. */
 export function announce(...what) {
+  told_at = performance.now()
   put(status(), ...what)
   status().append(button('Close', () => put(status()), {class: 'plain', 'aria-label': 'Close this message'}))
+}
+
+/* For a page that opens: an act that leads there has just told what came of it, and that stays. */
+export function quiet() {
+  if (performance.now() - told_at > TOLD_MS) put(status())
 }
 
 const NAMES = {requested: 'asked for', in_order: 'in the order', on_hand: 'on hand', counted_at: 'counted at'}
@@ -46,14 +55,14 @@ function linesTable(lines) {
   )
 }
 
-/* A call that was refused or not answered, in words. */
-export function problem(result) {
+/* A call that was refused or not answered, in words, and what to do; of a call that changes nothing, read: only why. */
+export function problem(result, read = false) {
   const [what, then] = words(result.code),
     {detail, field, lines, parts} = result.data
   return h(
     'div',
     {class: 'problem', role: 'alert'},
-    h('p', null, h('strong', null, what), ' ', then),
+    h('p', null, h('strong', null, what), ' ', read && bearsRepeating(result) ? '' : then),
     h(
       'p',
       {class: 'muted'},
@@ -75,7 +84,7 @@ export function problem(result) {
 }
 
 /* A list or a fact that could not be read: said so, with a button. */
-export const unread = (result, again) => h('div', null, problem(result), again && button('Ask again', again))
+export const unread = (result, again) => h('div', null, problem(result, true), again && button('Ask again', again))
 
 /* Tells something that is told once, until it is closed. */
 export function showOnce(title, why, text) {
@@ -235,6 +244,8 @@ export function ask({title, body = [], fields: inputs = [], say, send, done, dan
     document.body.append(dialog)
     refresh()
     dialog.showModal()
-    ;(inputs.map(i => i.querySelector('input, select')).find(Boolean) ?? close).focus()
+    const begin = inputs.map(i => i.querySelector('input, select')).find(Boolean) ?? close
+    begin.focus()
+    begin.select?.() /* what is typed replaces what is offered */
   })
 }

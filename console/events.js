@@ -362,7 +362,7 @@ function showWebhook(page) {
         ['Address', code(w.url)],
         ['Types', w.types ? w.types.join(', ') : 'all'],
         ['Oldest not delivered', w.cursor_age_s ? `waits for ${span(w.cursor_age_s)}` : 'none'],
-        ['Last status', w.last_status],
+        ['Last status', w.last_status || null],
         ['Last error', w.last_error && said(w.last_error)],
         ['Failures in a row', number(w.failures)],
         ['Failing since', w.failing_since && time(w.failing_since)],

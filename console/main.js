@@ -1,6 +1,7 @@
 /* main.js - the frame: the key, the pages by the address behind #, and when they ask anew. */
 import {add, button, code, h, put, span, tell} from './dom.js'
 import {call, get, may, session} from './api.js'
+import {quiet} from './ask.js'
 
 /* Each page is a module with show(page); the first word behind #/ names it. */
 const PAGES = [
@@ -88,6 +89,7 @@ function where() {
 
 export async function go() {
   leave.abort()
+  quiet()
   leave = new AbortController()
   const {signal} = leave,
     {name, params, query} = where(),

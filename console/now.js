@@ -222,7 +222,7 @@ function ofStats(stats) {
     stats.buried > 0 &&
       wrong(
         'buried',
-        `${many(stats.buried, 'order is', 'orders are')} buried: they failed too often.`,
+        `${many(stats.buried, 'order is', 'orders are')} buried: settling failed, and is not tried again.`,
         'Mend what the errors name, then kick or release them.',
         '#/jobs',
       ),

@@ -251,6 +251,9 @@ function split(order) {
       const sum = lines().reduce((n, l) => n + l.qty, 0)
       if (take.some(([, f]) => !(f.int >= 0))) return {missing: 'Whole numbers of units.'}
       if (!sum) return {missing: 'How many units leave this order?'}
+      const over = take.find(([l, f]) => f.int > l.qty)
+      if (over) return {missing: `Only ${units(over[0].qty)} of ${over[0].sku} are there.`}
+      if (sum === unitsOf(order)) return {missing: 'Some units stay in this order.'}
       return {
         what: [
           h('b', null, units(sum)),
@@ -371,7 +374,9 @@ function showOrder(page) {
     lines.hidden = false
     if (order.state === offered) return
     offered = order.state
+    const had = acts.contains(document.activeElement)
     acts.replaceChildren(...ACTS.filter(([, , states, roles]) => states.includes(offered) && may(...roles)).map(offer))
+    if (had) (acts.querySelector('button') ?? document.querySelector('h1')).focus({preventScroll: true})
   }
   const poll = page.poll(read, 5)
 }

@@ -1,7 +1,7 @@
 /* plots.js - plots of figures over time, by uPlot. A canvas tells a screen reader nothing: each plot says its last
  * figures in words. */
 import uPlot from './uplot.js'
-import {clockTime, h, number, tell} from './dom.js'
+import {clockTime, fullTime, h, number, tell} from './dom.js'
 
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 const plots = new Set()
@@ -28,6 +28,13 @@ function short(n) {
 }
 
 /* series: [{label, unit?, colour?: 0.., gaps?: true: what was not counted is bridged, steps?: true}] */
+/* What stands at an axis of times: days, minutes or seconds, as far as they are apart. */
+const tick = (ms, step) =>
+  step >= 86_400 ? fullTime(ms).slice(5, 10) : clockTime(ms).slice(0, step < 60 ? 8 : 5)
+/* The places of values that no line leads to. */
+const alone = values =>
+  values.flatMap((v, i) => (v != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))
+
 export class Plot {
   constructor(title, series, {signal, height = 120, seconds = false} = {}) {
     this.series = series
@@ -80,7 +87,7 @@ export class Plot {
         scales: {y: {range: (u, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05]}},
         padding: [6, 8, 0, 0],
         axes: [
-          {...axis, size: 24, space: 60, values: (u, all) => all.map(t => clockTime(t * 1000).slice(0, 5))},
+          {...axis, size: 24, space: 60, values: (u, all, axis, space, step) => all.map(t => tick(t * 1000, step))},
           {
             ...axis,
             size: 42,
@@ -95,7 +102,7 @@ export class Plot {
             stroke: colour(COLOURS[s.colour ?? i]),
             width: 1.5,
             spanGaps: s.gaps ?? false,
-            points: {show: false},
+            points: {show: true, size: 4, filter: (u, of) => alone(u.data[of])},
             paths: s.steps ? uPlot.paths.stepped({align: 1}) : undefined,
           })),
         ],

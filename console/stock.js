@@ -32,6 +32,8 @@ async function places(signal) {
   const result = await call('GET', 'locations?limit=1000', undefined, {signal})
   return result.ok ? result.data.items : []
 }
+/* How a sentence ends that names a location: a slip of the pen makes one, too. */
+const isNew = (known, location) => (known.some(p => p.location === location) ? '.' : ', a new location for sale.')
 const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
 
 async function move({title, of, inputs, say, lines, kind, done, extra = []}) {
@@ -91,13 +93,13 @@ export async function receive(of, sku) {
                 code(name()),
                 ' at ',
                 code(at()),
-                '.',
+                isNew(known, at()),
               ],
               act: `${promised() ? 'Promise' : 'Receive'} ${units(amount.int)}`,
             },
     lines: () => [{sku: name(), location: at(), qty: amount.int}],
     done: data => [
-      'Received ',
+      promised() ? 'Promised ' : 'Received ',
       units(data.lines[0].qty),
       ' of ',
       code(data.lines[0].sku),
@@ -210,7 +212,7 @@ async function transfer(of, sku, stock) {
                 code(from.value),
                 ' to ',
                 code(to.value),
-                '.',
+                isNew(known, to.value),
               ],
               act: `Move ${units(amount.int)}`,
             },
@@ -314,15 +316,18 @@ function threshold(of, sku, stock) {
         ...stock.locations.filter(p => p.kind === 'stock').map(p => [p.location, p.location]),
       ],
     }),
-    low = field('Low at', {
-      inputmode: 'numeric',
-      hint: 'At or below this many available units. Empty: no threshold there.',
-    })
+    what = field('Threshold', {
+      options: [
+        ['low', 'tell when it is low'],
+        ['', 'none any more'],
+      ],
+    }),
+    low = field('Low at', {inputmode: 'numeric', hint: 'At or below this many available units.'})
   return ask({
     title: ['Threshold of ', code(sku)],
-    fields: [where.element, low.element],
+    fields: [where.element, what.element, low.element],
     say: () =>
-      low.value === ''
+      what.value === ''
         ? {what: 'Nothing tells any more that it is low there.', act: 'Remove the threshold'}
         : !(low.int >= 0)
           ? {missing: 'A whole number of units.'}
@@ -338,7 +343,7 @@ function threshold(of, sku, stock) {
             },
     send: () =>
       call('PUT', path`skus/${sku}/threshold`, {
-        low: low.value === '' ? null : low.int,
+        low: what.value === '' ? null : low.int,
         ...(where.value && {location: where.value}),
       }),
     done: ({data}) => [
@@ -600,7 +605,7 @@ async function showList(page) {
     ],
     value: asked.get('low') ?? '',
   })
-  const where = field('At', {options: [['', 'all locations']], value: asked.get('location') ?? ''})
+  const where = field('Stocked at', {options: [['', 'all locations']], value: asked.get('location') ?? ''})
   const empty = h('span'),
     bar = h(
       'form',
@@ -618,11 +623,17 @@ async function showList(page) {
     if (location.hash !== to) {
       history.replaceState(null, '', to)
       filter = {prefix: prefix.value, low: which.value, location: where.value}
+      tellEmpty()
       list.again()
     }
   }
   let filter = {prefix: prefix.value, low: which.value, location: asked.get('location') ?? ''},
     later
+  const tellEmpty = () => {
+    const all = !filter.prefix && !filter.low && !filter.location
+    const begin = mayChangeStock() ? ' Receive goods to begin.' : ''
+    put(empty, all ? `There is nothing.${begin}` : 'No sku is like that.')
+  }
   bar.addEventListener('submit', event => {
     event.preventDefault()
     go()
@@ -637,7 +648,7 @@ async function showList(page) {
     at: cursor => 'skus' + query({...filter, limit: 100, cursor}),
     empty,
   })
-  put(empty, mayChangeStock() ? 'There is nothing. Receive goods to begin.' : 'There is nothing.')
+  tellEmpty()
   room.append(bar, list.element)
   for (const p of await places(page.signal))
     where.input.append(

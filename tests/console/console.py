@@ -127,7 +127,11 @@ def first_stock_to_settled(page, service):
     page.press('Confirm')
     page.press('Confirm 5 units')
     page.says('Order O 1/# is confirmed.')
+    page.until('document.activeElement.innerText === "Release" || document.activeElement.closest("#page .buttons")')
     page.press('Split')
+    page.until('document.activeElement.selectionEnd === 1')     # what is typed replaces what is offered
+    page.fill('CUP at main, of 3', '20')
+    page.says('Only 3 units of CUP are there.')
     page.fill('CUP at main, of 3', '1')
     page.fill('Id of the new order', 'O 2')
     page.press('Split off 1 unit')
@@ -145,6 +149,26 @@ def first_stock_to_settled(page, service):
     page.press('Release 1 unit')
     page.says('Order O 2 is released.')
     assert service.call('GET', 'v1/skus/CUP')[1]['available'] == 998
+
+
+@check()
+def slips_of_the_pen(page, service):
+    page.open(service, 'sku/MUG')
+    page.press('Transfer')
+    page.fill('Units', '1')
+    page.fill('To', 'mian')
+    page.says('to mian, a new location for sale.')
+    page.press('Cancel')
+    page.press('Threshold')
+    page.until('document.querySelector("dialog button.primary").disabled')
+    page.fill('Low at', '4')
+    page.press('Low at 4 units')
+    page.says('MUG is low at 4 units.')
+    time.sleep(1.1)     # told just now: it would come along
+    page.go('stock')
+    page.until('document.querySelector("#status").innerText === ""')
+    page.fill('Sku begins with', 'NOPE')
+    page.says('No sku is like that.')
 
 
 @check()
@@ -277,7 +301,7 @@ def skus_are_filtered(page, service):
     page.js('location.reload()')
     page.says('low all together: 7, low at 7')
     page.fill('Show', '')
-    page.fill('At', 'main')
+    page.fill('Stocked at', 'main')
     page.says('10 skus')
     page.press('F007')
     page.says('All stock')

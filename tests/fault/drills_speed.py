@@ -85,12 +85,12 @@ class Speed:
         self.run, self.stage, self.hot_units, self.ready = run, stage, 0, 0
         self.services = []
         for i in range(NODES):
-            self.services.append(stage.serve('--lanes', '2', '--slot', str(2 * i), name=f'serve{i}',
+            self.services.append(stage.serve('--slot', str(2 * i), name=f'serve{i}',
                                              db=f'{stage.url}?start={i + 1}'))
         program, loose = stage.program, loose_program(run)
         self.either = []        # with causal reads, and without
         for i, stage.program in enumerate((program, loose)):
-            self.either.append(stage.serve('--lanes', '2', '--slot', str(2 * (NODES + i)), name=('causal', 'loose')[i],
+            self.either.append(stage.serve('--slot', str(2 * (NODES + i)), name=('causal', 'loose')[i],
                                            db=f'{stage.url}?start=1'))
         stage.program = program
         for first in range(0, len(SHOP), 1000):
