@@ -28,12 +28,17 @@ export const orders = n => many(n, 'order')
 
 /* ---- movements: each asks once, and is one call with an id of its own */
 
+const PLACES_MAX = 1000
 async function places(signal) {
-  const result = await call('GET', 'locations?limit=1000', undefined, {signal})
+  const result = await call('GET', `locations?limit=${PLACES_MAX}`, undefined, {signal})
   return result.ok ? result.data.items : []
 }
-/* How a sentence ends that names a location: a slip of the pen makes one, too. */
-const isNew = (known, location) => (known.some(p => p.location === location) ? '.' : ', a new location for sale.')
+/* How a sentence ends that names a location: a slip of the pen makes one, too. Not said where there is none
+ * yet, or where not all are known. */
+const isNew = (known, location) =>
+  known.length === 0 || known.length === PLACES_MAX || known.some(p => p.location === location)
+    ? '.'
+    : ', a new location for sale.'
 const WHY = {hint: 'Why, for whoever reads it later.', maxlength: 500}
 
 async function move({title, of, inputs, say, lines, kind, done, extra = []}) {

@@ -127,7 +127,8 @@ def first_stock_to_settled(page, service):
     page.press('Confirm')
     page.press('Confirm 5 units')
     page.says('Order O 1/# is confirmed.')
-    page.until('document.activeElement.innerText === "Release" || document.activeElement.closest("#page .buttons")')
+    page.until('[...document.querySelectorAll("#page .buttons button")].some(b => b.innerText === "Settle")')
+    assert page.js('return document.activeElement.closest("#page .buttons")'), 'the focus went with the button'
     page.press('Split')
     page.until('document.activeElement.selectionEnd === 1')     # what is typed replaces what is offered
     page.fill('CUP at main, of 3', '20')
