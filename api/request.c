@@ -63,6 +63,7 @@ static struct request *request_born(struct requests *all, struct handle from)
 	r->from = from;
 	r->route = ROUTE_NONE;
 	r->began_us = clock_us();
+	r->due_us = r->began_us + REQUEST_DEADLINE_MS * INT64_C(1000);
 	all->count++;
 	return r;
 }
@@ -200,17 +201,22 @@ static void request_left(void *arg)
 		(void)op_cancel(r->ops[i]);
 }
 
+/* Those that go on with another operation are due before some that came behind them. */
 static void waiting_join(struct request *r)
 {
 	struct waiting *all = &r->all->waiting[r->wait_s];
+	struct request *before = all->newest;
 
 	if (r->all->wake)
 		event_active(r->all->wake, 0, 0);
 	r->all->waiting_count++;
 	r->asked = NULL; /* its bytes are gone */
-	r->previous = all->newest;
-	*(all->newest ? &all->newest->next : &all->oldest) = r;
-	all->newest = r;
+	while (before && before->due_us > r->due_us)
+		before = before->previous;
+	r->previous = before;
+	r->next = before ? before->next : all->oldest;
+	*(r->next ? &r->next->previous : &all->newest) = r;
+	*(before ? &before->next : &all->oldest) = r;
 	if (r->wait_s > 0)
 		connection_watch(r->from, request_left, r);
 }
@@ -653,10 +659,10 @@ void requests_tick(struct requests *all)
 
 	strftime(all->date, sizeof(all->date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
 	for (int wait_s = 0; wait_s <= FOLLOW_S_MAX; wait_s++) {
-		int64_t         before_us = now_us - (REQUEST_DEADLINE_MS + wait_s * 1000) * INT64_C(1000);
+		int64_t         due_us = now_us - wait_s * INT64_C(1000000);
 		struct request *r;
 
-		while ((r = all->waiting[wait_s].oldest) && r->began_us < before_us)
+		while ((r = all->waiting[wait_s].oldest) && r->due_us < due_us)
 			request_give_up(r);
 	}
 }

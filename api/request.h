@@ -58,7 +58,7 @@ struct requests {
 	/* ---- private to request.c */
 	struct waiting {
 		struct request *oldest, *newest;
-	} waiting[FOLLOW_S_MAX + 1]; /* requests that wait for operations, by wait_s */
+	} waiting[FOLLOW_S_MAX + 1]; /* requests that wait for operations, by wait_s, each in the order of due_us */
 	size_t         waiting_count;
 	size_t         count;       /* born and not dead */
 	size_t         ops_bytes;   /* bytes of their operations and of what these will answer */
@@ -85,6 +85,7 @@ struct request {
 	struct query_string query;   /* stands in the bytes of the request */
 	struct json_doc    *body;
 	int64_t             began_us;
+	int64_t             due_us; /* answered by then, and wait_s, whatever its operations do */
 	/* ---- operations under way */
 	struct op **ops; /* in the order of the call's items; owned */
 	size_t      ops_count, ops_left;

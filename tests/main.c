@@ -108,7 +108,7 @@ static void tell_failed(const struct criterion_test_stats *t, struct text *to)
 	text_format(to, "    %s/%s%s\n", t->test->category, t->test->name, t->timed_out ? ": timed out" : "");
 	for (const struct criterion_assert_stats *a = t->asserts; a; a = a->next)
 		if (!a->passed)
-			text_format(to, "        %s:%u: %.600s\n", a->file, a->line, a->message ? a->message : "");
+			text_format(to, "        %s:%u: %.4000s\n", a->file, a->line, a->message ? a->message : "");
 }
 
 /* What was skipped and what failed, again, behind all else: in a long report both are lost. A skipped test has proved

@@ -1,5 +1,7 @@
 /* test_arrival.c - arrivals: promised units have come, and go to those who wait, in the order of their line; what they
  * leave over is for sale. */
+#include "api/request.h"
+#include "engine/base/clock.h"
 #include "tests/proxy.h"
 #include "tests/trap.h"
 
@@ -279,7 +281,7 @@ Test(arrival, confirmations_while_they_arrive)
 /* Holds the service at the statement with this text until the steps are done, which come in between. R1 waits. A worker
  * gets `ready` in the end. One service: another one's look for open arrivals would come in between, too. */
 static void arrival_between(const char *r1, const char *text, const char *act, const char *const *steps,
-                            const char *came, const char *ready)
+                            const char *came, const char *told, const char *ready)
 {
 	struct proxy *proxy;
 	struct race  *race;
@@ -296,6 +298,7 @@ static void arrival_between(const char *r1, const char *text, const char *act, c
 	flow_each(steps);
 	proxy_go_on(proxy);
 	trap_raced(race, came);
+	flow_step("wait movement M1 -> 200 %s", told);
 	flow_step("wait claim settle w -> 201 orders=%s", ready);
 	flow_step("run audit -> 0");
 	flow_end();
@@ -311,14 +314,15 @@ Test(arrival, serves_orders_as_they_were_read)
 	static const char *const steps[] = {"split R1 R1b A@po=2 -> 201", "release R1 -> released", NULL};
 
 	arrival_between(CONFIRMED, "r.changed = @s", "arrival M1 A@po>main=3", steps,
-	                "1x 201 lines[0].filled=2 lines[0].for_sale=1", "R1b");
+	                "1x 201 kind=arrival", "lines[0].filled=2 lines[0].for_sale=1", "R1b");
 }
 
 Test(arrival, serves_who_is_confirmed_meanwhile)
 {
 	static const char *const steps[] = {"confirm R1 -> confirmed lines[0].waiting=true", NULL};
 
-	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 lines[0].filled=3", "R1");
+	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 kind=arrival", "lines[0].filled=3",
+	                "R1");
 }
 
 /* The confirmation has read that the order waits, which is true no more when it is written. */
@@ -330,7 +334,8 @@ Test(arrival, is_confirmed_as_it_was_served_meanwhile)
 		NULL,
 	};
 
-	arrival_between(HELD, "changed = @s", "confirm R1", steps, "1x 200 confirmed A=3 !lines[0].waiting", "R1");
+	arrival_between(HELD, "changed = @s", "confirm R1", steps, "1x 200 confirmed A=3 !lines[0].waiting",
+	                "lines[0].filled=3", "R1");
 }
 
 /* Whoever has come to wait before the rest is for sale gets of it. */
@@ -339,5 +344,31 @@ Test(arrival, sells_nothing_while_somebody_waits)
 	static const char *const steps[] = {"reserve R2 A@po=2 confirm=true -> 201", NULL};
 
 	arrival_between(CONFIRMED, "available = available + 1", "arrival M1 A@po>main=6", steps,
-	                "1x 201 lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
+	                "1x 201 kind=arrival", "lines[0].filled=5 lines[0].for_sale=1", "R1,R2");
+}
+
+/* The arrival is booked; its answer waits for the hand-out, but not for a connection from which nothing comes. */
+Test(arrival, is_answered_though_its_hand_out_hangs)
+{
+	struct proxy *proxy;
+	struct race  *race;
+	int64_t       began_ms;
+
+	flow_begin();
+	proxy = proxy_open(flow_scratch());
+	flow_steps("serve    --lanes 1",
+	           PO,
+	           "receipt  A@po +9                               -> 201",
+	           CONFIRMED);
+	proxy_arm(proxy, BREACH_WAIT, "SET units = units -");
+	began_ms = clock_ms();
+	race = flow_race("1", "arrival M1 A@po>main=4");
+	cr_expect(proxy_struck(proxy), "nothing is handed out");
+	trap_raced(race, "1x 201 lines[0].filled=0 lines[0].for_sale=0 lines[0].waiting=4");
+	cr_expect_lt(clock_ms() - began_ms, REQUEST_DEADLINE_MS / 2, "the answer waited as long as any call does");
+	proxy_go_on(proxy);
+	flow_steps("wait movement M1 -> 200 lines[0].filled=3 lines[0].for_sale=1 lines[0].waiting=0",
+	           "run audit -> 0");
+	flow_end();
+	proxy_close(proxy);
 }

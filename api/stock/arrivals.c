@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MS_MAX = 1000, TURN_MS = 250 };
+/* ANSWER_MS: the answer waits no longer. TURN_MS: no turn takes longer, unless it waits for rows or the database. */
+enum { ANSWER_MS = 1000, TURN_MS = 250 };
 
 struct arrival_call {
 	struct op *booked;
 	void (*reply)(struct request *r, const struct op *op, enum outcome outcome);
-	int64_t until_ms;
+	int64_t until_ms; /* no turn begins later */
 	/* ---- of the operation that hands out */
 	bool             more;
 	struct movement *movement; /* as it is behind it */
@@ -62,18 +63,17 @@ static void handed_out(struct request *r)
 {
 	struct op           *op = r->ops[0];
 	struct arrival_call *call = op->job.arg;
-	struct movement     *booked;
 
+	if (op->ended && call->movement) {
+		movement_free(call->booked->move.movement);
+		call->booked->move.movement = call->movement;
+		call->movement = NULL;
+	}
 	if (op->ended && op->outcome == OUTCOME_OK && call->more && clock_ms() < call->until_ms) {
 		op->job.arg = NULL;
 		op_free(op);
 		hand_out(r, call);
 		return;
-	}
-	if (op->ended && call->movement) {
-		booked = call->booked->move.movement;
-		call->booked->move.movement = call->movement;
-		call->movement = booked;
 	}
 	call->reply(r, call->booked, OUTCOME_OK);
 }
@@ -89,7 +89,10 @@ static void hand_out(struct request *r, struct arrival_call *call)
 void arrival_wait(struct request *r, void (*reply)(struct request *r, const struct op *op, enum outcome outcome))
 {
 	struct arrival_call *call = mem_alloc(sizeof(*call));
+	int64_t              due_us = clock_us() + ANSWER_MS * INT64_C(1000);
 
-	*call = (struct arrival_call){.booked = r->ops[0], .reply = reply, .until_ms = clock_ms() + WAIT_MS_MAX};
+	*call = (struct arrival_call){.booked = r->ops[0], .reply = reply, .until_ms = clock_ms() + ANSWER_MS - TURN_MS};
+	if (due_us < r->due_us)
+		r->due_us = due_us;
 	hand_out(r, call);
 }
