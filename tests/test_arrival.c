@@ -321,8 +321,8 @@ Test(arrival, serves_who_is_confirmed_meanwhile)
 {
 	static const char *const steps[] = {"confirm R1 -> confirmed lines[0].waiting=true", NULL};
 
-	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 kind=arrival", "lines[0].filled=3",
-	                "R1");
+	arrival_between(HELD, "r.changed = @s", "arrival M1 A@po>main=3", steps, "1x 201 kind=arrival",
+	                "lines[0].filled=3", "R1");
 }
 
 /* The confirmation has read that the order waits, which is true no more when it is written. */
