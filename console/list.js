@@ -87,4 +87,9 @@ export class List {
     this.busy = false
     return this.first()
   }
+
+  /* Something has changed: it is asked for again, unless somebody looks at its later pages. */
+  look() {
+    return this.pages > 1 ? null : this.again()
+  }
 }

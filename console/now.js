@@ -172,8 +172,11 @@ function ofReady(result) {
   ]
 }
 
-export function ofJobs(jobs, stats) {
+/* A job counts a webhook as ready once somebody has delivered; before, its age tells that its events wait. */
+export function ofJobs(jobs, stats, webhooks = []) {
   const due = {settle: stats?.oldest_confirmed_ms, expire: stats?.oldest_expired_ms}
+  const late = webhooks.filter(w => w.state === 'active' && w.cursor_age_s > DUE_LATE_S).length
+  const undelivered = job => Math.max(job.ready, late)
   return jobs.flatMap(job => [
     job.paused &&
       wrong(
@@ -206,11 +209,11 @@ export function ofJobs(jobs, stats) {
       ),
     !job.paused &&
       job.job === 'deliver' &&
-      job.ready > 0 &&
+      undelivered(job) > 0 &&
       job.open === 0 &&
       wrong(
         'nobody deliver',
-        `Nobody delivers events: ${many(job.ready, 'webhook')} ${job.ready === 1 ? 'waits' : 'wait'}.`,
+        `Nobody delivers events: ${many(undelivered(job), 'webhook')} ${undelivered(job) === 1 ? 'waits' : 'wait'}.`,
         ['Start ', h('code', null, 'holdfast work deliver'), ' or ', h('code', null, 'serve --jobs=deliver'), '.'],
         '#/jobs',
       ),
@@ -303,7 +306,7 @@ async function whatIsWrong(signal) {
   ])
   const all = [
     ...ofReady(ready),
-    ...(jobs.ok ? ofJobs(jobs.data.items, stats.ok ? stats.data : null) : []),
+    ...(jobs.ok ? ofJobs(jobs.data.items, stats.ok ? stats.data : null, webhooks?.ok ? webhooks.data.items : []) : []),
     ...(stats.ok ? ofStats(stats.data) : []),
     ...(tasks.ok ? ofTasks(tasks.data.items) : []),
     ...(webhooks?.ok ? ofWebhooks(webhooks.data.items) : []),

@@ -468,19 +468,21 @@ function movementsOf(page, sku, seen) {
     )
   }
   all.append(h('h2', null, 'Movements'), wrong, plot.element, table.element, more)
-  /* The list is asked for where something changed on hand, or nobody looked yet. */
+  /* The list is asked for where something changed on hand, or nobody looked yet. -> whether something has changed. */
   return {
     element: all,
     async look(stock) {
       const mark = JSON.stringify([stock.on_hand, stock.reserved, stock.locations])
-      if (mark === last) return
+      if (mark === last) return false
       const result = await page.get(path`skus/${sku}/movements` + `?limit=${MOVEMENTS}`)
       put(wrong, result.ok ? null : unread(result))
-      if (!result.ok) return
+      if (!result.ok) return false
+      const changed = last !== ''
       last = mark
       plot.show(course(result.data.items, stock))
       show(result.data.items)
       seen?.()
+      return changed
     },
   }
 }
@@ -548,7 +550,8 @@ function showSku(page) {
   }
   const poll = page.poll(async () => {
     const result = await read()
-    if (result.ok) await moved.look(stock)
+    orders.hidden = result.status === 404
+    if (result.ok && (await moved.look(stock))) await Promise.all([holds.look(), waits.look()])
     return result
   }, 5)
 
@@ -566,10 +569,13 @@ function showSku(page) {
     at: cursor => path`skus/${sku}/waiting` + query({limit: 100, cursor}),
     empty: 'Nobody waits for it.',
   })
-  room.append(
+  const orders = h(
+    'div',
+    null,
     h('section', null, h('h2', null, 'Who holds it'), holds.element),
     h('section', null, h('h2', null, 'Who waits for it'), waits.element),
   )
+  room.append(orders)
 }
 
 /* ---- the list */

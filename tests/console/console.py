@@ -533,10 +533,21 @@ def what_is_wrong_is_said(page, service):
             ...m.ofTasks([{...task, task_id: 7, lease_until: at(-90)}, {...task, task_id: 8, lease_until: at(9)},
                           {...task, task_id: 9, state: 'done', lease_until: at(-90)}]),
             ...m.ofJobs([{job: 'settle', paused: false, ready: 3, open: 0, workers: []}, {job: 'expire', paused: false, ready: 3, open: 3, workers: []},
-                         {job: 'deliver', paused: false, ready: 1, open: 0, workers: []}], {oldest_confirmed_ms: 120000, oldest_expired_ms: 120000})
-                .filter(Boolean)].map(w => { const p = document.createElement('p'); p.append(...[w.what].flat()); return p.textContent })))""")
+                         {job: 'deliver', paused: false, ready: 1, open: 0, workers: []}], {oldest_confirmed_ms: 120000, oldest_expired_ms: 120000}),
+            ...m.ofJobs([{job: 'deliver', paused: false, ready: 0, open: 0, workers: []}], null,
+                        [{state: 'active', cursor_age_s: 90}, {state: 'active', cursor_age_s: 9}, {state: 'off', cursor_age_s: 90}])]
+                .filter(Boolean).map(w => { const p = document.createElement('p'); p.append(...[w.what].flat()); return p.textContent })))""")
     assert told == ['The lease of task 7 ran out 1 min ago: packer has 3 orders of it.',
-                    'Nobody runs the job settle: 3 orders wait, the oldest for 2 min.', 'Nobody delivers events: 1 webhook waits.'], told
+                    'Nobody runs the job settle: 3 orders wait, the oldest for 2 min.', 'Nobody delivers events: 1 webhook waits.',
+                    'Nobody delivers events: 1 webhook waits.'], told
+
+
+@check(long=True)
+def an_unknown_sku_is_said_once(page, service):
+    page.open(service, 'sku/NOPE')
+    page.until("[...document.querySelectorAll('main .problem')].filter(p => p.offsetParent).length === 1 && !document.body.innerText.includes('Who holds it')")
+    page.open(service, 'sku/MUG')
+    page.says('Who holds it')
 
 
 @check(long=True)
