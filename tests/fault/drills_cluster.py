@@ -517,9 +517,16 @@ class Waiting:
         return self.line()
 
     def sql(self, text):
-        """On a node that lives, and has what the others have."""
-        node = next(node for node in self.stage.cluster.nodes if node.process.poll() is None)
-        return node.sql(f'SET SESSION wsrep_sync_wait = 1;\n{text}')
+        """On a node that lives, and has what the others have; asked again where it dies meanwhile."""
+        until = time.monotonic() + AGAIN_S
+        while True:
+            node = next(node for node in self.stage.cluster.nodes if node.process.poll() is None)
+            try:
+                return node.sql(f'SET SESSION wsrep_sync_wait = 1;\n{text}')
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
 
     def line(self):
         return [row[0] for row in self.sql(drills_arrivals.THE_LINE.replace(
