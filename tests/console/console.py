@@ -161,7 +161,7 @@ def slips_of_the_pen(page, service):
     page.says('to mian, a new location for sale.')
     page.press('Cancel')
     page.press('Threshold')
-    page.until('document.querySelector("dialog button.primary").disabled')
+    page.until('document.querySelector("dialog button.primary")?.disabled')
     page.fill('Low at', '4')
     page.press('Low at 4 units')
     page.says('MUG is low at 4 units.')
@@ -278,7 +278,7 @@ def movements_of_a_sku(page, service):
     page.press('Take out 6 units')
     page.says('Adjusted POT by -6.')
     page.says('4 movements')
-    page.until('document.querySelector("[role=img]").ariaLabel === "On hand: on hand 43 units"')
+    page.until('document.querySelector("[role=img]")?.ariaLabel === "On hand: on hand 43 units"')
 
 
 @check(long=True)
